@@ -1,5 +1,5 @@
-// Checks for unused files, exports and packages. test/real only lists packages that files elsewhere in test/ import, and
-// knip looks for them in the workspace of the importing file; test/plan.test.ts checks that they are in use.
+// Checks for unused files, exports and packages. Tests import the packages of test/real from other workspaces,
+// where knip does not find them. test/plan.test.ts checks that they are used.
 
 import { readFileSync } from 'node:fs';
 

@@ -12,13 +12,13 @@ import {
 } from './test/plan.ts';
 
 const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
-/** `npm test` leaves out what takes long, which `npm run test:long` runs, with the tests of HTTP on the other filling. */
+/** `npm run test:long` runs the long tests, and the tests of HTTP on node:http; `npm test` does not. */
 const { ACTOR_GATEWAY_TESTS: extent } = process.env;
 const long = atLength.map(endToEnd);
 const apart = testsApart();
 const demanding = demandingTests();
 
-/** As usual (larger and slower files first), but known slow ones before all others. */
+/** The order of Vitest (large and slow files first), after the files that are known to be slow. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -28,8 +28,7 @@ class SlowFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // Real processes and sockets: give slow machines room, but let nothing hang for ever. Longer than any wait of the
-    // fixtures, which say what they waited for.
+    // Longer than any wait of the fixtures, whose errors name the missing event.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
@@ -38,14 +37,14 @@ export default defineConfig({
     pool: 'forks',
     // Shared processes load fixtures and packages once. Tests in `parts apart` need a process of their own.
     isolate: false,
-    // A file that runs programs waits for a good part of its time: half as many files again as there are processors keep
-    // these busy. So no test may count on being alone: what is told apart by time lies seconds apart.
+    // Files that run programs often wait, so 1.5 files per processor keep the processors busy.
+    // A test must not depend on an idle machine: times that it compares differ by seconds.
     maxWorkers: Math.min(8, Math.max(2, Math.ceil(1.5 * availableParallelism()))),
     allowOnly: false,
     sequence: { sequencer: SlowFirst, groupOrder: 2 },
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),
-    // In this order, that of their names: what comes last is quick and fills all workers to the end.
+    // In this order. The last projects have short files, which keep all workers busy until the end.
     projects: [
       {
         extends: true,

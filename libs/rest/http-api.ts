@@ -18,6 +18,9 @@ import { connectionFault, RequestFault } from './request-fault.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { type Clean, plainJson, secretRemover } from './without-secrets.ts';
 
+/** Removes a byte order mark, unlike Buffer.toString. */
+const utf8 = new TextDecoder();
+
 /** A complete response. Error statuses are responses too: the platform's adapter interprets them. */
 export class ApiResponse {
   readonly status: number;
@@ -39,8 +42,9 @@ export class ApiResponse {
     return this.status >= 200 && this.status <= 299;
   }
 
+  /** Body without a byte order mark. */
   get text(): string {
-    return this.bytes.toString('utf8');
+    return utf8.decode(this.bytes);
   }
 
   /**

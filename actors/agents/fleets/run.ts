@@ -1,8 +1,7 @@
 // One attempt of a fleet run: calls members as planned until the run has an answer, fails or parks
-// (parked.ts). An answer
-// is durable before it triggers the next call. A member that fails temporarily is retried; if all its
-// attempts fail, the rules of the fleet apply. A retried fleet calls only members without an answer. No work
-// starts when the budget is used up. All work stops with the run.
+// (parked.ts). An answer is durable before it triggers the next call. A member that fails temporarily is
+// retried; if all its attempts fail, the rules of the fleet apply. A retried fleet calls only members without
+// an answer. No work starts when the budget is used up. All work stops with the run.
 
 import type { Fleet, FleetMember } from '../../../config/resources/fleets/fleet.ts';
 import { exhaustedLimit } from '../../../machines/agent-run/usage.ts';

@@ -3,13 +3,12 @@
 // Approval decisions get a separate key, the control key, because the pending approval may block the key of
 // the conversation. A decision belongs to the chat with its sender.
 
-import { parseJson } from '../../../config/reader/json-text.ts';
 import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { decisionMembers } from '../chats/decisions.ts';
-import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { definedContext, memberOf, storedPayload, textMember } from '../payloads/payload-member.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
 import { decisionOf, type ReceivedMessage, senderOf, textOf } from './notification.ts';
 
@@ -65,7 +64,7 @@ export function messageEvent(
 /** Parses a stored event. Throws if the payload is not a message. */
 export function readMessageEvent(stored: StoredEvent): InboundEvent {
   const { triggers, isDecision } = JSON.parse(stored.meta) as MessengerMeta;
-  const payload: unknown = parseJson(Buffer.from(stored.body).toString('utf8'));
+  const payload = storedPayload(stored);
   const value = memberOf(payload, VALUE);
   const message = memberOf(value, 'messages.0');
   const content = textOf(message);
@@ -86,7 +85,7 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     user: sender.userId ?? sender.number,
     // Filters may contain the number, even for a sender with a user id.
     userAliases: sender.number === undefined ? [] : [sender.number],
-    context: withoutUndefined({
+    context: definedContext({
       [MESSAGE_ID]: textMember(message, 'id'),
       'message.type': textMember(message, 'type'),
       'message.replies_to': textMember(message, 'context.id'),
@@ -102,13 +101,4 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     // Approval requests are sent to a direct chat and decided there, so the sender is also the channel.
     ...(decision !== undefined && { ...decisionMembers(decision), channelAliases: names }),
   };
-}
-
-/** Omits undefined values. */
-function withoutUndefined(
-  context: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(context).filter((pair): pair is [string, string] => pair[1] !== undefined),
-  );
 }

@@ -4,8 +4,8 @@
 // A mailbox is claimed exactly if its row has a fence, a number that is issued once (S3, ../store.ts). An
 // unclaimed mailbox is ready when its first unfinished event may start. It is not ready if that event is
 // held (`held_by`: paused trigger, or no slot), or a parked event, which waits for another event of the key,
-// blocks the key (`is_locked`). To prevent deadlocks, row locks are
-// acquired in byte order of the keys, before any data is read.
+// blocks the key (`is_locked`). To prevent deadlocks, row locks are acquired in byte order of the keys,
+// before any data is read.
 
 import { firstNonBlocking } from '../delivery-states.ts';
 import { kindOf } from '../key-kinds.ts';

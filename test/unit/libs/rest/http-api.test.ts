@@ -152,6 +152,7 @@ describe('a response', () => {
   test('is returned for any status, parsed if it is JSON', async () => {
     const bodies: Record<string, [number, string]> = {
       '/ok': [200, '{"ok":true}'],
+      '/mark': [200, '\ufeff{"ok":true}'],
       '/refused': [403, '{"ok":false,"description":"Forbidden"}'],
       '/page': [502, '<html>Bad gateway</html>'],
       '/moved': [302, ''],
@@ -169,6 +170,7 @@ describe('a response', () => {
       messages.push([answer.status, answer.isOk, answer.json]);
     }
     expect(messages).toEqual([
+      [200, true, { ok: true }],
       [200, true, { ok: true }],
       [403, false, { ok: false, description: 'Forbidden' }],
       [502, false, undefined],

@@ -182,7 +182,7 @@ class World {
       forwarder: new Forwarder(new InFlightLimiter(1000), eraBridge),
       aggregate: { isAllowed: () => true },
       redactor: new Redactor([]),
-      config: { limits: { in_flight: 1000 }, log_level: 'info', list_timeout_seconds: 5 },
+      config: { log_level: 'info', list_timeout_seconds: 5 },
       log: silentLog,
       serverInfo: { name: 'gateway', version: '1' },
     };

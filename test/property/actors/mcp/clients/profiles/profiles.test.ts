@@ -154,7 +154,7 @@ function routeMessage(profile: Profile, message: object, isModern: boolean) {
     search: undefined,
     profile,
     discovery: { waitForLists: () => undefined },
-    eraBridge: { listingClientOf: () => undefined, suspended: { has: () => false } },
+    eraBridge: { listingClientOf: () => undefined, suspendedCalls: { has: () => false } },
     forwarder: { forward: (route: RoutedRequest) => sent.push(route) },
   } as unknown as AggregateContext;
   routeToAny({ session: undefined, caller, envelope, exchange, trace: undefined }, context);
