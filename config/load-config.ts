@@ -5,6 +5,7 @@
 
 import { dirname, resolve } from 'node:path';
 import { type Catalog, type ServerEntry, withCredentials } from './catalog/catalog-schema.ts';
+import { foreignFormatHint } from './catalog/dialects/foreign-formats.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
 import { type ConfigPrints, gatewayPrints, treeDigest } from './config-hash.ts';
 import { isCredentialName } from './credentials/credential-names.ts';
@@ -15,13 +16,14 @@ import { profileProblems } from './gateway-file/profile-checks.ts';
 import { exposureMessages, readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
 import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
 import { environmentBeside } from './reader/env-file.ts';
+import { isTomlPath, parseFileTree } from './reader/file-tree.ts';
 import { fillDefaults, type Written } from './reader/fill-defaults.ts';
 import { ConfigError, hasError, type Problem } from './reader/problem.ts';
 import { SchemaReader } from './reader/schema-reader.ts';
 import { SecretValues } from './reader/secret-values.ts';
 import { readSourceFile, SourceFile } from './reader/source-file.ts';
 import type { Environment } from './reader/substitute.ts';
-import { parseYamlTree, type YamlTree } from './reader/yaml-tree.ts';
+import type { YamlTree } from './reader/yaml-tree.ts';
 import type { ResourceSettings } from './resources/gateway-resources.ts';
 import { pathFault } from './resources/resource-files.ts';
 
@@ -285,6 +287,8 @@ async function loadCatalog(
     print = treeDigest(root, secrets.isSecretScalar);
     return catalog;
   });
+  const hint = read.isBroken && !isTomlPath(path) ? foreignFormatHint(undefined, source.text) : undefined;
+  if (hint !== undefined) read.problems.unshift(source.problem(0, hint));
   return { ...read, print };
 }
 
@@ -298,7 +302,7 @@ async function readTree<T>(
   content: string,
   read: (root: YamlTree) => T | Promise<T>,
 ): Promise<{ value: T | undefined; problems: Problem[]; isBroken: boolean }> {
-  const { root, problems, isBroken } = parseYamlTree(source);
+  const { root, problems, isBroken } = await parseFileTree(source);
   if (root === undefined) {
     if (problems.length === 0) problems.push(source.problem(0, `the file is empty; expected ${content}`));
     return { value: undefined, problems, isBroken };

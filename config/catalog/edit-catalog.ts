@@ -6,10 +6,12 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { isBundlePath } from '../reader/bundle-path.ts';
+import { isTomlPath } from '../reader/file-tree.ts';
 import { type CommentSpan, withYamlComments } from '../reader/json-comments.ts';
 import { hasError } from '../reader/problem.ts';
 import { SourceFile } from '../reader/source-file.ts';
-import { plainValue } from '../reader/yaml-members.ts';
+import { memberOf, plainValue } from '../reader/yaml-members.ts';
 import { parseYamlTree } from '../reader/yaml-tree.ts';
 import {
   applyReplacements,
@@ -22,6 +24,7 @@ import {
 } from './catalog-text.ts';
 import { clientKeys } from './dialects/dialect.ts';
 import { type FileFormat, formatOf } from './dialects/export-entry.ts';
+import { nestedServers } from './dialects/locate-servers.ts';
 import { addToBlock, type EntryToWrite, linesOf, removeFromBlock, switchOffInBlock } from './edit-block.ts';
 import { addToFlow, removeFromFlow, switchOffInFlow } from './edit-flow.ts';
 
@@ -42,6 +45,7 @@ const serversKeys = ['servers', ...clientKeys];
 /** Returns the edited text, unchanged if no edit is needed. `path` determines the format. */
 export function editCatalog(text: string, requestedEdit: CatalogEdit, path = ''): string | EditRefusal {
   const source = new SourceFile(path, text);
+  if (isReadOnly(source)) return refuse('files of this client are only read; edit it by hand');
   const before = plainOf(source);
   if (before === undefined) return refuse('the file has syntax errors; run --check for details');
   const format = formatOf(source);
@@ -66,6 +70,14 @@ export function editCatalog(text: string, requestedEdit: CatalogEdit, path = '')
   )
     return refuse('it cannot be edited without changes elsewhere; edit it by hand');
   return after;
+}
+
+/** Returns true for formats that the gateway reads, but does not write. */
+function isReadOnly(source: SourceFile): boolean {
+  if (isTomlPath(source.path) || isBundlePath(source.path)) return true;
+  const { root } = parseYamlTree(source);
+  if (root === undefined || serversKeys.some((key) => memberOf(root, key) !== undefined)) return false;
+  return nestedServers(root) !== undefined;
 }
 
 /** Returns the names of the servers in file order; empty if the file cannot be parsed. */

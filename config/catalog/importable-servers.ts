@@ -10,6 +10,7 @@ import { memberOf, plainValue, textOf } from '../reader/yaml-members.ts';
 import { parseYamlTree, type YamlTree } from '../reader/yaml-tree.ts';
 import { clientFields } from './catalog-schema.ts';
 import { clientKeys, dialectOf } from './dialects/dialect.ts';
+import { nestedServers } from './dialects/locate-servers.ts';
 import { type CatalogServerMap, findServers, readServer } from './read-catalog.ts';
 
 /** Server entry with our field names, without defaults. */
@@ -25,15 +26,19 @@ export interface ImportableServer {
 }
 
 /** `hasServers` is false if the file contains no server list, such as editor settings. */
-export function importableServers(source: SourceFile): {
+export function importableServers(
+  source: SourceFile,
+  { root, problems, isBroken } = parseYamlTree(source),
+): {
   readonly servers: readonly ImportableServer[];
   readonly problems: readonly Problem[];
   readonly hasServers: boolean;
 } {
-  const { root, problems, isBroken } = parseYamlTree(source);
   if (root === undefined || isBroken) return { servers: [], problems, hasServers: problems.length > 0 };
   const projects = projectLists(root, source.path);
-  const hasServerList = ['servers', ...clientKeys].some((key) => memberOf(root, key) !== undefined);
+  const hasServerList =
+    ['servers', ...clientKeys].some((key) => memberOf(root, key) !== undefined) ||
+    nestedServers(root) !== undefined;
   if (!hasServerList && projects.length === 0) return { servers: [], problems: [], hasServers: false };
   const readers = [
     ...(hasServerList

@@ -1,8 +1,10 @@
-// Reads a catalog from its tree. The native dialect (`servers`) is strict: unknown keys are errors. In the
-// files of clients (`mcpServers`, Zed's `context_servers`, VS Code's `servers`) they are warnings.
+// Reads a catalog from its tree. The native dialect (`servers`) is strict: unknown keys and invalid entries
+// are errors. In the files of clients, unknown keys are warnings, and an invalid entry is skipped with a
+// warning if another entry is valid.
 
 import { dirname } from 'node:path';
 import { joinPath } from '../reader/field-path.ts';
+import { hasError } from '../reader/problem.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
 import { memberOf } from '../reader/yaml-members.ts';
 import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
@@ -14,7 +16,9 @@ import {
   writtenEntrySchema,
 } from './catalog-schema.ts';
 import { clientKeys, type Dialect, dialectOf, isVsCodeFile } from './dialects/dialect.ts';
+import { foreignFormatHint } from './dialects/foreign-formats.ts';
 import { translateEntry } from './dialects/import-entry.ts';
+import { type NestedServers, nestedServers } from './dialects/locate-servers.ts';
 import { entryAdvice } from './entry-advice.ts';
 import { normaliseEntry, type WrittenEntry } from './normalise-entry.ts';
 
@@ -31,17 +35,23 @@ export function readCatalog(
   const list = findServers(reader, root, file);
   if (list === undefined) return { servers };
   const claimedBy = new Map<string, string>();
+  const invalidEntries: { readonly from: number; readonly to: number }[] = [];
   for (const pair of list.map.pairs) {
+    const from = reader.problems.length;
     const read = readServer(reader, pair, list, file, defaultIsolation);
     if (read === undefined) continue;
     const { id, path, entry } = read;
     const earlier = id === undefined ? undefined : claimedBy.get(id);
     if (earlier !== undefined)
       reader.reportKey(path, `becomes the id ${id}, which ${JSON.stringify(earlier)} already has`);
-    if (id === undefined) continue;
+    const isInvalid = list.dialect !== undefined && hasError(reader.problems.slice(from));
+    if (isInvalid) invalidEntries.push({ from, to: reader.problems.length });
+    if (id === undefined || isInvalid) continue;
     claimedBy.set(id, pair.key);
     if (entry !== undefined) servers[id] = entry;
   }
+  if (Object.keys(servers).length > 0)
+    for (const { from, to } of invalidEntries) reader.downgradeErrors(from, to, 'the server is skipped');
   return { servers };
 }
 
@@ -69,6 +79,7 @@ export function readServer(
   if (tree === undefined) return undefined;
   const id = dialect === undefined ? checkId(reader, pair, path) : slug(reader, pair, path);
   reader.registerAdvice(path, entryAdvice(tree));
+  reader.registerVariables(joinPath(path, 'args'), memberOf(tree, 'env'));
   const schema = dialect === undefined ? writtenEntrySchema : desktopEntrySchema;
   const read = reader.read(schema, tree, path) as WrittenEntry | undefined;
   const written = read && { ...read, isolation: read.isolation ?? defaultIsolation };
@@ -99,6 +110,13 @@ export function findServers(
   }
   const keys = ['servers', ...clientKeys];
   const [pair, other] = keys.flatMap((key) => root.pairs.find((each) => each.key === key) ?? []);
+  const nested = pair === undefined ? nestedServers(root) : undefined;
+  if (nested !== undefined) return findNestedServers(reader, nested, file);
+  const foreign = foreignFormatHint(root, '');
+  if (foreign !== undefined && pair?.value.kind !== 'map') {
+    reader.report('', foreign);
+    return undefined;
+  }
   const isNative = pair?.key === 'servers' && !isVsCodeFile(root, pair.value, file);
   reader.unknownKeys = isNative || pair === undefined ? 'error' : 'warning';
   const isClaudeCode = pair === undefined && memberOf(root, 'projects') !== undefined;
@@ -121,6 +139,20 @@ export function findServers(
   }
   const { key, value: map } = pair;
   return { key, map, dialect: isNative ? undefined : dialectOf(root, map, key, file) };
+}
+
+function findNestedServers(
+  reader: SchemaReader,
+  { key, pair: { keyOffset, value }, owner, client }: NestedServers,
+  file: string,
+): CatalogServerMap | undefined {
+  reader.unknownKeys = 'warning';
+  reader.recordPosition(key, keyOffset, value.offset);
+  if (value.kind !== 'map') {
+    reader.report(key, 'expected a mapping from name to server');
+    return undefined;
+  }
+  return { key, map: value, dialect: dialectOf(owner, value, key, file, 'values', client) };
 }
 
 /** Excludes `.` and `..`: clients that normalise URL paths would remove them. */

@@ -15,7 +15,7 @@
 // - Cline: docs.cline.bot/mcp. `type: streamableHttp`; without a type, an address is SSE. No variable
 //   substitution; programs inherit few variables. The file in VS Code's storage is the older location.
 //
-// Codex stores servers in TOML (`~/.codex/config.toml`), which is not supported.
+// import-sources.ts lists read-only clients.
 
 import type { Client, ClientId } from './client.ts';
 import { inApplications, inConfigHome, inHome, inProject } from './client-paths.ts';

@@ -1,8 +1,49 @@
 // Recognises API keys in any text: token formats of well-known services, and long words with letters and
 // digits.
 
-export const knownTokens =
-  /\b(?:sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|xapp-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?|npm_\w{30,}|hf_\w{20,}|ntn_\w{20,}|secret_\w{20,}|lin_api_\w{20,}|tvly-[\w-]{16,}|figd_[\w-]{20,}|shp(?:at|ca|ss)_\w{20,}|pat[\w]{14}\.[0-9a-f]{20,})/g;
+/** Token formats of services: model providers, code hosts, cloud platforms, chats and other tools. */
+const tokenForms = [
+  String.raw`sk-[\w-]{16,}`,
+  String.raw`[sr]k_(?:live|test)_\w{10,}`,
+  String.raw`whsec_\w{20,}`,
+  String.raw`gh[pousr]_\w{20,}`,
+  String.raw`github_pat_\w{20,}`,
+  String.raw`glpat-[\w-]{16,}`,
+  String.raw`xox[abceprs]-[\w-]{10,}`,
+  String.raw`xapp-[\w-]{10,}`,
+  String.raw`A[KS]IA[0-9A-Z]{16}`,
+  String.raw`AIza[\w-]{30,}`,
+  String.raw`ya29\.[\w-]{20,}`,
+  String.raw`GOCSPX-[\w-]{20,}`,
+  String.raw`eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?`,
+  String.raw`npm_\w{30,}`,
+  String.raw`pypi-[\w-]{40,}`,
+  String.raw`hf_\w{20,}`,
+  String.raw`gsk_\w{20,}`,
+  String.raw`xai-\w{20,}`,
+  String.raw`nvapi-[\w-]{20,}`,
+  String.raw`pplx-\w{20,}`,
+  String.raw`r8_\w{20,}`,
+  String.raw`ntn_\w{20,}`,
+  String.raw`secret_\w{20,}`,
+  String.raw`lin_(?:api|oauth)_\w{20,}`,
+  String.raw`tvly-[\w-]{16,}`,
+  String.raw`ctx7sk-[\w-]{16,}`,
+  String.raw`figd_[\w-]{20,}`,
+  String.raw`fc-[0-9a-f]{20,}`,
+  String.raw`apify_api_\w{20,}`,
+  String.raw`sbp_[0-9a-f]{20,}`,
+  String.raw`dop_v1_[0-9a-f]{20,}`,
+  String.raw`dapi[0-9a-f]{32}`,
+  String.raw`hvs\.[\w-]{20,}`,
+  String.raw`shp(?:at|ca|ss)_\w{20,}`,
+  String.raw`ATATT3x[\w=-]{20,}`,
+  String.raw`SG\.[\w-]{16,}\.[\w-]{16,}`,
+  String.raw`\d{8,10}:AA[\w-]{32,}`,
+  String.raw`pat[\w]{14}\.[0-9a-f]{20,}`,
+];
+
+export const knownTokens = new RegExp(String.raw`\b(?:${tokenForms.join('|')})`, 'g');
 
 const longWord = /[\w=]{20,}/g;
 

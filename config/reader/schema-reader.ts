@@ -41,6 +41,8 @@ export class SchemaReader {
   readonly #aliases = new Map<string, readonly string[]>();
   /** Advice by path: see `registerAdvice`. */
   readonly #advice = new Map<string, AliasAdvice>();
+  /** Environments by path: see `registerVariables`. */
+  readonly #environments = new Map<string, Environment>();
   /** Paths of fields with errors. */
   readonly #faulty: string[] = [];
   /** Paths of fields with unset variables. */
@@ -88,6 +90,28 @@ export class SchemaReader {
   /** Registers advice on foreign keys and values at `path`. */
   registerAdvice(path: string, advice: AliasAdvice): void {
     this.#advice.set(path, advice);
+  }
+
+  /**
+   * Registers the variables of a mapping for the items of the list at `path`. They take precedence over the
+   * environment.
+   */
+  registerVariables(path: string, variables: YamlTree | undefined): void {
+    const own: Record<string, string> = {};
+    for (const { key, value } of variables?.kind === 'map' ? variables.pairs : [])
+      if (value.kind === 'scalar' && value.value !== null)
+        own[key] = substitute(String(value.value), this.#env).text;
+    this.#environments.set(path, { ...this.#env, ...own });
+  }
+
+  /** Turns the errors from index `from` on into warnings, because their value is omitted. */
+  downgradeErrors(from: number, to: number, consequence: string): void {
+    for (let at = from; at < to; at += 1) {
+      const problem = this.problems[at];
+      if (problem?.severity !== 'error') continue;
+      const message = `${problem.message}; ${consequence}`;
+      this.problems[at] = { ...problem, message, severity: 'warning' };
+    }
   }
 
   /** Reports unknown keys if members are read separately. */
@@ -246,7 +270,8 @@ export class SchemaReader {
 
   #substituted(scalar: YamlScalar, path: string, isSecret: boolean) {
     const written = this.#source.text.slice(scalar.offset, scalar.end);
-    const { text, used, names, faults } = substitute(String(scalar.value), this.#env);
+    const env = this.#environments.get(path.replace(/\[\d+\]$/, '')) ?? this.#env;
+    const { text, used, names, faults } = substitute(String(scalar.value), env);
     this.#secrets.recordSecrecy(scalar, isSecret);
     for (const fault of faults) {
       if (fault.isUnset) this.#unset.push(path);

@@ -1,9 +1,10 @@
 // Configuration file text, with conversion of offsets to line and column. Only regular UTF-8 files of at most
-// 4 MiB are read. An unusable file is returned as a reason, not thrown: the caller knows the position to
-// report.
+// 4 MiB are read; in an MCP bundle, its manifest. An unusable file is returned as a reason, not thrown: the
+// caller knows the position to report.
 
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { isBundlePath } from './bundle-path.ts';
 import type { Problem } from './problem.ts';
 
 const maxFileBytes = 4 * 1024 * 1024;
@@ -53,6 +54,11 @@ export async function readSourceFile(path: string): Promise<SourceFile | { reado
     const stat = await handle.stat();
     if (stat.isDirectory()) return { reason: 'this is a folder, not a file' };
     if (!stat.isFile()) return { reason: 'not a regular file' };
+    if (isBundlePath(path)) {
+      const { readManifest } = await import('./bundle-file.ts');
+      const manifest = await readManifest(handle, stat.size, maxFileBytes);
+      return Buffer.isBuffer(manifest) ? decode(path, manifest) : manifest;
+    }
     const bytes = await readAtMost(handle, maxFileBytes + 1);
     if (bytes.length > maxFileBytes) return { reason: 'the file is larger than 4 MiB' };
     return decode(path, bytes);

@@ -9,15 +9,28 @@ import { basename, dirname } from 'node:path';
 import { isJsonPath } from '../../reader/json-comments.ts';
 import { memberOf, plainValue, textOf } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlTree } from '../../reader/yaml-tree.ts';
+import { bundleFolder, settingsOf } from './bundle-manifest.ts';
 
 /** Clients with a dialect of their own. */
-export type DialectClient = 'cline' | 'gemini' | 'vscode' | 'zed' | 'any';
+export type DialectClient =
+  | 'cline'
+  | 'gemini'
+  | 'vscode'
+  | 'zed'
+  | 'codex'
+  | 'copilot'
+  | 'opencode'
+  | 'goose'
+  /** Manifest of an MCP bundle. */
+  | 'bundle'
+  | 'any';
 
-/** Default values of VS Code's `inputs` by id; undefined for secrets. */
+/** Default values of VS Code's `inputs`, or of a bundle's settings, by id; undefined for secrets. */
 export type Inputs = ReadonlyMap<string, string | undefined>;
 
 export interface Dialect {
   readonly client: DialectClient;
+  readonly path: string;
   /** Base folder for relative paths. */
   readonly folder: string;
   /** Project folder of the file. */
@@ -44,19 +57,24 @@ export function isVsCodeFile(root: YamlTree, servers: YamlTree, path: string): b
   return hasField(servers, vsCodeFields);
 }
 
-/** Returns the dialect for a client's file or a part of it. `key` is the key that contains the servers. */
+/**
+ * Returns the dialect for a client's file or a part of it. `key` is the key that contains the servers, `root`
+ * the mapping that contains the key.
+ */
 export function dialectOf(
   root: YamlTree,
   servers: YamlMap,
   key: string,
   path: string,
   envFiles: Dialect['envFiles'] = 'values',
+  client: DialectClient = clientOf(servers, key, path),
 ): Dialect {
-  const client = clientOf(servers, key, path);
+  const isBundle = client === 'bundle';
   return {
     client,
-    ...foldersOf(path),
-    inputs: inputsOf(root),
+    path,
+    ...(isBundle ? { folder: bundleFolder(path), workspace: undefined } : foldersOf(path)),
+    inputs: isBundle ? settingsOf(root) : inputsOf(root),
     isOff: disabledServers(root, client),
     envFiles,
   };
@@ -66,6 +84,8 @@ function clientOf(servers: YamlMap, key: string, path: string): DialectClient {
   if (key === 'servers') return 'vscode';
   if (key === 'context_servers') return 'zed';
   if (basename(path) === 'cline_mcp_settings.json') return 'cline';
+  const isCopilot = basename(path) === 'mcp-config.json' || basename(dirname(path)) === '.copilot';
+  if (isCopilot) return 'copilot';
   const isGemini = basename(dirname(path)) === '.gemini' || hasField(servers, ['httpUrl', 'trust']);
   return isGemini ? 'gemini' : 'any';
 }
@@ -92,7 +112,8 @@ function inputsOf(root: YamlTree): Inputs {
     const id = textOf(memberOf(input, 'id'));
     const password = memberOf(input, 'password');
     const isSecret = password !== undefined && plainValue(password) === true;
-    if (id !== undefined) inputs.set(id, isSecret ? undefined : textOf(memberOf(input, 'default')));
+    if (id !== undefined)
+      inputs.set(id, isSecret ? undefined : textOf(memberOf(input, 'default')) || undefined);
   }
   return inputs;
 }

@@ -11,7 +11,8 @@ import { memberOf, plainValue, scalarLike, textOf, withoutMembers } from '../../
 import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 import { isOwnHeader } from '../own-headers.ts';
 import { transportOf } from '../transport-words.ts';
-import type { Dialect } from './dialect.ts';
+import { withOurFields } from './client-fields.ts';
+import type { Dialect, DialectClient } from './dialect.ts';
 import { translateReferences } from './import-references.ts';
 import { readVariables } from './variables-file.ts';
 
@@ -21,6 +22,9 @@ const ignoredFields = [
   ...['oauth', 'auth', 'authProviderType', 'targetAudience', 'targetServiceAccount', 'extension'],
   ...['dev', 'gallery', 'version', 'sandbox', 'sandboxEnabled', 'settings', 'source', 'remote'],
 ];
+
+/** Clients with entries that only they can start. */
+const extensionOwners: Partial<Record<DialectClient, string>> = { zed: 'Zed', goose: 'Goose' };
 
 /** Address fields, in order of precedence. */
 const addressFields = ['httpUrl', 'serverUrl', 'url'];
@@ -52,10 +56,11 @@ export function translateEntry(
 ): YamlTree | undefined {
   if (written.kind !== 'map') return written;
   const pairs = written.pairs.flatMap(flatCommand).filter(({ value }) => !isNull(value));
-  const flat: YamlMap = { ...written, pairs };
+  const flat = withOurFields({ ...written, pairs }, dialect.client);
   const isReachable = ['command', ...addressFields].some((key) => has(flat, key));
-  if (dialect.client === 'zed' && !isReachable) {
-    reader.reportKey(path, 'skipped: only Zed can start its extensions', 'warning');
+  const owner = extensionOwners[dialect.client];
+  if (owner !== undefined && !isReachable) {
+    reader.reportKey(path, `skipped: only ${owner} can start its extensions`, 'warning');
     return undefined;
   }
   let entry = withReferences(reader, flat, path, dialect) as YamlMap;
@@ -143,13 +148,24 @@ const MAX_TIMEOUT_SECONDS = 3600;
 /** Default of `max_request_seconds`. */
 const DEFAULT_MAX_REQUEST_SECONDS = 600;
 
+/** Units of `timeout`; in the files of other clients, the value decides. */
+const timeoutUnits: Partial<Record<DialectClient, 'ms' | 'seconds'>> = {
+  gemini: 'ms',
+  copilot: 'ms',
+  opencode: 'ms',
+  cline: 'seconds',
+  codex: 'seconds',
+  goose: 'seconds',
+};
+
 function withTimeout(entry: YamlMap, { client }: Dialect): YamlMap {
   const pair = entry.pairs.find(({ key }) => key === 'timeout');
   const value = pair && plainValue(pair.value);
   if (pair === undefined || typeof value !== 'number') return entry;
   const rest = withoutMembers(entry, ['timeout']);
   if (value <= 0 || has(entry, 'request_timeout_seconds')) return rest;
-  const isMs = client === 'gemini' || (client !== 'cline' && value > MAX_TIMEOUT_SECONDS);
+  const unit = timeoutUnits[client];
+  const isMs = unit === 'ms' || (unit === undefined && value > MAX_TIMEOUT_SECONDS);
   const seconds = isMs ? value / 1000 : value;
   const isLong = seconds > DEFAULT_MAX_REQUEST_SECONDS && !has(entry, 'max_request_seconds');
   const keys = ['request_timeout_seconds', ...(isLong ? ['max_request_seconds'] : [])];

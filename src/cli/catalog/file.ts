@@ -81,6 +81,9 @@ export class CatalogFile {
     if (typeof newText !== 'string') throw new ApiProblem(`${catalogPath}: ${newText.refusal}`);
     const { problems, catalog } = checkCatalog(new SourceFile(catalogPath, newText), this.draft.environment);
     if (hasError(problems)) throw new ConfigError(problems);
+    // In a client's file, an invalid entry is skipped with a warning.
+    if (edit.do === 'add' && catalog.servers[edit.name] === undefined)
+      throw new ConfigError(problems.map((problem) => ({ ...problem, severity: 'error' })));
     if (edit.do === 'switch') this.#refuseOverruled(edit, catalog);
     const { originalText, text } = this.draft;
     if (text !== originalText) await replaceText(envPath, originalText, text, SECRET_MODE);

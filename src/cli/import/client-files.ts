@@ -3,15 +3,15 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, resolve } from 'node:path';
-import type { Client, Machine } from '../../../config/clients/client.ts';
-import { clientIds, clientNamed, clients } from '../../../config/clients/client-list.ts';
+import type { Machine } from '../../../config/clients/client.ts';
+import { type ImportSource, importSourceIds, importSources } from '../../../config/clients/import-sources.ts';
 import { CommandLineError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 
 export interface ClientConfigFile {
   readonly path: string;
   /** Undefined if the file belongs to no known client. */
-  readonly client: Client | undefined;
+  readonly client: ImportSource | undefined;
 }
 
 /** Describes this machine: the places of the clients' files depend on it. */
@@ -33,14 +33,14 @@ export function findClientFiles(
   machine: Machine,
   from: string | undefined,
 ): { readonly found: readonly ClientConfigFile[]; readonly searchedPaths: readonly string[] } {
-  const chosenClient = from === undefined ? undefined : clientNamed(from);
+  const chosenClient = importSources.find(({ id }) => id === from);
   if (from !== undefined && chosenClient === undefined)
     throw new CommandLineError(
-      `--from: there is no client ${JSON.stringify(from)}; ${hintFor(from, clientIds)}`,
+      `--from: there is no client ${JSON.stringify(from)}; ${hintFor(from, importSourceIds)}`,
     );
   const found = new Map<string, ClientConfigFile>();
   const searchedPaths: string[] = [];
-  for (const client of chosenClient === undefined ? clients : [chosenClient]) {
+  for (const client of chosenClient === undefined ? importSources : [chosenClient]) {
     for (const { path } of client.files(machine)) {
       searchedPaths.push(path);
       if (!existsSync(path)) continue;
@@ -55,7 +55,9 @@ export function findClientFiles(
 /** Returns the named file. `client` is set if a client is known to use this path. */
 export function identifyFile(machine: Machine, file: string): ClientConfigFile {
   const path = resolve(file);
-  const client = clients.find((each) => each.files(machine).some((known) => resolve(known.path) === path));
+  const client = importSources.find((each) =>
+    each.files(machine).some((known) => resolve(known.path) === path),
+  );
   return { path, client };
 }
 

@@ -6,9 +6,11 @@
 
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { commentedCatalog } from '../../../config/catalog/commented-catalog.ts';
+import { foreignFormatHint } from '../../../config/catalog/dialects/foreign-formats.ts';
 import { type ImportableServer, importableServers } from '../../../config/catalog/importable-servers.ts';
 import type { Machine } from '../../../config/clients/client.ts';
-import { clientIds } from '../../../config/clients/client-list.ts';
+import { importSourceIds } from '../../../config/clients/import-sources.ts';
+import { isTomlPath, parseFileTree } from '../../../config/reader/file-tree.ts';
 import { isError, type Problem } from '../../../config/reader/problem.ts';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
 import { printable } from '../../terminal/terminal-text.ts';
@@ -41,7 +43,7 @@ interface Options {
 }
 
 const after = `
-Clients: ${clientIds.join(', ')}. If neither --from nor a file is named, the files of all clients are searched,
+Clients: ${importSourceIds.join(', ')}. If neither --from nor a file is named, the files of all clients are searched,
 including the files of the project in this folder. If two clients have the same server, it is written once.
 Different servers with the same name are renamed.
 
@@ -57,7 +59,7 @@ Exit codes: 0 written, 1 nothing to import, 2 invalid files or usage`;
 export const importServers: CommandModule = {
   declare: (command) =>
     command
-      .option('--from <client>', `only files of this client: ${clientIds.join(', ')}`)
+      .option('--from <client>', `only files of this client: ${importSourceIds.join(', ')}`)
       .option('-o, --output <file>', 'output file', 'catalog.yaml')
       .option('--force', 'replace an existing file')
       .option('--json', 'print the result as JSON')
@@ -83,11 +85,12 @@ async function runImport(options: Options, machine: Machine): Promise<number> {
     file === undefined
       ? findClientFiles(machine, from)
       : { found: [identifyFile(machine, file)], searchedPaths: [file] };
-  const contents = await Promise.all(found.map(readServers));
+  const contents = await Promise.all(found.map((each) => readServers(each, file !== undefined)));
   const problems = contents.flatMap((each) => each.problems);
   printProblems(problems);
-  // A file or client that the user named must be valid. Otherwise invalid files are skipped.
-  if ((file ?? from) !== undefined && problems.some(isError)) return 2;
+  // A named file or client must have a valid server. Otherwise invalid files and servers are skipped.
+  const hasServer = contents.some(({ servers }) => servers.length > 0);
+  if ((file ?? from) !== undefined && !hasServer && problems.some(isError)) return 2;
   const { servers: merged, ownEntries } = mergeServers(
     contents.map(({ found: { path, client }, shortName, servers }) => ({
       client: client?.label,
@@ -125,10 +128,18 @@ interface FileContents {
   readonly problems: readonly Problem[];
 }
 
-async function readServers(found: ClientConfigFile): Promise<FileContents> {
+/** `isNamed`: true if the user named the file, so a format that cannot be read is an error. */
+async function readServers(found: ClientConfigFile, isNamed: boolean): Promise<FileContents> {
   const shortName = shortNameOf(found);
   const source = await readSourceFile(found.path);
-  if (source instanceof SourceFile) return { found, shortName, ...importableServers(source) };
+  if (source instanceof SourceFile) {
+    const parsed = await parseFileTree(source);
+    const { servers, problems } = importableServers(source, parsed);
+    const isUnreadable = isNamed && servers.length === 0 && !isTomlPath(found.path);
+    const hint = isUnreadable ? foreignFormatHint(parsed.root, source.text) : undefined;
+    const hints = hint === undefined ? [] : [source.problem(0, hint)];
+    return { found, shortName, servers, problems: [...hints, ...problems] };
+  }
   return {
     found,
     shortName,

@@ -137,12 +137,12 @@ describe("a desktop client's file", () => {
     ]);
   });
 
-  test('with two names that yield the same id is refused', async () => {
+  test('skips the second of two names that yield the same id', async () => {
     const { loaded, lines } = await json({ 'a b': { command: 'x' }, 'a-b': { command: 'y' } });
-    expect(loaded).toBeUndefined();
-    expect(lines.filter((line) => !line.includes('warning'))).toEqual([
-      'desktop.json:6:3: mcpServers.a-b: becomes the id a-b, which "a b" already has',
-    ]);
+    expect(loaded?.catalog.servers).toEqual({ 'a-b': expect.objectContaining({ command: 'x' }) });
+    expect(lines).toContain(
+      'desktop.json:6:3: warning: mcpServers.a-b: becomes the id a-b, which "a b" already has; the server is skipped',
+    );
   });
 
   test('may be written as YAML', async () => {

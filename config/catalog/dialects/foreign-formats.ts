@@ -1,0 +1,68 @@
+// Detects files of unsupported clients, for error messages.
+
+import { memberOf } from '../../reader/yaml-members.ts';
+import type { YamlTree } from '../../reader/yaml-tree.ts';
+
+const readable = 'supported files are listed in docs/clients.md';
+
+interface ForeignFormat {
+  readonly client: string;
+  /** Remedy. */
+  readonly advice: string;
+  readonly isText?: RegExp;
+  isTree?(root: YamlTree): boolean;
+}
+
+const isList = (tree: YamlTree | undefined): boolean => tree?.kind === 'list';
+
+const formats: readonly ForeignFormat[] = [
+  {
+    client: 'Codex',
+    advice: 'give it a name that ends in .toml',
+    isText: /^\s*\[mcp_servers[.\]]/m,
+  },
+  {
+    client: 'Continue',
+    advice: 'write mcpServers as a mapping from name to server',
+    isText: /^mcpServers:\s*\n\s*-\s/m,
+    isTree: (root) => isList(memberOf(root, 'mcpServers')) && memberOf(root, 'schema') !== undefined,
+  },
+  {
+    client: 'Augment Code',
+    advice: 'write mcpServers as a mapping from name to server',
+    isTree: (root) =>
+      isList(memberOf(root, 'mcpServers')) || isList(memberOf(root, 'augment.advanced.mcpServers')),
+  },
+  {
+    client: 'Amp',
+    advice: 'name the key mcpServers',
+    isTree: (root) => memberOf(root, 'amp.mcpServers') !== undefined,
+  },
+  {
+    client: 'Crush',
+    advice: 'name the key mcpServers',
+    isTree: (root) => {
+      const servers = memberOf(root, 'mcp');
+      return servers?.kind === 'map' && servers.pairs.some(({ value }) => isEntry(value));
+    },
+  },
+  {
+    client: 'Warp',
+    advice: 'put the servers below mcpServers',
+    isTree: (root) =>
+      root.kind === 'map' && root.pairs.length > 0 && root.pairs.every(({ value }) => isEntry(value)),
+  },
+];
+
+function isEntry(tree: YamlTree): boolean {
+  return ['command', 'url', 'serverUrl'].some((field) => memberOf(tree, field) !== undefined);
+}
+
+/** Returns a hint on the client; undefined for an unknown format. */
+export function foreignFormatHint(root: YamlTree | undefined, text: string): string | undefined {
+  const format = formats.find(
+    ({ isText, isTree }) => isText?.test(text) === true || (root !== undefined && isTree?.(root) === true),
+  );
+  if (format === undefined) return undefined;
+  return `this resembles a file of ${format.client}: ${format.advice}; ${readable}`;
+}

@@ -1,0 +1,13 @@
+// Parses a configuration file to a tree: YAML, JSON or TOML, by the name of the file.
+
+import type { SourceFile } from './source-file.ts';
+import { type ParsedYaml, parseYamlTree } from './yaml-tree.ts';
+
+/** Parses a file. Never rejects. */
+export async function parseFileTree(source: SourceFile): Promise<ParsedYaml> {
+  if (!isTomlPath(source.path)) return parseYamlTree(source);
+  const { parseTomlTree } = await import('./toml-tree.ts');
+  return parseTomlTree(source);
+}
+
+export const isTomlPath = (path: string): boolean => /\.toml$/i.test(path);
