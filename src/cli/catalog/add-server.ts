@@ -36,8 +36,8 @@ interface Options extends CatalogOptions {
 
 const after = `
 Values that look like secrets (variables, headers, options or parameters with names such as TOKEN, KEY,
-SECRET, PASSWORD or Authorization) are written to .env next to the gateway file, with mode 0600. The catalog
-gets a reference.
+SECRET, PASSWORD or Authorization, text after Bearer, tokens of known services) are written to .env next to
+the gateway file, with mode 0600. The catalog gets a reference.
 ${catalogHelp}
 
 Examples:

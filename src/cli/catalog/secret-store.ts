@@ -1,10 +1,21 @@
-// Moves values from a new catalog entry into `.env` if they are probably secrets, judged by their names, and
-// returns references to them.
+// Moves the secrets of a new catalog entry into `.env`, and returns references to them.
 
-import { isCredentialName } from '../../../config/credentials/credential-names.ts';
-import { referencesIn } from '../../../config/reader/references.ts';
 import { CommandLineError } from '../api/target-options.ts';
+import {
+  namedSecrets,
+  type ReplaceSecret,
+  replaceHeaderValue,
+  replaceInArguments,
+  replaceNamedValue,
+  replaceSecrets,
+} from './detect-secrets.ts';
 import { type EnvDraft, toVariableName } from './env-draft.ts';
+
+/** Part of a text: literal text, or a reference to a stored secret. */
+export interface TextPiece {
+  readonly text: string;
+  readonly isReference: boolean;
+}
 
 /** Stores the secrets of one server. */
 export class SecretStore {
@@ -33,42 +44,43 @@ export class SecretStore {
     return this.store(toVariableName(this.#id, name), value);
   }
 
-  /** Returns the value for an environment variable of the program: `value`, or a reference. */
+  /** Returns the value for an environment variable of the program, with references to its secrets. */
   variable(name: string, value: string): string {
-    return isCredentialName(name) && isValue(value) ? this.store(name, value) : value;
+    return replaceNamedValue(name, value, this.#replace, { isOfServer: false });
   }
 
   /** Returns the value for a header. Replaces credentials, but not the scheme before them (`Bearer`). */
   header(name: string, value: string): string {
-    if (!isCredentialName(name) || !isValue(value)) return value;
-    const [, scheme = '', credentials = value] = /^([A-Za-z][\w-]*\s+)(\S.*)$/.exec(value) ?? [];
-    return scheme + this.storeForServer(name, credentials);
+    return replaceHeaderValue(name, value, this.#replace);
   }
 
-  /** Returns the address. Replaces secret query parameters. */
+  /** Returns the address. Replaces passwords, keys and secret parameters. */
   url(text: string): string {
-    return text.replace(/([?&])([^=&#]+)=([^&#]+)/g, (whole, mark: string, name: string, value: string) =>
-      isCredentialName(name) && isValue(value) ? `${mark}${name}=${this.storeForServer(name, value)}` : whole,
-    );
+    return replaceSecrets(text, this.#replace);
   }
 
-  /** Returns the arguments. Replaces the values of options such as `--api-key`. */
+  /** Returns the arguments. Replaces the values of options such as `--api-key`, and other secrets. */
   args(args: readonly string[]): string[] {
-    return args.map((arg, at) => {
-      const [, option, value] = /^(--?[\w-]+)=(.+)$/s.exec(arg) ?? [];
-      if (option !== undefined && value !== undefined)
-        return isSecretOption(option) && isValue(value)
-          ? `${option}=${this.storeForServer(option, value)}`
-          : arg;
-      const before = args[at - 1];
-      const isSecretValue =
-        before !== undefined && isSecretOption(before) && !arg.startsWith('-') && isValue(arg);
-      return isSecretValue ? this.storeForServer(before, arg) : arg;
-    });
+    return replaceInArguments(args, this.#replace);
   }
+
+  readonly #replace: ReplaceSecret = (value, name, { isOfServer }) =>
+    isOfServer ? this.storeForServer(name, value) : this.store(name, value);
 }
 
-const isSecretOption = (arg: string) => arg.startsWith('-') && isCredentialName(arg);
-
-/** Returns false for empty values and references. */
-const isValue = (text: string) => text !== '' && referencesIn(text).length === 0;
+/** Splits a text into its secrets, which `store` replaces by references, and the text between them. */
+export function withoutSecrets(
+  name: string,
+  text: string,
+  store: (name: string, value: string) => string,
+): readonly TextPiece[] {
+  const pieces: TextPiece[] = [];
+  let done = 0;
+  for (const { start, end, name: word } of namedSecrets(name, text)) {
+    if (start > done) pieces.push({ text: text.slice(done, start), isReference: false });
+    pieces.push({ text: store(word, text.slice(start, end)), isReference: true });
+    done = end;
+  }
+  if (done < text.length) pieces.push({ text: text.slice(done), isReference: false });
+  return pieces;
+}

@@ -6,12 +6,13 @@
 
 import type { OwnEntry } from '../../../config/catalog/importable-servers.ts';
 import {
+  namedSecrets,
   type ReplaceSecret,
   replaceHeaderValue,
   replaceInArguments,
   replaceNamedValue,
   replaceSecrets,
-} from './detect-secrets.ts';
+} from '../catalog/detect-secrets.ts';
 
 export interface NamedServer {
   readonly id: string;
@@ -78,8 +79,7 @@ function hideInEntry({ id, entry }: NamedServer, names: VariableNames): OwnEntry
 function removeSecretDefaults(text: string): string {
   return text.replace(reference, (whole, name: string, fallback?: string) => {
     if (fallback === undefined) return whole;
-    const isSecret =
-      /key|token|secret|password/i.test(name) || replaceSecrets(fallback, () => '') !== fallback;
+    const isSecret = namedSecrets(name, fallback).length > 0;
     return isSecret && fallback.length > 2 ? `\${${name}}` : whole;
   });
 }
@@ -137,13 +137,17 @@ function variableName(wantedName: string): string {
   return /^[A-Z]/.test(name) ? name : `_${name}`;
 }
 
-function referencesOf(value: unknown): { name: string; hasDefault: boolean }[] {
+/** Returns the references to variables of the gateway. Variables in `args` may be defined by `env`. */
+function referencesOf({ args, ...rest }: OwnEntry): { name: string; hasDefault: boolean }[] {
   const references: { name: string; hasDefault: boolean }[] = [];
-  mapTexts(value, (text) => {
-    for (const [, name = '', fallback] of text.matchAll(reference))
-      references.push({ name, hasDefault: fallback !== undefined });
-    return text;
-  });
+  const collect = (value: unknown, ownVariables: object) =>
+    mapTexts(value, (text) => {
+      for (const [, name = '', fallback] of text.matchAll(reference))
+        if (!Object.hasOwn(ownVariables, name)) references.push({ name, hasDefault: fallback !== undefined });
+      return text;
+    });
+  collect(rest, {});
+  collect(args, rest.env ?? {});
   return references;
 }
 

@@ -14,6 +14,7 @@ import type {
   RegistryRemote,
 } from '../../../actors/mcp/registry/entry.ts';
 import type { EntryToWrite } from '../../../config/catalog/edit-block.ts';
+import { type TextPiece, withoutSecrets } from '../catalog/secret-store.ts';
 import {
   anyMachine,
   commandLine,
@@ -241,31 +242,33 @@ class ValueWriter {
       const input = variables[name];
       // The entry does not declare this name, so it is text.
       if (input === undefined) continue;
-      const value =
-        input.value === undefined ? this.#answers(name)[0] : { text: input.value, isReference: false };
-      if (value === undefined) return undefined;
+      const pieces =
+        input.value === undefined ? this.#answers(name)[0] : [{ text: input.value, isReference: false }];
+      if (pieces === undefined) return undefined;
       text += template.slice(position, match.index);
       position = match.index + whole.length;
-      if (!value.isReference) {
-        text += value.text;
-        continue;
+      for (const piece of pieces) {
+        if (!piece.isReference) {
+          text += piece.text;
+          continue;
+        }
+        written += literal(text) + piece.text;
+        text = '';
       }
-      written += literal(text) + value.text;
-      text = '';
     }
     return written + literal(text + template.slice(position));
   }
 
   #values(name: string, input: RegistryInput): string[] {
     if (input.value === undefined)
-      return this.#answers(questionName(name)).map(({ text, isReference }) =>
-        isReference ? text : literal(text),
+      return this.#answers(questionName(name)).map((pieces) =>
+        pieces.map(({ text, isReference }) => (isReference ? text : literal(text))).join(''),
       );
     const value = this.fill(input.value, input.variables);
     return value === undefined ? [] : [value];
   }
 
-  #answers(name: string): { readonly text: string; readonly isReference: boolean }[] {
+  #answers(name: string): (readonly TextPiece[])[] {
     const question = this.#questions.get(name);
     if (question === undefined) return [];
     const registryPackage = this.#answersByName[name];
@@ -274,9 +277,12 @@ class ValueWriter {
       .filter((answer) => answer !== '')
       .map((answer) => {
         if (registryPackage !== undefined && isVariableReference(answer))
-          return { text: answer, isReference: true };
-        if (question.isSecret) return { text: this.#store(name, answer), isReference: true };
-        return { text: normalizeAnswer(question, answer), isReference: false };
+          return [{ text: answer, isReference: true }];
+        if (question.isSecret) return [{ text: this.#store(name, answer), isReference: true }];
+        const text = normalizeAnswer(question, answer);
+        // A default is text of the registry.
+        if (registryPackage === undefined) return [{ text, isReference: false }];
+        return withoutSecrets(name, text, (word, value) => this.#store(word, value));
       });
   }
 }

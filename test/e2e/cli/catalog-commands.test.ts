@@ -143,11 +143,9 @@ test('without a gateway the file is still changed, or created if missing', async
   far:
     url: https://mcp.example.com/mcp?key=\${FAR_KEY}
     headers:
-      Authorization: Bearer \${FAR_AUTHORIZATION}
+      Authorization: Bearer \${FAR_TOKEN}
 `);
-  expect(readFileSync(join(folder, '.env'), 'utf8')).toBe(
-    'FAR_AUTHORIZATION=s3cr3t-s3cr3t\nFAR_KEY=4711-4711\n',
-  );
+  expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('FAR_TOKEN=s3cr3t-s3cr3t\nFAR_KEY=4711-4711\n');
   const remaining = await run('servers', 'disable', 'far', '--catalog', 'catalog.yaml', '--no-reload');
   expect([remaining.code, remaining.stdout]).toEqual([0, 'far is disabled in catalog.yaml\n']);
   const usage = await run('servers', 'add', 'x', '--header', 'a: b', '--', 'node');

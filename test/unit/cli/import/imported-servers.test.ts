@@ -139,6 +139,77 @@ describe('a secret', () => {
       { env: { A_TOKEN: '${A_TOKEN}', B_KEY: '${A_TOKEN}' }, args: ['x-${A_TOKEN}-y'] },
       ['A_TOKEN'],
     ],
+    [
+      { env: { AUTH_HEADER: 'Bearer 4711-4711' }, args: ['--header', 'Authorization:${AUTH_HEADER}'] },
+      {
+        env: { AUTH_HEADER: 'Bearer ${SHOP_TOKEN}' },
+        args: ['--header', 'Authorization:${AUTH_HEADER}'],
+      },
+      ['SHOP_TOKEN'],
+    ],
+    [
+      { env: { HEADERS: '{"Authorization": "Bearer ab\\"cd12", "Version": "2022-06-28"}' } },
+      { env: { HEADERS: '{"Authorization": "Bearer ${SHOP_AUTHORIZATION}", "Version": "2022-06-28"}' } },
+      ['SHOP_AUTHORIZATION'],
+    ],
+    [
+      { args: ['--headers', '{"x":{"api_keys":["one-key","two-key"]},"pin":1}'] },
+      { args: ['--headers', '{"x":{"api_keys":["${SHOP_API_KEYS}","${SHOP_API_KEYS_2}"]},"pin":1}'] },
+      ['SHOP_API_KEYS'],
+    ],
+    [
+      { env: { CONNECTION: 'Server=db,1433;User Id=sa;Password=a,b{c d;Encrypt=true' } },
+      { env: { CONNECTION: 'Server=db,1433;User Id=sa;Password=${SHOP_PASSWORD};Encrypt=true' } },
+      ['SHOP_PASSWORD'],
+    ],
+    [
+      { args: ['AccountName=a;AccountKey=abc/def==;EndpointSuffix=x'] },
+      { args: ['AccountName=a;AccountKey=${SHOP_ACCOUNT_KEY};EndpointSuffix=x'] },
+      ['SHOP_ACCOUNT_KEY'],
+    ],
+    [
+      { env: { DB: 'host=db user=ann password=abc-def' } },
+      { env: { DB: 'host=db user=ann password=${SHOP_PASSWORD}' } },
+      ['SHOP_PASSWORD'],
+    ],
+    [
+      { args: ['Authorization: Bearer abcdefg'] },
+      { args: ['Authorization: Bearer ${SHOP_AUTHORIZATION}'] },
+      ['SHOP_AUTHORIZATION'],
+    ],
+    [
+      { headers: { 'X-Upstream': 'Bearer abc-4711' } },
+      { headers: { 'X-Upstream': 'Bearer ${SHOP_TOKEN}' } },
+      ['SHOP_TOKEN'],
+    ],
+    [
+      { env: { GITHUB_PAT: 'abcdefg', X_COOKIE: 'd=abcdefgh', BEARER: 'abcdef', SMTP_PASS: 'abcde' } },
+      {
+        env: {
+          GITHUB_PAT: '${GITHUB_PAT}',
+          X_COOKIE: '${X_COOKIE}',
+          BEARER: '${BEARER}',
+          SMTP_PASS: '${SMTP_PASS}',
+        },
+      },
+      ['GITHUB_PAT', 'X_COOKIE', 'BEARER', 'SMTP_PASS'],
+    ],
+    [
+      { args: ['--pat', 'abcdefg', '--bearer=hijklmn', '--env=SMTP_PASS=opqrst'] },
+      { args: ['--pat', '${SHOP_PAT}', '--bearer=${SHOP_BEARER}', '--env=SMTP_PASS=${SHOP_SMTP_PASS}'] },
+      ['SHOP_PAT'],
+    ],
+    [
+      { url: 'https://h/mcp?pat=abcdefg#bearer=hijklmn' },
+      { url: 'https://h/mcp?pat=${SHOP_PAT}#bearer=${SHOP_BEARER}' },
+      ['SHOP_PAT', 'SHOP_BEARER'],
+    ],
+    [{ env: { X: '${DB_PASS:-abc-def}' } }, { env: { X: '${DB_PASS}' } }, ['DB_PASS']],
+    [
+      { args: [`--x`, `gsk_${'a1'.repeat(12)}`, `a$ghp_${'a1'.repeat(12)}`] },
+      { args: ['--x', '${SHOP_TOKEN}', 'a${SHOP_TOKEN_2}'] },
+      ['SHOP_TOKEN'],
+    ],
   ])('in %j becomes a variable', (entry, expected, variables) => {
     expect(hidden(entry)).toEqual({ entry: expected, variables: expect.arrayContaining(variables) });
   });
@@ -151,6 +222,9 @@ describe('a secret', () => {
         KEY_FILE: '/home/ann/.ssh/id',
         USE_KEY: 'true',
         KEYLESS: '',
+        HELP: 'Bearer authentication',
+        AUTH_SCHEME: 'Basic auth',
+        LIST: '{"sort_key": "name", "auth": true, "a": [1, 2]}',
       },
       args: ['--no-auth', '/srv/data', '--port', '8080', '--key-file', '/x', '--token'],
       url: 'https://example.com/organisations/my-long-organisation-name/mcp',
