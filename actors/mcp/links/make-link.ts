@@ -8,10 +8,10 @@ import type { ChildRecords } from '../../state/child-records.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../jsonrpc/read-message.ts';
 import type { CallId, Link, LinkEvents } from './link.ts';
+import { type DetectedTransport, DetectingLink } from './sse/detecting-link.ts';
 import { SseLink } from './sse/sse-link.ts';
 import { childEnvironment } from './stdio/child-env.ts';
 import { StdioLink } from './stdio/stdio-link.ts';
-import { HttpLink } from './streamable-http/http-link.ts';
 import { ModernHttpLink } from './streamable-http/modern-http-link.ts';
 import type { SchemaLookup } from './streamable-http/request-metadata.ts';
 
@@ -27,6 +27,8 @@ export interface LinkContext {
   readonly records: ChildRecords | undefined;
   /** Returns a mark for a new process: an environment variable value that identifies its descendants. */
   readonly newMark: (server: string) => string | undefined;
+  /** Transport of a remote server, as detected by earlier links. */
+  readonly transport: DetectedTransport;
   /** Looks up a tool's input schema. The modern era sends some arguments as headers. */
   readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
@@ -58,7 +60,7 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
 
 function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
   const { server, maxMessageBytes, redactor, ownRedactor, environment } = context;
-  const { records, newMark, log, storeLine, inputSchemaOf } = context;
+  const { records, newMark, log, storeLine, inputSchemaOf, transport } = context;
   if (entry.runtime === 'stdio') {
     return new StdioLink(
       {
@@ -89,7 +91,7 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
     events,
   };
   if (era === 'modern') return new ModernHttpLink({ ...options, inputSchemaOf });
-  return entry.runtime === 'sse' ? new SseLink(options) : new HttpLink(options);
+  return entry.runtime === 'sse' ? new SseLink(options) : new DetectingLink(options, transport);
 }
 
 /** Returns true if the message is the response to the gateway's request with that id. */

@@ -79,6 +79,7 @@ export class ServerFactory {
     const messages = new LogMessages(redactor, (level, text) =>
       lines.add({ server: id, level, from: 'message', text }),
     );
+    const transport = { isOlder: false };
     return new ManagedServer({
       id,
       entry,
@@ -94,6 +95,7 @@ export class ServerFactory {
         return makeLink(entry, era, events, {
           inputSchemaOf: (tool) => cache.inputSchemaOf(tool),
           server: id,
+          transport,
           makePlaced,
           maxMessageBytes,
           redactor,

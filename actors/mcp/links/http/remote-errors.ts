@@ -74,7 +74,7 @@ function advice(refusal: ErrorResponse, pauseMs: number | undefined): string {
   if (status === 404 || status === 405)
     return method === 'GET'
       ? '; check the address, and leave `runtime: sse` out if the server speaks Streamable HTTP'
-      : '; check the address, and set `runtime: sse` if the server speaks the older transport';
+      : '; check the address';
   return pauseMs === undefined ? '' : `; the server asks to wait ${Math.ceil(pauseMs / 1000)} s`;
 }
 
