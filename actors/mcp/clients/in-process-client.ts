@@ -93,7 +93,8 @@ export class InProcessClient {
       const result = await this.#list(cursor === undefined ? {} : { cursor }, options);
       if (Array.isArray(result.tools)) tools.push(...result.tools.filter(isTool));
       cursor = result.nextCursor;
-      if (cursor === undefined) return tools;
+      // Some servers send an empty cursor, or null, on the last page.
+      if (typeof cursor !== 'string' || cursor === '') return tools;
     }
     throw new UpstreamProtocolError(
       `the list of tools of ${nameOf(options.server)} has more than ${MAX_PAGES} pages`,

@@ -100,7 +100,8 @@ async function listTools(client: ApiClient, id: string, timeoutMs: number): Prom
     if (error !== undefined) throw new ApiProblem(`could not list its tools: ${error.message ?? ''}`);
     names.push(...(result?.tools ?? []).map(({ name }) => String(name)));
     cursor = result?.nextCursor;
-    if (cursor === undefined) break;
+    // Some servers send an empty cursor, or null, on the last page.
+    if (typeof cursor !== 'string' || cursor === '') break;
   }
   return names;
 }

@@ -165,7 +165,7 @@ export class McpSession {
       if (Array.isArray(page[member])) items.push(...page[member]);
       for (const id of incompleteIn(page)) incomplete.add(id);
       cursor = page.nextCursor;
-    } while (typeof cursor === 'string' && !seenCursors.has(cursor) && seenCursors.size < MAX_PAGES);
+    } while (isCursor(cursor) && !seenCursors.has(cursor) && seenCursors.size < MAX_PAGES);
     return { items, incomplete: [...incomplete] };
   }
 
@@ -236,6 +236,11 @@ function problemOf(error: unknown): unknown {
   return error instanceof McpError
     ? new McpRefusal(error.message.replace(PREFIX, ''), error.code, error.data)
     : error;
+}
+
+/** Returns false on the last page: without a cursor, and for the empty cursor that some servers send. */
+function isCursor(cursor: unknown): cursor is string {
+  return typeof cursor === 'string' && cursor !== '';
 }
 
 function incompleteIn({ _meta }: McpResult): readonly string[] {

@@ -25,6 +25,7 @@ export class UnknownListError extends UpstreamProtocolError {}
 
 interface FetchedPage {
   readonly bytes: number;
+  /** Undefined on the last page; some servers send an empty cursor there. */
   readonly cursor: string | undefined;
   readonly hint: CacheHint;
 }
@@ -95,7 +96,7 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, list
   const { nextCursor, ...hint } = rest;
   return {
     bytes: bytes.length,
-    cursor: typeof nextCursor === 'string' ? nextCursor : undefined,
+    cursor: typeof nextCursor === 'string' && nextCursor !== '' ? nextCursor : undefined,
     hint: hintOf(hint),
   };
 }

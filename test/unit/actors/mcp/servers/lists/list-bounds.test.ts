@@ -59,11 +59,20 @@ describe('a paged list', () => {
   test('is fetched to its end', async () => {
     const pages: Record<string, unknown> = {
       undefined: { tools: [{ name: 'a' }], nextCursor: 'p2' },
-      p2: { tools: [{ name: 'b' }], nextCursor: '' },
-      '': { tools: [{ name: 'c' }] },
+      p2: { tools: [{ name: 'b' }], nextCursor: 'p3' },
+      p3: { tools: [{ name: 'c' }] },
     };
     const { keys, cut } = await fetch('tools', (cursor) => pages[String(cursor)]);
     expect([keys, cut]).toEqual([['a', 'b', 'c'], undefined]);
+  });
+
+  test.each([
+    ['empty', ''],
+    ['null', null],
+    ['a number', 7],
+  ])('ends at a cursor that is %s', async (_, nextCursor) => {
+    const list = await fetch('tools', () => ({ tools: [{ name: 'a' }], nextCursor }));
+    expect(list).toEqual({ keys: ['a'], requests: 1, cut: undefined });
   });
 
   test('ends if a cursor repeats, after any number of other cursors', async () => {
