@@ -42,13 +42,16 @@ export class ModelExchange {
   readonly #limits: ExchangeLimits;
   readonly #hasNoKey: boolean;
   readonly #send: typeof fetch;
+  readonly #tools: readonly string[];
   readonly #abort = new AbortController();
   #idle: NodeJS.Timeout | undefined;
   #fault: ModelFault | undefined;
   #hasAnswered = false;
 
-  constructor(limits: ExchangeLimits, hasNoKey: boolean, send: typeof fetch = fetch) {
+  /** `tools` are the names of the tools in the request, in order. */
+  constructor(limits: ExchangeLimits, hasNoKey: boolean, tools: readonly string[], send: typeof fetch) {
     this.#limits = limits;
+    this.#tools = tools;
     this.#hasNoKey = hasNoKey;
     this.#send = send;
   }
@@ -98,9 +101,8 @@ export class ModelExchange {
 
   async #readRefusal(response: Response): Promise<ModelFaultError> {
     const body = await this.#readStart(response.body);
-    return new ModelFaultError(
-      faultOfStatus(response.status, { ...readErrorAnswer(response.headers, body), hasKey: !this.#hasNoKey }),
-    );
+    const answer = readErrorAnswer(response.headers, body, this.#tools);
+    return new ModelFaultError(faultOfStatus(response.status, { ...answer, hasKey: !this.#hasNoKey }));
   }
 
   /** Never rejects: an error response with an unreadable body is still an error response. */

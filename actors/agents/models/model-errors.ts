@@ -1,8 +1,8 @@
 // Failures of model providers as handler errors.
 //
-// ME1  A message contains the provider, the model, the status and a text of the gateway, but no part of the
-//      request or response, which can repeat keys and conversations (A9, ARCHITECTURE.md). For the same
-//      reason, an error of the client library is never the `cause`.
+// ME1  A message contains the provider, the model, the status, a text of the gateway and the name of a refused
+//      tool, but no other part of the request or response, which can repeat keys and conversations (A9,
+//      ARCHITECTURE.md). For the same reason, an error of the client library is never the `cause`.
 // ME3  A final fault concerns either the model (key, name, address, context window) or the request. If it
 //      concerns the model, the next model may answer; if it concerns the request, no model is tried. An
 //      unclear fault concerns the request.
@@ -23,10 +23,13 @@ export const isTransient = (status: number): boolean => status >= 500 || transie
 const statusesOfModel: ReadonlySet<number> = new Set([401, 402, 403, 404, 410]);
 /** Reasons (error-response.ts) that concern the model, with any status: some providers always use 400. */
 const reasonsOfModel: ReadonlySet<string> = new Set([
+  'budget_exceeded',
   'context_length_exceeded',
   'insufficient_quota',
   'invalid_api_key',
+  'invalid_model',
   'model_not_found',
+  'no_db_connection',
   'not_found_error',
 ]);
 
@@ -41,11 +44,21 @@ const meanings: ReadonlyMap<number, string> = new Map([
   ],
 ]);
 
+/** Hints for reasons that do not explain themselves. */
+const meaningsOfReasons: ReadonlyMap<string, string> = new Map([
+  [
+    'no_db_connection',
+    'is the key of its provider right? LiteLLM without a database accepts only its master key',
+  ],
+]);
+
 const WITHOUT_KEY = 'the request had no key; a provider with its own base_url needs its own api_key';
 
 interface RefusalDetails {
   readonly retryAfterMs?: number | undefined;
   readonly reason?: string | undefined;
+  /** Tool whose definition was refused. */
+  readonly tool?: string | undefined;
   /** True if the request had a key. */
   readonly hasKey?: boolean;
 }
@@ -67,7 +80,7 @@ export interface ModelFault {
 /** Converts a status, or an error within a stream. */
 export function faultOfStatus(
   status: number,
-  { retryAfterMs, reason, hasKey = true }: RefusalDetails = {},
+  { retryAfterMs, reason, tool, hasKey = true }: RefusalDetails = {},
 ): ModelFault {
   if (status >= 300 && status <= 399)
     return {
@@ -77,7 +90,12 @@ export function faultOfStatus(
     };
   const isFinal = !isTransient(status);
   const meaning = status === 401 && !hasKey ? WITHOUT_KEY : meanings.get(status);
-  const advice = reason === undefined ? meaning : undefined;
+  const advice =
+    reason !== undefined
+      ? meaningsOfReasons.get(reason)
+      : isFinal && tool !== undefined
+        ? `it refuses the name or the inputSchema of the tool ${tool}`
+        : meaning;
   const statusText = reason === undefined ? `answered ${status}` : `answered ${status} (${reason})`;
   return {
     description: advice === undefined ? statusText : `${statusText}: ${advice}`,

@@ -123,7 +123,8 @@ export class ProviderModels implements Models {
     // Node's own time limit must not be shorter than the exchange's limits.
     const send = fetchFor(Math.max(limits.firstByteMs ?? 0, limits.idleMs ?? 0));
     const hasNoKey = settings.api_key === undefined;
-    const exchange = new ModelExchange(limits, hasNoKey, send);
+    const tools = request.tools.map((tool) => tool.name);
+    const exchange = new ModelExchange(limits, hasNoKey, tools, send);
     const stop = () => exchange.end();
     signal.addEventListener('abort', stop, { once: true });
     const timeoutFault = {

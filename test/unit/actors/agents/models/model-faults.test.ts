@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
-import { ask, KEY, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
+import { ask, KEY, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
 import { failure } from '../../../../fixtures/models/failure.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import type { Reply } from '../../../../fixtures/models/reply.ts';
@@ -212,6 +212,18 @@ it.each([
     expect(notices).toEqual([[fields, 'model fails permanently; using its fallback']]);
   },
 );
+
+it('a refused tool definition is named in the error, and no other model is requested (ME1, ME3)', async () => {
+  const error = { message: `tools.1.custom.input_schema: ${secret}`, type: 'invalid_request_error' };
+  server.reply({ status: 400, body: JSON.stringify({ type: 'error', error }) }, whole);
+  const request = question({ tools: [lookUp, { ...lookUp, name: 'save' }] });
+  const failed = await failure(ask(modelsAt(server.url), ['anthropic', 'openai'], request));
+  expect(failed.message).toBe(
+    'the model anthropic:m-1 answered 400: it refuses the name or the inputSchema of the tool save',
+  );
+  expect(`${failed.stack}`).not.toContain(secret);
+  expect(server.requests).toHaveLength(1);
+});
 
 it('the error for a provider without a required key says so', async () => {
   server.reply({ status: 401 });
