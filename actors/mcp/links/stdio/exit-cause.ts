@@ -1,13 +1,9 @@
 // Selects the stderr line that explains why a process has exited. Usually it is the last line, but some
-// programs print more below the error: Node (stack, version), and the launchers npx, uvx and docker (hints).
+// programs print more below the error: Node (stack, version), the launchers npx, uvx and docker (hints), and
+// Python (python-errors.ts).
 
-/** The error output of one kind of program. */
-interface ErrorFormat {
-  /** Returns true if the lines have this format. */
-  isOf(last: string, lines: readonly string[]): boolean;
-  /** Returns the line with the error. */
-  errorIn(lines: readonly string[]): string | undefined;
-}
+import { type ErrorFormat, joinedLines } from './error-format.ts';
+import { pythonFormats } from './python-errors.ts';
 
 /** Returns the most informative line with a label; undefined without lines. */
 export function informativeLine(lines: readonly string[]): string | undefined {
@@ -87,14 +83,27 @@ const uv: ErrorFormat = {
   },
 };
 
-/** Rust programs such as uv: the cause is below the error. */
+/** Rust programs such as uv: a chain of causes is below the error, and hints below the chain. */
+const causeLabel = /^\s+(?:Caused by|cause): /;
+
 const rust: ErrorFormat = {
-  isOf: (last) => /^\s+Caused by: /.test(last),
+  isOf: (last, lines) => /^\s+\S|^hint: /.test(last) && chainIn(lines) !== undefined,
   errorIn: (lines) => {
-    const error = lines.findLast((line) => /^error: /.test(line));
-    return error === undefined ? undefined : `${error}; ${(lines.at(-1) ?? '').trim()}`;
+    const [error = '', ...below] = chainIn(lines) ?? [];
+    const end = below.findIndex((line) => hint.test(line));
+    return joinedLines([error, ...(end === -1 ? below : below.slice(0, end))], causeLabel);
   },
 };
+
+const hint = /^\s*(?:hint: |\[)/;
+
+/** Returns the last `error:` line and the indented lines and hints below it, up to the end. */
+function chainIn(lines: readonly string[]): readonly string[] | undefined {
+  const head = lines.findLastIndex((line) => /^error: /.test(line));
+  if (head === -1 || head === lines.length - 1) return undefined;
+  const isChain = lines.slice(head + 1).every((line) => /^\s/.test(line) || hint.test(line));
+  return isChain ? lines.slice(head) : undefined;
+}
 
 /** A package that lacks the requested program; uv lists the available ones last. */
 const missingProgram: ErrorFormat = {
@@ -109,4 +118,10 @@ const docker: ErrorFormat = {
     lines.slice(0, -1).findLast((line) => !/^Usage: /.test(line)),
 };
 
-const formats: readonly ErrorFormat[] = [node, npm, uv, rust, missingProgram, docker];
+/** Command lines of Rust: the usage is below the error. */
+const clap: ErrorFormat = {
+  isOf: (last) => /^For more information,? try '/.test(last),
+  errorIn: (lines) => lines.findLast((line) => /^error: /.test(line)),
+};
+
+const formats: readonly ErrorFormat[] = [node, npm, uv, rust, clap, missingProgram, docker, ...pythonFormats];

@@ -189,7 +189,7 @@ npm error A complete log of this run can be found in: /root/.npm/_logs/debug-0.l
     `error: Request failed after 3 retries
   Caused by: Failed to fetch: \`https://pypi.org/simple/nope/\`
   Caused by: dns error`,
-    'error: Request failed after 3 retries; Caused by: dns error',
+    'error: Request failed after 3 retries; Caused by: Failed to fetch: `https://pypi.org/simple/nope/`; Caused by: dns error',
   ],
   [
     'uvx with no such program in the package',
