@@ -105,6 +105,10 @@ export class PlacedLink implements Link {
       );
   }
 
+  notePing(): void {
+    this.#inner?.notePing?.();
+  }
+
   forget(call: CallId): void {
     this.#inner?.forget(call);
   }

@@ -57,6 +57,8 @@ export interface Link {
    * never in the message.
    */
   send(bytes: Buffer, call?: CallId, trace?: Trace): void;
+  /** Called after a health ping was sent: the lines that a local server logs for it are shown once. */
+  notePing?(): void;
   /** Closes the stream of an abandoned request. */
   forget(call: CallId): void;
   /** Called after the handshake: sets the version header and opens the GET stream (HTTP). */

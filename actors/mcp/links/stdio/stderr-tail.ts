@@ -1,35 +1,53 @@
 // Recent stderr lines, for operators after a failure: limited in number and length (A8, ARCHITECTURE.md), as
 // plain text without secrets (A9). Lines are cleaned only when they are read, so that a flood of lines does
-// not slow down others (A6).
+// not slow down others (A6). Two kinds of output would hide the others, and are reduced: of a line that is
+// overwritten by carriage returns (a progress bar), only the last state; of the lines that a server writes
+// for each health ping, only the first (ping-lines.ts).
 
 import type { Redactor } from '../../../base/errors/redact.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';
 import { bytesToKeep, displayLine } from './display-line.ts';
 import { LineRate } from './line-rate.ts';
+import { PingLines } from './ping-lines.ts';
 
 const LF = 0x0a;
+const CR = 0x0d;
 const MAX_LINES = 50;
 const MAX_CHARS = 500;
 const LOGGED_PER_SECOND = 100;
+/** Interval of the logged states of a progress bar. */
+const PROGRESS_MS = 5_000;
 
 interface RawLine {
   readonly bytes: Buffer;
   readonly isCut: boolean;
 }
 
+const noLine: RawLine = { bytes: Buffer.alloc(0), isCut: false };
+
 export class StderrTail {
   readonly #redactor: Redactor;
   readonly #rate: LineRate;
+  readonly #now: () => number;
+  readonly #pingLines = new PingLines();
   readonly #lines: RawLine[] = [];
   /** The unfinished line: its first bytes, and if it was truncated. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #isPendingCut = false;
+  /** State of the unfinished line before its last carriage return. */
+  #overwritten = noLine;
+  #progressLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** `onLine` receives lines for the log, up to LOGGED_PER_SECOND, and the number of omitted lines. */
-  constructor(redactor: Redactor, onLine: (line: string) => void = () => {}) {
+  constructor(
+    redactor: Redactor,
+    onLine: (line: string) => void = () => {},
+    now: () => number = () => performance.now(),
+  ) {
     this.#redactor = redactor;
-    this.#rate = new LineRate(LOGGED_PER_SECOND, onLine);
+    this.#rate = new LineRate(LOGGED_PER_SECOND, onLine, now);
+    this.#now = now;
   }
 
   /** Last lines, oldest first, including the unfinished line. */
@@ -40,16 +58,26 @@ export class StderrTail {
       .slice(-MAX_LINES);
   }
 
+  /** Call it after a health ping was sent. */
+  notePing(): void {
+    this.#pingLines.begin(this.#now());
+  }
+
+  /** Call it before any message is sent: the next lines may belong to it. */
+  noteMessage(): void {
+    this.#pingLines.end();
+  }
+
   /** Accepts a chunk. Returns the number of accepted bytes; fewer if `turn` expires. */
   push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
-      this.#append(chunk.subarray(start, end));
+      this.#appendStates(chunk.subarray(start, end));
       this.#endLine();
       start = end + 1;
       if (turn?.isOver === true) return start;
     }
-    this.#append(chunk.subarray(start));
+    this.#appendStates(chunk.subarray(start));
     return chunk.length;
   }
 
@@ -57,6 +85,40 @@ export class StderrTail {
   end(): void {
     this.#endLine();
     this.#rate.end();
+  }
+
+  /** Appends a piece of a line; a carriage return in it starts the next state. */
+  #appendStates(piece: Buffer): void {
+    const lastReturn = piece.lastIndexOf(CR);
+    if (lastReturn === -1) {
+      this.#append(piece);
+      return;
+    }
+    // Only the last state matters. It may have begun in an earlier piece; a blank one, which erases a bar, is
+    // none.
+    let end = lastReturn;
+    let start = stateStart(piece, end);
+    while (start > 0 && isBlank(piece.subarray(start, end))) {
+      end = start - 1;
+      start = stateStart(piece, end);
+    }
+    if (start > 0) this.#takePending();
+    this.#append(piece.subarray(start, end));
+    const state = this.#takePending();
+    const hadState = this.#overwritten !== noLine;
+    if (!isBlank(state.bytes)) this.#overwritten = state;
+    this.#append(piece.subarray(lastReturn + 1));
+    // A single state before the carriage return may be a line that ends with CRLF.
+    if (hadState || this.#pendingBytes > 0) this.#logProgress();
+  }
+
+  /** Logs the state of a progress bar, at intervals. */
+  #logProgress(): void {
+    if (this.#now() - this.#progressLoggedAt < PROGRESS_MS) return;
+    const state = this.#unfinished();
+    if (isBlank(state.bytes)) return;
+    this.#progressLoggedAt = this.#now();
+    this.#rate.offer(() => this.#display(state));
   }
 
   #append(piece: Buffer): void {
@@ -70,17 +132,25 @@ export class StderrTail {
     this.#pendingBytes += copy.length;
   }
 
-  #unfinished(): RawLine {
-    return { bytes: Buffer.concat(this.#pending), isCut: this.#isPendingCut };
-  }
-
-  #endLine(): void {
-    if (this.#pendingBytes === 0) return;
-    const line = this.#unfinished();
+  #takePending(): RawLine {
+    const line = { bytes: Buffer.concat(this.#pending), isCut: this.#isPendingCut };
     this.#pending = [];
     this.#pendingBytes = 0;
     this.#isPendingCut = false;
-    if (isBlank(line.bytes)) return;
+    return line;
+  }
+
+  #unfinished(): RawLine {
+    const line = { bytes: Buffer.concat(this.#pending), isCut: this.#isPendingCut };
+    return isBlank(line.bytes) ? this.#overwritten : line;
+  }
+
+  #endLine(): void {
+    const line = this.#unfinished();
+    this.#takePending();
+    this.#overwritten = noLine;
+    this.#progressLoggedAt = Number.NEGATIVE_INFINITY;
+    if (isBlank(line.bytes) || this.#pingLines.isRepeated(line.bytes, this.#now())) return;
     this.#lines.push(line);
     if (this.#lines.length > MAX_LINES) this.#lines.shift();
     this.#rate.offer(() => this.#display(line));
@@ -89,6 +159,11 @@ export class StderrTail {
   #display({ bytes, isCut }: RawLine): string {
     return displayLine(bytes, MAX_CHARS, this.#redactor, isCut);
   }
+}
+
+/** Returns the index after the last carriage return before `end`. */
+function stateStart(piece: Buffer, end: number): number {
+  return end === 0 ? 0 : piece.lastIndexOf(CR, end - 1) + 1;
 }
 
 function isVisible(line: string): boolean {

@@ -116,9 +116,14 @@ export class StdioLink implements Link {
   }
 
   send(bytes: Buffer, call?: CallId): void {
+    this.#tail.noteMessage();
     if (this.#writer?.write(bytes, call) === true || call === undefined) return;
     const error = this.#state === 'open' ? this.#overloaded() : this.#reason;
     queueMicrotask(() => this.#events.onUndelivered(call, error, false));
+  }
+
+  notePing(): void {
+    this.#tail.notePing();
   }
 
   /** Removes a queued request. The server may already process a sent request. */

@@ -88,7 +88,9 @@ export class ConnectionSetup implements MemberConnector {
       if (member.renewals === 0) member.lastUsedAt = member.openedAt;
       this.#observer.onOpen(member);
     } catch (error) {
-      if (!member.isClosing) this.#observer.onFailed(member, this.#failure(member, error as GatewayError));
+      if (member.isClosing) return;
+      const failure = await this.#failure(member, error as GatewayError);
+      if (!member.isClosing) this.#observer.onFailed(member, failure);
     }
   }
 
@@ -128,12 +130,12 @@ export class ConnectionSetup implements MemberConnector {
   }
 
   /** Returns the error for operators, with stderr lines or advice. */
-  #failure({ era, connection }: PoolMember, error: GatewayError): GatewayError {
+  async #failure({ era, connection }: PoolMember, error: GatewayError): Promise<GatewayError> {
     const { server, startTimeoutMs } = this.#options;
     const { stderrTail } = connection.link;
     const cause = withEraAdvice(era, error);
     if (cause.code === 'ERR_DEADLINE') {
-      const advice = this.#adviceFor(connection.link);
+      const advice = (await isBuffering(connection)) ? BUFFERING_ADVICE : this.#adviceFor(connection.link);
       return new StartTimeoutError(
         `server ${server} did not complete initialize within ${startTimeoutMs / 1000} s; ${advice}`,
         { cause },
@@ -163,6 +165,29 @@ export class ConnectionSetup implements MemberConnector {
         : `${installer} may still be installing: run the command once manually, and check the network; `;
     return `${before}${silence}raise start_timeout_seconds if it needs longer`;
   }
+}
+
+/** Time for a process to exit after its stdin was closed. */
+const EXIT_MS = 1_000;
+
+const BUFFERING_ADVICE =
+  'it answered only when its stdin was closed, so it probably buffers its output: set PYTHONUNBUFFERED=1 in ' +
+  '`env` of a Python program, or let it flush stdout after each message';
+
+/**
+ * Closes the link of a local server that has sent nothing. Returns true if it then sends a message: the C
+ * library and Python write a buffered stdout only at the exit.
+ */
+async function isBuffering(connection: Connection): Promise<boolean> {
+  const { link, lastMessageAt } = connection;
+  if (link.pid === undefined) return false;
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, EXIT_MS);
+  });
+  await Promise.race([link.close(), timeout]);
+  clearTimeout(timer);
+  return connection.lastMessageAt > lastMessageAt;
 }
 
 /** Commands that download a program before they run it. */

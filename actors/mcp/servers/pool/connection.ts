@@ -128,7 +128,10 @@ export class Connection {
 
   /** Pings the server; any response counts. */
   async ping(timeoutMs: number): Promise<void> {
-    await this.request(this.era === 'modern' ? 'server/discover' : 'ping', undefined, timeoutMs);
+    const method = this.era === 'modern' ? 'server/discover' : 'ping';
+    const response = this.request(method, undefined, timeoutMs);
+    this.link.notePing?.();
+    await response;
   }
 
   /** Sends a call. The call must be unfinished and the connection open. */

@@ -99,6 +99,109 @@ describe('the tail of stderr', () => {
   });
 });
 
+describe('a progress bar on stderr', () => {
+  /** A state as tqdm 4.67 draws it. */
+  const bar = (step: number) =>
+    `\rmodel.safetensors:  ${step}%|${'█'.repeat(step / 10)}| ${step}.0M/100M [00:0${step % 10}<00:09, 49.7MB/s]`;
+  const states = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => bar(from + n)).join('');
+
+  function drawn() {
+    let now = 0;
+    const logged: string[] = [];
+    const tail = new StderrTail(
+      new Redactor([]),
+      (line) => logged.push(line),
+      () => now,
+    );
+    return {
+      tail,
+      logged,
+      draw: (text: string, chunkSize = 1000) => {
+        const bytes = Buffer.from(text);
+        for (let at = 0; at < bytes.length; at += chunkSize) tail.push(bytes.subarray(at, at + chunkSize));
+      },
+      passSeconds: (seconds: number) => {
+        now += seconds * 1000;
+      },
+    };
+  }
+
+  test.each([7, 1000, 100_000])('is shown in its last state, in pieces of %i bytes', (chunkSize) => {
+    const { tail, draw } = drawn();
+    draw(`loading\n${states(0, 99)}\n`.repeat(20), chunkSize);
+    expect(tail.lines.at(-1)).toMatch(/^model\.safetensors: {2}98%/);
+    expect(tail.lines).toHaveLength(40);
+  });
+
+  test('is logged every five seconds, and at its end', () => {
+    const { logged, draw, passSeconds } = drawn();
+    for (let step = 0; step < 60; step += 1) {
+      draw(bar(step));
+      passSeconds(0.2);
+    }
+    draw(`${bar(60)}\n`);
+    expect(logged.map((line) => /(\d+)%/.exec(line)?.[1])).toEqual(['0', '25', '50', '60']);
+  });
+
+  test('keeps its last state when it erases itself, and shows what replaces it', () => {
+    const { tail, draw } = drawn();
+    draw(`${bar(50)}\r${' '.repeat(60)}\r`);
+    expect(tail.lines).toEqual([expect.stringMatching(/50%/)]);
+    draw('ready\n');
+    expect(tail.lines).toEqual(['ready']);
+  });
+});
+
+test.each([1, 1000])('lines that end with CRLF are logged once, in pieces of %i bytes', (chunkSize) => {
+  const { tail, logged } = tailOf('one\r\ntwo\r\n', [], chunkSize);
+  expect([tail.lines, logged]).toEqual([
+    ['one', 'two'],
+    ['one', 'two'],
+  ]);
+});
+
+describe('the lines that a server logs for health pings', () => {
+  /** Lines as the Python SDK writes them through Rich, which wraps them. */
+  const pong = (second: string) =>
+    `[11/28/26 20:21:${second}] INFO     Processing request of type            server.py:733\n` +
+    `${' '.repeat(29)}PingRequest${' '.repeat(40)}\n`;
+
+  function pinged() {
+    let now = 0;
+    const tail = new StderrTail(
+      new Redactor([]),
+      () => {},
+      () => now,
+    );
+    const ping = (text: string, afterMs = 5) => {
+      now += 30_000;
+      tail.noteMessage();
+      tail.notePing();
+      now += afterMs;
+      tail.push(Buffer.from(text));
+    };
+    return { tail, ping };
+  }
+
+  test('are shown once', () => {
+    const { tail, ping } = pinged();
+    for (const second of ['00', '30', '59']) ping(pong(second));
+    expect(tail.lines).toHaveLength(2);
+    expect(tail.lines[0]).toContain('20:21:00');
+  });
+
+  test('hide no other line, and no line for another message or a second later', () => {
+    const { tail, ping } = pinged();
+    ping(pong('00'));
+    ping(`${pong('30')}WARNING: the token expires in 3 days\n`);
+    ping(pong('59'), 1_000);
+    tail.noteMessage();
+    tail.push(Buffer.from(pong('59')));
+    expect(tail.lines).toHaveLength(2 + 1 + 2 + 2);
+  });
+});
+
 describe('a line rate limit', () => {
   test('starts again each second', () => {
     let now = 0;
