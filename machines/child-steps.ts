@@ -7,6 +7,7 @@ import type { AnyActorRef, ProvidedActor, Spawner } from 'xstate';
 import type { Child, ChildChange, ChildSpec } from './child.ts';
 import { decideRestart, type Ending, RestartLimitError, recentRestarts } from './policy.ts';
 import type { SupervisorAction } from './supervisor-setup.ts';
+import { isUnreachable } from './unreachable.ts';
 
 /** Timer ids: the end of a restart's backoff, and the end of the time allowed for stopping. */
 const dueId = (key: string) => `due:${key}`;
@@ -67,12 +68,14 @@ export function resume(step: SupervisorAction, child: Child): void {
 }
 
 /**
- * Starts a child immediately and clears its restart history, in every phase except `stopping`: a live actor
- * receives `start`, otherwise a new actor is spawned.
+ * Starts a child immediately, in every phase except `stopping`: a live actor receives `start`, otherwise a new
+ * actor is spawned. Clears the restart history, unless the server is away: then a failed attempt parks it
+ * again, instead of letting the calls wait for several attempts.
  */
 export function wake(step: SupervisorAction, child: Child): void {
   if (child.phase === 'stopping') return;
-  const next: Child = { ...child, phase: 'up', restarts: [], retryAt: undefined, parkedUntil: undefined };
+  const restarts = isUnreachable(child.lastError) ? child.restarts : [];
+  const next: Child = { ...child, phase: 'up', restarts, retryAt: undefined, parkedUntil: undefined };
   step.enqueue.cancel(dueId(child.key));
   if (!child.ref) {
     spawn(step, next, 'woken');

@@ -3,9 +3,10 @@
 // `intensity` restarts are allowed. The next failure parks the child (no restart until `child.wake`) or fails
 // the supervisor. A pause is between `backoff.minMs` and `backoff.maxMs`, or longer if the failure requests
 // it, and never 0: a child that fails during its start must not cause an endless loop inside one call of
-// `send`.
+// `send`. A server that is away is parked only briefly, so that it serves as soon as it is back.
 
 import { pauseRequestedIn } from './requested-pause.ts';
+import { isUnreachable } from './unreachable.ts';
 
 export interface RestartPolicy {
   /** Outcomes after which a child is restarted: all, failures only, none. */
@@ -54,6 +55,9 @@ export class RestartLimitError extends Error {
 /** Longest delay of Node timers; a timer with a longer delay fires immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
+/** Longest park of a server that is away, in milliseconds: limits the attempts of frequent calls. */
+const UNREACHABLE_PARK_MS = 1_000;
+
 /** Maximum random reduction, so that servers started together do not restart together. */
 const serverJitter = 0.2;
 
@@ -78,12 +82,13 @@ export function decideRestart(
 ): RestartDecision {
   if (policy.restart === 'temporary') return { do: 'forget' };
   if (policy.restart === 'transient' && ending.kind === 'done') return { do: 'forget' };
-  const requestedMs = ending.kind === 'failed' ? pauseRequestedIn(ending.error) : 0;
+  const error = ending.kind === 'failed' ? ending.error : undefined;
+  const requestedMs = pauseRequestedIn(error);
   const count = recentRestarts(policy, restarts, now).length;
   if (count >= policy.intensity) {
-    return policy.onLimit === 'park'
-      ? { do: 'park', forMs: Math.max(policy.parkMs, requestedMs) }
-      : { do: 'escalate' };
+    if (policy.onLimit === 'escalate') return { do: 'escalate' };
+    const parkMs = isUnreachable(error) ? Math.min(policy.parkMs, UNREACHABLE_PARK_MS) : policy.parkMs;
+    return { do: 'park', forMs: Math.max(parkMs, requestedMs) };
   }
   const { minMs, maxMs, jitter } = policy.backoff;
   const pauseMs = Math.min(maxMs, minMs * 2 ** count) * (1 - jitter * random);

@@ -33,7 +33,8 @@ export type SupervisorEvent =
   | { type: 'child.start'; spec: ChildSpec }
   | { type: 'child.stop'; key: string }
   /**
-   * Manual start, or first request after the park time: clears the restarts and sends `start` to the child.
+   * Manual start, or first request after the park time: clears the restarts, unless the server is away, and
+   * sends `start` to the child.
    */
   | { type: 'child.wake'; key: string }
   /** Reported by a running child. */

@@ -4,6 +4,7 @@
 // meaning of a code, and `@remedy` an action of the operator or the client.
 
 import type { PauseRequest } from '../../../machines/requested-pause.ts';
+import type { Unreachable } from '../../../machines/unreachable.ts';
 
 export abstract class GatewayError extends Error {
   abstract readonly code: string;
@@ -146,6 +147,11 @@ export class ConnectionLostError extends GatewayError {
   readonly code = 'ERR_CONNECTION_LOST';
 }
 
+/** The remote server is away: nothing listens at its address, or its network or name is gone. */
+export class ServerAwayError extends ConnectionLostError implements Unreachable {
+  readonly isUnreachable = true;
+}
+
 /**
  * The remote server lost the session of the gateway during a request, also when the request was repeated in a
  * new session. The server may have handled the request.
@@ -169,18 +175,21 @@ interface UpstreamProtocolOptions extends ErrorOptions {
  * @remedy Follow the message: correct `headers`, `url`, `runtime` or `era` of the server. Report other
  * violations to the author of the server.
  */
-export class UpstreamProtocolError extends GatewayError implements PauseRequest {
+export class UpstreamProtocolError extends GatewayError implements PauseRequest, Unreachable {
   readonly code = 'ERR_UPSTREAM_PROTOCOL';
   override readonly isQuote = true;
   /** HTTP error status, if that was the failure. */
   readonly status: number | undefined;
   /** Pause that the server requests before the next request (`Retry-After`). */
   readonly requestedPauseMs: number | undefined;
+  /** True if a proxy reports that the server is away. */
+  readonly isUnreachable: boolean;
   override readonly retryAfterSeconds: number | undefined;
   constructor(message: string, options: UpstreamProtocolOptions = {}) {
     super(message, options);
     const { status, requestedPauseMs } = options;
     this.status = status;
+    this.isUnreachable = status === 502 || status === 503 || status === 504;
     this.requestedPauseMs = requestedPauseMs;
     this.retryAfterSeconds = requestedPauseMs === undefined ? undefined : Math.ceil(requestedPauseMs / 1000);
   }

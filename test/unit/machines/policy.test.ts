@@ -57,6 +57,27 @@ describe('a restart decision', () => {
   });
 });
 
+describe('a server that is away', () => {
+  const away = { kind: 'failed', error: new Error('no', { cause: { isUnreachable: true } }) } as const;
+
+  test('is parked for a second, or as long as it requests', () => {
+    expect(decideRestart(policy, away, [0, 1, 2], 999, 0)).toEqual({ do: 'park', forMs: 1000 });
+    expect(decideRestart({ ...policy, parkMs: 100 }, away, [0, 1, 2], 999, 0)).toEqual({
+      do: 'park',
+      forMs: 100,
+    });
+    const error = { isUnreachable: true, requestedPauseMs: 7000 };
+    expect(decideRestart(policy, { kind: 'failed', error }, [0, 1, 2], 999, 0)).toEqual({
+      do: 'park',
+      forMs: 7000,
+    });
+  });
+
+  test('is restarted with the same pauses as any other', () => {
+    expect(decideRestart(policy, away, [0, 5], 10, 0)).toEqual({ do: 'restart', inMs: 300 });
+  });
+});
+
 describe('the restart policy of a catalog entry', () => {
   const settings = {
     intensity: 5,

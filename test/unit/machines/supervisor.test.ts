@@ -280,6 +280,19 @@ describe('waking', () => {
     expect(room.lines).toEqual(['a started', 'a parked', 'a woken']);
   });
 
+  test('keeps the restarts of a child whose server is away, so that the next failure parks it again', () => {
+    const room = new SupervisorBench();
+    const away = { type: 'fail', error: { isUnreachable: true } } as const;
+    room.start('a', { policy: { ...policy, intensity: 1 } });
+    room.tell('a', away);
+    room.clock.increment(10);
+    room.tell('a', away);
+    room.actor.send({ type: 'child.wake', key: 'a' });
+    expect(room.phases).toEqual(['a up']);
+    room.tell('a', away);
+    expect(room.phases).toEqual(['a parked']);
+  });
+
   test('cancels the restart of a waiting child', () => {
     const room = new SupervisorBench();
     room.start('a');

@@ -7,6 +7,7 @@ import { retryAfterMs } from '../../../../libs/rest/retry-after.ts';
 import {
   ConnectionLostError,
   type GatewayError,
+  ServerAwayError,
   SessionExpiredError,
   UpstreamProtocolError,
 } from '../../../base/errors/errors.ts';
@@ -101,18 +102,20 @@ export function protocolError(url: URL, what: string, redactor: TextRedactor): U
   return new UpstreamProtocolError(redactor.redact(`the server at ${plainUrl(url)} ${what}`));
 }
 
+/** Quick failures of a connection. Not a timeout: calls would wait for each attempt. */
+const awayCodes: ReadonlySet<string> = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],
+]);
+
 /** Returns the error for a connection that could not be opened (`wasSent: false`) or was lost. */
 export function networkError(url: URL, error: Error, wasSent: boolean, redactor: TextRedactor): GatewayError {
   const reason = displayText(reasonOf(error), redactor);
-  if (!wasSent)
-    return new ConnectionLostError(
-      redactor.redact(
-        `could not connect to ${plainUrl(url)}: ${reason}; check the address, and that the server runs`,
-      ),
-      {
-        cause: error,
-      },
-    );
+  if (!wasSent) {
+    const message = `could not connect to ${plainUrl(url)}: ${reason}; check the address, and that the server runs`;
+    const ErrorClass = awayCodes.has(codeOf(error)) ? ServerAwayError : ConnectionLostError;
+    return new ErrorClass(redactor.redact(message), { cause: error });
+  }
   if (codeOf(error).startsWith('HPE_'))
     return protocolError(url, `sent an invalid HTTP response: ${reason}`, redactor);
   return new ConnectionLostError(

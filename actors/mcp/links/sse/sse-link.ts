@@ -126,7 +126,8 @@ export class SseLink implements Link, RemoteEvents {
   }
 
   onRefused(refusal: ErrorResponse): void {
-    this.#failOpen(refusalError(refusal, this.#options.redactor).message);
+    const cause = refusalError(refusal, this.#options.redactor);
+    this.#end(new StartFailedError(cause.message, [], { cause }));
   }
 
   onFailed(error: GatewayError): void {
