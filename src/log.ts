@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import type { Log } from '../actors/base/errors/log.ts';
 import type { Redactor } from '../actors/base/errors/redact.ts';
 import { hasColours, type Paint, paintFor } from './terminal/paint.ts';
-import { jsonForTerminal, printable, printableLines } from './terminal/terminal-text.ts';
+import { jsonForTerminal, printable, printableLine, printableLines } from './terminal/terminal-text.ts';
 
 export interface LogOptions {
   readonly level: string;
@@ -50,7 +50,7 @@ function serverLine(line: string, paint: Paint): string | undefined {
   try {
     const { stream, server, msg } = JSON.parse(line) as Record<string, unknown>;
     if (stream !== 'stderr' || typeof server !== 'string') return undefined;
-    return `${paint('strong', printable(server))} | ${printable(String(msg))}\n`;
+    return `${paint('strong', printable(server))} | ${printableLine(String(msg))}\n`;
   } catch {
     return undefined;
   }
@@ -60,7 +60,7 @@ function serverLine(line: string, paint: Paint): string | undefined {
 function cleanLine(line: string): string {
   if (!MAY_HOLD_CONTROLS.test(line)) return line;
   const clean = (key: string, value: unknown): unknown =>
-    typeof value !== 'string' ? value : key === 'msg' ? printable(value) : printableLines(value);
+    typeof value !== 'string' ? value : key === 'msg' ? printableLine(value) : printableLines(value);
   try {
     return `${JSON.stringify(JSON.parse(line, clean))}\n`;
   } catch {

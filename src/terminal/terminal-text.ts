@@ -18,6 +18,13 @@ export function printable(text: string): string {
   return removeControlSequences(text).replace(/\s+/g, ' ').replace(controls, '?');
 }
 
+/** Returns a foreign line without control characters, but with its indentation and tabs. */
+export function printableLine(text: string): string {
+  return removeControlSequences(text)
+    .replace(/[\r\n\v\f\u2028\u2029]+/g, ' ')
+    .replace(controls, '?');
+}
+
 /** Returns foreign text without control characters, except line breaks and tabs. */
 export function printableLines(text: string): string {
   return removeControlSequences(text.replaceAll('\r\n', '\n')).replace(controls, '');

@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { levelByName, lineLevels } from '../../../actors/mcp/servers/lines/level.ts';
 import type { logRecord } from '../../http/api/log-stream.ts';
 import { type Paint, paintFor, type Style } from '../../terminal/paint.ts';
-import { printable } from '../../terminal/terminal-text.ts';
+import { printable, printableLine } from '../../terminal/terminal-text.ts';
 import { ApiClient, ApiProblem, type GatewayResponse } from '../api/client.ts';
 import { CommandLineError, declareTarget, readTarget, type TargetOptions } from '../api/target-options.ts';
 import { explainUnknownServer } from '../api/unknown-server.ts';
@@ -133,7 +133,7 @@ const styleOf: Readonly<Record<Line['level'], Style>> = {
 
 /** Formats a line; lines of the gateway itself have a prefix. */
 function formatLine({ server, level, from, text }: Line, width: number, paint: Paint): string {
-  const rest = `${from === 'gateway' ? 'gateway: ' : ''}${printable(text)}`;
+  const rest = `${from === 'gateway' ? 'gateway: ' : ''}${printableLine(text)}`;
   const gap = ' '.repeat(LEVEL_CHARS - level.length);
   return `${paint('strong', printable(server).padEnd(width))} | ${paint(styleOf[level], level)}${gap} ${rest}`;
 }

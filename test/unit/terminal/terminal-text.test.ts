@@ -8,6 +8,7 @@ import {
   forTerminal,
   jsonForTerminal,
   printable,
+  printableLine,
   printableLines,
 } from '../../../src/terminal/terminal-text.ts';
 
@@ -54,11 +55,18 @@ describe('foreign text for a terminal', () => {
     expect(forTerminal(text)).toBe(printedText);
   });
 
+  test('on one line keeps its indentation', () => {
+    expect(printableLine('\t  File "a.py",  line 3')).toBe('\t  File "a.py",  line 3');
+    expect(printableLine('one\r\n  two')).toBe('one   two');
+  });
+
   test('contains no control sequences except our own colours (TT1)', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(printable(text)).not.toMatch(obeyed);
         expect(printable(text)).not.toMatch(/[\n\t]/);
+        expect(printableLine(text)).not.toMatch(obeyed);
+        expect(printableLine(text)).not.toContain('\n');
         expect(printableLines(text)).not.toMatch(obeyed);
         for (const [at, part] of forTerminal(text).split(ownColours).entries())
           if (at % 2 === 0) expect(part).not.toMatch(obeyed);
