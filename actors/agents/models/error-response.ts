@@ -31,7 +31,7 @@ const wordings: readonly (readonly [RegExp, string])[] = [
   [/^\S{1,200} is not a valid model ID$|^Model Not Exist$|^LLM Provider NOT provided/, 'model_not_found'],
 ];
 
-/** Positions and names of a refused tool in messages and in `param`: the index in the request, or the name. */
+/** A refused tool in messages and in `param`: its index in the request, or its name. */
 const toolIndex = [/\bfunction_?declarations[.[](\d{1,4})\b/i, /\btools[.[](\d{1,4})\b/];
 const toolName = /\b(?:function|tool) ['"`]([^'"`]{1,128})['"`]/;
 

@@ -1,8 +1,8 @@
 // Failures of model providers as handler errors.
 //
-// ME1  A message contains the provider, the model, the status, a text of the gateway and the name of a refused
-//      tool, but no other part of the request or response, which can repeat keys and conversations (A9,
-//      ARCHITECTURE.md). For the same reason, an error of the client library is never the `cause`.
+// ME1  A message contains the provider, the model, the status, a text of the gateway and the name of a
+//      refused tool, but no other part of the request or response, which can repeat keys and conversations
+//      (A9, ARCHITECTURE.md). For the same reason, an error of the client library is never the `cause`.
 // ME3  A final fault concerns either the model (key, name, address, context window) or the request. If it
 //      concerns the model, the next model may answer; if it concerns the request, no model is tried. An
 //      unclear fault concerns the request.

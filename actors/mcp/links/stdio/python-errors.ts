@@ -1,5 +1,5 @@
-// Error output of Python programs: tracebacks, click, and Rich, which the MCP SDK, FastMCP and typer use. Rich
-// wraps lines to 80 columns if stderr is not a terminal.
+// Error output of Python programs: tracebacks, click, and Rich, which the MCP SDK, FastMCP and typer use.
+// Rich wraps lines to 80 columns if stderr is not a terminal.
 
 import { type ErrorFormat, joinedLines } from './error-format.ts';
 

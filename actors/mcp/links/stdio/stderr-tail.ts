@@ -1,8 +1,7 @@
 // Recent stderr lines, for operators after a failure: limited in number and length (A8, ARCHITECTURE.md), as
 // plain text without secrets (A9). Lines are cleaned only when they are read, so that a flood of lines does
-// not slow down others (A6). Two kinds of output would hide the others, and are reduced: of a line that is
-// overwritten by carriage returns (a progress bar), only the last state; of the lines that a server writes
-// for each health ping, only the first (ping-lines.ts).
+// not slow down other servers (A6). Two kinds of output are reduced. A line that carriage returns overwrite
+// (a progress bar) is shown in its last state, and lines for health pings are shown once (ping-lines.ts).
 
 import type { Redactor } from '../../../base/errors/redact.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';

@@ -1,5 +1,5 @@
-// Selects the stderr line that explains the exit of a Python program. The texts were written by Python 3.11.7,
-// uv 0.13.9, click 8.5.1, typer 0.29.2, Rich 15.0.0 and pydantic 2.14.4, with stderr to a pipe.
+// Selects the stderr line that explains the exit of a Python program. The texts were written by Python
+// 3.11.7, uv 0.13.9, click 8.5.1, typer 0.29.2, Rich 15.0.0 and pydantic 2.14.4, with stderr to a pipe.
 
 import { expect, test } from 'vitest';
 import { Redactor } from '../../../../../../actors/base/errors/redact.ts';
