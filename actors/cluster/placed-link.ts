@@ -51,6 +51,10 @@ export class PlacedLink implements Link {
     return this.#inner?.stderrTail ?? [];
   }
 
+  get advice(): string | undefined {
+    return this.#inner?.advice;
+  }
+
   get noiseLines(): number {
     return this.#inner?.noiseLines ?? 0;
   }

@@ -1,6 +1,7 @@
 // Record of a running child process, in a small file. By the record, a later gateway identifies the child if
 // this gateway is killed (A5, ARCHITECTURE.md).
 
+import { type Container, parseContainer } from './container.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
 export interface ChildRecord {
@@ -8,9 +9,11 @@ export interface ChildRecord {
   readonly child: ProcessIdentity;
   readonly server: string;
   readonly owner: ProcessIdentity;
+  /** Container that the child runs, as the client of an engine. */
+  readonly container?: Container | undefined;
 }
 
-export function recordText({ child, server, owner }: ChildRecord): string {
+export function recordText({ child, server, owner, container }: ChildRecord): string {
   const text = {
     server,
     pid: child.pid,
@@ -18,6 +21,7 @@ export function recordText({ child, server, owner }: ChildRecord): string {
     group: child.pid,
     owner_pid: owner.pid,
     owner_start_time: owner.startTime,
+    container,
   };
   return `${JSON.stringify(text)}\n`;
 }
@@ -35,7 +39,8 @@ export function parseRecord(text: string): ChildRecord | undefined {
   const owner = identity(fields.owner_pid, fields.owner_start_time);
   const { server, group } = fields;
   if (child === undefined || child.pid < 2 || group !== child.pid || owner === undefined) return undefined;
-  return typeof server === 'string' ? { child, server, owner } : undefined;
+  if (typeof server !== 'string') return undefined;
+  return { child, server, owner, container: parseContainer(fields.container) };
 }
 
 function identity(pid: unknown, startTime: unknown): ProcessIdentity | undefined {

@@ -11,6 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChildRecord, parseRecord, recordText } from './child-record.ts';
+import { type Container, endContainer } from './container.ts';
 import { makeStateFolder } from './folder-access.ts';
 import { signalGroup, waitForGroupEnd } from './process-group.ts';
 import {
@@ -26,6 +27,8 @@ import { type SweptChild, sweepMarked } from './terminate-marked.ts';
 
 const TERM_GRACE_MS = 1000;
 const KILL_GRACE_MS = 1000;
+/** Time limit for ending an orphaned container: an engine that does not respond must not prevent the start. */
+const CONTAINER_MS = 10_000;
 
 /** Record of a dead owner. */
 interface DeadRecord {
@@ -51,11 +54,11 @@ export class ChildRecords {
   }
 
   /** Records a child; call it in the tick that started the child. */
-  add(pid: number, server: string): void {
+  add(pid: number, server: string, container?: Container): void {
     try {
       makeStateFolder(this.#folder);
       const child = { pid, startTime: startTimeOf(pid) };
-      replaceFile(this.#path(pid), recordText({ child, server, owner: this.#owner }));
+      replaceFile(this.#path(pid), recordText({ child, server, owner: this.#owner, container }));
     } catch (error) {
       this.#warn(
         `could not record process ${pid} of server ${server}; it may survive kill -9 of the gateway`,
@@ -87,22 +90,38 @@ export class ChildRecords {
   }
 
   /**
-   * Terminates the recorded child and removes the record, but keeps the record of a child that resists.
-   * Returns the terminated child.
+   * Terminates the recorded child and its container, and removes the record, but keeps the record of a child
+   * or container that resists. Returns the terminated child.
    */
   async #sweepRecorded({ path, record, isSame }: DeadRecord): Promise<SweptChild | undefined> {
     const { child, server } = record;
     const swept = isSame ? await this.#endGroup(record) : undefined;
+    const isContainerGone = await this.#endContainer(record);
     if (swept === undefined && child.startTime === undefined && isAlive(child))
       this.#onWarning(
         `process ${child.pid} may be an orphan of server ${server}; this system cannot prove it, so it was not terminated`,
       );
-    if (swept !== 'resists') this.#removeFile(path);
-    else
+    if (swept === 'resists')
       this.#onWarning(
         `process group ${child.pid} of server ${server} is an orphan and could not be terminated`,
       );
+    else if (isContainerGone) this.#removeFile(path);
     return swept === 'resists' ? undefined : swept;
+  }
+
+  /** Returns false if the container may still run. */
+  async #endContainer({ container, server }: ChildRecord): Promise<boolean> {
+    if (container === undefined) return true;
+    try {
+      if (await endContainer(container, AbortSignal.timeout(CONTAINER_MS)))
+        this.#onWarning(
+          `the container of server ${server} was an orphan of an earlier gateway and was ended`,
+        );
+      return true;
+    } catch (error) {
+      this.#warn(`the container of server ${server} is an orphan and could not be ended`, error);
+      return false;
+    }
   }
 
   async #endGroup({ child, server }: ChildRecord): Promise<SweptChild | 'resists'> {

@@ -18,6 +18,7 @@ import {
   stdioKeys,
   withCredentials,
 } from './catalog-schema.ts';
+import { containerRunIn } from './container-run.ts';
 import { isOwnHeader } from './own-headers.ts';
 
 export type WrittenEntry = Written<Static<typeof desktopEntrySchema>>;
@@ -127,6 +128,9 @@ function localEntry(reader: SchemaReader, written: WrittenEntry, pathTo: PathTo,
       'warning',
     );
   }
+  const args = (written.args ?? []).map((each) => each ?? '');
+  const fault = containerRunIn(command, args)?.fault;
+  if (fault !== undefined) reader.report(pathTo('args'), fault, 'warning');
   const pool = { ...written.pool, max: written.pool?.max ?? (written.isolation === 'session' ? 32 : 1) };
   const filled = fillDefaults(stdioEntrySchema, { ...written, pool, command, runtime: 'stdio' });
   return {

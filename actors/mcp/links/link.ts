@@ -46,6 +46,8 @@ export interface Link {
   readonly stderrTail: readonly string[];
   /** Number of stdout lines that were not messages, for local servers. */
   readonly noiseLines?: number;
+  /** Advice for a failed start, because of the options of the command. */
+  readonly advice?: string | undefined;
   /** True if the link accepts no more messages; `onEnd` follows or was called. */
   readonly isOver: boolean;
   /** Number of bytes accepted by `send` and not yet read by the server. */

@@ -11,6 +11,7 @@ import type { CallId, Link, LinkEvents } from './link.ts';
 import { type DetectedTransport, DetectingLink } from './sse/detecting-link.ts';
 import { SseLink } from './sse/sse-link.ts';
 import { childEnvironment } from './stdio/child-env.ts';
+import { containerLaunch } from './stdio/container-launch.ts';
 import { StdioLink } from './stdio/stdio-link.ts';
 import { ModernHttpLink } from './streamable-http/modern-http-link.ts';
 import type { SchemaLookup } from './streamable-http/request-metadata.ts';
@@ -62,12 +63,13 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
   const { server, maxMessageBytes, redactor, ownRedactor, environment } = context;
   const { records, newMark, log, storeLine, inputSchemaOf, transport } = context;
   if (entry.runtime === 'stdio') {
+    const { command, args, cwd } = entry;
+    const launch = { command, args, cwd, env: childEnvironment(entry, environment) };
+    const run = containerLaunch(launch, server);
     return new StdioLink(
       {
-        command: entry.command,
-        args: entry.args,
-        cwd: entry.cwd,
-        env: childEnvironment(entry, environment),
+        ...launch,
+        ...run,
         mark: newMark(server),
         maxMessageBytes,
         redactor,
@@ -76,7 +78,9 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
           log.info({ server, stream: 'stderr' }, line);
         },
         onNoise: (line) => log.warn({ server, stream: 'stdout' }, `not an MCP message: ${line}`),
-        onSpawn: (pid) => records?.add(pid, server),
+        onSpawn: (pid) => records?.add(pid, server, run?.container),
+        onContainerLeft: ({ message: reason }) =>
+          log.warn({ server, reason }, 'could not end the container of a server; the next start tries again'),
         onReaped: (pid) => records?.remove(pid),
       },
       events,

@@ -2,11 +2,13 @@
 // after 1 s more (A5, ARCHITECTURE.md). When the process exits by itself (a launcher such as npx), its
 // descendants in the group are stopped the same way. No signal is sent to an empty group, because its number
 // may be reused. Descendants that left the group (a browser, a daemon) are found by a mark in their
-// environment, where the system shows it.
+// environment, where the system shows it. If the process is the client of a container engine, the container
+// is ended last.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Redactor } from '../../../base/errors/redact.ts';
+import { type Container, endContainer } from '../../../state/container.ts';
 import { MARK_VARIABLE, parseMarks } from '../../../state/owner-mark.ts';
 import { signalGroup, waitForGroupEnd } from '../../../state/process-group.ts';
 import { startTimeOf } from '../../../state/process-identity.ts';
@@ -19,6 +21,8 @@ const TERM_GRACE_MS = 1000;
 const KILL_GRACE_MS = 1000;
 /** Grace period for the output to close. Then a process outside the group holds it open. */
 const DRAIN_MS = 500;
+/** Exit code of the engines' clients for their own errors. */
+const ENGINE_ERROR = 125;
 
 export interface ExitStatus {
   readonly code: number | null;
@@ -29,9 +33,16 @@ export interface ChildOptions extends Launch {
   readonly redactor: Redactor;
   /** Mark in the environment of the process. Without it, descendants that left the group are not found. */
   readonly mark?: string | undefined;
+  /** Container that the process runs, as the client of an engine. */
+  readonly container?: Container | undefined;
+  /** Called if the container may still run. */
+  readonly onContainerLeft?: ((error: Error) => void) | undefined;
   /** Called in the tick of the start, so that no process is missed. */
   readonly onSpawn?: ((pid: number, startTime: string | undefined) => void) | undefined;
-  /** Called when the process is reaped and its group is empty; not if the kernel does not release them. */
+  /**
+   * Called when the process is reaped, its group is empty and its container has ended; not if the kernel does
+   * not release them.
+   */
   readonly onReaped?: ((pid: number) => void) | undefined;
 }
 
@@ -51,6 +62,9 @@ export class ChildProcess {
   readonly #closed: Promise<void>;
   readonly #onReaped: ((pid: number) => void) | undefined;
   readonly #token: string | undefined;
+  readonly #container: Container | undefined;
+  readonly #onContainerLeft: (error: Error) => void;
+  #status: ExitStatus | undefined;
   #ending: Promise<void> | undefined;
   #isGroupGone = false;
   /** True if the group got a signal, because closing stdin was not enough. */
@@ -83,7 +97,7 @@ export class ChildProcess {
   private constructor(
     child: ChildProcessWithoutNullStreams,
     pid: number,
-    { onReaped, mark = '' }: ChildOptions,
+    { onReaped, mark = '', container, onContainerLeft = () => {} }: ChildOptions,
   ) {
     this.pid = pid;
     this.stdin = child.stdin;
@@ -91,10 +105,15 @@ export class ChildProcess {
     this.stderr = child.stderr;
     this.#onReaped = onReaped;
     this.#token = parseMarks(mark)[0]?.token;
+    this.#container = container;
+    this.#onContainerLeft = onContainerLeft;
     // Ignored, because a broken pipe also closes the stream or ends the process.
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on('error', () => {});
     this.whenExited = new Promise((resolve) =>
-      child.once('exit', (code, signal) => resolve({ code, signal })),
+      child.once('exit', (code, signal) => {
+        this.#status = { code, signal };
+        resolve(this.#status);
+      }),
     );
     this.#closed = new Promise((resolve) => child.once('close', () => resolve()));
     this.whenGone = new Promise((resolve) => {
@@ -103,7 +122,10 @@ export class ChildProcess {
     void this.whenExited.then(() => this.end());
   }
 
-  /** Stops the process and its descendants gracefully. Resolves after the cleanup, within about 4.5 s. */
+  /**
+   * Stops the process and its descendants gracefully. Resolves after the cleanup, within about 4.5 s; with a
+   * container, when its engine has responded or missed its deadline.
+   */
   end(): Promise<void> {
     this.#ending ??= this.#terminate();
     return this.whenGone;
@@ -122,7 +144,7 @@ export class ChildProcess {
     this.#isGroupGone = isGone;
     // Processes may start others while they stop.
     if (this.#wasSignalled || hadMarkedProcesses) await this.#endMarked(false);
-    if (isGone) this.#onReaped?.(this.pid);
+    if ((await this.#endContainer()) && isGone) this.#onReaped?.(this.pid);
     await isSettledWithin(this.#closed, DRAIN_MS);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
     this.#resolveGone();
@@ -133,6 +155,20 @@ export class ChildProcess {
     this.#wasSignalled = true;
     if (await this.#isGoneWithin(TERM_GRACE_MS)) return true;
     return !signalGroup(this.pid, 'SIGKILL') || (await this.#isGoneWithin(KILL_GRACE_MS));
+  }
+
+  /** Ends the container. Returns false if it may still run. */
+  async #endContainer(): Promise<boolean> {
+    if (this.#container === undefined) return true;
+    try {
+      await endContainer(this.#container);
+      return true;
+    } catch (error) {
+      // An engine that cannot be reached has not started the container.
+      if (this.#status?.code === ENGINE_ERROR) return true;
+      this.#onContainerLeft(error as Error);
+      return false;
+    }
   }
 
   /** Stops marked descendants outside the group. Returns true if there were any. */

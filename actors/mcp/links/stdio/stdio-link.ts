@@ -35,6 +35,8 @@ export interface StdioLinkOptions extends ChildOptions {
    * ARCHITECTURE.md).
    */
   readonly maxQueuedBytes?: number | undefined;
+  /** Advice for a failed start. */
+  readonly advice?: string | undefined;
   /** Receives stderr lines for the log, redacted and limited to 100 per second. */
   readonly onStderr?: ((line: string) => void) | undefined;
   /** Receives stdout lines that are not messages, redacted, truncated and limited to 100 per second. */
@@ -82,6 +84,10 @@ export class StdioLink implements Link {
 
   get pid(): number | undefined {
     return this.#state === 'ended' ? undefined : this.#child?.pid;
+  }
+
+  get advice(): string | undefined {
+    return this.#options.advice;
   }
 
   get stderrTail(): readonly string[] {
@@ -228,10 +234,8 @@ export class StdioLink implements Link {
 
   #exitError({ code, signal }: ExitStatus): ConnectionLostError {
     const how = signal === null ? `exited with code ${code}` : `was terminated by ${signal}`;
-    const stderrLine = informativeLine(this.#tail.lines);
-    return new ConnectionLostError(
-      `${this.#name()} ${how}${stderrLine === undefined ? '' : `; ${stderrLine}`}`,
-    );
+    const details = [informativeLine(this.#tail.lines), this.advice].filter((each) => each !== undefined);
+    return new ConnectionLostError([`${this.#name()} ${how}`, ...details].join('; '));
   }
 
   #overloaded(): OverloadedError {

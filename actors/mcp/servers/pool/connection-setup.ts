@@ -147,9 +147,10 @@ export class ConnectionSetup implements MemberConnector {
   }
 
   /** Returns the advice for a start timeout, with the most informative stderr line. */
-  #adviceFor({ stderrTail, noiseLines = 0 }: Link): string {
+  #adviceFor({ stderrTail, noiseLines = 0, advice }: Link): string {
     const stderrLine = informativeLine(stderrTail);
     const before = stderrLine === undefined ? '' : `${stderrLine}; `;
+    if (advice !== undefined) return `${before}${advice}`;
     if (noiseLines > 0) {
       const noise =
         noiseLines === 1
