@@ -1,9 +1,10 @@
 // Serves requests of legacy clients at modern servers. A modern server sends no requests: its result lists
 // the input that it needs, and the gateway repeats the request with that input. The client receives the input
 // requests on the stream of its original request, then one response. The server's request state stays in the
-// gateway. Limits: MAX_ROUNDS repetitions, and the session's deadline per input request (A2 and A8,
-// ARCHITECTURE.md). The connection counts as in use until the client answers, because the state may be
-// encrypted with a key that only this server process has.
+// gateway. Limits: MAX_ROUNDS repetitions, and the time limits of the call, which all rounds share and which
+// pause while the client answers (calls/limits.ts; A2 and A8, ARCHITECTURE.md). The connection counts as in
+// use until the client answers, because the state may be encrypted with a key that only this server process
+// has.
 
 import { GatewayError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -88,7 +89,8 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     // Inserted members may exceed the nesting limit, and the state of a retry is looked up in the envelope,
     // so such a message is parsed again.
     const mustParseAgain = more !== undefined || session?.description.isShallow === false;
-    const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog, home } as const;
+    const limits = this.#call?.limits;
+    const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog, home, limits } as const;
     this.#call = mustParseAgain
       ? server.handle.accept({
           ...call,
@@ -169,6 +171,8 @@ export class LegacyOnModern implements CallExchange, Cancellable {
   /** Sends the input requests in a result to the client, and repeats the request when all are answered. */
   #requestInputs(answer: Envelope): void {
     const { bytes, result } = answer;
+    const limits = this.#call?.limits;
+    if (limits === undefined) return;
     this.#round += 1;
     if (this.#round > MAX_ROUNDS) {
       this.#refuse(`the server still requests input after ${MAX_ROUNDS} rounds`);
@@ -181,10 +185,15 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     const state = memberOf(bytes, result, 'requestState');
     const rawState = state === undefined ? {} : { requestState: rawOf(bytes, state) };
     this.#holdConnection();
+    const now = performance.now();
+    limits.touch(now);
     if (requests.size === 0) {
       this.#timer = setTimeout(() => this.#sendAgain(rawState), PAUSE_MS * this.#round);
       return;
     }
+    limits.pause(this, now);
+    const refuse = () => this.#refuse('the client did not answer in time');
+    this.#timer = setTimeout(refuse, limits.pauseEndsAt - now);
     const responses = new Map<string, string>();
     for (const [key, value] of requests) {
       this.#requestInput(key, bytes, value, (raw) => {
@@ -199,6 +208,8 @@ export class LegacyOnModern implements CallExchange, Cancellable {
 
   /** Repeats the request with the client's answers, which may exceed the nesting limit. */
   #sendAgain(more: Readonly<Record<string, string>>): void {
+    clearTimeout(this.#timer);
+    this.#call?.limits.resume(this, performance.now());
     try {
       this.send(more);
     } catch (error) {

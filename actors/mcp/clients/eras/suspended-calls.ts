@@ -1,6 +1,6 @@
 // Calls of modern clients that are suspended until the client provides requested input. The client receives
 // the input requests as a result, and a random token that its next request returns. A token is valid once,
-// for the same request of the same principal. Up to MAX_SUSPENDED calls are suspended, each for SUSPEND_MS;
+// for the same request of the same principal. Up to MAX_SUSPENDED calls are suspended, each for MAX_PAUSE_MS;
 // their requests, messages and responses share MAX_SUSPENDED_BYTES (A8, ARCHITECTURE.md). When a limit is
 // reached, the call suspended longest expires; it is usually abandoned (A6).
 
@@ -9,10 +9,10 @@ import { Budget, Share } from '../../../base/bounds/budget.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
+import { MAX_PAUSE_MS } from '../../servers/calls/limits.ts';
 import type { ClientRequest } from '../routed-request.ts';
 
 export const MAX_SUSPENDED = 1024;
-export const SUSPEND_MS = 600_000;
 export const MAX_SUSPENDED_BYTES = 64 * 1024 * 1024;
 
 export interface Suspendable {
@@ -53,7 +53,7 @@ export class SuspendedCalls {
     while (!this.#bytes.acquire(call.bytes, share) && this.#suspensions.size > 0) this.#expireOldest();
     this.#shares.set(call, share);
     const token = randomBytes(24).toString('base64url');
-    const timer = setTimeout(() => this.#expire(token), SUSPEND_MS).unref();
+    const timer = setTimeout(() => this.#expire(token), MAX_PAUSE_MS).unref();
     this.#suspensions.set(token, { call, timer, share });
     return token;
   }

@@ -1,16 +1,17 @@
 // Open requests of servers to a client (sampling, elicitation, roots), sent by a legacy server or derived by
 // the gateway from a modern server's result. Several servers may use equal ids and progress tokens, so the
 // client receives ids of the gateway. The client's response goes, with the original id, only to the sender of
-// the request. Limits per session: MAX_OPEN requests, DEADLINE_MS for each (A8, ARCHITECTURE.md).
+// the request. Meanwhile the limits of the calls that may have caused it pause (calls/limits.ts). Limits per
+// session: MAX_OPEN requests, MAX_PAUSE_MS for each (A8, ARCHITECTURE.md).
 
 import { applyEdits, renumber } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { rawJson, rawOf, replaceSpan, toBuffer } from '../../jsonrpc/span.ts';
-import type { ServerPeer } from '../../servers/calls/owner.ts';
+import { MAX_PAUSE_MS } from '../../servers/calls/limits.ts';
+import type { RelayingCall, ServerPeer } from '../../servers/calls/owner.ts';
 
 const MAX_OPEN = 256;
-const DEADLINE_MS = 600_000;
 
 /** Sender of the request; receives the client's messages about it. */
 interface Requester {
@@ -43,8 +44,15 @@ export class PendingServerRequests {
     return this.#questions.size;
   }
 
-  /** Adds a server's request. If the limit is reached, refuses it and returns undefined. */
-  add(connection: ServerPeer, envelope: Envelope): SentServerRequest | undefined {
+  /**
+   * Adds a server's request. `call` is set if the transport links it to a call. If the limit is reached,
+   * refuses it and returns undefined.
+   */
+  add(
+    connection: ServerPeer,
+    envelope: Envelope,
+    call: RelayingCall | undefined,
+  ): SentServerRequest | undefined {
     const { bytes, rawId, progressToken } = envelope;
     const rawToken = progressToken === undefined ? undefined : rawOf(bytes, progressToken);
     const requester: Requester = {
@@ -61,6 +69,7 @@ export class PendingServerRequests {
     };
     const id = this.#open({ requester, connection, rawId });
     if (id === undefined) return undefined;
+    connection.pause(requester, call);
     return { id, message: renumber(envelope, String(id)) };
   }
 
@@ -122,7 +131,7 @@ export class PendingServerRequests {
       return undefined;
     }
     const id = this.#nextId++;
-    const timer = setTimeout(() => this.withdraw(id, 'the client did not answer in time'), DEADLINE_MS);
+    const timer = setTimeout(() => this.withdraw(id, 'the client did not answer in time'), MAX_PAUSE_MS);
     timer.unref();
     this.#questions.set(id, { ...question, timer });
     return id;
@@ -133,6 +142,7 @@ export class PendingServerRequests {
     if (question === undefined) return undefined;
     this.#questions.delete(id);
     clearTimeout(question.timer);
+    question.connection?.resume(question.requester);
     return question;
   }
 }

@@ -170,7 +170,7 @@ export class ClientSession implements CallOwner {
       return;
     }
     this.#serverRequests ??= new PendingServerRequests();
-    const question = this.#serverRequests.add(connection, envelope);
+    const question = this.#serverRequests.add(connection, envelope, call);
     if (question === undefined || this.#deliver(question.message, connection, call, false)) return;
     this.#serverRequests.withdraw(question.id, 'the client has no open stream for requests');
   }

@@ -9,6 +9,7 @@ import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Era, metaKeys } from '../../jsonrpc/modern-meta.ts';
 import type { Edit } from '../../jsonrpc/span.ts';
 import type { Link, Trace } from '../../links/link.ts';
+import { CallLimits, type CallTimeouts } from './limits.ts';
 import type { CallOwner, ServerPeer } from './owner.ts';
 
 /** Receives the messages of a call. */
@@ -24,12 +25,6 @@ export interface CallExchange {
 }
 
 export type CallOutcome = 'answered' | 'failed' | 'dropped';
-
-/** Time limits per call, in milliseconds. Progress restarts `timeoutMs`, but `maxMs` is the total limit. */
-export interface CallTimeouts {
-  readonly timeoutMs: number;
-  readonly maxMs: number;
-}
 
 /** A connection, as seen by calls. */
 export interface CallConnection extends ServerPeer {
@@ -71,9 +66,11 @@ export interface CallRequest {
   readonly asksForLog?: boolean | undefined;
   /**
    * The call that created a task, if this call awaits its result: on the same connection, with the progress
-   * token of that call, and with `maxMs` as deadline.
+   * token of that call, and with `maxMs` from its start as deadline.
    */
   readonly continues?: Call | undefined;
+  /** Limits of the client's request, if an earlier call for it had them. */
+  readonly limits?: CallLimits | undefined;
   /**
    * Connection to the process that runs the requested task. At a local server no other connection is used.
    */
@@ -117,7 +114,7 @@ export class Call implements TimedEntry<Call> {
   /** Number of times the call was sent. */
   attempts = 0;
   isDone = false;
-  /** Written by the shared deadlines, like the two links below. */
+  /** Time of the timer. Written by the shared deadlines too, like the two links below. */
   dueAt = 0;
   previous: Call | undefined;
   next: Call | undefined;
@@ -126,14 +123,9 @@ export class Call implements TimedEntry<Call> {
 
   readonly #exchange: CallExchange;
   readonly #asksForLog: boolean;
-  readonly #timeouts: CallTimeouts;
   readonly #terms: CallTerms;
-  readonly #deadlines: Deadlines<Call> | undefined;
+  #limits: CallLimits | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** True if the timer limits the total time, so progress does not restart it. */
-  #hasLastTimer = false;
-  #suspendedAt: number | undefined;
-  #suspendedMs = 0;
 
   constructor(request: CallRequest, terms: CallTerms) {
     this.envelope = request.envelope;
@@ -146,17 +138,37 @@ export class Call implements TimedEntry<Call> {
     this.continues = request.continues;
     this.home = request.home;
     this.#terms = terms;
-    const { maxMs } = terms.timeouts;
-    this.#timeouts = this.continues === undefined ? terms.timeouts : { timeoutMs: maxMs, maxMs };
-    this.#deadlines = this.continues === undefined ? terms.deadlines : undefined;
     this.onEnd = terms.onEnd;
+    this.#limits = this.continues?.limits ?? request.limits;
+    if (this.continues !== undefined) this.#limits?.awaitTask();
     this.#startTimer(this.acceptedAt);
   }
 
-  /** Pauses the deadline until `resume`, while the client answers a server request. */
+  /** Time limits. Created at the first change, since most calls complete without one. */
+  get limits(): CallLimits {
+    this.#limits ??= new CallLimits(this.#terms.timeouts, this.acceptedAt);
+    return this.#limits;
+  }
+
+  /** Pauses the limits until `resume` with the same key, while the client answers a question. */
+  pause(key: object): void {
+    if (this.isDone) return;
+    const now = performance.now();
+    this.limits.pause(key, now);
+    this.#startTimer(now);
+  }
+
+  /** Ends a pause, or all without a key. */
+  resume(key?: object): void {
+    if (this.isDone || this.#limits === undefined) return;
+    const now = performance.now();
+    this.#limits.resume(key, now);
+    this.#startTimer(now);
+  }
+
+  /** Pauses the limits until `resume`, while a modern client prepares its retry. */
   suspend(): void {
-    this.#stopTimer();
-    this.#suspendedAt ??= performance.now();
+    this.pause(suspension);
   }
 
   /** True if the request sets a log level (modern era), so log messages may concern it. */
@@ -164,18 +176,9 @@ export class Call implements TimedEntry<Call> {
     return this.#asksForLog || this.envelope.meta(metaKeys.logLevel) !== undefined;
   }
 
-  /** True while the client answers a server request. */
+  /** True while a modern client prepares its retry. */
   get isSuspended(): boolean {
-    return this.#suspendedAt !== undefined;
-  }
-
-  /** Restarts the deadline. */
-  resume(): void {
-    if (this.isDone || this.#suspendedAt === undefined) return;
-    const now = performance.now();
-    this.#suspendedMs += now - this.#suspendedAt;
-    this.#suspendedAt = undefined;
-    this.#startTimer(now);
+    return this.#limits?.isPausedBy(suspension) === true;
   }
 
   /** Completes the call with the server's response. */
@@ -201,19 +204,12 @@ export class Call implements TimedEntry<Call> {
     this.#exchange.drop();
   }
 
-  /** Restarts the deadline after progress, up to the maximum. */
+  /** Restarts the time without progress. */
   touch(): void {
-    if (this.isDone || this.#hasLastTimer || this.#suspendedAt !== undefined) return;
+    if (this.isDone) return;
     const now = performance.now();
-    const { timeoutMs, maxMs } = this.#timeouts;
-    const remainingMs = maxMs - (now - this.acceptedAt - this.#suspendedMs);
-    this.#stopTimer();
-    if (remainingMs >= timeoutMs) {
-      this.#startTimer(now);
-      return;
-    }
-    this.#timer = setTimeout(expire, Math.max(0, remainingMs), this);
-    this.#hasLastTimer = true;
+    this.limits.touch(now);
+    this.#startTimer(now);
   }
 
   /** Fails the call at its deadline. */
@@ -234,16 +230,21 @@ export class Call implements TimedEntry<Call> {
       : `while the server was being started: ${failure.message}`;
   }
 
+  /** Sets the timer for the limits. */
   #startTimer(now: number): void {
-    this.#hasLastTimer = false;
-    const { timeoutMs } = this.#timeouts;
-    if (!Number.isFinite(timeoutMs)) return;
-    if (this.#deadlines !== undefined) this.#deadlines.add(this, now);
-    else this.#timer = setTimeout(expire, timeoutMs, this);
+    const { deadlines, timeouts } = this.#terms;
+    const usualAt = now + timeouts.timeoutMs;
+    const dueAt = this.#limits?.dueAt ?? usualAt;
+    if (dueAt === this.dueAt) return;
+    this.#stopTimer();
+    this.dueAt = dueAt;
+    if (dueAt === Number.POSITIVE_INFINITY) return;
+    if (deadlines !== undefined && dueAt === usualAt) deadlines.add(this, now);
+    else this.#timer = setTimeout(expire, Math.min(MAX_TIMER_MS, Math.max(0, dueAt - now)), this);
   }
 
   #stopTimer(): void {
-    this.#deadlines?.delete(this);
+    this.#terms.deadlines?.delete(this);
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -260,6 +261,12 @@ export class Call implements TimedEntry<Call> {
 }
 
 const none: readonly Edit[] = [];
+
+/** Key of the pause for a modern client's retry. */
+const suspension = {};
+
+/** Longest delay of Node timers. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 function expire(call: Call): void {
   call.expire();

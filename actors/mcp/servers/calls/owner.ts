@@ -9,6 +9,9 @@ import type { Era } from '../../jsonrpc/modern-meta.ts';
 export interface ServerPeer {
   readonly server: string;
   sendRaw(message: Buffer): void;
+  /** Pauses the limits of `call`, or of all clients' calls in flight, until `resume` with the same key. */
+  pause(key: object, call: RelayingCall | undefined): void;
+  resume(key: object): void;
 }
 
 /** A call whose response stream can carry server messages to the client. */

@@ -2,12 +2,12 @@
 // since the last round needs no ping. Any response to a ping counts, even an error. Pings do not count as use
 // of the server. A connection has one ping in flight, so missed pings are consecutive.
 //
-// - A connection with a call in flight is not pinged: a tool may block the only thread of its server. The
-//   time limits of the call apply instead.
+// - A connection with a call in flight is not pinged: a tool may block the only thread of its server, also
+//   while it waits for the answer to a question. The time limits of the call apply instead.
 // - Some servers never answer pings. A connection is reported only if it does not answer another request
 //   either.
 
-import { hasActiveCall, type PoolMember } from '../pool/pool-member.ts';
+import type { PoolMember } from '../pool/pool-member.ts';
 
 export interface HealthOptions {
   readonly server: string;
@@ -42,7 +42,7 @@ export class Health {
     const activeSince = performance.now() - this.#options.intervalMs;
     for (const member of this.#options.members()) {
       if (!member.isOpen || member.isPinged || member.connection.endError !== undefined) continue;
-      if (member.connection.lastMessageAt > activeSince || hasActiveCall(member)) member.missedPings = 0;
+      if (member.connection.lastMessageAt > activeSince || member.inFlight > 0) member.missedPings = 0;
       else void this.#ping(member);
     }
   }
@@ -50,7 +50,7 @@ export class Health {
   async #ping(member: PoolMember): Promise<void> {
     const { timeoutMs, failures, onSilent } = this.#options;
     const { connection } = member;
-    const isIrrelevant = () => connection.isEnded || member.isClosing || hasActiveCall(member);
+    const isIrrelevant = () => connection.isEnded || member.isClosing || member.inFlight > 0;
     member.isPinged = true;
     try {
       const hasPong = await isAnswered(connection.ping(timeoutMs));

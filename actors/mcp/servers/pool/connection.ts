@@ -22,6 +22,7 @@ import type { CallId, Link, LinkEvents } from '../../links/link.ts';
 import { readDescription, readDiscovery, type ServerDescription } from '../cache/introduction.ts';
 import type { Call, CallExchange } from '../calls/call.ts';
 import { gatewayCall } from '../calls/gateway-call.ts';
+import type { RelayingCall } from '../calls/owner.ts';
 import { CallTable } from '../calls/table.ts';
 import { requestable } from '../notifications/server-request.ts';
 
@@ -196,6 +197,20 @@ export class Connection {
     if (!this.isEnded) this.link.send(message);
   }
 
+  /**
+   * Pauses limits while a client answers a question. Without `call` the question may belong to any of the
+   * clients' calls. Calls that start later are not paused.
+   */
+  pause(key: object, call: RelayingCall | undefined): void {
+    for (const each of this.#calls.all())
+      if (each.member !== undefined && (call === undefined || each === call)) each.pause(key);
+  }
+
+  /** Also resumes a call that continues a paused one. */
+  resume(key: object): void {
+    for (const call of this.#calls.all()) call.resume(key);
+  }
+
   /** Cancels the call at the server. A late response is dropped. */
   abandon(call: Call, reason: string): void {
     if (!this.#calls.delete(call.id)) return;
@@ -319,7 +334,11 @@ export class Connection {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
     this.#calls.delete(callId);
-    if (!wasCarriedOut) call.connection = undefined;
+    if (!wasCarriedOut) {
+      call.connection = undefined;
+      // No question belongs to it.
+      call.resume();
+    }
     // A server that requests a pause must not receive the call again immediately.
     const mustPause = error instanceof UpstreamProtocolError && error.requestedPauseMs !== undefined;
     // Requests of the gateway itself are not retried; they have no member.

@@ -256,7 +256,8 @@ test('listed tools can be called under their names at /mcp, and all others are u
 const connectionOf = (serverId: string) => {
   const refused: string[] = [];
   const sendRaw = (text: Buffer) => void refused.push(text.toString());
-  return { refused, connection: { server: serverId, sendRaw } as unknown as Connection };
+  const pauses = { pause: () => {}, resume: () => {} };
+  return { refused, connection: { server: serverId, sendRaw, ...pauses } as unknown as Connection };
 };
 
 test('no message or list change of a server outside reaches a session or listening client in the profile (PFL2)', () => {

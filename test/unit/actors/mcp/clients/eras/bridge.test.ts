@@ -12,7 +12,6 @@ import type { ModernCaller } from '../../../../../../actors/mcp/clients/eras/mod
 import {
   MAX_SUSPENDED,
   MAX_SUSPENDED_BYTES,
-  SUSPEND_MS,
   type Suspendable,
 } from '../../../../../../actors/mcp/clients/eras/suspended-calls.ts';
 import { ClientExchange } from '../../../../../../actors/mcp/clients/exchange.ts';
@@ -25,6 +24,7 @@ import { applyEdits } from '../../../../../../actors/mcp/jsonrpc/apply-edits.ts'
 import type { Envelope } from '../../../../../../actors/mcp/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { type Edit, toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { MAX_PAUSE_MS } from '../../../../../../actors/mcp/servers/calls/limits.ts';
 import type { ServerEntry } from '../../../../../../config/catalog/catalog-schema.ts';
 import type { FakeLink } from '../../../../../fixtures/server/fake-link.ts';
 import { FakeManaged, settle, toolCall } from '../../../../../fixtures/server/fake-server.ts';
@@ -164,7 +164,7 @@ describe('a modern client at a legacy server', () => {
     const { link, state, recorder } = await startSuspendedCall({ ...caller, logLevel: 'info' });
     expect(managed.server.handle.inFlight).toBe(1);
     expect([...managed.server.subscriptions.listeners()]).toHaveLength(1);
-    vi.advanceTimersByTime(SUSPEND_MS - 1);
+    vi.advanceTimersByTime(MAX_PAUSE_MS - 1);
     expect(link.isOver).toBe(false);
     vi.advanceTimersByTime(1);
     await settle();
@@ -190,7 +190,7 @@ describe('a modern client at a legacy server', () => {
 
   test('that returns in time ends the suspension deadline and restarts the call deadline', async () => {
     const { link, state } = await startSuspendedCall();
-    vi.advanceTimersByTime(SUSPEND_MS - 1);
+    vi.advanceTimersByTime(MAX_PAUSE_MS - 1);
     const { recorder, back } = retry(state, { 'input-1': { action: 'accept' } });
     back();
     expect(link.sent.at(-1)?.message).toEqual({ jsonrpc: '2.0', id: 'q', result: { action: 'accept' } });
@@ -264,7 +264,7 @@ describe('a modern client at a legacy server', () => {
     expect(expired).toEqual([0, 1]);
     const newest = calls.at(-1) as Suspendable;
     expect(eraBridge.suspendedCalls.reserve(newest, 1)).toBe(false);
-    vi.advanceTimersByTime(SUSPEND_MS);
+    vi.advanceTimersByTime(MAX_PAUSE_MS);
     expect(expired).toEqual([0, 1, 2, 3, 4, 5]);
 
     // The budget is free, but the limit per call is half of it.
@@ -564,15 +564,13 @@ describe('exclusive connections', () => {
 describe('a legacy client at a modern server', () => {
   let session: ClientSession;
 
+  function startServer(entry: Partial<ServerEntry> = {}): void {
+    const discovery = { supportedVersions: ['2026-07-28'], capabilities: {} };
+    managed = new FakeManaged({ era: 'modern', ...entry }, { answers: { 'server/discover': discovery } });
+  }
+
   beforeEach(() => {
-    managed = new FakeManaged(
-      { era: 'modern' },
-      {
-        answers: {
-          'server/discover': { supportedVersions: ['2026-07-28'], capabilities: {} },
-        },
-      },
-    );
+    startServer();
     session = new ClientSession({
       id: 'session',
       target: undefined,
@@ -611,6 +609,39 @@ describe('a legacy client at a modern server', () => {
     ]);
     expect(member()?.inFlight).toBe(0);
     expect(timers()).toBe(0);
+  });
+
+  test('has ten minutes for the questions of all rounds, and the limits pause meanwhile', async () => {
+    const { recorder, link } = await callWithInput({ inputRequests: { a: elicitation } });
+    vi.advanceTimersByTime(540_000);
+    session.onClientAnswer(message({ id: 1, result: {} }));
+    vi.advanceTimersByTime(59_000);
+    link.answer(link.calls.at(-1)?.message.id, {
+      resultType: 'input_required',
+      inputRequests: { a: elicitation },
+    });
+    vi.advanceTimersByTime(59_999);
+    expect(recorder.ends).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(recorder.result).toMatchObject({ isError: true });
+    expect(recorder.sent.at(-1)).toMatchObject({ method: 'notifications/cancelled' });
+    expect(timers()).toBe(0);
+  });
+
+  test('shares the total limit between all rounds of its call', async () => {
+    startServer({ max_request_seconds: 100 });
+    const { recorder, link } = await callWithInput({ inputRequests: { a: elicitation } });
+    session.onClientAnswer(message({ id: 1, result: {} }));
+    vi.advanceTimersByTime(59_000);
+    link.answer(link.calls.at(-1)?.message.id, {
+      resultType: 'input_required',
+      inputRequests: { a: elicitation },
+    });
+    session.onClientAnswer(message({ id: 2, result: {} }));
+    vi.advanceTimersByTime(30_999);
+    expect(recorder.ends).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(recorder.error?.code).toBe('ERR_DEADLINE');
   });
 
   test.each(['cancels', 'ends its session'])(

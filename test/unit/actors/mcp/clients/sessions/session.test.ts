@@ -12,9 +12,19 @@ import type { Connection } from '../../../../../../actors/mcp/servers/pool/conne
 
 class FakeConnection {
   readonly sent: string[] = [];
+  /** Questions for which the limits of calls are paused, with the call. */
+  readonly pauses = new Map<object, unknown>();
 
   sendRaw(message: Buffer): void {
     this.sent.push(message.toString());
+  }
+
+  pause(key: object, call: unknown): void {
+    this.pauses.set(key, call);
+  }
+
+  resume(key: object): void {
+    this.pauses.delete(key);
   }
 
   get messages() {
@@ -220,6 +230,36 @@ describe('a server request', () => {
   });
 });
 
+describe('a server request during a call', () => {
+  const cancelled = fromServer({ method: 'notifications/cancelled', params: { requestId: 'q' } });
+
+  test.each<[string, (client: Client, connection: FakeConnection) => void]>([
+    ['its answer', ({ session }) => session.onClientAnswer(fromClient({ id: 1, result: 'r' }))],
+    [
+      'its withdrawal',
+      ({ session }, { asConnection }) => {
+        session.onServerNotification(asConnection, cancelled, undefined);
+      },
+    ],
+    ['the end of the session', ({ session }) => session.end('over')],
+  ])('pauses the limits of the call until %s', (_, end) => {
+    const client = new Client();
+    client.listen();
+    const connection = new FakeConnection();
+    const { call } = client.request('1', connection);
+    client.session.onServerRequest(connection.asConnection, question('q'), call);
+    expect([...connection.pauses.values()]).toEqual([call]);
+    end(client, connection);
+    expect(connection.pauses.size).toBe(0);
+  });
+
+  test('that no stream can carry leaves no pause', () => {
+    const connection = new FakeConnection();
+    new Client().session.onServerRequest(connection.asConnection, question('q'), undefined);
+    expect(connection.pauses.size).toBe(0);
+  });
+});
+
 describe('the open server requests of a session', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -231,7 +271,7 @@ describe('the open server requests of a session', () => {
   test('are limited: one more is rejected immediately', () => {
     const pending = new PendingServerRequests();
     const connection = new FakeConnection();
-    for (let i = 0; i < 300; i += 1) pending.add(connection.asConnection, question(i));
+    for (let i = 0; i < 300; i += 1) pending.add(connection.asConnection, question(i), undefined);
     expect(pending.size).toBe(256);
     expect(connection.messages.map(({ id }) => id)).toEqual(Array.from({ length: 44 }, (_, i) => 256 + i));
   });
@@ -239,11 +279,12 @@ describe('the open server requests of a session', () => {
   test('are rejected after ten minutes, without a remaining timer', () => {
     const pending = new PendingServerRequests();
     const connection = new FakeConnection();
-    pending.add(connection.asConnection, question('q'));
+    pending.add(connection.asConnection, question('q'), undefined);
     vi.advanceTimersByTime(599_999);
-    expect(pending.size).toBe(1);
+    expect([pending.size, connection.pauses.size]).toEqual([1, 1]);
     vi.advanceTimersByTime(1);
     expect([pending.size, connection.messages[0].id, vi.getTimerCount()]).toEqual([0, 'q', 0]);
+    expect(connection.pauses.size).toBe(0);
   });
 });
 

@@ -10,6 +10,7 @@ import {
 import { Deadlines } from '../../../../../../actors/base/time/deadlines.ts';
 import { readServerMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { Call, type CallOutcome } from '../../../../../../actors/mcp/servers/calls/call.ts';
+import { MAX_PAUSE_MS } from '../../../../../../actors/mcp/servers/calls/limits.ts';
 import type { Connection } from '../../../../../../actors/mcp/servers/pool/connection.ts';
 import { ResponseRecorder, toolCall } from '../../../../../fixtures/server/fake-server.ts';
 
@@ -57,7 +58,7 @@ describe.each([
     const happens = fc.oneof(
       fc.constantFrom(
         ...(['answer', 'refusal', 'fail', 'cancel', 'relay', 'touch', 'expire', 'send'] as const),
-        ...(['suspend', 'resume'] as const),
+        ...(['suspend', 'resume', 'pause', 'end-pause'] as const),
       ),
       fc.integer({ min: 1, max: 150 }),
     );
@@ -73,6 +74,8 @@ describe.each([
           else if (one === 'fail') call.fail(new ConnectionLostError('x'));
           else if (one === 'relay') call.relay(Buffer.from('{}'));
           else if (one === 'send') call.connection = connection;
+          else if (one === 'pause') call.pause(recorder);
+          else if (one === 'end-pause') call.resume(recorder);
           else call[one as 'cancel' | 'touch' | 'expire' | 'suspend' | 'resume']();
           expect(recorder.ends).toBe(call.isDone ? 1 : 0);
           expect(outcomes).toHaveLength(recorder.ends);
@@ -163,6 +166,30 @@ describe.each([
     expect(recorder.ends).toBe(0);
     vi.advanceTimersByTime(1);
     expect(recorder.errors[0]).toMatchObject({ code: 'ERR_DEADLINE' });
+  });
+
+  test('fails at its limits although its server keeps a question open', () => {
+    const { call, recorder } = make();
+    call.pause(recorder);
+    vi.advanceTimersByTime(MAX_PAUSE_MS + 99);
+    expect(recorder.ends).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect(recorder.errors[0]).toMatchObject({ code: 'ERR_DEADLINE' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('is not extended beyond its maximum by questions that the client answers immediately', () => {
+    const { call, recorder } = make(100, 500);
+    for (let n = 0; n < 5; n += 1) {
+      call.pause(recorder);
+      call.resume(recorder);
+      vi.advanceTimersByTime(99);
+    }
+    expect(recorder.ends).toBe(0);
+    call.pause(recorder);
+    call.resume(recorder);
+    vi.advanceTimersByTime(5);
+    expect(recorder.ends).toBe(1);
   });
 
   test('cancelled by its client is dropped without a response, and cancelled at its server', () => {

@@ -14,7 +14,8 @@ function pinged(others: () => Promise<void> = () => Promise.reject(new Error('no
         pings.push({ answer: resolve, miss: () => reject(new Error('no answer')) });
       }),
     request: others,
-    calls: () => [],
+    // Suspended calls count as calls in flight.
+    calls: () => [{ isSuspended: true }],
   };
   const member = {
     connection,
