@@ -5,13 +5,15 @@
 
 import type { AnyActorRef, ProvidedActor, Spawner } from 'xstate';
 import type { Child, ChildChange, ChildSpec } from './child.ts';
-import { decideRestart, type Ending, RestartLimitError, recentRestarts } from './policy.ts';
+import { decideRestart, type Ending, isCounted, RestartLimitError, recentRestarts } from './policy.ts';
 import type { SupervisorAction } from './supervisor-setup.ts';
 import { isUnreachable } from './unreachable.ts';
 
 /** Timer ids: the end of a restart's backoff, and the end of the time allowed for stopping. */
 const dueId = (key: string) => `due:${key}`;
 const overdueId = (key: string) => `overdue:${key}`;
+
+const noRestarts = { restarts: [], uncounted: [] } as const;
 
 /** Reports a change of the child to the listeners of the supervisor. */
 function reportChange(
@@ -49,7 +51,7 @@ function stopAndRemove(step: SupervisorAction, child: Child): void {
 
 /** Starts a child that is not in the registry yet. */
 export function start(step: SupervisorAction, spec: ChildSpec): void {
-  const initialState = { generation: 0, phase: 'up', restarts: [], lastError: undefined } as const;
+  const initialState = { generation: 0, phase: 'up', ...noRestarts, lastError: undefined } as const;
   const inactive = { retryAt: undefined, parkedUntil: undefined, ref: undefined };
   spawn(step, { key: spec.key, spec, ...initialState, ...inactive }, 'started');
 }
@@ -74,8 +76,15 @@ export function resume(step: SupervisorAction, child: Child): void {
  */
 export function wake(step: SupervisorAction, child: Child): void {
   if (child.phase === 'stopping') return;
-  const restarts = isUnreachable(child.lastError) ? child.restarts : [];
-  const next: Child = { ...child, phase: 'up', restarts, retryAt: undefined, parkedUntil: undefined };
+  const { restarts } = isUnreachable(child.lastError) ? child : noRestarts;
+  const next: Child = {
+    ...child,
+    phase: 'up',
+    ...noRestarts,
+    restarts,
+    retryAt: undefined,
+    parkedUntil: undefined,
+  };
   step.enqueue.cancel(dueId(child.key));
   if (!child.ref) {
     spawn(step, next, 'woken');
@@ -120,12 +129,14 @@ export function applyPolicy(step: SupervisorAction, child: Child, ending: Ending
   const { policy } = child.spec;
   const now = step.context.now();
   const recent = recentRestarts(policy, child.restarts, now);
-  const decision = decideRestart(policy, ending, recent, now, step.context.random());
+  const uncounted = recentRestarts(policy, child.uncounted, now);
+  const decision = decideRestart(policy, ending, recent, now, step.context.random(), uncounted);
   const failure = ending.kind === 'failed' ? { error: ending.error } : {};
   const lastError = ending.kind === 'failed' ? ending.error : child.lastError;
   const updated: Child = {
     ...child,
     restarts: recent,
+    uncounted,
     lastError,
     retryAt: undefined,
     parkedUntil: undefined,
@@ -134,7 +145,8 @@ export function applyPolicy(step: SupervisorAction, child: Child, ending: Ending
   switch (decision.do) {
     case 'restart': {
       const { inMs } = decision;
-      const next: Child = { ...updated, phase: 'waiting', restarts: [...recent, now], retryAt: now + inMs };
+      const times = isCounted(ending) ? { restarts: [...recent, now] } : { uncounted: [...uncounted, now] };
+      const next: Child = { ...updated, ...times, phase: 'waiting', retryAt: now + inMs };
       storeChild(step, next);
       step.enqueue.raise({ type: 'child.due', key, generation }, { id: dueId(key), delay: inMs });
       reportChange(step, next, 'restarting', { inMs, ...failure });

@@ -32,6 +32,8 @@ export interface Child {
   readonly phase: ChildPhase;
   /** Times of the restarts that counted at the last failure, in milliseconds. */
   readonly restarts: readonly number[];
+  /** Same as `restarts`, for restarts that do not count (machines/external-failure.ts). */
+  readonly uncounted: readonly number[];
   readonly lastError: unknown;
   readonly retryAt: number | undefined;
   readonly parkedUntil: number | undefined;

@@ -1,10 +1,12 @@
 // Restart policy of supervised children: decides if and when a child is restarted. A pure decision (A7,
 // ARCHITECTURE.md) without clock or timer, executed by the supervisor. Within any `periodMs` up to
 // `intensity` restarts are allowed. The next failure parks the child (no restart until `child.wake`) or fails
-// the supervisor. A pause is between `backoff.minMs` and `backoff.maxMs`, or longer if the failure requests
-// it, and never 0: a child that fails during its start must not cause an endless loop inside one call of
-// `send`. A server that is away is parked only briefly, so that it serves as soon as it is back.
+// the supervisor. Failures whose cause is outside the child do not count, but lengthen the pause. A remote
+// server that is away is parked only briefly, so that it serves as soon as it is back. A pause is between
+// `backoff.minMs` and `backoff.maxMs`, or longer if the failure requests it, and never 0: a child that fails
+// during its start must not cause an endless loop inside one call of `send`.
 
+import { isExternal } from './external-failure.ts';
 import { pauseRequestedIn } from './requested-pause.ts';
 import { isUnreachable } from './unreachable.ts';
 
@@ -69,9 +71,14 @@ export function recentRestarts(policy: RestartPolicy, restarts: readonly number[
   return restarts.filter((at) => now - at < policy.periodMs);
 }
 
+/** Returns true if the policy counts the restart after this ending. */
+export function isCounted(ending: Ending): boolean {
+  return ending.kind === 'done' || !isExternal(ending.error);
+}
+
 /**
- * Returns the decision for a child that has stopped or reported a failure. `restarts` are the times of
- * earlier restarts and `now` is the current time, in milliseconds; `random`: 0…1.
+ * Returns the decision for a child that has stopped or reported a failure. `restarts` and `uncounted` are the
+ * times of earlier restarts and `now` is the current time, in milliseconds; `random`: 0…1.
  */
 export function decideRestart(
   policy: RestartPolicy,
@@ -79,19 +86,21 @@ export function decideRestart(
   restarts: readonly number[],
   now: number,
   random: number,
+  uncounted: readonly number[] = [],
 ): RestartDecision {
   if (policy.restart === 'temporary') return { do: 'forget' };
   if (policy.restart === 'transient' && ending.kind === 'done') return { do: 'forget' };
   const error = ending.kind === 'failed' ? ending.error : undefined;
   const requestedMs = pauseRequestedIn(error);
   const count = recentRestarts(policy, restarts, now).length;
-  if (count >= policy.intensity) {
+  if (count >= policy.intensity && isCounted(ending)) {
     if (policy.onLimit === 'escalate') return { do: 'escalate' };
     const parkMs = isUnreachable(error) ? Math.min(policy.parkMs, UNREACHABLE_PARK_MS) : policy.parkMs;
     return { do: 'park', forMs: Math.max(parkMs, requestedMs) };
   }
   const { minMs, maxMs, jitter } = policy.backoff;
-  const pauseMs = Math.min(maxMs, minMs * 2 ** count) * (1 - jitter * random);
+  const total = count + recentRestarts(policy, uncounted, now).length;
+  const pauseMs = Math.min(maxMs, minMs * 2 ** total) * (1 - jitter * random);
   return { do: 'restart', inMs: Math.max(1, minMs, requestedMs, Math.round(pauseMs)) };
 }
 

@@ -1,9 +1,9 @@
 // Pauses that a server or platform requests before the next request, as in `Retry-After`.
 
+import { causesOf } from './error-causes.ts';
+
 /** Maximum respected pause: a wrong date must not block a conversation or a server for a year. */
 const MAX_REQUESTED_MS = 3_600_000;
-/** Number of errors of a cause chain that are searched. */
-const MAX_CAUSES = 5;
 
 /** An error whose sender requested a pause. */
 export interface PauseRequest {
@@ -18,10 +18,9 @@ export function boundedPauseMs(ms: number): number {
 
 /** Returns the pause requested in the error or one of its causes; 0 without one. */
 export function pauseRequestedIn(error: unknown): number {
-  let cause = error as (Partial<PauseRequest> & { readonly cause?: unknown }) | null | undefined;
-  for (let depth = 0; depth < MAX_CAUSES && typeof cause === 'object' && cause !== null; depth += 1) {
-    if (typeof cause.requestedPauseMs === 'number') return boundedPauseMs(cause.requestedPauseMs);
-    cause = cause.cause as typeof cause;
+  for (const cause of causesOf(error)) {
+    const { requestedPauseMs } = cause as Partial<PauseRequest>;
+    if (typeof requestedPauseMs === 'number') return boundedPauseMs(requestedPauseMs);
   }
   return 0;
 }

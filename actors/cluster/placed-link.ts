@@ -9,6 +9,7 @@ import {
   UpstreamProtocolError,
 } from '../base/errors/errors.ts';
 import type { CallId, Link, LinkEvents, Trace } from '../mcp/links/link.ts';
+import { NodeLostError, NodeRefusedError } from './node-errors.ts';
 import type { Placement, RemotePlacement, ServerPlacement } from './server-placement.ts';
 
 /**
@@ -16,6 +17,8 @@ import type { Placement, RemotePlacement, ServerPlacement } from './server-place
  * 15.5.20).
  */
 export const MISDIRECTED = 421;
+/** Lowest status of failures of the node. Failures of the server are JSON-RPC errors, with status 200. */
+const NODE_FAILURE = 500;
 
 export interface PlacedLinkOptions {
   readonly server: string;
@@ -88,7 +91,7 @@ export class PlacedLink implements Link {
           events.onUndelivered(call, this.#withNode(error), wasCarriedOut && !isMisdirected);
           // The next link looks up the node again.
           if (isMisdirected || isUnreachable)
-            this.#abandon(new ConnectionLostError(`server ${server} no longer runs on node ${target.name}`));
+            this.#abandon(new NodeLostError(`server ${server} no longer runs on node ${target.name}`));
         },
         onEnd: (error) => this.#end(this.#reason ?? this.#withNode(error)),
       };
@@ -145,13 +148,15 @@ export class PlacedLink implements Link {
     if (remote === undefined) return error;
     const node = `node ${name}, which runs server ${this.#options.server},`;
     if (error instanceof ConnectionLostError)
-      return new ConnectionLostError(`the connection to ${node} was lost before the response arrived`, {
+      return new NodeLostError(`the connection to ${node} was lost before the response arrived`, {
         cause: error,
       });
     if (!(error instanceof UpstreamProtocolError)) return error;
     const { status } = error;
     const problem = status === undefined ? 'sent an invalid response' : `responded with status ${status}`;
-    return new UpstreamProtocolError(`${node} ${problem}`, {
+    const isRefused = status !== undefined && (status >= NODE_FAILURE || status === MISDIRECTED);
+    const ErrorClass = isRefused ? NodeRefusedError : UpstreamProtocolError;
+    return new ErrorClass(`${node} ${problem}`, {
       cause: error,
       ...(status === undefined ? {} : { status }),
     });

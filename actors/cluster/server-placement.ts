@@ -6,13 +6,9 @@
 // link that uses it is closed.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import {
-  ConnectionLostError,
-  type GatewayError,
-  StoppedError,
-  UnavailableError,
-} from '../base/errors/errors.ts';
+import { type GatewayError, StoppedError } from '../base/errors/errors.ts';
 import type { Cluster, Member, NodeLease } from '../store/membership.ts';
+import { NodeLostError, NoPlacementError } from './node-errors.ts';
 
 export interface Placement {
   /** Name of the node. */
@@ -61,7 +57,7 @@ export class ServerPlacement {
 
   /**
    * Resolves when the node of the server is known. Rejects with StoppedError if `isCancelled` returns true,
-   * and with UnavailableError after `patienceMs`, for example while the database is down.
+   * and with NoPlacementError after `patienceMs`, for example while the database is down.
    */
   async place(
     server: string,
@@ -89,11 +85,11 @@ export class ServerPlacement {
     return lease !== undefined && lease.epoch === epoch && lease.isHeld;
   }
 
-  #unknownNode(server: string): UnavailableError {
+  #unknownNode(server: string): NoPlacementError {
     const why = this.#cluster.membership.isMember
       ? `the node of server ${server} is unknown; try again`
       : `this node cannot reach the database, which assigns server ${server} to a node`;
-    return new UnavailableError(why, 1);
+    return new NoPlacementError(why, 1);
   }
 
   #join(server: string, held: PlacementLease, onLost: OnLost): Placement {
@@ -147,13 +143,13 @@ export class ServerPlacement {
     this.#held.clear();
     for (const [server, { users }] of lost) {
       const reason = `server ${server} was stopped on this node, since the database is unreachable`;
-      for (const onLost of [...users]) onLost(new UnavailableError(reason, 1));
+      for (const onLost of [...users]) onLost(new NoPlacementError(reason, 1));
     }
   }
 
   #dropRemoved(members: readonly Member[]): void {
     for (const [onLost, { name, epoch }] of [...this.#links])
       if (!members.some((member) => member.epoch === epoch))
-        onLost(new ConnectionLostError(`node ${name}, which ran the server, left the cluster`));
+        onLost(new NodeLostError(`node ${name}, which ran the server, left the cluster`));
   }
 }

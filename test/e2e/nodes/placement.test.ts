@@ -112,6 +112,21 @@ test('a server runs once for all nodes, and after kill -9 of its node another no
   await eventually(() => expect(processesOf('mark-kill')).toEqual([]));
 });
 
+test('the departure of a node never parks its server at the other nodes', async () => {
+  const restart = { intensity: 0, park_seconds: 600 };
+  const nodes = await nodesOf(['a', 'b', 'c'], 'mark-leave', { restart });
+  const [first] = await Promise.all(nodes.map(pidAt));
+  const { holder, others } = holderOf(nodes, await placementAt(nodes[0] as Node));
+  // These calls find the node while it is still a member of the cluster, but unreachable.
+  await holder.stop('SIGKILL');
+  const pids = await Promise.all(others.map((node) => eventually(() => pidAt(node))));
+  expect(new Set(pids).size).toBe(1);
+  expect(pids[0]).not.toBe(first);
+  // Not even a failure of the server itself happened, which this policy does not allow.
+  const states = await Promise.all(others.map(async ({ url }) => (await fetch(`${url}/servers/one`)).json()));
+  for (const { state } of states as { state: string }[]) expect(state).toBe('running');
+});
+
 test('a stopping node releases the server immediately, and current calls are answered', async () => {
   const nodes = await nodesOf(['a', 'b'], 'mark-term');
   const first = await pidAt(nodes[0] as Node);

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AnyActorRef } from 'xstate';
 import type { ChildChange } from '../../../machines/child.ts';
+import { isExternal } from '../../../machines/external-failure.ts';
 import { RestartLimitError, type RestartPolicy } from '../../../machines/policy.ts';
 import { policy, SupervisorBench } from '../../fixtures/server/supervised-child.ts';
 
@@ -21,7 +22,7 @@ const policies: Record<'transient' | 'permanent' | 'temporary' | 'escalating', R
 
 type Command =
   | { do: 'start'; key: string; kind: keyof typeof policies; isStubborn: boolean }
-  | { do: 'stop' | 'fail' | 'boom' | 'finish' | 'wake' | 'stale'; key: string }
+  | { do: 'stop' | 'fail' | 'leave' | 'boom' | 'finish' | 'wake' | 'stale'; key: string }
   | { do: 'tick'; steps: number }
   | { do: 'shutdown' };
 
@@ -38,7 +39,7 @@ function commands(kinds: readonly (keyof typeof policies)[], withShutdown: boole
     {
       weight: 9,
       arbitrary: fc.record({
-        do: fc.constantFrom('stop', 'fail', 'fail', 'boom', 'boom', 'finish', 'wake', 'stale'),
+        do: fc.constantFrom('stop', 'fail', 'fail', 'leave', 'boom', 'boom', 'finish', 'wake', 'stale'),
         key,
       }),
     },
@@ -59,6 +60,8 @@ interface ModelChild {
   isStubborn: boolean;
   kind: keyof typeof policies;
   restarts: number[];
+  /** Restarts after external failures. */
+  uncounted: number[];
   dueAt: number;
   overdueAt: number;
 }
@@ -93,7 +96,7 @@ class Model {
     if (command.do === 'start') {
       const { kind, isStubborn } = command;
       if (child || this.isDraining) return;
-      const fresh = { restarts: [], dueAt: Infinity, overdueAt: Infinity };
+      const fresh = { restarts: [], uncounted: [], dueAt: Infinity, overdueAt: Infinity };
       this.children.set(command.key, { phase: 'up', isAlive: true, isStubborn, kind, ...fresh });
       return;
     }
@@ -104,7 +107,8 @@ class Model {
         if (!this.isDraining) this.#ask(command.key, child);
         break;
       case 'fail':
-        if (child.isAlive && !isGoing) this.#fail(command.key, child, true);
+      case 'leave':
+        if (child.isAlive && !isGoing) this.#fail(command.key, child, true, command.do === 'leave');
         break;
       case 'boom':
       case 'finish':
@@ -115,25 +119,27 @@ class Model {
         break;
       case 'wake':
         if (isGoing) break;
-        Object.assign(child, { phase: 'up', isAlive: true, restarts: [], dueAt: Infinity });
+        Object.assign(child, { phase: 'up', isAlive: true, restarts: [], uncounted: [], dueAt: Infinity });
         break;
     }
     if (this.isDraining) this.#drain();
   }
 
-  #fail(key: string, child: ModelChild, isAlive: boolean): void {
+  #fail(key: string, child: ModelChild, isAlive: boolean, isExternal = false): void {
     const { restart, intensity, periodMs, onLimit, backoff } = policies[child.kind];
     if (restart === 'temporary') {
       this.children.delete(key);
       return;
     }
     child.isAlive = isAlive;
-    child.restarts = child.restarts.filter((at) => at + periodMs > this.now);
-    if (child.restarts.length < intensity) {
+    const isRecent = (at: number) => at + periodMs > this.now;
+    child.restarts = child.restarts.filter(isRecent);
+    child.uncounted = child.uncounted.filter(isRecent);
+    if (isExternal || child.restarts.length < intensity) {
       let pauseMs = backoff.minMs;
-      for (const _ of child.restarts) pauseMs = Math.min(2 * pauseMs, backoff.maxMs);
+      for (const _ of [...child.restarts, ...child.uncounted]) pauseMs = Math.min(2 * pauseMs, backoff.maxMs);
       Object.assign(child, { phase: 'waiting', dueAt: this.now + pauseMs });
-      child.restarts.push(this.now);
+      (isExternal ? child.uncounted : child.restarts).push(this.now);
     } else if (onLimit === 'park') {
       Object.assign(child, { phase: 'parked', dueAt: Infinity });
     } else {
@@ -214,6 +220,11 @@ class Pair {
       case 'stale':
         if (!isOver) this.#sendOldNews(command.key);
         break;
+      case 'leave': {
+        const error = new Error('start', { cause: { isExternal: true } });
+        room.tell(command.key, { type: 'fail', error });
+        break;
+      }
       default:
         room.tell(command.key, { type: command.do, error: new Error(command.do) });
     }
@@ -269,10 +280,15 @@ class Pair {
 
   /**
    * Computed from the reports: no period has more restarts than allowed, unless an operator reset the record.
+   * Restarts after external failures do not count, and an external failure never parks.
    */
   #checkIntensity(): void {
     const restartTimes = new Map<string, number[]>();
-    for (const { key, what, at, policy } of this.changes) {
+    for (const { key, what, at, policy, error } of this.changes) {
+      if (isExternal(error)) {
+        expect(what).not.toBe('parked');
+        continue;
+      }
       const times = restartTimes.get(key) ?? [];
       const within = times.filter((time) => time > at - policy.periodMs).length;
       if (what === 'started' || what === 'woken') restartTimes.delete(key);

@@ -52,6 +52,20 @@ describe('a restart decision', () => {
     expect(decideRestart(policy, failed, [0, 1, 2], 1000, 0)).toEqual({ do: 'restart', inMs: 300 });
   });
 
+  test('never parks for a failure outside the child, but lengthens the pause with each', () => {
+    const external = { kind: 'failed', error: new Error('start', { cause: { isExternal: true } }) } as const;
+    const spent = [0, 1, 2];
+    expect(decideRestart({ ...policy, intensity: 0 }, external, [], 0, 0)).toEqual({
+      do: 'restart',
+      inMs: 100,
+    });
+    expect(decideRestart(policy, external, spent, 9, 0)).toEqual({ do: 'restart', inMs: 300 });
+    expect(decideRestart({ ...policy, onLimit: 'escalate' }, external, spent, 9, 0).do).toBe('restart');
+    expect(decideRestart(policy, external, [], 9, 0, [0])).toEqual({ do: 'restart', inMs: 200 });
+    expect(decideRestart(policy, failed, [], 9, 0, spent)).toEqual({ do: 'restart', inMs: 300 });
+    expect(decideRestart(policy, failed, spent, 9, 0, spent)).toEqual({ do: 'park', forMs: 5000 });
+  });
+
   test('parks the first failure if no restart is allowed', () => {
     expect(decideRestart({ ...policy, intensity: 0 }, failed, [], 0, 0)).toEqual({ do: 'park', forMs: 5000 });
   });

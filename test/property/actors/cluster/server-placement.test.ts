@@ -12,6 +12,7 @@ import {
 import { MISDIRECTED, PlacedLink } from '../../../../actors/cluster/placed-link.ts';
 import { ServerPlacement } from '../../../../actors/cluster/server-placement.ts';
 import type { Link, LinkEvents } from '../../../../actors/mcp/links/link.ts';
+import { isExternal } from '../../../../machines/external-failure.ts';
 import { FakeCluster } from '../../../fixtures/cluster/fake-cluster.ts';
 
 const SERVER = 'x';
@@ -149,8 +150,12 @@ test('never runs on two nodes, stops when the lease is lost, and leaves no lease
       await nodes.closeAll();
       expect(nodes.running).toEqual([]);
       expect(nodes.shared.holderOf(LEASE)).toBeUndefined();
-      // L1: every link closes once.
-      for (const { opened } of nodes.nodes) for (const { ends } of opened) expect(ends).toHaveLength(1);
+      // L1: every link closes once. An end without a request is the fault of a node, never of the server.
+      for (const { opened } of nodes.nodes)
+        for (const { ends } of opened) {
+          expect(ends).toHaveLength(1);
+          expect(ends[0] instanceof StoppedError || isExternal(ends[0]), ends[0]?.message).toBe(true);
+        }
     }),
     { numRuns: 100 },
   );
