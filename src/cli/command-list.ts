@@ -24,7 +24,7 @@ export const commandGroups = {
     nodes: 'List the gateways that share a store, and how they differ.',
     reload: 'Read the catalog and the triggers again.',
     inspector: "Print a link that opens the inspector with the operator's rights.",
-    store: 'Export a store into a file, or import one, also into another engine.',
+    store: 'Back up or export a store into a file, or import one, also into another engine.',
     stdio: 'Serve one client on stdin and stdout.',
   },
   'Setting up:': {

@@ -12,6 +12,7 @@ import pg from 'pg';
 import type { GatewayError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../event.ts';
 import { postgresText, type Query } from '../list-queries.ts';
+import { databaseAddress } from './database-address.ts';
 import { faultOf, isRepeatable } from './faults.ts';
 
 /** Statement that each connection prepares once. */
@@ -190,7 +191,7 @@ export class Database {
   }
 
   #report(error: unknown): unknown {
-    const fault = faultOf(error);
+    const fault = faultOf(error, databaseAddress(this.#options.url));
     if (fault === undefined) return error;
     this.#options.onFault?.(fault);
     return fault;

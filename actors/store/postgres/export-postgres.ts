@@ -32,9 +32,18 @@ export interface PostgresToMove {
   readonly now?: () => number;
 }
 
+interface PostgresToRead extends PostgresToMove {
+  /** True if gateways may use the database: they are not excluded. */
+  readonly isLive?: boolean;
+}
+
 /** Rejects with TransferRefusedError and StoreUnavailableError. */
-export async function openPostgresSource({ url, now: clock }: PostgresToMove): Promise<ExportSource> {
-  const session = await TransferSession.open(url, false);
+export async function openPostgresSource({
+  url,
+  now: clock,
+  isLive = false,
+}: PostgresToRead): Promise<ExportSource> {
+  const session = await TransferSession.open(url, isLive ? 'shared' : 'exclusive');
   try {
     await session.rows('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // If the clock moved backwards, remaining durations are relative to the last recorded timestamp.
@@ -55,7 +64,7 @@ export async function openPostgresSource({ url, now: clock }: PostgresToMove): P
 
 /** Creates missing tables. Rejects with TransferRefusedError if the store is not empty. */
 export async function openPostgresTarget({ url, now }: PostgresToMove): Promise<ImportTarget> {
-  const session = await TransferSession.open(url, true);
+  const session = await TransferSession.open(url, 'created');
   try {
     await session.rows('BEGIN');
     await lockAll(session);

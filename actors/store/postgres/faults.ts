@@ -1,5 +1,6 @@
-// Converts errors of PostgreSQL and its connection into store errors. Messages contain the condition, never
-// the address, the password or data to be written. Other errors are bugs of the gateway and stay unchanged.
+// Converts errors of PostgreSQL and its connection into store errors. Messages contain host and port and the
+// condition, never the password or data to be written. Other errors are bugs of the gateway and stay
+// unchanged.
 
 import { GatewayError, StoreFullError, StoreUnavailableError } from '../../base/errors/errors.ts';
 
@@ -21,8 +22,11 @@ export function isRepeatable(error: unknown): boolean {
   return code === DEADLOCK || code === SERIALIZATION;
 }
 
-/** Returns the store error; undefined if the error does not come from the database. */
-export function faultOf(error: unknown): GatewayError | undefined {
+/**
+ * Returns the store error; undefined if the error does not come from the database. `address` is in the
+ * message (database-address.ts).
+ */
+export function faultOf(error: unknown, address?: string): GatewayError | undefined {
   if (error instanceof GatewayError) return error;
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error);
@@ -30,7 +34,8 @@ export function faultOf(error: unknown): GatewayError | undefined {
   if (fault === undefined) return undefined;
   const [ErrorClass, condition] = fault;
   const named = code === '' ? '' : ` (${code})`;
-  return new ErrorClass(`the database ${condition}${named}`, { cause: error });
+  const place = address === undefined ? '' : ` at ${address}`;
+  return new ErrorClass(`the database${place} ${condition}${named}`, { cause: error });
 }
 
 function codeOf(error: unknown): string {
@@ -47,7 +52,7 @@ const notStarted: PostgresFault = [
   DatabaseAwayError,
   'refuses connections; start it, or correct store.postgres.url',
 ];
-const notFound: PostgresFault = [DatabaseAwayError, 'host name was not found; correct store.postgres.url'];
+const notFound: PostgresFault = [DatabaseAwayError, 'has an unknown host name; correct store.postgres.url'];
 const unreachable: PostgresFault = [DatabaseAwayError, 'cannot be reached'];
 const credentialsRefused: PostgresFault = [
   StoreUnavailableError,
@@ -71,7 +76,7 @@ const faults: Readonly<Record<string, PostgresFault>> = {
   ENETUNREACH: unreachable,
   '28000': credentialsRefused,
   '28P01': credentialsRefused,
-  '3D000': [DatabaseLostError, 'of store.postgres.url does not exist; create it'],
+  '3D000': [DatabaseLostError, 'does not exist; create it, or correct store.postgres.url'],
   '42501': [StoreUnavailableError, 'denied permission; its user must own the schema actor_gateway'],
   '25006': [DatabaseAwayError, 'is read-only: a standby that has not been promoted'],
   '53100': [StoreFullError, 'has no disk space'],

@@ -161,7 +161,7 @@ const migrations: readonly string[] = [
   `,
 ];
 
-const schemaVersion = migrations.length;
+export const schemaVersion = migrations.length;
 
 const lock = statement(`SELECT pg_advisory_xact_lock(${LOCK})`);
 

@@ -33,7 +33,7 @@ import { SqliteLeases } from './leases.ts';
 import { SqliteParkedEvents } from './parked-events.ts';
 import { SqliteReceipts } from './receipts.ts';
 import { RunRecords } from './runs.ts';
-import { migrate, rejectForeign } from './schema.ts';
+import { type Migration, migrate, rejectForeign } from './schema.ts';
 import { SqliteSnapshots } from './snapshots.ts';
 import { SqliteTicks } from './ticks.ts';
 import { SqliteTimers } from './timers.ts';
@@ -61,6 +61,8 @@ export interface EngineOptions {
 const ROWS_AT_ONCE = 500;
 
 export class SqliteEngine implements SyncStore {
+  /** Migration of the file when it was opened, if any. */
+  readonly migration: Migration | undefined;
   readonly #options: EngineOptions;
   readonly #connection: SqliteConnection;
   readonly #deliveries: SqliteDeliveries;
@@ -85,7 +87,7 @@ export class SqliteEngine implements SyncStore {
       connection = new SqliteConnection(options.file, options.onDamage);
       rejectForeign(connection);
       connection.makeDurable();
-      migrate(connection);
+      this.migration = migrate(connection, options.file);
       const counter = new SqliteCounter(connection);
       this.#connection = connection;
       const parkedRecords = new SqliteParkedEvents(connection);

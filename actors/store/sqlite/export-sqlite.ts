@@ -18,7 +18,7 @@ import type { ExportSource, ImportTarget } from '../export/transfer.ts';
 import { SqliteConnection, type SqliteStatement, type SqlValue } from './connection.ts';
 import { copyDamagedLog } from './damaged-log-copy.ts';
 import { faultOf } from './faults.ts';
-import { migrate, rejectForeign, schemaVersion } from './schema.ts';
+import { migrate, rejectForeign } from './schema.ts';
 
 export interface MovedFile {
   readonly file: string;
@@ -26,6 +26,8 @@ export interface MovedFile {
   readonly onDamage: (what: string) => void;
   /** Epoch milliseconds. */
   readonly now?: () => number;
+  /** True for a copy of a store in use: the end of its log may be incomplete (live-copy.ts). */
+  readonly isLiveCopy?: boolean;
 }
 
 const CACHE = 'PRAGMA cache_size = -32768';
@@ -33,9 +35,14 @@ const CACHE = 'PRAGMA cache_size = -32768';
 /**
  * Rejects with TransferRefusedError if the file is missing, with StoreUnavailableError if it is not usable.
  */
-export async function openSqliteSource({ file, onDamage, now = Date.now }: MovedFile): Promise<ExportSource> {
+export async function openSqliteSource({
+  file,
+  onDamage,
+  now = Date.now,
+  isLiveCopy = false,
+}: MovedFile): Promise<ExportSource> {
   if (!existsSync(file)) throw new TransferRefusedError(`no store at ${file}: nothing to export`);
-  const damage = copyDamagedLog(file);
+  const damage = isLiveCopy ? undefined : copyDamagedLog(file);
   if (damage !== undefined) onDamage(damage);
   return openConnection(file, onDamage, (connection) => new SqliteSource(connection, file, now()));
 }
@@ -73,7 +80,7 @@ class SqliteSource implements ExportSource {
     this.#connection = connection;
     this.#file = file;
     // A start of the gateway would migrate the file too.
-    if (Number(connection.pragma('user_version')) < schemaVersion) migrate(connection);
+    migrate(connection, file);
     connection.exec('BEGIN IMMEDIATE');
     // If the clock moved backwards, remaining durations are relative to the last activity of the store.
     this.now = Math.max(now, numberIn(connection, 'SELECT at FROM clock'));
@@ -145,7 +152,7 @@ class SqliteTarget implements ImportTarget {
     // The import is one transaction; with a write-ahead log, the log would be as large as the store.
     connection.exec('PRAGMA journal_mode = DELETE');
     connection.exec('PRAGMA synchronous = FULL');
-    migrate(connection);
+    migrate(connection, file);
     connection.exec('BEGIN IMMEDIATE');
     try {
       rejectNonEmpty(connection, file);

@@ -3,6 +3,7 @@
 // released migration is never edited. A file of another program or of a newer version is never modified.
 
 import { type SqliteConnection, UnusableFileError } from './connection.ts';
+import { copyBeforeMigration } from './migration-copy.ts';
 
 /** "aGwS" in the file header, which `file` and similar tools show. */
 const APPLICATION_ID = 0x61_47_77_53;
@@ -170,12 +171,26 @@ export function rejectForeign(connection: SqliteConnection): void {
     );
 }
 
-/** Migrates the file to this version. Throws errors of SQLite. */
-export function migrate(connection: SqliteConnection): void {
+/** A migration of existing data. */
+export interface Migration {
+  /** Schema versions. */
+  readonly from: number;
+  readonly to: number;
+  /** Path of the copy in the earlier version. */
+  readonly copy: string;
+}
+
+/**
+ * Migrates the file to this version, and keeps a copy of an earlier version. Returns undefined for a current
+ * or new file. Throws errors of SQLite and the file system.
+ */
+export function migrate(connection: SqliteConnection, file: string): Migration | undefined {
+  const from = Number(connection.pragma('user_version'));
+  if (from === schemaVersion) return undefined;
+  const copy = from === 0 ? undefined : copyBeforeMigration(connection, file);
   connection.transaction(() => {
-    const version = Number(connection.pragma('user_version'));
-    if (version === schemaVersion) return;
-    for (const migration of migrations.slice(version)) connection.exec(migration);
+    for (const migration of migrations.slice(from)) connection.exec(migration);
     connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${schemaVersion};`);
   });
+  return copy === undefined ? undefined : { from, to: schemaVersion, copy };
 }

@@ -2,6 +2,7 @@
 // loads the driver.
 
 import { StoreFullError, type StoreUnavailableError } from '../../base/errors/errors.ts';
+import type { Migration } from '../sqlite/schema.ts';
 import type { Store } from '../store.ts';
 import { channelStore } from './channel-store.ts';
 import { RetryingChannel } from './retrying-channel.ts';
@@ -24,6 +25,8 @@ export interface SqliteStoreOptions {
   readonly onDamage?: (what: string) => void;
   /** Called once for each kind of damage found in records, with a description. */
   readonly onDamagedRecord?: (what: string) => void;
+  /** Called if the file was migrated from an earlier version. */
+  readonly onMigrated?: (migration: Migration) => void;
   /** Called for each call rejected because the disk is full. */
   readonly onRefusedFull?: (error: StoreFullError) => void;
   /** Called once if the store fails permanently; all later calls reject. */
@@ -89,6 +92,7 @@ async function openChannel(options: SqliteStoreOptions): Promise<WorkerChannel> 
     maxInFlightBytes: MAX_IN_FLIGHT_BYTES,
     onDamage: options.onDamage ?? (() => undefined),
     onDamagedRecord: options.onDamagedRecord ?? (() => undefined),
+    onMigrated: options.onMigrated ?? (() => undefined),
     onRefusedFull: options.onRefusedFull ?? (() => undefined),
     onFailed: options.onFailed ?? (() => undefined),
   });

@@ -2,6 +2,7 @@
 // results return in the same order, so calls need no ids. Messages contain only cloneable values; an error is
 // sent as code and message.
 
+import type { Migration } from '../sqlite/schema.ts';
 import type { OperationResult, StoreCall, StoreOperation } from '../sync-store.ts';
 
 export interface WorkerSettings {
@@ -28,7 +29,11 @@ export type SentResult = { readonly result: OperationResult<StoreOperation> } | 
 
 export type WorkerMessage =
   /** `damage` describes the damage of the write-ahead log. */
-  | { readonly kind: 'opened'; readonly damage: string | undefined }
+  | {
+      readonly kind: 'opened';
+      readonly damage: string | undefined;
+      readonly migration: Migration | undefined;
+    }
   | { readonly kind: 'refused'; readonly error: SentError }
   | { readonly kind: 'answers'; readonly answers: readonly SentResult[]; readonly isNews: boolean }
   /** `what` describes the damaged record. */

@@ -17,6 +17,7 @@ import {
 } from '../../base/errors/errors.ts';
 import { Deadlines, type TimedEntry } from '../../base/time/deadlines.ts';
 import { releaseOf, turnsGrantedBy } from '../mailboxes/granted-turns.ts';
+import type { Migration } from '../sqlite/schema.ts';
 import type { OperationArguments, OperationResult, StoreCall, StoreOperation } from '../sync-store.ts';
 import type { StoreChannel } from './channel-store.ts';
 import { argumentsToPost, markTransferred } from './message-transfer.ts';
@@ -32,6 +33,8 @@ export interface WorkerChannelOptions {
   /** Called with a description if the write-ahead log was damaged when the file was opened. */
   readonly onDamage: (what: string) => void;
   readonly onDamagedRecord: (what: string) => void;
+  /** Called if the file was migrated when it was opened. */
+  readonly onMigrated: (migration: Migration) => void;
   /** Called for each call rejected because the disk is full. */
   readonly onRefusedFull: (error: StoreFullError) => void;
   /** Called once if the worker exits unexpectedly; the store does not work until the process restarts. */
@@ -143,7 +146,9 @@ export class WorkerChannel implements StoreChannel {
       throw this.#unavailable(`could not be opened: its worker did not start: ${cause.message}`, cause);
     });
     if (message.kind === 'refused') throw errorOf(message.error);
-    if (message.kind === 'opened' && message.damage !== undefined) this.#options.onDamage(message.damage);
+    if (message.kind !== 'opened') return;
+    if (message.damage !== undefined) this.#options.onDamage(message.damage);
+    if (message.migration !== undefined) this.#options.onMigrated(message.migration);
   }
 
   #refusal(bytes: number): GatewayError | undefined {

@@ -159,6 +159,11 @@ export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
         'Write the whole store to a file; the store is unchanged.',
         async () => (await import('../store/export.ts')).exportStore,
       ],
+      backup: [
+        '',
+        'Write the whole live store to a file.',
+        async () => (await import('../store/backup.ts')).backupStore,
+      ],
       import: [
         '',
         'Fill an empty store from an export.',

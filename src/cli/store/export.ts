@@ -42,31 +42,45 @@ Examples:
 
 ${TRANSFER_EXIT_CODES}`;
 
-export const exportStore: CommandModule = {
-  declare: (command) =>
-    command
-      .option('-c, --config <file>', 'gateway configuration (YAML)', DEFAULT_CONFIG)
-      .requiredOption('--to <file>', 'output file; - is stdout')
-      .option('--force', 'replace an existing file')
-      .option('--json', 'print a summary as JSON')
-      .addHelpText('after', after),
-  run: (command) => {
-    const options = command.opts<Options>();
-    if (options.to === '-' && options.json === true)
-      throw new CommandLineError('--json and --to - both write to stdout; use a file or drop --json');
-    return runTransfer(options.config, (config, signal) => runExport(config, options, signal));
-  },
-};
+export interface SourceOptions {
+  readonly config: GatewayConfig;
+  /** Path of the output, or `-`. */
+  readonly to: string;
+  readonly signal: AbortSignal;
+}
+
+/** Opens the store, calls `move`, and closes the store. */
+type WithSource = <T>(options: SourceOptions, move: (source: ExportSource) => Promise<T>) => Promise<T>;
+
+/** Returns a command that writes a store to a file. */
+export function exportingCommand(help: string, withSource: WithSource): CommandModule {
+  return {
+    declare: (command) =>
+      command
+        .option('-c, --config <file>', 'gateway configuration (YAML)', DEFAULT_CONFIG)
+        .requiredOption('--to <file>', 'output file; - is stdout')
+        .option('--force', 'replace an existing file')
+        .option('--json', 'print a summary as JSON')
+        .addHelpText('after', help),
+    run: (command) => {
+      const options = command.opts<Options>();
+      if (options.to === '-' && options.json === true)
+        throw new CommandLineError('--json and --to - both write to stdout; use a file or drop --json');
+      return runTransfer(options.config, (config, signal) => runExport(config, options, signal, withSource));
+    },
+  };
+}
 
 async function runExport(
   config: GatewayConfig,
   { to, force = false, json }: Options,
   signal: AbortSignal,
+  withSource: WithSource,
 ): Promise<void> {
   if (to !== '-') await refuseExisting(to, force);
   const progress = new ProgressReporter();
   const head = { madeBy: `actor-gateway ${version}`, at: new Date().toISOString() };
-  const summary = await withSource(config, (source) => {
+  const summary = await withSource({ config, to, signal }, (source) => {
     const fill = (write: (part: string) => Promise<void>) =>
       exportRows(source, head, write, { onProgress: (each) => progress.show(each), signal });
     return to === '-' ? fill(toStdout) : writeExport(to, force, fill);
@@ -80,7 +94,7 @@ async function runExport(
 const summaryText = (config: GatewayConfig, to: string, { counts }: ExportSummary) =>
   `${to} contains all of ${storeName(config)}: ${countsText(counts)}`;
 
-async function withSource<T>(config: GatewayConfig, move: (source: ExportSource) => Promise<T>): Promise<T> {
+export const exportStore = exportingCommand(after, async ({ config }, move) => {
   const { postgres } = config.store;
   if (postgres !== undefined) {
     const { openPostgresSource } = await import('../../../actors/store/postgres/export-postgres.ts');
@@ -93,9 +107,12 @@ async function withSource<T>(config: GatewayConfig, move: (source: ExportSource)
     const { openSqliteSource } = await import('../../../actors/store/sqlite/export-sqlite.ts');
     return useAndClose(await openSqliteSource({ file, onDamage: warnOfDamage }), move);
   });
-}
+});
 
-async function useAndClose<T>(source: ExportSource, move: (source: ExportSource) => Promise<T>): Promise<T> {
+export async function useAndClose<T>(
+  source: ExportSource,
+  move: (source: ExportSource) => Promise<T>,
+): Promise<T> {
   try {
     return await move(source);
   } finally {

@@ -96,7 +96,7 @@ test('a gateway that starts while the database is unavailable reports the proble
   const warnings = gateway.logs().filter(({ msg }) => msg.includes('could not reach the database'));
   expect(warnings[0]).toMatchObject({
     level: 'warn',
-    reason: expect.stringContaining('the database cannot be reached'),
+    reason: expect.stringContaining(`the database at 127.0.0.1:${server.port} cannot be reached`),
     msg: 'could not reach the database; retrying',
   });
   await gateway.stop();
@@ -107,13 +107,13 @@ test.each([
     'a wrong password',
     'me:hunter22',
     'none',
-    'the database rejected the user or password of store.postgres.url',
+    'rejected the user or password of store.postgres.url',
   ],
   [
     'a database that is not there',
     'gateway:hunter22',
     'none',
-    'the database of store.postgres.url does not exist; create it',
+    'does not exist; create it, or correct store.postgres.url',
   ],
 ])('%s is reported immediately in plain words, without a secret', async (_, user, name, message) => {
   const folder = temporaryFolder();
@@ -127,7 +127,7 @@ test.each([
     (gateway) => gateway.stop().then(() => 'it started'),
     (error: Error) => error.message,
   );
-  expect(failure).toContain(message);
+  expect(failure).toContain(`the database at 127.0.0.1:${server.port} ${message}`);
   expect(failure).not.toContain('hunter22');
   expect(failure).not.toContain('retrying');
   expect(performance.now() - begunAt).toBeLessThan(20_000);
@@ -143,7 +143,7 @@ test('a gateway whose tables are dropped exits and reports the reason', async ()
   });
   await executeOn(url, 'DROP SCHEMA actor_gateway CASCADE');
   await eventually(() => expect(gateway.logs().at(-1)).toMatchObject({ msg: 'the gateway has failed' }));
-  expect(gateway.logs().at(-1)?.reason).toContain('the database has no tables of this version');
+  expect(gateway.logs().at(-1)?.reason).toMatch(/the database at 127\.0\.0\.1:\d+ has no tables of this version/);
   await gateway.stop();
 });
 

@@ -1,7 +1,8 @@
 // Opening migrates files of schema versions 1 (with a mailbox table and a valid claim) and 4 (without waiting
 // events). All data except claims is kept.
 
-import { join } from 'node:path';
+import { readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
 import { openSqliteSource } from '../../../../../actors/store/sqlite/export-sqlite.ts';
@@ -148,6 +149,33 @@ test('a file of version 1 is migrated with all its data, and running events are 
   const timed = await store.claim(10, CLAIM_MS, 'k/timer');
   expect(timed).toMatchObject([{ event: { id: 'timer:1' } }]);
   await store.close();
+});
+
+test('a migration keeps a copy of the earlier version for its owner only, and replaces an older copy', async () => {
+  const folder = storeFolder();
+  const file = join(folder, "store's.sqlite");
+  const copy = `${file}.before-migration`;
+  await fill(file);
+  expect(readdirSync(folder)).toEqual([basename(file)]);
+  for (const [version, convert] of [
+    [4, makeVersion4],
+    [1, makeVersion1],
+  ] as const) {
+    convert(file);
+    const { store, migration } = openEngineStore({ file, now: NOW + 1_000 });
+    expect(migration).toEqual({ from: version, to: schemaVersion, copy });
+    await store.close();
+    expect(shapeOf(copy).version).toBe(version);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder).sort()).toEqual([basename(file), basename(copy)]);
+  }
+  const { store, migration } = openEngineStore({ file, now: NOW + 1_000 });
+  expect(migration).toBeUndefined();
+  await store.close();
+  // The copy works in place of the store.
+  const restored = openEngineStore({ file: copy, now: NOW + 1_000 });
+  expect((await restored.store.delivery('done:1'))?.state).toBe('done');
+  await restored.store.close();
 });
 
 test('a file of version 4 is migrated, and its events can wait and be woken', async () => {
