@@ -9,6 +9,7 @@ import type { CliOptions } from './cli/options.ts';
 import { print, printMessage } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
 import { compose, type Program, type RunningProgram } from './compose.ts';
+import { terminalHangup } from './terminal-hangup.ts';
 import { version } from './version.ts';
 import { stopYoungGenerationGrowth } from './young-generation.ts';
 
@@ -39,11 +40,13 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
   }
   const { config, redactor, life, log } = program;
   for (const warning of warnings) log.warn({}, formatProblem(warning));
-  stopOnSignalOrFault(program);
+  const stop = stopOnSignalOrFault(program);
   const started = program.start();
+  const isTerminalClosed = terminalHangup();
   process.on('SIGHUP', () => {
     // A reload needs the started servers. Reload errors are logged elsewhere.
-    started.then(({ reloads }) => reloads.request()).catch(() => {});
+    if (isTerminalClosed()) stop('the terminal was closed');
+    else started.then(({ reloads }) => reloads.request()).catch(() => {});
   });
   let running: RunningProgram;
   try {
@@ -64,8 +67,11 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
   return undefined;
 }
 
-/** Stops the program on a signal, an uncaught exception or an unhandled rejection, and exits the process. */
-function stopOnSignalOrFault({ config, life, log }: Program): void {
+/**
+ * Stops the program on a signal, an uncaught exception or an unhandled rejection, and exits the process.
+ * Returns a function that does the same for another reason.
+ */
+function stopOnSignalOrFault({ config, life, log }: Program): (why: string) => void {
   const { shutdown_seconds } = config;
   let stopping: Promise<void> | undefined;
   function stop(why: string): Promise<void> {
@@ -92,12 +98,14 @@ function stopOnSignalOrFault({ config, life, log }: Program): void {
   process.on('uncaughtException', (error) => stopAfterFault('uncaught exception', error));
   process.on('unhandledRejection', (error) => stopAfterFault('unhandled rejection', error));
 
+  const stopAndExit = (why: string) => void stop(why).then(() => process.exit());
+
   let signalledAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       const sinceMs = performance.now() - signalledAt;
       signalledAt = performance.now();
-      if (stopping === undefined) void stop(signal).then(() => process.exit());
+      if (stopping === undefined) stopAndExit(signal);
       else if (sinceMs > SAME_SIGNAL_MS) {
         log.warn({ why: signal }, 'second signal: exiting without a graceful shutdown');
         life.kill();
@@ -105,6 +113,7 @@ function stopOnSignalOrFault({ config, life, log }: Program): void {
       }
     });
   }
+  return stopAndExit;
 }
 
 /** Logs that the gateway is ready. Prints the banner if a person is likely to read it. */

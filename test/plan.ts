@@ -28,6 +28,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/log-output',
     'cli/logs',
     'cli/operator-failures',
+    'cli/terminal-closed',
     'cli/terminal-text',
     'cli/try',
     'cli/register',

@@ -35,7 +35,8 @@ Examples:
   actor-gateway top --url http://127.0.0.1:8080
 
 Signals:
-  SIGHUP            reloads the catalog and the triggers; unchanged parts keep running
+  SIGHUP            reloads the catalog and the triggers; unchanged parts keep running. Stops if the gateway was
+                    started from a terminal that is closed now
   SIGTERM, SIGINT   stops: calls in flight have shutdown_seconds to complete; a second signal stops immediately
 
 Exit codes: 0 stopped by a signal, 1 runtime failure, 2 invalid configuration or usage`;

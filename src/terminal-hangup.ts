@@ -1,0 +1,12 @@
+// Distinguishes the two meanings of SIGHUP: the terminal of the program was closed, or a service manager
+// requests a reload. A closed terminal is no terminal any more, so the file descriptors decide.
+
+import { isatty } from 'node:tty';
+
+const STREAMS = [0, 1, 2];
+
+/** Returns a function that returns true if the program was started from a terminal that is closed now. */
+export function terminalHangup(): () => boolean {
+  const terminals = STREAMS.filter((stream) => isatty(stream));
+  return () => terminals.length > 0 && !terminals.some((stream) => isatty(stream));
+}
