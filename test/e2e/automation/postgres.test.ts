@@ -103,12 +103,7 @@ test('a gateway that starts while the database is unavailable reports the proble
 });
 
 test.each([
-  [
-    'a wrong password',
-    'me:hunter22',
-    'none',
-    'rejected the user or password of store.postgres.url',
-  ],
+  ['a wrong password', 'me:hunter22', 'none', 'rejected the user or password of store.postgres.url'],
   [
     'a database that is not there',
     'gateway:hunter22',
@@ -143,7 +138,9 @@ test('a gateway whose tables are dropped exits and reports the reason', async ()
   });
   await executeOn(url, 'DROP SCHEMA actor_gateway CASCADE');
   await eventually(() => expect(gateway.logs().at(-1)).toMatchObject({ msg: 'the gateway has failed' }));
-  expect(gateway.logs().at(-1)?.reason).toMatch(/the database at 127\.0\.0\.1:\d+ has no tables of this version/);
+  expect(gateway.logs().at(-1)?.reason).toMatch(
+    /the database at 127\.0\.0\.1:\d+ has no tables of this version/,
+  );
   await gateway.stop();
 });
 

@@ -33,45 +33,50 @@ const hooks = (name: string) => ({
   default_agent: name,
 });
 
-test.each(['SQLite', 'PostgreSQL'])('a backup of a store in use (%s) contains every acknowledged event and restores', async (engine) => {
-  const program = await startAgent(() => ({ text: 'heard' }));
-  const resources = [trigger('desk', hooks('desk')), httpAgent('desk', program.url)];
-  const settings =
-    engine === 'SQLite' ? {} : { store: { postgres: { url: await newDatabase() } }, node: { name: 'busy' } };
-  const gateway = await startAutomation({ resources, settings });
-  const say = (name: string) =>
-    postHook(gateway.url, '/hooks/desk', { c: name, text: 'x'.repeat(2_000) }, { 'idempotency-key': name });
-  const acknowledged: string[] = [];
-  let isBusy = true;
-  const senders = Array.from({ length: 4 }, async (_, sender) => {
-    for (let n = 0; isBusy; n += 1) {
-      const name = `event-${sender}-${n}`;
-      if ((await say(name)).status === 202) acknowledged.push(name);
-    }
-  });
-  await eventually(() => expect(acknowledged.length).toBeGreaterThan(20));
-  const before = [...acknowledged];
-  const file = join(gateway.folder, 'backup.ndjson');
-  const config = join(gateway.folder, 'gateway.yaml');
-  const backup = await runMain(['store', 'backup', '--config', config, '--to', file]);
-  isBusy = false;
-  await Promise.all(senders);
-  expect(backup).toMatchObject({ code: 0, stderr: '' });
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(readdirSync(gateway.folder).filter((name) => name.includes('backup'))).toEqual(['backup.ndjson']);
-  await gateway.stop();
+test.each(['SQLite', 'PostgreSQL'])(
+  'a backup of a store in use (%s) contains every acknowledged event and restores',
+  async (engine) => {
+    const program = await startAgent(() => ({ text: 'heard' }));
+    const resources = [trigger('desk', hooks('desk')), httpAgent('desk', program.url)];
+    const settings =
+      engine === 'SQLite'
+        ? {}
+        : { store: { postgres: { url: await newDatabase() } }, node: { name: 'busy' } };
+    const gateway = await startAutomation({ resources, settings });
+    const say = (name: string) =>
+      postHook(gateway.url, '/hooks/desk', { c: name, text: 'x'.repeat(2_000) }, { 'idempotency-key': name });
+    const acknowledged: string[] = [];
+    let isBusy = true;
+    const senders = Array.from({ length: 4 }, async (_, sender) => {
+      for (let n = 0; isBusy; n += 1) {
+        const name = `event-${sender}-${n}`;
+        if ((await say(name)).status === 202) acknowledged.push(name);
+      }
+    });
+    await eventually(() => expect(acknowledged.length).toBeGreaterThan(20));
+    const before = [...acknowledged];
+    const file = join(gateway.folder, 'backup.ndjson');
+    const config = join(gateway.folder, 'gateway.yaml');
+    const backup = await runMain(['store', 'backup', '--config', config, '--to', file]);
+    isBusy = false;
+    await Promise.all(senders);
+    expect(backup).toMatchObject({ code: 0, stderr: '' });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(gateway.folder).filter((name) => name.includes('backup'))).toEqual(['backup.ndjson']);
+    await gateway.stop();
 
-  const restored = await startAutomation({ resources });
-  await restored.stop();
-  const to = join(restored.folder, 'gateway.yaml');
-  expect(await runMain(['store', 'import', '--config', to, '--from', file])).toMatchObject({ code: 0 });
-  const again = await startAutomation({ folder: restored.folder });
-  for (const name of before) {
-    const path = `/deliveries/${encodeURIComponent(`http:desk/${name}`)}`;
-    expect((await ask(`${again.url}${path}`)).status, name).toBe(200);
-  }
-  await again.stop();
-});
+    const restored = await startAutomation({ resources });
+    await restored.stop();
+    const to = join(restored.folder, 'gateway.yaml');
+    expect(await runMain(['store', 'import', '--config', to, '--from', file])).toMatchObject({ code: 0 });
+    const again = await startAutomation({ folder: restored.folder });
+    for (const name of before) {
+      const path = `/deliveries/${encodeURIComponent(`http:desk/${name}`)}`;
+      expect((await ask(`${again.url}${path}`)).status, name).toBe(200);
+    }
+    await again.stop();
+  },
+);
 
 test('a store moved from a file into PostgreSQL and back behaves as after a restart', async () => {
   const program = await startAgent(({ body }) =>

@@ -99,7 +99,7 @@ describe('an answer after the limit of the call', () => {
       await Promise.all(
         kinds.map(async (kind) => {
           const answer = await whenStarted(() => client.call(legacyTools[kind]));
-        expect(answer).toEqual({ answer: answers[kind] });
+          expect(answer).toEqual({ answer: answers[kind] });
         }),
       );
     },
@@ -112,7 +112,7 @@ describe('an answer after the limit of the call', () => {
       await Promise.all(
         kinds.map(async (kind) => {
           const answer = await whenStarted(() => client.call('ask', { kind }));
-        expect(answer).toMatchObject({ answer: answers[kind] });
+          expect(answer).toMatchObject({ answer: answers[kind] });
         }),
       );
     },

@@ -36,7 +36,9 @@ test('writes on a full disk are rejected without acknowledgement, and continue w
   server.fillDisk();
   const rejected = store.append([large('b')]);
   await expect(rejected).rejects.toThrow(StoreFullError);
-  await expect(rejected).rejects.toThrow(`the database at 127.0.0.1:${server.port} has no disk space (53100)`);
+  await expect(rejected).rejects.toThrow(
+    `the database at 127.0.0.1:${server.port} has no disk space (53100)`,
+  );
   expect(onRefusedFull.mock.calls[0]?.[0]).toBeInstanceOf(StoreFullError);
   expect(await store.delivery('b')).toBeUndefined();
   // A concurrent call without new data succeeds.
