@@ -7,7 +7,7 @@ import type { GatewayRuntime } from '../actors/gateway/gateway.ts';
 import { type ConfigPrints, resourcesPrint } from '../config/config-hash.ts';
 import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
-import { ConfigError, hasError } from '../config/reader/problem.ts';
+import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
 import type { Environment } from '../config/reader/substitute.ts';
 import type { CallGuard } from '../config/resources/call-guards.ts';
@@ -29,6 +29,8 @@ export interface AutomationSource {
   environment(): Environment;
   /** Folders to watch for changes. */
   readonly watched: readonly string[];
+  /** Called with the problems of changed files. */
+  readonly onProblems?: ((problems: readonly Problem[]) => void) | undefined;
 }
 
 /** Automation before the start. The resources are already active, because the call guard needs them. */
@@ -45,7 +47,7 @@ export interface PreparedAutomation {
 /** Activates the resources. */
 export function prepareAutomation(gateway: GatewayRuntime, source: AutomationSource): PreparedAutomation {
   const { config, redactor, life } = gateway;
-  const { load, environment, watched } = source;
+  const { load, environment, watched, onProblems } = source;
   const resources = new ResourcesInUse(source.resources, gateway);
   const addSecrets = (secrets: readonly string[]) => redactor.add(...secrets);
   return {
@@ -53,7 +55,7 @@ export function prepareAutomation(gateway: GatewayRuntime, source: AutomationSou
     start: async (unverifiedBodies) => {
       const webhooks = new Webhooks(gateway, unverifiedBodies);
       const services = {
-        ...{ gateway, load, watched },
+        ...{ gateway, load, watched, onProblems },
         openListener: webhooks.open,
         definitions: storedDefinitions(environment, addSecrets),
         modelServices: async (log: GatewayRuntime['log']) => {
@@ -71,7 +73,8 @@ export function prepareAutomation(gateway: GatewayRuntime, source: AutomationSou
 export interface FolderAutomation {
   /** Digest of the resources, to detect nodes with other files. */
   readonly prints: Pick<ConfigPrints, 'resources'>;
-  prepare(gateway: GatewayRuntime): PreparedAutomation;
+  /** `onProblems` is called with the problems of changed files. */
+  prepare(gateway: GatewayRuntime, onProblems?: AutomationSource['onProblems']): PreparedAutomation;
   /** Returns the functions that reload the folders. */
   reloadOf(triggers: TriggersFront): TriggerReload;
 }
@@ -91,7 +94,7 @@ export async function automateFolders(
   };
   return {
     prints: { resources: resourcesPrint(resources.prints) },
-    prepare: (gateway) => prepareAutomation(gateway, source),
+    prepare: (gateway, onProblems) => prepareAutomation(gateway, { ...source, onProblems }),
     reloadOf: ({ automation }) => ({
       problems: async () => (await readResources(config, { environment: environment() })).problems,
       reload: (next, applyRest) => automation.reload(() => readResources(config, next), applyRest),

@@ -7,14 +7,17 @@ import { Redactor } from '../actors/base/errors/redact.ts';
 import type { ClusterPart } from '../actors/cluster/cluster-part.ts';
 import { type ClusterHost, GatewayRuntime } from '../actors/gateway/gateway.ts';
 import { Life } from '../actors/gateway/life.ts';
+import { ProcessWatch } from '../actors/gateway/process-watch.ts';
 import type { CatalogDifference } from '../actors/mcp/servers/catalog-servers.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { type LoadedConfig, loadTarget } from '../config/load-config.ts';
-import { formatProblem } from '../config/reader/problem.ts';
+import { formatProblem, type Problem } from '../config/reader/problem.ts';
 import type { FolderAutomation } from './automate.ts';
 import type { CliOptions } from './cli/options.ts';
+import { ConfigurationAlarm } from './configuration-alarm.ts';
 import { ConfigurationFiles } from './configuration-files.ts';
+import { fileProblems } from './file-problems.ts';
 import { Front } from './http/front.ts';
 import { HttpServices } from './http/http-services.ts';
 import type { NodesFront } from './http/nodes/nodes-front.ts';
@@ -45,7 +48,8 @@ export interface RunningProgram {
 }
 
 /** Composes the program without starting it. Throws ConfigError for invalid files of triggers and agents. */
-export async function compose(loaded: LoadedConfig, { target, listen }: CliOptions): Promise<Program> {
+export async function compose(loaded: LoadedConfig, options: CliOptions): Promise<Program> {
+  const { target, listen } = options;
   const { config, catalog, secrets } = loaded;
   const files = new ConfigurationFiles(loaded, () => loadTarget(target, process.env, { listen }));
   const redactor = new Redactor([]);
@@ -59,14 +63,18 @@ export async function compose(loaded: LoadedConfig, { target, listen }: CliOptio
       environment: process.env,
       joinCluster: await clusterOf(config),
     });
-    const automation = folders?.prepare(gateway);
+    const { alarms } = gateway;
+    await life.boot('process watch', async () => new ProcessWatch(alarms));
+    const configuration = new ConfigurationAlarm({ alarms, problems: () => fileProblems(options) });
+    const onProblems = (problems: readonly Problem[]) => configuration.update(problems);
+    const automation = folders?.prepare(gateway, onProblems);
     const http = await life.boot('http', () =>
       HttpServices.open({ gateway, callGuard: automation?.callGuard }),
     );
     const nodes = await nodesOf(gateway, http);
     const triggers = await automation?.start(http.unverifiedBodies);
     const reloads = new Reloads({
-      ...{ files, log },
+      ...{ files, log, onProblems },
       applyCatalog: (next) => applyCatalog(gateway, log, next),
       triggers: triggers && folders?.reloadOf(triggers),
       isStopping: () => life.isEnding,

@@ -38,6 +38,8 @@ export interface ReloadsOptions {
   /** Undefined without triggers. */
   readonly triggers: TriggerReload | undefined;
   readonly isStopping: () => boolean;
+  /** Called with the problems of refused files, or with none after a reload. */
+  readonly onProblems: (problems: readonly Problem[]) => void;
   readonly log: Log;
   /** Time after which `request` rejects. */
   readonly timeoutMs?: number;
@@ -83,7 +85,7 @@ export class Reloads {
   }
 
   async #reload(): Promise<ReloadDifference> {
-    const { files, applyCatalog, triggers, isStopping, log } = this.#options;
+    const { files, applyCatalog, triggers, isStopping, onProblems, log } = this.#options;
     let progress = 'nothing was changed';
     try {
       const next = await this.#read();
@@ -93,6 +95,7 @@ export class Reloads {
         progress = `${difference === undefined ? '' : 'the triggers were reloaded, '}the catalog possibly in part`;
         const servers = await applyCatalog(next);
         files.commit(next);
+        onProblems([]);
         return difference === undefined ? servers : { ...servers, triggers: difference };
       };
       // The triggers come first, because they may still be refused.
@@ -101,6 +104,7 @@ export class Reloads {
       if (error instanceof StoppedError) throw error;
       if (error instanceof ConfigError) {
         log.error({ problems: error.lines }, 'reload failed; nothing was changed');
+        onProblems(error.problems);
         throw error;
       }
       log.error(

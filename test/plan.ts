@@ -110,6 +110,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'events once they are taken: places, waits, a disk that is full or damaged': [
     'automation/automation-damaged',
     'automation/automation-full-disk',
+    'whole/alarms',
     'automation/hanging-agent',
     'automation/automation-waits',
     'automation/postgres',

@@ -2,7 +2,7 @@
 // flows), and the dispatcher with all kinds of work. A reload replaces only changed resources; if a resource
 // is invalid, it changes nothing.
 
-import { formatProblem } from '../../config/reader/problem.ts';
+import { formatProblem, type Problem } from '../../config/reader/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
@@ -45,12 +45,17 @@ import { Works } from './works/works.ts';
 
 /** Services of the program that the automation needs. */
 export interface AutomationServices extends TargetRegistryOptions {
-  readonly gateway: Pick<GatewayRuntime, 'config' | 'log' | 'redactor' | 'life' | 'mcp' | 'store' | 'node'>;
+  readonly gateway: Pick<
+    GatewayRuntime,
+    'config' | 'log' | 'alarms' | 'redactor' | 'life' | 'mcp' | 'store' | 'node'
+  >;
   /** Reads the files after folder changes; errors are in the problems. */
   load(): Promise<LoadedResources>;
   readonly openListener: OpenListener;
   /** Folders to watch for changes; if empty, only requested reloads read the files. */
   readonly watched: readonly string[];
+  /** Called with the problems of changed files. */
+  readonly onProblems?: ((problems: readonly Problem[]) => void) | undefined;
 }
 
 export interface RunningAutomationOptions extends AutomationServices {
@@ -168,6 +173,7 @@ export class RunningAutomation implements Part {
       load: options.load,
       current: () => resources.current,
       apply: (next) => this.#apply(next),
+      onProblems: options.onProblems,
     });
     for (const problem of resources.current.problems) log.warn({}, formatProblem(problem));
     this.#use(resources.current);

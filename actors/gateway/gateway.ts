@@ -8,6 +8,7 @@ import { type ConfigPrints, configHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
+import { Alarms } from '../base/alarms/alarms.ts';
 import type { Log } from '../base/errors/log.ts';
 import { Redactor } from '../base/errors/redact.ts';
 import { stopChildrenOnThrow } from '../base/supervision/stop-children-on-throw.ts';
@@ -55,6 +56,7 @@ export class GatewayRuntime {
   readonly config: GatewayConfig;
   readonly version: string;
   readonly log: Log;
+  readonly alarms: Alarms;
   readonly redactor: Redactor;
   readonly life: Life;
   readonly mcp: McpSide;
@@ -69,6 +71,7 @@ export class GatewayRuntime {
     redactor.add(...options.secrets);
     const lines = new RecentLines();
     const log = storingLog(options.log, lines, redactor);
+    const alarms = new Alarms(log);
     const entryHashes = new Map<ManagedServer, string>();
     const stateFolder = await life.boot('state', () =>
       StateFolder.open({
@@ -77,6 +80,7 @@ export class GatewayRuntime {
         listenAddr: config.listen_addr,
         environment,
         log,
+        alarms,
         usedHashes: () => new Set(entryHashes.values()),
       }),
     );
@@ -86,6 +90,7 @@ export class GatewayRuntime {
         new StorePart({
           config,
           log,
+          alarms,
           open: options.openStore,
           onFailed: (error) => life.fail('store', error),
           isStopping: () => life.isEnding,
@@ -115,13 +120,14 @@ export class GatewayRuntime {
       return mcp;
     });
     await life.boot('sessions', async () => mcp.clients);
-    return new GatewayRuntime({ config, version, log, redactor, life, mcp, store, node });
+    return new GatewayRuntime({ config, version, log, alarms, redactor, life, mcp, store, node });
   }
 
-  private constructor({ config, version, log, redactor, life, mcp, store, node }: GatewayParts) {
+  private constructor({ config, version, log, alarms, redactor, life, mcp, store, node }: GatewayParts) {
     this.config = config;
     this.version = version;
     this.log = log;
+    this.alarms = alarms;
     this.redactor = redactor;
     this.life = life;
     this.mcp = mcp;

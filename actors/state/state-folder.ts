@@ -1,11 +1,12 @@
 // The gateway's state folder: lock, records of children, and cached lists.
 //
 // It is used in one of three ways. `own`: this gateway locks the folder before it touches any file. If the
-// disk is too full for the lock, it logs a warning and uses the folder as `shared`, since most requests work
+// disk is too full for the lock, it raises an alarm and uses the folder as `shared`, since most requests work
 // without the folder, and the store has a separate lock. `shared`: no lock; files of other gateways are
 // changed only if their owner is certainly dead. `none`: nothing is read or written.
 
 import { existsSync } from 'node:fs';
+import type { Alarms } from '../base/alarms/alarms.ts';
 import type { Log } from '../base/errors/log.ts';
 import type { Part } from '../base/supervision/part.ts';
 import { CachedListFiles } from './cached-lists.ts';
@@ -23,6 +24,7 @@ export interface StateFolderOptions {
   /** Environment of the gateway; it contains a mark if the gateway is itself a child. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
+  readonly alarms: Pick<Alarms, 'raise'>;
   /** Returns the hashes of the current catalog entries. */
   readonly usedHashes: () => ReadonlySet<string>;
 }
@@ -88,14 +90,16 @@ export class StateFolder implements Part {
 }
 
 /** Acquires the lock; undefined on a full disk. */
-async function lockOf({ stateDir, listenAddr, log }: StateFolderOptions): Promise<StateLock | undefined> {
+async function lockOf({ stateDir, listenAddr, alarms }: StateFolderOptions): Promise<StateLock | undefined> {
   try {
     return await acquireStateLock(stateDir, { listenAddr });
   } catch (error) {
     const isFull = error instanceof StateFolderError && error.isFull && existsSync(stateDir);
     if (!isFull) throw error;
-    const { message: reason } = error;
-    log.warn({ reason }, 'could not lock the state folder; do not start another gateway in it');
+    alarms.raise(
+      'state_folder_unlocked',
+      `the state folder has no lock, so start no other gateway in it: ${error.message}, and restart`,
+    );
     return undefined;
   }
 }

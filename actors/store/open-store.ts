@@ -1,5 +1,5 @@
-// Opens the default engine: SQLite, in the state folder, with the limits of the configuration. Logs whether
-// the store works. Loaded only if a part of the gateway needs a store.
+// Opens the default engine: SQLite, in the state folder, with the limits of the configuration. Loaded only if
+// a part of the gateway needs a store.
 
 import { join } from 'node:path';
 import type { OpenStore } from './store-part.ts';
@@ -9,7 +9,7 @@ const STORE_FILE = 'store.sqlite';
 const DAY_MS = 86_400_000;
 
 export const openStore: OpenStore = ({ state_dir, deliveries }, host) => {
-  const { log, prepare, onAvailable, onRefusedFull, onFailed } = host;
+  const { log, prepare, onMissing, onOpened, onRejected, onFailed } = host;
   return openRetryingStore({
     file: join(state_dir, STORE_FILE),
     retentionMs: deliveries.retention_days * DAY_MS,
@@ -19,19 +19,10 @@ export const openStore: OpenStore = ({ state_dir, deliveries }, host) => {
     onDamagedRecord: (what) => log.error({ reason: what }, 'store record is damaged'),
     onMigrated: (migration) =>
       log.info({ ...migration }, 'store migrated; keeping a copy of the earlier version'),
-    onRefusedFull,
+    onRejected,
     onFailed,
     prepare,
-    onFull: ({ message }) => {
-      onAvailable(false);
-      log.error(
-        { reason: message },
-        'could not open the store: triggers are inactive until a retry succeeds',
-      );
-    },
-    onOpened: () => {
-      onAvailable(true);
-      log.info({}, 'store opened: triggers are active');
-    },
+    onFull: onMissing,
+    onOpened,
   });
 };

@@ -1,27 +1,31 @@
 // The store as a part of the gateway (base/supervision/part.ts). The first part that needs the store opens
 // it, so a gateway without such parts creates no file, starts no thread and loads no engine. All users share
 // one store. Each user passes a `prepare` function, which loads the user's state before the user receives the
-// store. A full disk does not fail the start: calls are rejected until there is space.
+// store. A full disk does not fail the start: calls are rejected until there is space. An alarm is active
+// while the store rejects calls (store-probe.ts).
 //
 // STP2  The store closes later than all parts that use it, and before the state folder is released. Events
 //       accepted during shutdown are kept for the next start.
 
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
+import type { Alarms } from '../base/alarms/alarms.ts';
 import { StoppedError, StoreUnavailableError } from '../base/errors/errors.ts';
 import type { Log } from '../base/errors/log.ts';
 import type { Part } from '../base/supervision/part.ts';
-import { DiskSpaceProbe } from './disk-space-probe.ts';
 import type { Store } from './store.ts';
+import { StoreProbe } from './store-probe.ts';
 
 /** Services and callbacks of the gateway for an engine. */
 export interface StoreHost {
   readonly log: Log;
   /** Called with the opened store before its use. If it rejects, opening has failed. */
   readonly prepare: (store: Store) => Promise<void>;
-  /** Called with false if the disk is full at the start, then with true when the store is open. */
-  readonly onAvailable: (isAvailable: boolean) => void;
-  /** Called for each call rejected because the disk is full. */
-  readonly onRefusedFull: (error: Error) => void;
+  /** Called if the disk is full at the start. */
+  readonly onMissing: (error: StoreUnavailableError) => void;
+  /** Called when the store opens late, after `onMissing`. */
+  readonly onOpened: () => void;
+  /** Called for each call rejected because the store cannot be read or written. */
+  readonly onRejected: (error: StoreUnavailableError) => void;
   readonly onFailed: (error: StoreUnavailableError) => void;
   /** Returns true if the gateway is stopping: opening can then be abandoned. */
   readonly isStopping: () => boolean;
@@ -39,6 +43,7 @@ export type PrepareStore = (store: Store) => Promise<void>;
 export interface StorePartOptions {
   readonly config: GatewayConfig;
   readonly log: Log;
+  readonly alarms: Alarms;
   /** Undefined if this gateway has no store. */
   readonly open: OpenStore | undefined;
   /** Called when the store has failed permanently. */
@@ -51,19 +56,19 @@ export class StorePart implements Part {
   /** Users by their `prepare` function; true if it has completed. */
   readonly #users = new Map<PrepareStore, boolean>();
   readonly #lateListeners = new Set<() => void>();
-  readonly #probe: DiskSpaceProbe;
+  readonly #probe: StoreProbe;
   #opening: Promise<Store> | undefined;
   #isMissing = false;
   #isDrained = false;
 
   constructor(options: StorePartOptions) {
     this.#options = options;
-    this.#probe = new DiskSpaceProbe(options.log, () => this.#opening);
-  }
-
-  /** True if the disk is full and writes are rejected. */
-  get isDiskFull(): boolean {
-    return this.#isMissing || this.#probe.isFull;
+    const { alarms, config } = options;
+    this.#probe = new StoreProbe({
+      alarms,
+      unavailable: config.store.postgres === undefined ? 'store_unavailable' : 'database_unavailable',
+      store: () => this.#opening,
+    });
   }
 
   /** Rejects with StoreUnavailableError; the next call retries. */
@@ -100,8 +105,9 @@ export class StorePart implements Part {
       return await open(config, {
         log,
         prepare: (store) => this.#prepare(store),
-        onAvailable: (isAvailable) => this.#onAvailable(isAvailable),
-        onRefusedFull: (error) => this.#probe.start(error),
+        onMissing: (error) => this.#onMissing(error),
+        onOpened: () => this.#onOpened(),
+        onRejected: (error) => this.#probe.onRejected(error),
         onFailed,
         isStopping,
       });
@@ -120,8 +126,14 @@ export class StorePart implements Part {
     this.#users.set(prepare, true);
   }
 
-  #onAvailable(isAvailable: boolean): void {
-    this.#isMissing = !isAvailable;
-    if (isAvailable) for (const listener of this.#lateListeners) listener();
+  #onMissing(error: StoreUnavailableError): void {
+    this.#isMissing = true;
+    this.#options.alarms.raise('disk_full', error.message);
+  }
+
+  #onOpened(): void {
+    this.#isMissing = false;
+    this.#options.alarms.clear('disk_full');
+    for (const listener of this.#lateListeners) listener();
   }
 }

@@ -62,7 +62,7 @@ export class Front implements Part {
   /** Opens the listener. Rejects like `listen`. */
   static async open(options: FrontOptions): Promise<Front> {
     const { http, addressSetting } = options;
-    const { config, log } = http.gateway;
+    const { config, alarms } = http.gateway;
     const { host, port } = parseListenAddr(config.listen_addr);
     const page = pageOf(options, host);
     const listener = await listen({
@@ -76,7 +76,15 @@ export class Front implements Part {
     });
     const { fallbackReason: reason } = listener;
     if (reason !== undefined)
-      log.warn({ reason }, 'could not load uWebSockets.js; using node:http, at half the speed');
+      alarms.raise(
+        'fallback_listener',
+        `node:http serves at half the speed, because ${reason}; install a build for this Node version, or set GATEWAY_HTTP=node`,
+      );
+    if (config.api_key === '' && !isLoopback(host))
+      alarms.raise(
+        'listener_without_key',
+        `every client that reaches ${config.listen_addr} can call every tool; set api_key, or listen on loopback`,
+      );
     return new Front(options, page, listener);
   }
 
@@ -162,9 +170,9 @@ function pageOf({ http, triggers }: FrontOptions, host: string): InspectorPage |
 function handlerOf(options: FrontOptions, host: string, page: InspectorPage | undefined): RequestHandler {
   const { http, triggers, forwarder, reload } = options;
   const { gateway, heartbeat, operatorToken, unverifiedBodies } = http;
-  const { config, log, redactor, version, life, mcp, node } = gateway;
+  const { config, log, alarms, redactor, version, life, mcp, node } = gateway;
   const routes: RouteContext = {
-    ...{ config, log, redactor, version, life, mcp, node, heartbeat, triggers, forwarder, reload },
+    ...{ config, log, alarms, redactor, version, life, mcp, node, heartbeat, triggers, forwarder, reload },
     proofFor: (request) =>
       proofHeaders(request, operatorToken, { host, port: request.localPort }, config.state_dir),
   };
@@ -183,7 +191,7 @@ function handlerOf(options: FrontOptions, host: string, page: InspectorPage | un
     vouchesFor: page && ((context) => page.access.knowsPageOf(context)),
   });
   return (request, reply) => {
-    const context = new ExchangeContext(request, reply);
+    const context = new ExchangeContext(request, reply, alarms);
     const route = table.of(request);
     context.isMcp = route.isMcp === true;
     const { gate } = route;

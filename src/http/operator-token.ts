@@ -8,8 +8,9 @@ import { openOperatorToken } from '../../actors/state/operator-token.ts';
 export function operatorTokenOf({
   config,
   log,
+  alarms,
   redactor,
-}: Pick<GatewayRuntime, 'config' | 'log' | 'redactor'>): string {
+}: Pick<GatewayRuntime, 'config' | 'log' | 'alarms' | 'redactor'>): string {
   if (config.api_key !== '') return '';
   try {
     const { token, replaced } = openOperatorToken(config.state_dir);
@@ -22,10 +23,9 @@ export function operatorTokenOf({
     return token;
   } catch (error) {
     if (!(error instanceof StateFolderError && error.isFull)) throw error;
-    const { message: reason } = error;
-    log.warn(
-      { reason },
-      'no operator token: operator requests are refused; free disk space and restart, or set api_key',
+    alarms.raise(
+      'operator_token_missing',
+      `operator requests are refused, because no token could be written: ${error.message}, and restart; or set api_key`,
     );
     return '';
   }

@@ -6,17 +6,15 @@ import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';
 import type { RequestForwarder } from './nodes/request-forwarder.ts';
 
-/** State of the automation, for `GET /health` and `GET /stats`. */
+/** State of the automation, for `GET /stats`. */
 interface AutomationState {
   readonly figures: AutomationFigures;
-  /** True if the store's disk is full: tools work, triggers do not. */
-  readonly isDiskFull: boolean;
 }
 
 /** Parts of the gateway that are served over HTTP. */
 export type ServedGateway = Pick<
   GatewayRuntime,
-  'config' | 'log' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'
+  'config' | 'log' | 'alarms' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'
 >;
 
 export interface RouteContext extends ServedGateway {

@@ -8,6 +8,7 @@ import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import { allServers, type Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
+import { alarmRecords, alarmStates } from './api/alarm-records.ts';
 import { handleLogs } from './api/log-stream.ts';
 import { nodesAnswer } from './api/nodes-answer.ts';
 import { profileStats } from './api/profile-stats.ts';
@@ -262,14 +263,15 @@ function textIn(
   return (text) => (isBrief ? redactor.excerpt(text, MAX_TEXT) : redactor.redact(text));
 }
 
-function health({ life, version, triggers, proofFor }: RouteContext, context: ExchangeContext): void {
+function health({ life, version, alarms, triggers, proofFor }: RouteContext, context: ExchangeContext): void {
   const status = life.isEnding ? 'draining' : 'ok';
   const uptime_seconds = life.startTime.ageSeconds;
   const body = {
     status,
     version,
     uptime_seconds,
-    ...(triggers?.isDiskFull === true ? { triggers: 'the store has no disk space' } : {}),
+    alarms: alarmStates(alarms),
+    ...(triggers !== undefined && alarms.has('disk_full') ? { triggers: 'the store has no disk space' } : {}),
   };
   context.json(life.isEnding ? 503 : 200, body, proofFor(context.request));
 }
@@ -278,11 +280,12 @@ function health({ life, version, triggers, proofFor }: RouteContext, context: Ex
 const STATS_TIMEOUT_MS = 1_000;
 
 function stats(routes: RouteContext, context: ExchangeContext): void {
-  const { mcp, life, node, triggers } = routes;
+  const { mcp, life, node, triggers, alarms, redactor } = routes;
   const { router, sessions } = mcp.clients;
   const ownStats: Stats = {
     ...(node.cluster === undefined ? {} : { node: node.name }),
     uptime_seconds: life.startTime.ageSeconds,
+    alarms: alarmRecords(alarms, redactor),
     requests: { ...router.counts },
     sessions: sessions.size,
     listens: sessions.listens,

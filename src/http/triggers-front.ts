@@ -12,7 +12,7 @@ import { type Action, byMethod, fail, type Route } from './routes.ts';
 import type { Webhooks } from './webhooks.ts';
 
 export interface TriggersFrontOptions {
-  readonly gateway: Pick<GatewayRuntime, 'log' | 'redactor' | 'store'>;
+  readonly gateway: Pick<GatewayRuntime, 'log' | 'redactor'>;
   readonly automation: RunningAutomation;
   readonly webhooks: Webhooks;
 }
@@ -26,11 +26,6 @@ export class TriggersFront {
     this.automation = options.automation;
     this.figures = new AutomationFigures(options.automation);
     this.#options = options;
-  }
-
-  /** True if the disk of the store is full: tools work, triggers do not. */
-  get isDiskFull(): boolean {
-    return this.#options.gateway.store.isDiskFull;
   }
 
   /** Returns the route for a raw path; undefined unless the path belongs to the automation. */

@@ -13,13 +13,15 @@ import { RefusedEvents } from './refused-events.ts';
 import { fail, internalErrorReporter } from './routes.ts';
 import { handleWebhook } from './webhook-endpoint.ts';
 
+type WebhookGateway = Pick<GatewayRuntime, 'config' | 'log' | 'alarms' | 'redactor'>;
+
 export class Webhooks {
-  readonly #gateway: Pick<GatewayRuntime, 'config' | 'log' | 'redactor'>;
+  readonly #gateway: WebhookGateway;
   readonly #unverifiedBodies: BodyBudget;
   readonly #refused: RefusedEvents;
 
   /** `unverifiedBodies` limits the memory for request bodies of unverified senders. */
-  constructor(gateway: Pick<GatewayRuntime, 'config' | 'log' | 'redactor'>, unverifiedBodies: BodyBudget) {
+  constructor(gateway: WebhookGateway, unverifiedBodies: BodyBudget) {
     this.#gateway = gateway;
     this.#unverifiedBodies = unverifiedBodies;
     this.#refused = new RefusedEvents(gateway.log);
@@ -27,9 +29,9 @@ export class Webhooks {
 
   /** Opens a separate listener, which serves only webhooks. Returns its close function. */
   readonly open: OpenListener = async ({ host, port }: ListenerAddress, at) => {
-    const { config, log } = this.#gateway;
+    const { config, log, alarms } = this.#gateway;
     const handler: ListenerOptions['handler'] = (request, reply) => {
-      const context = new ExchangeContext(request, reply);
+      const context = new ExchangeContext(request, reply, alarms);
       const hook = at(request.path);
       if (hook !== undefined) return this.receive(context, hook);
       context.error(404, 'there is no webhook at this path');

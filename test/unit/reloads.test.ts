@@ -39,6 +39,7 @@ class World {
         reload: async (_, applyRest) => applyRest(await this.reloadTriggers()),
       },
       isStopping: () => this.isStopping,
+      onProblems: () => {},
       log: this.log,
       ...more,
     });

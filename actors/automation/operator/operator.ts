@@ -7,6 +7,8 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { describeTriggerSource } from '../../../config/resources/triggers/trigger-source.ts';
 import type { TriggerSource } from '../../../config/resources/triggers/trigger-type.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
+import { type AlarmCode, storeAlarms } from '../../base/alarms/alarm-codes.ts';
+import type { Alarms } from '../../base/alarms/alarms.ts';
 import { ConflictError, NotFoundError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
 import type { DeliveryControl } from '../../events/inbox/delivery-control.ts';
@@ -35,6 +37,8 @@ import { type TriggerDetails, triggerDetails } from './trigger-details.ts';
 export interface TriggerStatus extends TriggerLife {
   readonly trigger: Trigger;
   readonly isPaused: boolean;
+  /** Alarm that prevents the store from accepting events; undefined if it accepts them. */
+  readonly blockedBy: AlarmCode | undefined;
   /** Circuit breaker for messages; undefined if closed. */
   readonly circuit: CircuitStatus | undefined;
   readonly counts: TriggerCounts;
@@ -63,7 +67,7 @@ export interface RunResult {
 
 /** Parts of the running automation that the operator uses. */
 export interface OperatorHost {
-  readonly gateway: { readonly redactor: Redactor };
+  readonly gateway: { readonly redactor: Redactor; readonly alarms: Pick<Alarms, 'has'> };
   readonly store: Store;
   readonly triggers: Pick<TriggerRegistry, 'all' | 'get' | 'life' | 'mark'>;
   readonly targets: Pick<TargetRegistry, 'loaded'>;
@@ -227,7 +231,7 @@ export class Operator {
   }
 
   #statusOf(trigger: Trigger): TriggerStatus {
-    const { triggers, pauses, counters } = this.#automation;
+    const { triggers, pauses, counters, gateway } = this.#automation;
     const { name } = trigger;
     const { lastError, connection, ...life } = triggers.life(name);
     const circuit = this.#automation.circuitOf(trigger);
@@ -239,6 +243,7 @@ export class Operator {
       circuit: circuit && { ...circuit, lastError: this.#redact(circuit.lastError) ?? '' },
       trigger,
       isPaused: pauses.has(name),
+      blockedBy: storeAlarms.find((code) => gateway.alarms.has(code)),
       counts: this.#redactCounts(counters.of(name)),
       requiresConfirmation: byHand?.requiresConfirmation(trigger.config) ?? false,
       timeoutSeconds: timeLimit(trigger).seconds,

@@ -2,7 +2,7 @@
 // not at all. When a file has changed, valid files are applied, and invalid files keep their previous
 // resources.
 
-import { ConfigError, hasError } from '../../../config/reader/problem.ts';
+import { ConfigError, hasError, type Problem } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { TriggerDifference } from '../triggers/registry.ts';
@@ -14,6 +14,8 @@ export interface ResourceReloadsOptions {
   load(): Promise<LoadedResources>;
   current(): LoadedResources;
   apply(resources: LoadedResources): TriggerDifference;
+  /** Called with the problems of changed files. */
+  readonly onProblems?: ((problems: readonly Problem[]) => void) | undefined;
 }
 
 export class ResourceReloads {
@@ -41,13 +43,14 @@ export class ResourceReloads {
 
   /** Handles a changed file. Never rejects. */
   async onChanged(): Promise<void> {
-    const { load, current, apply, log } = this.#options;
+    const { load, current, apply, onProblems, log } = this.#options;
     try {
       await this.#enqueue(async () => {
         const resources = await load();
         if (!hasError(resources.problems)) return apply(resources);
         const { lines } = new ConfigError(resources.problems);
         log.error({ problems: lines }, 'changed files have errors; keeping the previous versions');
+        onProblems?.(resources.problems);
         return apply(lastGoodResources(resources, current()));
       });
     } catch (error) {

@@ -81,6 +81,9 @@ export class StoreUnavailableError extends GatewayError {
 /** The disk of the event store is full. The store accepts calls as soon as there is space. */
 export class StoreFullError extends StoreUnavailableError {}
 
+/** A single record is damaged. Calls without it succeed. */
+export class StoreRecordError extends StoreUnavailableError {}
+
 /**
  * The server failed to start. The message contains the cause; `POST /servers/:id/start` also returns the last
  * lines of its stderr.

@@ -1,7 +1,7 @@
 // Opens a store on PostgreSQL: migrates the tables, joins the cluster, and listens for notifications.
 // open-store.ts calls it with the configuration; tests call it directly.
 
-import { StoreFullError, type StoreUnavailableError } from '../../base/errors/errors.ts';
+import { StoreUnavailableError } from '../../base/errors/errors.ts';
 import type { MembershipWatcher } from '../membership.ts';
 import type { Store } from '../store.ts';
 import { Database } from './database.ts';
@@ -22,8 +22,8 @@ export interface OpenPostgresOptions {
   readonly rememberMs?: number;
   /** Maximum number of unfinished events; further events are rejected. */
   readonly maxWaiting?: number;
-  /** Called for each call rejected because the disk is full. */
-  readonly onRefusedFull?: (error: StoreFullError) => void;
+  /** Called for each call rejected by the database, or because it cannot be reached. */
+  readonly onRejected?: (error: StoreUnavailableError) => void;
   /** Called once if the store fails permanently: the tables are missing or do not match this version. */
   readonly onFailed?: (error: StoreUnavailableError) => void;
   readonly node: {
@@ -48,7 +48,7 @@ const MAX_WAITING = 100_000;
 
 /** Rejects with StoreUnavailableError, which describes the problem. */
 export async function openPostgresStore(options: OpenPostgresOptions): Promise<OpenedPostgres> {
-  const { url, node, onRefusedFull, onFailed } = options;
+  const { url, node, onRejected, onFailed } = options;
   // While opening, errors reject the promise instead.
   let isOpen = false;
   const database = new Database({
@@ -56,11 +56,11 @@ export async function openPostgresStore(options: OpenPostgresOptions): Promise<O
     connections: options.connections ?? CONNECTIONS,
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
     onFault: (error) => {
-      if (!isOpen) return;
-      if (error instanceof StoreFullError) onRefusedFull?.(error);
-      if (!(error instanceof DatabaseLostError)) return;
-      isOpen = false;
-      onFailed?.(error);
+      if (!isOpen || !(error instanceof StoreUnavailableError)) return;
+      if (error instanceof DatabaseLostError) {
+        isOpen = false;
+        onFailed?.(error);
+      } else onRejected?.(error);
     },
   });
   try {

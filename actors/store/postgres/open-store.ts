@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 
 export const openStore: OpenStore = async (
   { store: { postgres }, node, deliveries },
-  { log, prepare, onAvailable, onRefusedFull, onFailed, isStopping },
+  { log, prepare, onRejected, onFailed, isStopping },
 ) => {
   if (postgres === undefined) throw new StoreUnavailableError('store.postgres is not configured');
   const name = node.name ?? hostname();
@@ -34,7 +34,7 @@ export const openStore: OpenStore = async (
           onJoined: (epoch) => log.info({ node: name, epoch }, 'joined the cluster'),
         },
       },
-      onRefusedFull,
+      onRejected,
       onFailed,
     });
   const { store } = await awaitDatabase(open, { log, isStopping });
@@ -44,6 +44,5 @@ export const openStore: OpenStore = async (
     await store.close();
     throw error;
   }
-  onAvailable(true);
   return store;
 };

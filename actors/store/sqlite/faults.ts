@@ -1,7 +1,7 @@
 // Converts errors of SQLite and the file system into store errors with the file, its condition and a remedy.
 // Messages never contain data to be written. Other errors are bugs of the gateway and stay unchanged.
 
-import { StoreFullError, StoreUnavailableError } from '../../base/errors/errors.ts';
+import { StoreFullError, StoreRecordError, StoreUnavailableError } from '../../base/errors/errors.ts';
 import { DamagedRecordError } from '../damaged-record.ts';
 import { UnusableFileError } from './connection.ts';
 
@@ -20,9 +20,8 @@ const DAMAGED =
 export function faultOf(cause: unknown, file: string): SqliteFault | undefined {
   if (!(cause instanceof Error)) return undefined;
   if (cause instanceof UnusableFileError) return { kind: 'file', error: unavailable(file, cause.message) };
-  // Affects one record only; calls without it still work.
   if (cause instanceof DamagedRecordError)
-    return { kind: 'room', error: unavailable(file, `${DAMAGED} (${cause.message})`) };
+    return { kind: 'room', error: new StoreRecordError(`the store ${file} ${DAMAGED} (${cause.message})`) };
   const code = codeOf(cause);
   const advice = adviceOn(code);
   if (advice === undefined) return undefined;

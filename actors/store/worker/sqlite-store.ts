@@ -27,8 +27,8 @@ export interface SqliteStoreOptions {
   readonly onDamagedRecord?: (what: string) => void;
   /** Called if the file was migrated from an earlier version. */
   readonly onMigrated?: (migration: Migration) => void;
-  /** Called for each call rejected because the disk is full. */
-  readonly onRefusedFull?: (error: StoreFullError) => void;
+  /** Called for each call rejected because the file cannot be read or written. */
+  readonly onRejected?: (error: StoreUnavailableError) => void;
   /** Called once if the store fails permanently; all later calls reject. */
   readonly onFailed?: (error: StoreUnavailableError) => void;
 }
@@ -93,7 +93,7 @@ async function openChannel(options: SqliteStoreOptions): Promise<WorkerChannel> 
     onDamage: options.onDamage ?? (() => undefined),
     onDamagedRecord: options.onDamagedRecord ?? (() => undefined),
     onMigrated: options.onMigrated ?? (() => undefined),
-    onRefusedFull: options.onRefusedFull ?? (() => undefined),
+    onRejected: options.onRejected ?? (() => undefined),
     onFailed: options.onFailed ?? (() => undefined),
   });
 }

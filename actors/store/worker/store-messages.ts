@@ -21,8 +21,8 @@ export interface CallsMessage {
 export interface SentError {
   readonly code: string;
   readonly message: string;
-  /** True for a StoreFullError. */
-  readonly isFull?: boolean;
+  /** `full` for a StoreFullError, `record` for a StoreRecordError. */
+  readonly kind?: 'full' | 'record' | undefined;
 }
 
 export type SentResult = { readonly result: OperationResult<StoreOperation> } | { readonly error: SentError };

@@ -3,7 +3,7 @@
 // arrive meanwhile form the next one. Results are posted after the commit, in call order.
 
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { GatewayError, StoreFullError } from '../../base/errors/errors.ts';
+import { GatewayError, StoreFullError, StoreRecordError } from '../../base/errors/errors.ts';
 import { RECORD_EVERY_MS } from '../sqlite/clock.ts';
 import { copyDamagedLog } from '../sqlite/damaged-log-copy.ts';
 import { SqliteEngine } from '../sqlite/engine.ts';
@@ -121,10 +121,14 @@ function nextDue(engine: SqliteEngine, after: number): number {
 }
 
 function sentError(error: unknown): SentError {
-  if (error instanceof GatewayError)
-    return { code: error.code, message: error.message, isFull: error instanceof StoreFullError };
+  if (error instanceof GatewayError) return { code: error.code, message: error.message, kind: kindOf(error) };
   const name = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : typeof error;
   return { code: 'ERR_INTERNAL', message: `the store could not be opened: ${name}` };
+}
+
+function kindOf(error: GatewayError): SentError['kind'] {
+  if (error instanceof StoreFullError) return 'full';
+  return error instanceof StoreRecordError ? 'record' : undefined;
 }
 
 function post(message: WorkerMessage, moved: readonly ArrayBuffer[] = []): void {

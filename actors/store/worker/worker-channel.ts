@@ -13,6 +13,7 @@ import {
   InternalError,
   OverloadedError,
   StoreFullError,
+  StoreRecordError,
   StoreUnavailableError,
 } from '../../base/errors/errors.ts';
 import { Deadlines, type TimedEntry } from '../../base/time/deadlines.ts';
@@ -36,7 +37,7 @@ export interface WorkerChannelOptions {
   /** Called if the file was migrated when it was opened. */
   readonly onMigrated: (migration: Migration) => void;
   /** Called for each call rejected because the disk is full. */
-  readonly onRefusedFull: (error: StoreFullError) => void;
+  readonly onRejected: (error: StoreUnavailableError) => void;
   /** Called once if the worker exits unexpectedly; the store does not work until the process restarts. */
   readonly onFailed: (error: StoreUnavailableError) => void;
 }
@@ -114,13 +115,13 @@ export class WorkerChannel implements StoreChannel {
         bytes,
         expire: () => {
           isTimedOut = true;
-          reject(this.#unavailable('did not respond in time; its disk may hang'));
+          reject(this.#report(this.#unavailable('did not respond in time; its disk may hang')));
         },
         settle: (answer) => {
           this.#deadlines.delete(call);
           if (isTimedOut && 'result' in answer)
             this.#releaseTurns(operation, content, answer.result as OperationResult<O>);
-          if ('error' in answer) reject(this.#reportFull(errorOf(answer.error)));
+          if ('error' in answer) reject(this.#report(errorOf(answer.error)));
           else resolve(answer.result as OperationResult<O>);
         },
       };
@@ -262,8 +263,10 @@ export class WorkerChannel implements StoreChannel {
     }
   }
 
-  #reportFull(error: GatewayError): GatewayError {
-    if (error instanceof StoreFullError) this.#options.onRefusedFull(error);
+  /** Reports an error of the file, unless it concerns a single record or the store is closing. */
+  #report(error: GatewayError): GatewayError {
+    if (this.#closing !== undefined || error instanceof StoreRecordError) return error;
+    if (error instanceof StoreUnavailableError) this.#options.onRejected(error);
     return error;
   }
 
@@ -272,8 +275,9 @@ export class WorkerChannel implements StoreChannel {
   }
 }
 
-function errorOf({ code, message, isFull }: SentError): GatewayError {
-  if (isFull === true) return new StoreFullError(message);
+function errorOf({ code, message, kind }: SentError): GatewayError {
+  if (kind === 'full') return new StoreFullError(message);
+  if (kind === 'record') return new StoreRecordError(message);
   if (code === 'ERR_STORE_UNAVAILABLE') return new StoreUnavailableError(message);
   return code === 'ERR_OVERLOADED' ? new OverloadedError(message) : new InternalError(message);
 }

@@ -3,6 +3,7 @@
 
 import { type Paint, plain, styleOf } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
+import { alarmLines } from '../views/alarms.ts';
 import { deliveryCounts, triggerCounts, waitText } from '../views/automation.ts';
 import { counted, duration, latency } from '../views/figures.ts';
 import { nodesLine } from '../views/nodes.ts';
@@ -32,6 +33,7 @@ export function topFrame(now: GatewaySample, before: GatewaySample | undefined, 
   const rows = rowsOf(now, before).sort(orders[order]);
   const headLines = [
     headLine(now, before, view),
+    ...alarmLines(now.stats.alarms, paint, width),
     ...nodesLines(now, view),
     serversLine(now, view),
     ...triggersLine(now, view),

@@ -9,7 +9,7 @@ import type { TriggerStats } from '../../http/api/stats-shapes.ts';
 import type { TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { stateText, triggerStyle } from '../views/automation.ts';
+import { isBlocked, stateColumn } from '../views/automation.ts';
 import { retryText } from '../views/servers.ts';
 import { type Column, table } from '../views/table.ts';
 import type { GatewaySample } from './sample.ts';
@@ -79,7 +79,7 @@ function columns(paint: Paint, isComplete: boolean): Column<TriggerRow>[] {
   const least = (count: number) => `${count}${isComplete || count === 0 ? '' : '+'}`;
   return [
     { title: 'TRIGGER', text: ({ name }) => name },
-    { title: 'STATE', text: stateText, paint: ({ state }, text) => paint(triggerStyle(state), text) },
+    stateColumn(paint),
     { title: 'WAITING', isNumber: true, text: ({ waiting }) => least(waiting) },
     { title: 'RUNNING', isNumber: true, text: ({ running }) => least(running) },
     {
@@ -129,7 +129,7 @@ function triggerOf(
 }
 
 function reasonsOf(row: Omit<TriggerRow, 'reasons'>, record: TriggerRecord | undefined, now: number) {
-  const { name, state, paused, connection, circuit, waiting, dead, retrying } = row;
+  const { name, state, paused, blocked_by, connection, circuit, waiting, dead, retrying } = row;
   const because = (what: string, why: string | null | undefined) => (why ? `${what}: ${why}` : what);
   const isLost =
     state !== 'failed' && typeof connection === 'string' && !['connected', 'standby'].includes(connection);
@@ -137,6 +137,7 @@ function reasonsOf(row: Omit<TriggerRow, 'reasons'>, record: TriggerRecord | und
     ...(state === 'failed'
       ? [because(`next try ${retryText(record?.next_retry_at ?? null, now)}`, record?.last_error)]
       : []),
+    ...(isBlocked(row) ? [`refuses events: ${blocked_by}`] : []),
     ...(paused ? [`paused, ${waiting} held; "triggers resume ${name}" releases them`] : []),
     ...(isLost ? [because(`not connected (${connection})`, record?.connection?.last_error)] : []),
     ...(circuit === null ? [] : [because('its platform does not respond', record?.circuit?.last_error)]),

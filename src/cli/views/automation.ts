@@ -23,23 +23,31 @@ const deliveryStyle: Readonly<Record<DeliveryState, Style>> = {
   dead: 'bad',
 };
 
-export const triggerStyle = (state: string): Style =>
-  state === 'open' ? 'good' : state === 'failed' ? 'bad' : 'busy';
+export const triggerStyle = (state: string, isBlockedByAlarm = false): Style =>
+  state === 'failed' || isBlockedByAlarm ? 'bad' : state === 'open' ? 'good' : 'busy';
+
+export const stateColumn = (paint: Paint): Column<TriggerStates> => ({
+  title: 'STATE',
+  text: stateText,
+  paint: (trigger, text) => paint(triggerStyle(trigger.state, isBlocked(trigger)), text),
+});
 
 export function triggerTable(rows: readonly TriggerRecord[], paint: Paint, width?: number): string[] {
   const columns: Column<TriggerRecord>[] = [
     { title: 'TRIGGER', text: ({ name }) => name },
     { title: 'TYPE', text: ({ type }) => type },
     { title: 'MATURITY', text: ({ maturity }) => maturity ?? '-' },
-    { title: 'STATE', text: stateText, paint: ({ state }, text) => paint(triggerStyle(state), text) },
+    stateColumn(paint),
     { title: 'HANDLED', isNumber: true, text: ({ handled }) => String(handled) },
     { title: 'FAILED', isNumber: true, text: ({ failed }) => String(failed) },
     { title: 'COMMANDS', text: commandWords },
     { title: 'AGENT', text: ({ default_agent }) => default_agent ?? '-' },
     {
       title: 'LAST ERROR',
-      text: ({ last_error, connection, circuit }) =>
-        last_error ?? connection?.last_error ?? circuit?.last_error ?? '-',
+      text: (trigger) => {
+        const { last_error, connection, circuit } = trigger;
+        return blockedText(trigger) ?? last_error ?? connection?.last_error ?? circuit?.last_error ?? '-';
+      },
     },
   ];
   return rows.length === 0 ? ['no triggers'] : table(columns, rows, width);
@@ -68,8 +76,23 @@ export function agentFileTable(rows: readonly AgentInFile[], width?: number): st
   return rows.length === 0 ? ['no agents'] : table(columns, rows, width);
 }
 
-export const stateText = ({ state, paused }: Pick<TriggerRecord, 'state' | 'paused'>) =>
-  paused && state !== 'paused' ? `${state}, paused` : state;
+type TriggerStates = Pick<TriggerRecord, 'state' | 'paused' | 'blocked_by'>;
+
+/** Returns the state, such as `open`, `failed, paused` or `open, blocked`. */
+export const stateText = (trigger: TriggerStates) =>
+  [
+    trigger.state,
+    ...(trigger.paused && trigger.state !== 'paused' ? ['paused'] : []),
+    ...(isBlocked(trigger) ? ['blocked'] : []),
+  ].join(', ');
+
+/** Returns true if an alarm prevents new events. A trigger that is off accepts none anyway. */
+export const isBlocked = ({ state, blocked_by }: Pick<TriggerStates, 'state' | 'blocked_by'>) =>
+  typeof blocked_by === 'string' && state !== 'off';
+
+/** Returns the alarm that prevents new events; null if there is none. */
+export const blockedText = (trigger: Pick<TriggerStates, 'state' | 'blocked_by'>) =>
+  isBlocked(trigger) ? `refuses events: ${trigger.blocked_by}; "stats" shows the alarm` : null;
 
 export function triggerLine(trigger: TriggerRecord): string {
   return `${trigger.name} is ${stateText(trigger)}`;
@@ -185,6 +208,8 @@ export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): 
     state !== 'failed' && typeof connection === 'string' && !['connected', 'standby'].includes(connection);
   const lost = triggers.filter(isLost).length;
   if (lost > 0) parts.push(paint('busy', `${lost} not connected`));
+  const blocked = triggers.filter(isBlocked).length;
+  if (blocked > 0) parts.push(paint('bad', `${blocked} blocked`));
   const unanswered = triggers.filter(({ circuit }) => typeof circuit === 'string').length;
   if (unanswered > 0) parts.push(paint('busy', `${unanswered} with an unresponsive platform`));
   const sum = (of: 'handled' | 'failed') => triggers.reduce((total, trigger) => total + trigger[of], 0);

@@ -5,6 +5,7 @@ import type { Stats } from '../../http/api/stats-shapes.ts';
 import type { ReloadDifference } from '../../reloads.ts';
 import { type Paint, styleOf } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
+import { alarmLines } from './alarms.ts';
 import { deliveryCounts, triggerCounts, workCounts } from './automation.ts';
 import { withReasons } from './failure-reasons.ts';
 import { counted, duration, latency } from './figures.ts';
@@ -153,7 +154,8 @@ export function statsPage(stats: Stats, paint: Paint): string[] {
     ['servers', stateCounts(Object.values(stats.servers), paint)],
     ...automationEntries(stats, paint),
   ] as const;
-  return [...entries.map(([name, text]) => `${name.padEnd(13)}  ${text}`), ...profileTable(stats)];
+  const lines = entries.map(([name, text]) => `${name.padEnd(13)}  ${text}`);
+  return [...alarmLines(stats.alarms, paint), ...lines, ...profileTable(stats)];
 }
 
 function profileTable({ profiles = {} }: Stats): readonly string[] {

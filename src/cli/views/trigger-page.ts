@@ -3,7 +3,7 @@
 import type { TriggerDetailsRecord } from '../../http/api/trigger-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { stateText, triggerStyle } from './automation.ts';
+import { blockedText, isBlocked, stateText, triggerStyle } from './automation.ts';
 import { counted } from './figures.ts';
 
 type PageEntry = readonly [name: string, text: string];
@@ -15,7 +15,8 @@ export function triggerPage(trigger: TriggerDetailsRecord, paint: Paint): string
   const entries: readonly PageEntry[] = [
     ['trigger', trigger.name],
     ['type', maturity === null ? trigger.type : `${trigger.type} (${maturity})`],
-    ['state', paint(triggerStyle(trigger.state), stateText(trigger))],
+    ['state', paint(triggerStyle(trigger.state, isBlocked(trigger)), stateText(trigger))],
+    ...optionalEntry('blocked', blockedText(trigger)),
     ...optionalEntry('last error', trigger.last_error),
     ...optionalEntry('next try', trigger.next_retry_at),
     ...connectionEntries(trigger, paint),

@@ -12,10 +12,11 @@ import type { AutomationStats, TriggerStats } from './stats-shapes.ts';
 import { targetStats } from './target-records.ts';
 
 /** Returns a trigger's entry in the statistics. */
-export function triggerStats({ state, isPaused, counts, connection, circuit }: TriggerStatus): TriggerStats {
+export function triggerStats(status: TriggerStatus): TriggerStats {
+  const { state, isPaused, blockedBy, counts, connection, circuit } = status;
   const { handled, failed } = counts;
   const states = { connection: connection?.state ?? null, circuit: circuit?.state ?? null };
-  return { state, paused: isPaused, handled, failed, ...states };
+  return { state, paused: isPaused, blocked_by: blockedBy ?? null, handled, failed, ...states };
 }
 
 /** Prefix of the names of outbox queues; the platform follows. */

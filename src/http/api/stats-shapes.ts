@@ -2,6 +2,7 @@
 
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
+import type { AlarmRecord } from './alarm-shapes.ts';
 import type { ServerStats } from './server-shapes.ts';
 import type { TargetStats } from './target-shapes.ts';
 import type { CircuitRecord, ConnectionRecord, TriggerState } from './trigger-shapes.ts';
@@ -18,7 +19,8 @@ export interface ProfileStats extends ClientStats {
   readonly servers: readonly string[];
 }
 
-export interface TriggerStats extends Pick<TriggerState, 'state' | 'paused' | 'handled' | 'failed'> {
+export interface TriggerStats
+  extends Pick<TriggerState, 'state' | 'paused' | 'blocked_by' | 'handled' | 'failed'> {
   readonly connection: ConnectionRecord['state'] | null;
   readonly circuit: CircuitRecord['state'] | null;
 }
@@ -44,6 +46,8 @@ export interface Stats extends ClientStats, Partial<AutomationStats> {
   /** Responding node, in a cluster. */
   readonly node?: string;
   readonly uptime_seconds: number;
+  /** Alarms of the responding node: errors first. */
+  readonly alarms: readonly AlarmRecord[];
   readonly servers: ByName<ServerStats>;
   readonly profiles?: ByName<ProfileStats>;
 }

@@ -21,9 +21,9 @@ import { triggerState } from './trigger-state.ts';
 /** Returns an entry for the list of triggers. */
 export function triggerRecord(status: TriggerStatus, view: RecordView = fullView): TriggerRecord {
   const { trigger } = status;
-  const { name, type, state, paused, ...changing } = triggerState(status, view);
+  const { name, type, state, paused, blocked_by, ...changing } = triggerState(status, view);
   return {
-    ...{ name, type, maturity: triggerTypes[trigger.type].maturity ?? null, state, paused },
+    ...{ name, type, maturity: triggerTypes[trigger.type].maturity ?? null, state, paused, blocked_by },
     commands: view.json(trigger.commands.map(commandRecord)),
     default_agent: trigger.default_target?.name ?? null,
     requires_confirmation: status.requiresConfirmation,

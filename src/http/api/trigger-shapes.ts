@@ -2,6 +2,7 @@
 // server-shapes.ts).
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
+import type { AlarmState } from './alarm-shapes.ts';
 import type { DeliveryRecord } from './delivery-shapes.ts';
 
 /** Trigger state, also sent to the inspector. */
@@ -10,6 +11,8 @@ export interface TriggerState {
   readonly type: string;
   readonly state: 'off' | 'opening' | 'open' | 'paused' | 'closing' | 'failed' | 'ended';
   readonly paused: boolean;
+  /** Code of the alarm that prevents new events, such as `disk_full`; null if events are accepted. */
+  readonly blocked_by: AlarmState['code'] | null;
   /** Answered events. */
   readonly handled: number;
   /** Failed attempts. */

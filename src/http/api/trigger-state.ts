@@ -10,12 +10,13 @@ import type { CircuitRecord, ConnectionRecord, TriggerState } from './trigger-sh
 
 /** Returns the trigger's state. */
 export function triggerState(status: TriggerStatus, view: RecordView = fullView): TriggerState {
-  const { trigger, state, isPaused, counts, lastError, retryAt, connection, circuit } = status;
+  const { trigger, state, isPaused, blockedBy, counts, lastError, retryAt, connection, circuit } = status;
   return {
     name: trigger.name,
     type: trigger.type,
     state,
     paused: isPaused,
+    blocked_by: blockedBy ?? null,
     handled: counts.handled,
     failed: counts.failed,
     last_event_at: isoTime(counts.lastAt),

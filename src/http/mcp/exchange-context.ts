@@ -5,6 +5,7 @@
 //       (ADR9).
 
 import { randomBytes } from 'node:crypto';
+import type { Alarms } from '../../../actors/base/alarms/alarms.ts';
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/base/errors/errors.ts';
 import { anonymous, type Principal } from '../../../actors/identity/principal.ts';
 import { errorMessage } from '../../../actors/mcp/jsonrpc/compose.ts';
@@ -63,13 +64,15 @@ export class ExchangeContext {
   isFromInspector = false;
   /** True for MCP addresses; set before any response. */
   isMcp = false;
+  readonly #alarms: Pick<Alarms, 'record'> | undefined;
   #traceparent: string | undefined;
   /** Headers for every response: CORS and the inspector's security headers. */
   extraHeaders: HeaderList = none;
 
-  constructor(request: HttpRequest, reply: HttpReply) {
+  constructor(request: HttpRequest, reply: HttpReply, alarms?: Pick<Alarms, 'record'>) {
     this.request = request;
     this.reply = reply;
+    this.#alarms = alarms;
     this.requestId = requestIdOf(request.headers['x-request-id']);
   }
 
@@ -111,12 +114,22 @@ export class ExchangeContext {
       );
   }
 
+  /** Counts a request that a limit refused. Call it before the response with the error. */
+  countRefusal(error: GatewayError): void {
+    if (error.code === overloaded.code)
+      this.#alarms?.record(
+        'requests_refused',
+        `limits refuse requests, the last one because ${error.message}`,
+      );
+  }
+
   /** Responds to an error on a route that is not JSON-RPC. Hides the details of internal errors. */
   fail(error: unknown, redact: (text: string) => string): void {
     if (!(error instanceof GatewayError)) {
       this.error(500, 'internal error; the log has the details under this request id');
       return;
     }
+    this.countRefusal(error);
     const tail = 'stderrTail' in error ? (error.stderrTail as readonly string[]) : [];
     const details = tail.length > 0 ? { stderr: tail.map(redact) } : {};
     this.error(statusOf(error), redact(error.message), retryAfter(error), details);
@@ -137,8 +150,7 @@ export class ExchangeContext {
 
   /** Refuses an incomplete or oversized body, on a route that is not JSON-RPC. */
   refuseBody(problem: BodyProblem, maxBytes: number): void {
-    if (problem === 'over_budget')
-      this.error(statusOf(overloaded), overloaded.message, retryAfter(overloaded));
+    if (problem === 'over_budget') this.fail(overloaded, (text) => text);
     else if (problem === 'too_slow') this.error(408, TOO_SLOW);
     else this.error(413, `the body is larger than ${maxBytes} bytes`);
   }
@@ -162,6 +174,7 @@ export class ExchangeContext {
   }
 
   #rpcError(status: number, error: GatewayError, rawId: string | undefined, more: HeaderList): void {
+    this.countRefusal(error);
     const message = errorMessage(rawId, error.rpcCode, error.message, error.data);
     this.message(status, message, [...retryAfter(error), ...more]);
   }

@@ -35,6 +35,7 @@ export class PostOutlet implements Outlet, PendingReply {
 
   finish(message: Message, error?: GatewayError): void {
     this.#heartbeat.pending.delete(this);
+    if (error !== undefined) this.#context.countRefusal(error);
     if (this.#stream !== undefined) {
       this.#stream.send(message);
       this.#closeStream(this.#stream);
@@ -87,8 +88,12 @@ export class JsonOutlet implements Outlet {
   }
 
   finish(message: Message, error?: GatewayError): void {
-    if (error === undefined) this.#context.message(200, message);
-    else this.#context.message(statusOf(error), message, retryAfter(error));
+    if (error === undefined) {
+      this.#context.message(200, message);
+      return;
+    }
+    this.#context.countRefusal(error);
+    this.#context.message(statusOf(error), message, retryAfter(error));
   }
 
   finishInPieces(pieces: readonly Buffer[]): void {

@@ -57,6 +57,7 @@ export class StatelessOutlet implements Outlet, PendingReply, HeartbeatTarget {
     if (this.isEnded) return;
     const http = this.#http;
     this.#release();
+    if (error !== undefined) this.#context.countRefusal(error);
     if (http !== undefined) {
       writeEvent(http, HEAD, message);
       http.end();

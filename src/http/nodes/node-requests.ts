@@ -46,9 +46,9 @@ export class NodeRequests {
   constructor(options: NodeRequestsOptions) {
     this.#options = options;
     const { http, forwarder } = options;
-    const { config, log, redactor, version, life, mcp, node } = http.gateway;
+    const { config, log, alarms, redactor, version, life, mcp, node } = http.gateway;
     this.#dispatch = new Dispatch(http, {
-      ...{ config, log, redactor, version, life, mcp, node, forwarder, heartbeat: http.heartbeat },
+      ...{ config, log, alarms, redactor, version, life, mcp, node, forwarder, heartbeat: http.heartbeat },
       triggers: undefined,
       proofFor: () => [],
       reload: () => Promise.reject(new InternalError('another node cannot request a reload')),
@@ -117,7 +117,7 @@ export class NodeRequests {
     reply: HttpReply,
     principal: Principal | undefined,
   ): BodyHandler | undefined {
-    const context = new ExchangeContext(request, reply);
+    const context = new ExchangeContext(request, reply, this.#options.http.gateway.alarms);
     context.isFromNode = true;
     const route = this.#table.ofApi(request.path);
     context.isMcp = route.isMcp === true;

@@ -3,6 +3,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
+import { alarmRecords } from '../../http/api/alarm-records.ts';
 import type { AutomationFigures } from '../../http/api/automation-figures.ts';
 import { nodesAnswer } from '../../http/api/nodes-answer.ts';
 import { RecordView } from '../../http/api/record-view.ts';
@@ -26,7 +27,10 @@ const STORE_TIMEOUT_MS = 2_000;
  */
 const MAX_WATCHERS = 64;
 
-type WatchedGateway = Pick<GatewayRuntime, 'config' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'>;
+type WatchedGateway = Pick<
+  GatewayRuntime,
+  'config' | 'alarms' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'
+>;
 
 export class Watchers {
   readonly #gateway: WatchedGateway;
@@ -157,13 +161,14 @@ export class Watchers {
   }
 
   #totals(): Totals {
-    const { config, life, mcp, node, version } = this.#gateway;
+    const { config, alarms, redactor, life, mcp, node, version } = this.#gateway;
     const { router, sessions } = mcp.clients;
     return {
       at: Date.now(),
       version,
       started_at: life.startTime.at,
       is_draining: life.isEnding,
+      alarms: alarmRecords(alarms, redactor),
       commands: config.inspector.commands,
       requests: { ...router.counts },
       sessions: sessions.size,

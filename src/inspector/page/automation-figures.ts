@@ -8,13 +8,14 @@ import { clock, count, ms, timeSince, timeUntil } from './format.ts';
 type Figures = [string, string][];
 
 export function triggerFigures(trigger: TriggerState, now: number): Figures {
-  const { handled, failed, paused, last_event_at, next_retry_at, connection, circuit } = trigger;
+  const { handled, failed, paused, blocked_by, last_event_at, next_retry_at, connection, circuit } = trigger;
   const isWaiting = next_retry_at !== null && Date.parse(next_retry_at) > now;
   return [
     ['handled', count(handled)],
     ['failed attempts', count(failed)],
     ['last attempt', last_event_at === null ? '–' : clock(last_event_at).slice(0, 8)],
     ['paused', paused ? 'yes' : 'no'],
+    ...(blocked_by === null ? [] : [['refuses events', blocked_by] as [string, string]]),
     ['next retry', isWaiting ? `in ${timeUntil(next_retry_at, now)}` : '–'],
     ...(connection === null ? [] : connectionFigures(connection, now)),
     ...(circuit === null ? [] : circuitFigures(circuit, now)),

@@ -41,6 +41,7 @@ const tones: Readonly<Record<string, Tone>> = {
   paused: 'warn',
   closing: 'warn',
   refused: 'bad',
+  blocked: 'bad',
   // Connections.
   connected: 'good',
   connecting: 'busy',
@@ -61,6 +62,7 @@ const tones: Readonly<Record<string, Tone>> = {
   dead: 'bad',
   ignored: 'off',
   // Problems in the overview.
+  warning: 'warn',
   parked: 'bad',
   unreachable: 'bad',
   // Runs, tool calls, approvals. `running` is listed above.

@@ -3,6 +3,7 @@
 
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
+import type { AlarmRecord } from '../../http/api/alarm-shapes.ts';
 import type { NodesAnswer } from '../../http/api/node-shapes.ts';
 import type { ServerStats, ServerTrouble } from '../../http/api/server-shapes.ts';
 import type { ClientStats } from '../../http/api/stats-shapes.ts';
@@ -99,6 +100,8 @@ export interface Totals extends ClientStats {
   readonly version: string;
   readonly started_at: number;
   readonly is_draining: boolean;
+  /** Alarms of the gateway: errors first. */
+  readonly alarms: readonly AlarmRecord[];
   /** True if the page may send commands. */
   readonly commands: boolean;
   readonly dead_letters: number;

@@ -1,5 +1,5 @@
-// A gateway that was killed during an event starts on a full disk: tools work, triggers report the problem,
-// and resume when there is space.
+// A gateway that was killed during an event starts on a full disk: tools work, an alarm and the triggers
+// report the problem, and they resume when there is space.
 
 import { chmodSync, cpSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 /** Starts Node with a state folder on a separate disk: copies the previous content, then fills the disk. */
@@ -45,13 +46,17 @@ test('tools are served without a lock on a disk that accepts no files', async ()
   const nodePath = nodeOnDisk(folder, 'size=2m,nr_inodes=40', filling);
   const gateway = await startAutomation({ folder, servers, nodePath });
   expect(await listOf(gateway.url)).toContain('"tools"');
-  expect(gateway.logs().map(({ msg }) => msg)).toContain(
-    'could not lock the state folder; do not start another gateway in it',
+  expect(gateway.logs()).toContainEqual(
+    expect.objectContaining({
+      msg: 'alarm raised',
+      alarm: 'state_folder_unlocked',
+      reason: expect.stringContaining('start no other gateway in it'),
+    }),
   );
   await gateway.stop();
 });
 
-test('/health and two log lines report a disk that fills up, until there is space', async () => {
+test('an alarm reports a disk that fills up, until there is space', async () => {
   const program = await startAgent();
   const resources = [
     trigger('orders', {
@@ -66,7 +71,10 @@ test('/health and two log lines report a disk that fills up, until there is spac
   await before.stop();
   const state = join(folder, '.gateway');
   const gateway = await startAutomation({ folder, nodePath: nodeOnDisk(folder, 'size=4m', 'true') });
-  const health = async () => (await (await fetch(`${gateway.url}/health`)).json()) as { triggers?: string };
+  const health = async () =>
+    (await (await fetch(`${gateway.url}/health`)).json()) as { triggers?: string; alarms: object[] };
+  const alarmLines = () =>
+    gateway.logs().flatMap(({ alarm, level, msg }) => (alarm === 'disk_full' ? [`${level} ${msg}`] : []));
   const hook = async (n: number) => (await postHook(gateway.url, '/hooks/orders', { n })).status;
   const countLogLines = (text: string) => gateway.logs().filter(({ msg }) => msg.includes(text)).length;
   expect([await hook(0), (await health()).triggers]).toEqual([202, undefined]);
@@ -74,11 +82,21 @@ test('/health and two log lines report a disk that fills up, until there is spac
   expect(() => writeFileSync(filler, Buffer.alloc(8_000_000))).toThrow('ENOSPC');
   await eventually(async () => expect(await hook(1)).toBe(503));
   for (let n = 0; n < 20; n += 1) expect(await hook(1)).toBe(503);
-  expect((await health()).triggers).toContain('no disk space');
-  expect([countLogLines('store disk is full'), countLogLines('could not store an event')]).toEqual([1, 1]);
+  expect(await health()).toMatchObject({
+    status: 'ok',
+    triggers: expect.stringContaining('no disk space'),
+    alarms: [{ code: 'disk_full', severity: 'error' }],
+  });
+  expect([alarmLines(), countLogLines('could not store an event')]).toEqual([['error alarm raised'], 1]);
+  const run = async (...words: string[]) => (await runMain([...words, '--url', gateway.url])).stdout;
+  expect(await run('stats')).toMatch(/^ERROR disk_full for \d+s: the store .* has no disk space; free some/);
+  expect(await run('triggers')).toMatch(/orders .* open, blocked .* refuses events: disk_full/);
+  expect(await run('top', '--once')).toMatch(/\nERROR disk_full for .*\n(.*\n)*orders +open, blocked/);
   rmSync(filler);
   await eventually(async () => expect((await health()).triggers).toBeUndefined(), 20_000);
-  expect([await hook(2), countLogLines('store disk has space again')]).toEqual([202, 1]);
+  expect(await hook(2)).toBe(202);
+  expect([(await health()).alarms, alarmLines()]).toEqual([[], ['error alarm raised', 'info alarm cleared']]);
+  expect(await run('triggers')).not.toContain('blocked');
   await gateway.stop();
 });
 
@@ -118,13 +136,14 @@ test('with a full disk tools are served and webhooks get 503; everything resumes
   // This file system also has space for a long link. On ext4 an inline link would need no block.
   const lock = join('/proc', String(gateway.pid), 'root', state, 'gateway.lock.2');
   expect(readlinkSync(lock).length).toBeLessThan(60);
-  expect(gateway.logs().map(({ msg }) => msg)).toContain(
-    'could not open the store: triggers are inactive until a retry succeeds',
-  );
+  const alarms = () =>
+    gateway.logs().flatMap(({ alarm, msg }) => (alarm === undefined ? [] : [`${msg} ${alarm}`]));
+  expect(alarms()).toContain('alarm raised disk_full');
 
   rmSync(join('/proc', String(gateway.pid), 'root', state, 'filler'));
   await eventually(async () => expect((await health()).triggers).toBeUndefined(), 20_000);
   expect((await postHook(gateway.url, '/hooks/orders', { n: 2 })).status).toBe(202);
   await eventually(() => expect(events).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }])), 20_000);
+  expect(alarms()).toContain('alarm cleared disk_full');
   await gateway.stop();
 });

@@ -67,9 +67,17 @@ test('acknowledged events survive kill -9 of gateway and database, and webhooks 
   expect(refusal.status).toBe(503);
   expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await fetch(`${gateway.url}/servers`)).status).toBe(200);
+  const stats = async () => (await (await fetch(`${gateway.url}/stats`)).json()) as Record<string, unknown>;
+  expect(await stats()).toMatchObject({
+    alarms: [
+      { code: 'database_unavailable', severity: 'error', message: expect.stringMatching(/^the database /) },
+    ],
+    triggers: { desk: { state: 'open', blocked_by: 'database_unavailable' } },
+  });
   await server.start();
   await eventually(async () => expect((await say('meanwhile', 'c')).status).toBe(202));
   await expectAnswer('c', 'Heard: meanwhile');
+  await eventually(async () => expect((await stats()).alarms).toEqual([]), 20_000);
 
   expect(gateway.text()).not.toContain(url);
   await gateway.stop();
@@ -162,11 +170,8 @@ test('while the disk of the database is full, webhooks get 503 and /health repor
     small.freeDisk();
     await eventually(async () => expect((await health()).triggers).toBeUndefined(), 20_000);
     expect(await say('b')).toBe(202);
-    const logLines = gateway.logs().filter(({ msg }) => msg.includes('store disk'));
-    expect(logLines.map(({ msg }) => msg)).toEqual([
-      'store disk is full: rejecting events until there is space',
-      'store disk has space again',
-    ]);
+    const logLines = gateway.logs().filter(({ alarm }) => alarm === 'disk_full');
+    expect(logLines.map(({ msg }) => msg)).toEqual(['alarm raised', 'alarm cleared']);
     await gateway.stop();
   } finally {
     await small.stop();

@@ -68,6 +68,7 @@ const answers: Readonly<Record<string, object>> = {
   '/servers/s': server,
   '/stats': {
     uptime_seconds: 1,
+    alarms: [{ code: foreign, severity: foreign, since: foreign, count: 1, message: foreign }],
     requests: counters,
     sessions: 0,
     listens: 0,

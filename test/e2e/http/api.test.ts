@@ -97,7 +97,12 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
   test('return version and uptime for GET /health', async () => {
     const { status, json, headers } = await ask(`${url}/health`);
     expect(status).toBe(200);
-    expect(json).toEqual({ status: 'ok', version, uptime_seconds: expect.any(Number) });
+    expect(json).toEqual({
+      status: 'ok',
+      version,
+      uptime_seconds: expect.any(Number),
+      alarms: expect.any(Array),
+    });
     expect(headers['content-type']).toBe('application/json');
   });
 
@@ -243,6 +248,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     const none = (await ask(`${fresh.url}/stats`)).json;
     expect(none).toEqual({
       uptime_seconds: expect.any(Number),
+      alarms: expect.any(Array),
       requests: { total: 0, failed: 0, in_flight: 0 },
       sessions: 0,
       listens: 0,

@@ -2,12 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 import { fillings, hasAddon } from '../../fixtures/gateway/fillings.ts';
-import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { type LogLine, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
 const ready = (logs: { msg: string; [field: string]: unknown }[]) =>
   logs.find(({ msg }) => msg === 'gateway is ready');
-const fallback = (logs: { msg: string }[]) =>
-  logs.filter(({ msg }) => msg.startsWith('could not load uWebSockets.js'));
+const fallback = (logs: LogLine[]) => logs.filter(({ alarm }) => alarm === 'fallback_listener');
 
 describe('the HTTP engine', () => {
   test('loads the addon on Node versions with a prebuilt one, so that both engines are tested', () => {

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { eventually, SECRET } from '../../fixtures/automation/automation.ts';
-import { ask } from '../../fixtures/clients/api-client.ts';
+import { ask, message, post } from '../../fixtures/clients/api-client.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { LARGE, startTroubled } from '../../fixtures/gateway/troubled-gateway.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
@@ -80,6 +80,40 @@ describe('the overview of the page', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('shows the alarms of the gateway first, and in a banner of other views, until they end', async () => {
+    const settings = { limits: { sessions: 1 }, inspector: { commands: true } };
+    const gateway = await startGateway({ settings, servers: { echo: fault('echo') } });
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'c', version: '1' },
+    };
+    for (let n = 0; n < 3; n += 1) await post(`${gateway.url}/mcp`, message('initialize', params));
+    gateway.writeCatalog({ echo: { ...fault('echo'), comand: 'x' } });
+    await ask(`${gateway.url}/admin/reload`, { method: 'POST' });
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector`);
+    const rows = page.locator('[data-wrong]');
+    await eventually(async () => expect(await rows.count()).toBe(2));
+    expect(await rows.allTextContents()).toEqual([
+      expect.stringMatching(
+        /^gateway configuration_invalid error.*catalog\.yaml:.*comand.*correct the files, then reload \(for \d+ s\)$/,
+      ),
+      expect.stringMatching(
+        /^gateway requests_refused warning.*raise limits\.sessions \(2 times, for \d+ s\)$/,
+      ),
+    ]);
+    await page.goto(`${gateway.url}/inspector/view/echo/log`);
+    const banner = page.locator('#alarms');
+    await banner.getByText('2 alarms: configuration_invalid, requests_refused').waitFor();
+    gateway.writeCatalog({ echo: fault('echo') });
+    await ask(`${gateway.url}/admin/reload`, { method: 'POST' });
+    await banner.getByText('1 alarm: requests_refused').waitFor();
+    await banner.getByRole('link', { name: 'Show' }).click();
+    await eventually(async () => expect(await rows.count()).toBe(1));
+    expect(complaints).toEqual([]);
+  });
+
   test('pages through the deliveries, and offers no actions if the viewer lacks the permission', async () => {
     const { gateway } = await startTroubled({ commands: false });
     const { json } = await ask(`${gateway.url}/inspector/api/deliveries?limit=2`);
@@ -106,7 +140,7 @@ describe('the overview of the page', () => {
     const { url } = await startGateway({ servers: {} });
     const { page, complaints } = await open();
     await page.goto(`${url}/inspector`);
-    await page.getByText('No problems: no failed servers').waitFor();
+    await page.getByText('No problems: no alarms').waitFor();
     await page.locator('#no-servers', { hasText: 'catalog_path of gateway.yaml' }).waitFor();
     await page.locator('#no-triggers', { hasText: 'spec.triggers.directory in gateway.yaml' }).waitFor();
     await page.locator('#no-newest-runs', { hasText: 'spec.agents.directory in gateway.yaml' }).waitFor();

@@ -305,6 +305,7 @@ describe('the page of the inspector', () => {
       version: '1',
       started_at: 1,
       is_draining: true,
+      alarms: [],
       commands: false,
       requests: { total: 0, failed: 0, in_flight: 0 },
       sessions: 0,

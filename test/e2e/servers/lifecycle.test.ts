@@ -74,6 +74,7 @@ describe.each(fillingsInTurn)('the end on %s', (http) => {
         status: 'draining',
         version,
         uptime_seconds: expect.any(Number),
+        alarms: expect.any(Array),
       });
       // The response contains `Connection: close`, even if the client wants to keep the connection.
       const keep = { connection: 'keep-alive' };

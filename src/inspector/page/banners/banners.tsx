@@ -1,5 +1,5 @@
-// Banners: lost connection, draining or restarted gateway, parked servers, trigger problems, dead letters
-// (events that no actor received). The overview lists problems itself, so it hides their banners.
+// Banners: lost connection, draining or restarted gateway, alarms, parked servers, trigger problems, dead
+// letters (events that no actor received). The overview lists problems itself, so it hides their banners.
 
 import { useState } from 'preact/hooks';
 import { ROOT } from '../address.ts';
@@ -9,6 +9,7 @@ import type { FeedConnectionState } from '../feed/page-store.ts';
 import { clock, pluralize, timeUntil } from '../format.ts';
 import { Link } from '../link.tsx';
 import { ENTRY_COMMAND, isWatching } from '../rights.ts';
+import { AlarmBanner } from './alarm-banner.tsx';
 import { AutomationBanners } from './automation-banners.tsx';
 import { NodesBanner } from './nodes-banner.tsx';
 
@@ -39,6 +40,7 @@ export function Banners({ state, connection, isOverview, go }: BannersProps) {
       <NodesBanner state={state} go={go} />
       {/* Hidden instead of removed, so that the banners keep their state (marked as seen). */}
       <div class="listed" hidden={isOverview}>
+        <AlarmBanner alarms={state.totals?.alarms ?? []} go={go} />
         <ParkedBanner state={state} go={go} />
         <AutomationBanners state={state} go={go} />
       </div>

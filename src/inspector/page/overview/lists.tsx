@@ -63,12 +63,16 @@ export function TriggerLines({ state, go }: ListProps) {
           <Link to={{ actor: triggerAddress(trigger.name), tab: 'log' }} go={go}>
             {trigger.name}
           </Link>{' '}
-          <Pill state={trigger.paused ? 'paused' : trigger.state} />{' '}
-          <span class="aside">{triggerLine(trigger, state.at)}</span>
+          <Pill state={triggerPill(trigger)} /> <span class="aside">{triggerLine(trigger, state.at)}</span>
         </li>
       ))}
     </Lines>
   );
+}
+
+function triggerPill({ state, paused, blocked_by }: TriggerState): string {
+  if (blocked_by !== null && state !== 'off') return 'blocked';
+  return paused ? 'paused' : state;
 }
 
 function triggerLine({ type, handled, failed, last_event_at }: TriggerState, now: number): string {

@@ -1,7 +1,8 @@
-// Finds the problems for the overview. Servers and triggers come from the feed; deliveries, runs and
+// Finds the problems for the overview. Alarms, servers and triggers come from the feed; deliveries, runs and
 // approvals are polled. Each kind lists the first MAX_PROBLEMS and counts further ones. Parked servers come
 // first.
 
+import type { AlarmRecord } from '../../../http/api/alarm-shapes.ts';
 import type { ApprovalList } from '../../../http/api/approval-shapes.ts';
 import type { DeliveryList, DeliveryRecord } from '../../../http/api/delivery-shapes.ts';
 import type { RunList, RunRecord } from '../../../http/api/run-shapes.ts';
@@ -18,7 +19,7 @@ import {
   triggerAddress,
 } from '../address.ts';
 import type { PageState, ServerView } from '../feed/page-state.ts';
-import { timeSince, timeUntil } from '../format.ts';
+import { pluralize, timeSince, timeUntil } from '../format.ts';
 import { stateText } from '../state-text.ts';
 
 /** Polled records, which the feed does not contain. */
@@ -61,6 +62,7 @@ export const MAX_PROBLEMS = 20;
 export function findProblems(state: PageState, records: PolledRecords | undefined): readonly ProblemGroup[] {
   const root: PageView = { actor: ROOT, tab: 'log' };
   const groups = [
+    group('gateway', 'alarms of the gateway', alarmProblems(state), root),
     group('server', 'servers', [...serverProblems(state), ...agentServerProblems(state)], root),
     group('trigger', 'triggers', triggerProblems(state), root),
     deliveryGroup(state, records),
@@ -84,6 +86,21 @@ function group(
   const hiddenCount = Math.max(0, problems.length - MAX_PROBLEMS);
   const more = isBounded && problems.length >= MAX_PROBLEMS ? Number.POSITIVE_INFINITY : hiddenCount;
   return { singular, plural, problems: problems.slice(0, MAX_PROBLEMS), more, all };
+}
+
+function alarmProblems({ totals, at }: PageState): OverviewProblem[] {
+  return (totals?.alarms ?? []).map((alarm) => ({
+    key: `alarm ${alarm.code}`,
+    name: alarm.code,
+    state: alarm.severity,
+    reason: `${alarm.message} (${alarmTimes(alarm, at)})`,
+    to: { actor: ROOT, tab: 'details' },
+  }));
+}
+
+function alarmTimes({ since, count }: AlarmRecord, now: number): string {
+  const lasting = `for ${timeSince(since, now)}`;
+  return count === null ? lasting : `${pluralize(count, 'time')}, ${lasting}`;
 }
 
 function serverProblems({ servers, at }: PageState): OverviewProblem[] {

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { StoreUnavailableError } from '../../../../actors/base/errors/errors.ts';
+import { StoreFullError, StoreUnavailableError } from '../../../../actors/base/errors/errors.ts';
 import type { GatewayRuntime, GatewayRuntimeOptions } from '../../../../actors/gateway/gateway.ts';
 import type { OpenStore, PrepareStore, StoreHost } from '../../../../actors/store/store-part.ts';
 import { loadConfig } from '../../../../config/load-config.ts';
@@ -53,7 +53,11 @@ test('a gateway without a user of the store never opens it', async () => {
   const { store } = await startPart({ openStore: open });
   await gateway?.stop();
   expect(open).not.toHaveBeenCalled();
-  expect([store.isDiskFull, existsSync(join(folder, 'state', 'store.sqlite'))]).toEqual([false, false]);
+  expect([store, gateway?.alarms.list, existsSync(join(folder, 'state', 'store.sqlite'))]).toEqual([
+    expect.anything(),
+    [],
+    false,
+  ]);
 });
 
 test('all users receive the same store, opened once and prepared for each', async () => {
@@ -102,7 +106,7 @@ test('notifies its users when a full disk has space', async () => {
   const { open, store, hosts } = factory();
   open.mockImplementationOnce(async (_, host) => {
     hosts.push(host);
-    host.onAvailable(false);
+    host.onMissing(new StoreFullError('no space'));
     return store;
   });
   const { store: part } = await startPart({ openStore: open });
@@ -110,12 +114,13 @@ test('notifies its users when a full disk has space', async () => {
   await part.open(early);
   await part.open(later);
   part.onLateOpen(listener);
-  expect([part.isDiskFull, early.mock.calls.length]).toEqual([true, 0]);
+  expect(gateway?.alarms.list).toMatchObject([{ code: 'disk_full', message: 'no space' }]);
+  expect(early).not.toHaveBeenCalled();
   await hosts[0]?.prepare(store);
   expect(listener).not.toHaveBeenCalled();
-  hosts[0]?.onAvailable(true);
+  hosts[0]?.onOpened();
   for (const each of [early, later, listener]) expect(each).toHaveBeenCalledTimes(1);
-  expect(part.isDiskFull).toBe(false);
+  expect(gateway?.alarms.list).toEqual([]);
 });
 
 test('a permanently lost store ends the gateway', async () => {

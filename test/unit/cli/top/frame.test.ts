@@ -37,7 +37,7 @@ function sample(
 ): GatewaySample {
   const total = Object.values(servers).reduce((sum, { requests }) => sum + requests, 0);
   const requests = { total, failed: 0, in_flight: 0 };
-  const stats = { uptime_seconds: 5, requests, sessions: 0, listens: 0, servers };
+  const stats = { uptime_seconds: 5, alarms: [], requests, sessions: 0, listens: 0, servers };
   return {
     at,
     stats,

@@ -14,6 +14,7 @@ type TriggerStats = NonNullable<Stats['triggers']>[string];
 const trigger = (more: Partial<TriggerStats> = {}): TriggerStats => ({
   state: 'open',
   paused: false,
+  blocked_by: null,
   handled: 1,
   failed: 0,
   connection: null,
@@ -50,6 +51,7 @@ function frame(
     at: 0,
     stats: {
       uptime_seconds: 5,
+      alarms: [],
       requests: { total: 0, failed: 0, in_flight: 0 },
       sessions: 0,
       listens: 0,

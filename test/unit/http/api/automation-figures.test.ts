@@ -61,7 +61,10 @@ afterEach(() => {
 test('the figures contain every trigger, the deliveries and the current work', async () => {
   expect(await figuresOf(async () => counts).stats(1_000)).toEqual({
     triggers: {
-      orders: { state: 'paused', paused: true, handled: 7, failed: 1, connection: null, circuit: null },
+      orders: {
+        ...{ state: 'paused', paused: true, blocked_by: null },
+        ...{ handled: 7, failed: 1, connection: null, circuit: null },
+      },
     },
     agents: {
       oncall: {

@@ -59,6 +59,7 @@ const trigger = (name: string, more: Partial<TriggerState> = {}): TriggerState =
   type: 'HTTP',
   state: 'open',
   paused: false,
+  blocked_by: null,
   handled: 0,
   failed: 0,
   last_event_at: null,

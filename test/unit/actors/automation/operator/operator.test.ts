@@ -158,7 +158,7 @@ test('the errors of a trigger are shown without secrets', () => {
     circuitOf: () => ({ state: 'open', since: 1, retryAt: 2, lastError: 'at hunter2-hunter2' }),
     pauses: new Pauses(),
     counters,
-    gateway: { redactor: new Redactor(['hunter2-hunter2']) },
+    gateway: { redactor: new Redactor(['hunter2-hunter2']), alarms: { has: () => false } },
   } as unknown as OperatorHost);
   expect(operator.trigger('deploy')).toMatchObject({
     state: 'failed',

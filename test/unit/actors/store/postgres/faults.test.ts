@@ -19,15 +19,15 @@ afterAll(() => server.stop());
 
 async function openStore() {
   const url = await server.newDatabase();
-  const onRefusedFull = vi.fn();
+  const onRejected = vi.fn();
   const onFailed = vi.fn();
   const node = { name: 'a', address: '' };
-  const { store } = await openPostgresStore({ url, node, onRefusedFull, onFailed });
-  return { url, store, onRefusedFull, onFailed };
+  const { store } = await openPostgresStore({ url, node, onRejected, onFailed });
+  return { url, store, onRejected, onFailed };
 }
 
 test('writes on a full disk are rejected without acknowledgement, and continue when there is space', async () => {
-  const { store, onRefusedFull, onFailed } = await openStore();
+  const { store, onRejected, onFailed } = await openStore();
   const large = (id: string) => {
     const body = Buffer.from(Array.from({ length: LARGE }, () => Math.floor(Math.random() * 256)));
     return eventOf(id, `k/${id}`, body);
@@ -39,7 +39,7 @@ test('writes on a full disk are rejected without acknowledgement, and continue w
   await expect(rejected).rejects.toThrow(
     `the database at 127.0.0.1:${server.port} has no disk space (53100)`,
   );
-  expect(onRefusedFull.mock.calls[0]?.[0]).toBeInstanceOf(StoreFullError);
+  expect(onRejected.mock.calls[0]?.[0]).toBeInstanceOf(StoreFullError);
   expect(await store.delivery('b')).toBeUndefined();
   // A concurrent call without new data succeeds.
   const [whole, known] = await Promise.allSettled([store.append([large('c')]), store.append([large('a')])]);
@@ -58,7 +58,7 @@ test.each([
     'ALTER TABLE actor_gateway.mailbox RENAME COLUMN ready_at TO due_at',
   ],
 ])('if %s the store is lost permanently, and reports it once without a call', async (_, sql) => {
-  const { url, store, onFailed, onRefusedFull } = await openStore();
+  const { url, store, onFailed, onRejected } = await openStore();
   await store.append([eventOf('a')]);
   await executeOn(url, sql);
   await vi.waitFor(() => expect(onFailed).toHaveBeenCalled(), { timeout: NOTICED_MS });
@@ -67,6 +67,6 @@ test.each([
   await expect(rejected).rejects.toThrow(StoreUnavailableError);
   await expect(rejected).rejects.toThrow(/the database at 127\.0\.0\.1:\d+ has no tables of this version/);
   expect(onFailed).toHaveBeenCalledTimes(1);
-  expect(onRefusedFull).not.toHaveBeenCalled();
+  expect(onRejected).not.toHaveBeenCalled();
   await store.close();
 });

@@ -1,0 +1,45 @@
+// Alarm for files that the gateway would not start with. A refused reload raises it. Afterwards the files are
+// checked periodically, to clear the alarm without a reload.
+
+import type { Alarms } from '../actors/base/alarms/alarms.ts';
+import { formatProblem, isError, type Problem } from '../config/reader/problem.ts';
+
+const CHECK_EVERY_MS = 10_000;
+
+export interface ConfigurationAlarmOptions {
+  readonly alarms: Pick<Alarms, 'raise' | 'clear'>;
+  /** Reads all files and returns their problems, without applying anything. */
+  problems(): Promise<readonly Problem[]>;
+}
+
+export class ConfigurationAlarm {
+  readonly #options: ConfigurationAlarmOptions;
+  #problems: readonly Problem[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ConfigurationAlarmOptions) {
+    this.#options = options;
+  }
+
+  /** Updates the alarm to the problems of the files. */
+  update(problems: readonly Problem[]): void {
+    this.#problems = problems;
+    const [first, ...others] = problems.filter(isError);
+    clearTimeout(this.#timer);
+    if (first === undefined) {
+      this.#options.alarms.clear('configuration_invalid');
+      return;
+    }
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+    this.#options.alarms.raise(
+      'configuration_invalid',
+      `the previous configuration stays in use, and a restart would fail: ${formatProblem(first)}${more}; correct the files, then reload`,
+    );
+    this.#timer = setTimeout(() => void this.#check(), CHECK_EVERY_MS).unref();
+  }
+
+  async #check(): Promise<void> {
+    // An unexpected error keeps the alarm until the next check.
+    this.update(await this.#options.problems().catch(() => this.#problems));
+  }
+}
