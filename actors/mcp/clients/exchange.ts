@@ -150,6 +150,11 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
     this.#finish(result.message(this.rawId, members));
   }
 
+  /** Sends a result that another exchange has completed for this client. */
+  complete(message: Buffer): void {
+    if (this.#end('answered')) this.outlet.finish(message);
+  }
+
   /** Sends a JSON-RPC error of the gateway, formatted like a server's. */
   refuse(fault: RpcFault): void {
     if (this.#end('refused'))

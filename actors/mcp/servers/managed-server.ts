@@ -16,12 +16,18 @@ import type { ServerDemand } from './life/server-demand.ts';
 import { ServerGate, type ServerGateOptions, type ServerStatus } from './life/server-gate.ts';
 import { type ServerActions, ServerLife, type StateListener, serverLogic } from './life/server-life.ts';
 import { ServerStart, type StartOptions } from './life/server-start.ts';
-import { requestable } from './notifications/server-request.ts';
+import { classKey, extensionsOf, listingCapabilities, TASKS } from './lists/listing-capabilities.ts';
+import { everyListKind } from './lists/lists.ts';
+import type { ListSet } from './lists/own-lists.ts';
 import type { LogLevel, Subscriptions } from './notifications/subscriptions.ts';
 import type { UpstreamSubscriptions } from './notifications/upstream-subscriptions.ts';
 import { canSend, type Pool } from './pool/pool.ts';
+import type { PoolMember } from './pool/pool-member.ts';
 import { ServerTraffic, type ServerTrafficOptions } from './server-traffic.ts';
 import type { TaskRecords } from './tasks/task-records.ts';
+
+/** A client that requests lists. */
+export type ListClient = Pick<CallOwner, 'capabilities' | 'era'>;
 
 export interface ManagedServerOptions
   extends ServerTrafficOptions,
@@ -136,14 +142,58 @@ export class ManagedServer implements ServerStatus {
     this.#upstreamSubscriptions.setLevel(owner, level);
   }
 
-  /**
-   * Returns true if the server may list more items on a connection of this client than the cache contains.
-   */
-  mayShowMoreTo(client: Pick<CallOwner, 'capabilities' | 'era'>): boolean {
-    const { isolation, enabled, forward_roots } = this.entry;
-    if (isolation === 'shared' || !enabled || this.eras.for(client.era) !== 'legacy') return false;
-    const offered = requestable(client.capabilities).filter((name) => name !== 'roots' || forward_roots);
-    return this.cache.mayLearnMoreFrom({ era: 'legacy', offered });
+  /** Returns true if this client may see other lists, which the gateway has not fetched yet. */
+  mayShowMoreTo(client: ListClient): boolean {
+    const key = this.entry.enabled ? this.#classOf(client) : undefined;
+    return key !== undefined && this.cache.lacksListsOf(key);
+  }
+
+  /** Returns the lists for this client. `owner` owns its private connection. */
+  listsFor(client: ListClient, owner?: CallOwner | undefined): ListSet {
+    const { cache } = this;
+    if (cache.own.isEmpty) return cache;
+    const key = this.#classOf(client);
+    if (key === undefined) return cache;
+    const own = cache.own.find(owner && this.pool.memberOf(owner), key);
+    return own === undefined || everyListKind.every((kind) => own.lists[kind] === cache.lists[kind])
+      ? cache
+      : own;
+  }
+
+  /** Fetches the lists for this client, if they are unknown and the server runs. Never rejects. */
+  async learnFor(client: ListClient, owner: CallOwner | undefined): Promise<void> {
+    const key = this.#classOf(client);
+    if (key === undefined || !this.cache.lacksListsOf(key)) return;
+    const era = this.eras.for(client.era);
+    const own = owner && this.pool.memberOf(owner);
+    const isUsable = (member: PoolMember) => canSend(member) && member.era === era;
+    const member = own ?? (era === 'modern' ? [...this.pool.members].find(isUsable) : undefined);
+    if (member === undefined || !isUsable(member)) return;
+    const timeoutMs = this.entry.request_timeout_seconds * 1000;
+    const capabilities = { extensions: this.#negotiated(client) };
+    await this.cache.learnClass(key, { connection: member.connection, timeoutMs, capabilities });
+  }
+
+  /** Returns the class of a client; undefined if all clients receive equal lists. */
+  #classOf(client: ListClient): string | undefined {
+    const { isolation, forward_roots } = this.entry;
+    if (this.eras.for(client.era) === 'modern') {
+      const extensions = this.#negotiated(client);
+      const texts = listingCapabilities({ extensions }, 'modern');
+      return texts.length === 0 ? undefined : classKey(texts);
+    }
+    if (isolation === 'shared') return undefined;
+    const { roots, ...rest } = client.capabilities;
+    return classKey(listingCapabilities(forward_roots && roots !== undefined ? { ...rest, roots } : rest));
+  }
+
+  /** Returns the client's extensions that the server supports as well. */
+  #negotiated({ capabilities }: ListClient): Readonly<Record<string, unknown>> {
+    const declared = extensionsOf(this.cache.descriptionIn('modern')?.capabilities ?? {});
+    const both = Object.entries(extensionsOf(capabilities)).filter(
+      ([id]) => id !== TASKS && Object.hasOwn(declared, id),
+    );
+    return Object.fromEntries(both);
   }
 
   /** Fetches the lists that the server failed to return so far, if it runs. */

@@ -176,7 +176,9 @@ describe('for clients of both eras', () => {
     expect(shared?.text).toContain('in session');
     // SDK v2 throws an error class with the modern code for both eras.
     const missing = kind === 'v1' ? -32002 : -32602;
-    expect(await errorOf(realClient.readResource({ uri: 'nowhere://x' }))).toMatchObject({ code: missing });
+    expect(await errorOf(realClient.readResource({ uri: 'test://missing' }))).toMatchObject({
+      code: missing,
+    });
     for (const name of ['greet', 'web__none', 'none__greet']) {
       expect(await errorOf(realClient.getPrompt({ name }))).toMatchObject({ code: -32602 });
       const ref = { type: 'ref/prompt' as const, name };
@@ -266,7 +268,7 @@ describe('the gateway as one server', () => {
     expect(first.result._meta['io.modelcontextprotocol/serverInfo'].name).toBe('actor-gateway');
   });
 
-  test('forwards client capabilities except tasks, because task ids have no server', async () => {
+  test('forwards client capabilities including extensions', async () => {
     const ui = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
     const tasks = { 'io.modelcontextprotocol/tasks': {} };
     const statsOf = async (url: string, name: string) => {
@@ -275,12 +277,15 @@ describe('the gateway as one server', () => {
       return (resultOf(answer) as { mine: { clientCapabilities: object } }).mine.clientCapabilities;
     };
     for (const id of ['young', 'web', 'both'])
-      expect(await statsOf(mcp, `${id}__stats`), id).toEqual({ sampling: {}, extensions: ui });
+      expect(await statsOf(mcp, `${id}__stats`), id).toEqual({
+        sampling: {},
+        extensions: { ...tasks, ...ui },
+      });
     expect(await statsOf(`${mcp}/web`, 'stats')).toEqual({ sampling: {}, extensions: { ...tasks, ...ui } });
   });
 
   test('returns the error code of the era for an unknown resource', async () => {
-    const uri = 'nowhere://x';
+    const uri = 'test://missing';
     const { error } = await modern(mcp, { method: 'resources/read', params: { uri } });
     expect(error).toEqual({ code: -32602, message: 'Resource not found', data: { uri } });
     const session = await RawSession.open(gateway.url);

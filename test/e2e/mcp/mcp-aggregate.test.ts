@@ -142,19 +142,17 @@ describe('one address for two servers', () => {
     expect(prompts.map(({ name }) => name)).toEqual(['alpha__greet', 'beta__greet', 'gamma__greet']);
     const { resources } = await client.client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual([
-      'test://static-text',
-      'test://static-binary',
-      'test://watched-resource',
-      'alpha://own',
+      ...['test://static-text', 'test://static-binary', 'test://watched-resource', 'alpha://own'],
+      ...['test://beta~/static-text', 'test://beta~/static-binary', 'test://beta~/watched-resource'],
       'beta://own',
+      ...['test://gamma~/static-text', 'test://gamma~/static-binary', 'test://gamma~/watched-resource'],
       'gamma://own',
     ]);
     const { resourceTemplates } = await client.client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
-      'test://template/{id}/data',
-      'alpha://item/{id}',
-      'beta://item/{id}',
-      'gamma://item/{id}',
+      ...['test://template/{id}/data', 'alpha://item/{id}'],
+      ...['test://beta~/template/{id}/data', 'beta://item/{id}'],
+      ...['test://gamma~/template/{id}/data', 'gamma://item/{id}'],
     ]);
   });
 
@@ -172,8 +170,9 @@ describe('one address for two servers', () => {
     expect(await readText('gamma://item/7')).toContain('gamma://item/7');
     // All servers have it. The first in the catalog answers.
     expect(await readText('test://static-text')).toContain(alpha);
-    const error = await errorOf(readText('nowhere://at-all'));
-    expect(error).toMatchObject({ code: -32002, data: { uri: 'nowhere://at-all' } });
+    expect(await readText('test://beta~/static-text')).toContain(beta);
+    const error = await errorOf(readText('test://missing'));
+    expect(error).toMatchObject({ code: -32002, data: { uri: 'test://missing' } });
   });
 
   test('routes prompts and completions, with the original names for the server', async () => {

@@ -91,9 +91,10 @@ describe.each(fillingsInTurn)('a profile, over %s', (http) => {
     }
     for (const hidden of ['beta__stats', 'gamma__touch'])
       expect(await errorOf(home.call(hidden))).toMatchObject({ code: -32602 });
-    const uri = 'alpha://own';
+    const uri = 'test://missing';
     expect(await errorOf(home.client.readResource({ uri }))).toMatchObject({ code: -32002, data: { uri } });
-    expect(await errorOf(home.client.subscribeResource({ uri }))).toMatchObject({ code: -32002 });
+    const outside = { uri: 'alpha://own' };
+    expect(await errorOf(home.client.subscribeResource(outside))).toMatchObject({ code: -32002 });
     expect(await errorOf(work.client.getPrompt({ name: 'beta__greet' }))).toMatchObject({ code: -32602 });
     const ref = { type: 'ref/prompt' as const, name: 'beta__greet' };
     expect(await errorOf(work.client.complete({ ref, argument: { name: 'who', value: 'B' } }))).toMatchObject(
@@ -150,7 +151,7 @@ describe.each(fillingsInTurn)('a profile, over %s', (http) => {
       code: -32602,
       message: 'Unknown tool: gamma__echo',
     });
-    const request = { method: 'resources/read', params: { uri: 'alpha://own' } };
+    const request = { method: 'resources/read', params: { uri: 'test://missing' } };
     expect((await modern(home, request)).error).toMatchObject({
       code: -32602,
       message: 'Resource not found',

@@ -20,9 +20,12 @@ import {
   listKinds,
   noCache,
 } from '../../servers/lists/lists.ts';
+import type { ListSet } from '../../servers/lists/own-lists.ts';
 import { withoutTaskSupport } from '../../servers/lists/task-support.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
+import { pagesOf, qualify, readQualified, withPages } from './address-form.ts';
 import { ListPages, type ServerItems } from './list-pages.ts';
+import { mergeExtensions } from './merged-extensions.ts';
 import { mergeInstructions } from './merged-instructions.ts';
 import type { NameLookup, ResolvedTarget } from './resolution.ts';
 import { type ToolFilter, toolFilter } from './tool-filter.ts';
@@ -81,11 +84,21 @@ export class Aggregate implements NameLookup {
   #cachedBytes = 0;
   readonly #maxCachedBytes: number;
   readonly #narrowing: Narrowing | undefined;
+  /** Lists that differ from the cache of their server. */
+  readonly #ownLists: ReadonlyMap<ManagedServer, ListSet>;
+  /** The first server with each listed resource and each page of a tool. */
+  #owners: ReadonlyMap<string, ManagedServer> | undefined;
 
-  constructor(source: ServerSource, pageItems?: number, narrowing?: Narrowing) {
+  constructor(
+    source: ServerSource,
+    pages?: number | ListPages,
+    narrowing?: Narrowing,
+    ownLists: ReadonlyMap<ManagedServer, ListSet> = new Map(),
+  ) {
     this.#source = source;
-    this.#pages = new ListPages(pageItems);
+    this.#pages = pages instanceof ListPages ? pages : new ListPages(pages);
     this.#narrowing = narrowing;
+    this.#ownLists = ownLists;
     this.#maxCachedBytes = narrowing === undefined ? PAGE_CACHE_BYTES : VIEW_PAGE_CACHE_BYTES;
   }
 
@@ -102,7 +115,13 @@ export class Aggregate implements NameLookup {
     this.#revision = revision;
     this.#stamp += 1;
     this.#lists.clear();
+    this.#owners = undefined;
     this.#cachedBytes = 0;
+  }
+
+  /** Returns the same view with other lists of some servers. Cursors are valid in both. */
+  withLists(ownLists: ReadonlyMap<ManagedServer, ListSet>): Aggregate {
+    return new Aggregate(this.#source, this.#pages, this.#narrowing, ownLists);
   }
 
   /** Returns the enabled servers of the view. */
@@ -170,43 +189,107 @@ export class Aggregate implements NameLookup {
     return isHidden || isKnown ? undefined : { server: owner, key };
   }
 
-  /** Resolves a resource: by uri, by template, or to the only server with resources. */
-  findResource(uri: string): ResolvedTarget | undefined {
+  /** Resolves a listed resource, or a page that a listed tool names. */
+  findListedResource(uri: string): ResolvedTarget | undefined {
     const listedTarget = this.#mergedList('resources').targets.get(uri);
     if (listedTarget !== undefined) return listedTarget;
-    for (const target of this.#mergedList('resourceTemplates').targets.values()) {
-      if (matchesTemplate(target.key, uri)) return { server: target.server, key: uri };
+    const owner = this.#addressOwners().get(uri);
+    return owner === undefined ? undefined : { server: owner, key: uri };
+  }
+
+  /** Resolves a resource: by uri, by template, or to the only server with resources. */
+  findResource(uri: string): ResolvedTarget | undefined {
+    const target = this.findListedResource(uri) ?? this.#findQualified(uri);
+    if (target !== undefined) return target;
+    for (const template of this.#mergedList('resourceTemplates').targets.values()) {
+      if (matchesTemplate(template.name, uri)) return { server: template.server, key: uri };
     }
-    const resourceServers = [...this.servers()].filter(
+    const [only, ...others] = this.resourceServers();
+    return only !== undefined && others.length === 0 ? { server: only, key: uri } : undefined;
+  }
+
+  #findQualified(uri: string): ResolvedTarget | undefined {
+    const qualified = readQualified(uri);
+    if (qualified === undefined) return undefined;
+    for (const server of this.servers())
+      if (server.id === qualified.server) return { server, key: qualified.uri };
+    return undefined;
+  }
+
+  /** Returns the servers that declare resources. */
+  resourceServers(): readonly ManagedServer[] {
+    return [...this.servers()].filter(
       (server) => server.cache.description?.capabilities.resources !== undefined,
     );
-    const [only] = resourceServers;
-    return only !== undefined && resourceServers.length === 1 ? { server: only, key: uri } : undefined;
   }
 
   findTemplate(template: string): ResolvedTarget | undefined {
     return this.#mergedList('resourceTemplates').targets.get(template) ?? this.findResource(template);
   }
 
+  /** Returns the server that keeps this address; undefined if no list names it. */
+  ownerOf(uri: string): ManagedServer | undefined {
+    return this.#addressOwners().get(uri);
+  }
+
+  /** Returns true if the address looks like a qualified one, so it must be qualified as well. */
+  isAmbiguous(uri: string): boolean {
+    const qualified = readQualified(uri);
+    if (qualified === undefined) return false;
+    for (const { id } of this.servers()) if (id === qualified.server) return true;
+    return false;
+  }
+
+  #addressOwners(): ReadonlyMap<string, ManagedServer> {
+    this.#refresh();
+    if (this.#owners !== undefined) return this.#owners;
+    const owners = new Map<string, ManagedServer>();
+    const add = (uri: string, server: ManagedServer) => {
+      if (!owners.has(uri) && !this.isAmbiguous(uri)) owners.set(uri, server);
+    };
+    for (const server of this.servers()) {
+      const { resources = [], tools = [] } = this.listsOf(server).lists;
+      for (const { key } of checkedList('resources', resources).items) add(key, server);
+      for (const tool of tools) for (const page of pagesOf(tool)) add(page, server);
+    }
+    this.#owners = owners;
+    return owners;
+  }
+
+  /** Returns the clients' address for a resource of the server. */
+  #addressOf(server: ManagedServer, uri: string): string {
+    const owner = this.ownerOf(uri);
+    const isPlain = owner === undefined || owner === server;
+    return isPlain && !this.isAmbiguous(uri) ? uri : (qualify(server.id, uri) ?? uri);
+  }
+
+  /** Returns the lists of the server that this view shows. */
+  listsOf(server: ManagedServer): ListSet {
+    return this.#ownLists.get(server) ?? server.cache;
+  }
+
   /**
    * Returns the merged capabilities. A server without a known description counts as having all of them. Lists
-   * and their change notifications are always included, because servers may be added later. `extensions`,
-   * `experimental` and `tasks` are omitted: their methods and ids are server-specific and only available at
-   * the address of the server.
+   * and their change notifications are always included, because servers may be added later. `experimental`
+   * and `tasks` are omitted: their methods and ids are server-specific and only available at the address of
+   * the server.
    */
-  capabilities(): Record<string, unknown> {
-    const descriptions = [...this.servers()].map((server) => server.cache.description);
+  capabilities(era: Era = 'legacy'): Record<string, unknown> {
+    const servers = [...this.servers()];
+    const descriptions = servers.map((server) => server.cache.description);
     const someServer = (has: (capabilities: ServerDescription['capabilities']) => boolean) =>
       descriptions.some((description) => description === undefined || has(description.capabilities));
     const canSubscribe = someServer(
       ({ resources }) => (resources as { subscribe?: unknown } | undefined)?.subscribe === true,
     );
+    const extensions = mergeExtensions(servers, era);
     return {
       tools: { listChanged: true },
       resources: { listChanged: true, ...(canSubscribe ? { subscribe: true } : {}) },
       prompts: { listChanged: true },
       ...(someServer(({ logging }) => logging !== undefined) ? { logging: {} } : {}),
       ...(someServer(({ completions }) => completions !== undefined) ? { completions: {} } : {}),
+      ...(extensions === undefined ? {} : { extensions }),
     };
   }
 
@@ -229,10 +312,10 @@ export class Aggregate implements NameLookup {
 
   #hint(kind: ListKind): CacheHint {
     const hints: CacheHint[] = [];
-    for (const { cache } of this.servers()) {
-      const { lists, hints: own } = cache;
+    for (const server of this.servers()) {
+      const { lists, hints: own } = this.listsOf(server);
       // A merged list becomes outdated when the missing list of a server arrives.
-      if (mayHaveList(cache, kind))
+      if (mayHaveList(server.cache, kind))
         hints.push((lists[kind] === undefined ? undefined : own[kind]) ?? noCache);
     }
     return combineHints(hints);
@@ -255,9 +338,11 @@ export class Aggregate implements NameLookup {
     let differsByEra = false;
     const servers = [...this.servers()];
     const names = isPrefixed ? new MergedNames(this.#allEnabled().map(({ id }) => id)) : undefined;
-    const adapt = (item: ListItem) => (kind === 'tools' ? withoutTaskSupport(item) : item);
     for (const server of servers) {
-      const all = listableItems(server.cache, kind);
+      const rename = (uri: string) => this.#addressOf(server, uri);
+      const adapt = (item: ListItem) =>
+        kind === 'tools' ? withPages(withoutTaskSupport(item), rename) : item;
+      const all = listableItems(this.listsOf(server), kind);
       const mergedNames = names?.namesOf(
         server.id,
         all.map(({ key }) => key),
@@ -267,8 +352,11 @@ export class Aggregate implements NameLookup {
         if (kind === 'tools' && !this.isVisible(server, modern)) continue;
         const item = adapt(modern);
         const legacyItem = legacy === modern ? item : adapt(legacy);
-        const name = mergedNames?.get(key) ?? key;
-        // The first server wins: with an equal uri, the resource of a second server could not be addressed.
+        let name = mergedNames?.get(key) ?? key;
+        if (kind === 'resources') name = rename(key);
+        else if (kind === 'resourceTemplates' && (targets.has(key) || this.isAmbiguous(key)))
+          name = qualify(server.id, key) ?? key;
+        // The first server wins if the address of the second cannot be qualified.
         if (targets.has(name)) continue;
         const chars = name.length + item.before.length + item.after.length;
         const mergedItem = { name, server, key, item, legacyItem, chars };
@@ -279,10 +367,10 @@ export class Aggregate implements NameLookup {
       list.push({ server: server.id, items });
     }
     // Servers whose list is unknown or truncated.
-    const incomplete = servers.filter(
-      ({ cache }) =>
-        mayHaveList(cache, kind) && (cache.lists[kind] === undefined || cache.cuts[kind] !== undefined),
-    );
+    const incomplete = servers.filter((server) => {
+      const { lists, cuts } = this.listsOf(server);
+      return mayHaveList(server.cache, kind) && (lists[kind] === undefined || cuts[kind] !== undefined);
+    });
     const legacy: MergedList['pages'][Era] = new Map();
     return {
       pages: { legacy, modern: differsByEra ? new Map() : legacy },
@@ -308,7 +396,7 @@ export class Aggregate implements NameLookup {
 }
 
 /** Returns a server's items that are valid for clients. */
-function listableItems({ lists }: ServerCache, kind: ListKind): readonly ListableItem[] {
+function listableItems({ lists }: Pick<ListSet, 'lists'>, kind: ListKind): readonly ListableItem[] {
   const items = lists[kind];
   return items === undefined ? [] : checkedList(kind, items).items;
 }

@@ -3,10 +3,11 @@
 // for servers that never listed, up to a timeout and only during their first start; lists that arrive later
 // are announced by list_changed. Discovery continues if clients disconnect.
 
+import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import { forEachLimited } from '../../../base/bounds/for-each-limited.ts';
 import type { CallOwner } from '../../servers/calls/owner.ts';
+import { classKey, extensionsOf, listingCapabilities } from '../../servers/lists/listing-capabilities.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
-import { requestable } from '../../servers/notifications/server-request.ts';
 
 export interface DiscoverableServers {
   servers(): Iterable<ManagedServer>;
@@ -33,6 +34,8 @@ interface Round {
 
 const CONCURRENCY = 8;
 const RETRY_MS = 10_000;
+/** Maximum number of recorded attempts per server. Clients choose their capabilities. */
+const MAX_ATTEMPTS = 64;
 /** Maximum wait for additional items of servers with cached lists, in milliseconds. */
 const MORE_MS = 4_000;
 
@@ -76,6 +79,7 @@ export class Discovery {
       const attemptedAt = attempts.get(key);
       if (attemptedAt !== undefined && now - attemptedAt < RETRY_MS) continue;
       this.#attempts.set(server, attempts.set(key, now));
+      deleteOldest(attempts, MAX_ATTEMPTS);
       // Failed servers are retried in the background; lists wait for a server only once.
       if (attemptedAt !== undefined || (!isLearnt && server.lastError !== undefined)) retries.push(server);
       else (isLearnt ? more : unknown).push(server);
@@ -145,22 +149,28 @@ export class Discovery {
   }
 
   /**
-   * Returns the servers that may have unknown items. A shared server returns the same lists to every client,
-   * so a single fetch is enough.
+   * Returns the servers that may have unknown items. A shared server without extensions returns the same
+   * lists to every client, so a single fetch is enough.
    */
   #candidates(): readonly ManagedServer[] {
     const { stamp } = this.#servers;
     if (this.#candidateCache?.stamp !== stamp) {
       const all = [...this.#servers.servers()];
-      const servers = all.filter(({ cache, entry }) => !cache.isLearnt || entry.isolation !== 'shared');
+      const servers = all.filter(
+        ({ cache, entry }) => !cache.isLearnt || entry.isolation !== 'shared' || hasExtensions(cache),
+      );
       this.#candidateCache = { stamp, servers };
     }
     return this.#candidateCache.servers;
   }
 }
 
+function hasExtensions({ description }: ManagedServer['cache']): boolean {
+  return Object.keys(extensionsOf(description?.capabilities ?? {})).length > 0;
+}
+
 function keyOf(client: ListingClient | undefined): string {
-  return client === undefined ? '' : requestable(client.capabilities).join();
+  return client === undefined ? '' : `${client.era} ${classKey(listingCapabilities(client.capabilities))}`;
 }
 
 function learnAll(servers: readonly ManagedServer[], client: ListingClient | undefined): Promise<void> {
@@ -180,6 +190,7 @@ function startFor(server: ManagedServer, client: ListingClient): Promise<void> {
     // The client may have disconnected meanwhile.
     await startServer(server, owner?.isEnded === true ? undefined : owner);
     if (owner !== undefined && owner.isEnded !== true) await server.admit(owner);
+    await server.learnFor(client, owner);
   });
 }
 

@@ -71,18 +71,24 @@ function byUri(lookup: NameLookup, envelope: Envelope, { era }: Resolving): Reso
   const uri = envelope.paramText('uri');
   if (uri === undefined) throw invalidParams('params.uri must be a string');
   const target = lookup.findResource(uri);
-  if (target !== undefined) return { target, edits: noEdits };
+  if (target !== undefined) return { target, edits: uriEdits(envelope.param('uri'), uri, target) };
   const code = era === 'legacy' ? rpcCodes.resourceNotFound : rpcCodes.invalidParams;
   return new RpcFault(code, 'Resource not found', undefined, { uri });
+}
+
+/** Returns the edits that restore the server's own address; usually none. */
+function uriEdits(span: Span | undefined, uri: string, { key }: ResolvedTarget): readonly Edit[] {
+  return span === undefined || key === uri ? noEdits : [replaceSpan(span, rawJson(key))];
 }
 
 function byReference(lookup: NameLookup, envelope: Envelope): Resolution | RpcFault {
   const reference = readReference(envelope);
   if (reference === undefined) throw invalidParams('params.ref must name a prompt or a resource template');
-  const { name, uri = '', nameSpan } = reference;
+  const { name, uri = '', nameSpan, uriSpan } = reference;
   const target = name === undefined ? lookup.findTemplate(uri) : lookup.find('prompts', name);
   if (target === undefined) return unknown(name === undefined ? 'resource template' : 'prompt', name ?? uri);
-  return { target, edits: nameSpan === undefined ? noEdits : [replaceSpan(nameSpan, rawJson(target.key))] };
+  if (nameSpan !== undefined) return { target, edits: [replaceSpan(nameSpan, rawJson(target.key))] };
+  return { target, edits: uriEdits(uriSpan, uri, target) };
 }
 
 export function unknownTool(name: string): RpcFault {
@@ -97,12 +103,19 @@ function invalidParams(why: string): RpcFault {
   return new RpcFault(rpcCodes.invalidParams, why);
 }
 
-function readReference(envelope: Envelope): { name?: string; uri?: string; nameSpan?: Span } | undefined {
+interface Reference {
+  name?: string;
+  uri?: string;
+  nameSpan?: Span;
+  uriSpan?: Span;
+}
+
+function readReference(envelope: Envelope): Reference | undefined {
   const span = envelope.param('ref');
   const { bytes } = envelope;
   if (span === undefined || bytes[span.start] !== 0x7b) return undefined;
   const scanner = new JsonScanner(bytes, span.start);
-  const reference: { name?: string; uri?: string; nameSpan?: Span } = {};
+  const reference: Reference = {};
   let count = 0;
   scanner.object(2, (member) => {
     const start = scanner.pos;
@@ -110,7 +123,7 @@ function readReference(envelope: Envelope): { name?: string; uri?: string; nameS
     if ((member !== 'name' && member !== 'uri') || bytes[start] !== 0x22) return;
     count += 1;
     reference[member] = textOf(bytes, start, scanner.pos);
-    if (member === 'name') reference.nameSpan = { start, end: scanner.pos };
+    reference[member === 'name' ? 'nameSpan' : 'uriSpan'] = { start, end: scanner.pos };
   });
   return count === 1 ? reference : undefined;
 }

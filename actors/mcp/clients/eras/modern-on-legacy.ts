@@ -15,6 +15,7 @@ import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { concatEdits, type Edit, rawJson, rawOf, replaceSpan, sizeOf, toBuffer } from '../../jsonrpc/span.ts';
 import type { CallConnection, CallExchange } from '../../servers/calls/call.ts';
 import type { ServerPeer } from '../../servers/calls/owner.ts';
+import { listingCapabilities } from '../../servers/lists/listing-capabilities.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
 import { type LogLevel, Subscriptions } from '../../servers/notifications/subscriptions.ts';
 import type { Cancellable, ClientExchange } from '../exchange.ts';
@@ -218,7 +219,9 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
         this.#exclusives.has(this.#caller) ||
         server.mayShowMoreTo({ era: 'modern', capabilities: this.#caller.capabilities })
       );
-    const { elicitation, sampling, roots } = this.#caller.capabilities;
+    const { elicitation, sampling, roots, extensions } = this.#caller.capabilities;
+    // The results of a tool may depend on the client's extensions, like its page.
+    if (extensions !== undefined && listingCapabilities({ extensions }).length > 0) return true;
     if (elicitation !== undefined || sampling !== undefined || this.#caller.logLevel !== undefined)
       return true;
     return forward_roots && roots !== undefined;

@@ -2,11 +2,16 @@
 // the server and is replaced with the server's own name; the rest of the message is forwarded unchanged.
 
 import { InternalError } from '../../../base/errors/errors.ts';
+import { EncodedResult } from '../../jsonrpc/compose.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson } from '../../jsonrpc/span.ts';
 import { type ListKind, noCache } from '../../servers/lists/lists.ts';
+import type { ManagedServer } from '../../servers/managed-server.ts';
+import type { Aggregate } from '../aggregate/aggregate.ts';
 import type { Discovery } from '../aggregate/discovery.ts';
 import type { ListCompleteness } from '../aggregate/list-changes.ts';
+import { extensionsOfServer, SKILLS } from '../aggregate/merged-extensions.ts';
+import { OwnViews } from '../aggregate/own-views.ts';
 import { type ResolvedTarget, resolve } from '../aggregate/resolution.ts';
 import { withGatewayMetadata } from '../eras/result-metadata.ts';
 import type { MergedView, Profile } from '../profiles/profile.ts';
@@ -15,9 +20,15 @@ import type { RouterHost } from '../router-host.ts';
 import { isSearchTool, rawSearchTools } from '../search/definitions.ts';
 import type { SearchResponse, ToolSearch } from '../search/tool-search.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import { declaresTasks, ownsTask, recordTask, routeTaskRequest } from '../tasks/requests.ts';
+import { ClientNames } from './client-names.ts';
 import { withEras } from './forwarder.ts';
 import { IncompleteLists } from './incomplete-lists.ts';
+import { KnownClients } from './known-clients.ts';
+import { listSkills } from './merged-skills.ts';
 import { discovery, refuseRemoved, resumeOrForward } from './modern-router.ts';
+import { isSearchable, possibleServers, ResourceSearch } from './resource-search.ts';
+import { addressEdits } from './result-addresses.ts';
 import { listMethods, type RoutingContext, readLevel, routeToServer } from './server-router.ts';
 
 /** Routing contexts: one for all servers, and one per profile, created with its first request. */
@@ -26,6 +37,7 @@ export class AggregateContexts {
   /** Context for all servers. */
   readonly #all: AggregateContext;
   readonly #byProfile = new WeakMap<Profile, AggregateContext>();
+  readonly #known = new KnownClients();
 
   constructor(gateway: RouterHost) {
     this.#gateway = gateway;
@@ -48,12 +60,16 @@ export class AggregateContexts {
     const listTimeoutMs = config.list_timeout_seconds * 1000;
     const incomplete = new IncompleteLists(log);
     const onList: AggregateContext['onList'] = (kind, servers) => incomplete.note(kind, servers);
-    const view = { aggregate, discovery, search, profile };
+    const views = new OwnViews(aggregate);
+    const view = { aggregate, views, known: this.#known, discovery, search, profile };
     return { ...view, eraBridge, forwarder, sessions, listTimeoutMs, onList };
   }
 }
 
 export interface AggregateContext extends RoutingContext {
+  /** Views of clients with other lists. */
+  readonly views: Pick<OwnViews, 'find'>;
+  readonly known: Pick<KnownClients, 'of'>;
   readonly discovery: Discovery;
   /** Profile of the servers; undefined at /mcp. */
   readonly profile: Profile | undefined;
@@ -94,7 +110,7 @@ export function routeToAny(route: ClientRequest, context: AggregateContext): voi
       if (caller === undefined) exchange.refuse(unknownMethod(method));
       else
         exchange.result(
-          discovery(context.aggregate.capabilities(), context.aggregate.instructions()),
+          discovery(context.aggregate.capabilities('modern'), context.aggregate.instructions()),
           noCache,
         );
       return;
@@ -113,9 +129,84 @@ export function routeToAny(route: ClientRequest, context: AggregateContext): voi
     case 'completion/complete':
       routeToTarget(route, context);
       return;
+    case 'skills/list':
+      requestSkills(route, context);
+      return;
+    case 'skills/get':
+    case 'resources/directory/read':
+      if (skillServers(route, context).length > 0) routeToTarget(route, context);
+      else exchange.refuse(unknownMethod(method));
+      return;
+    case 'tasks/get':
+    case 'tasks/update':
+    case 'tasks/cancel':
+      routeTask(route, context);
+      return;
     default:
       exchange.refuse(unknownMethod(method));
   }
+}
+
+/** Returns the view of the client: with the lists of its own processes and for its capabilities. */
+function viewOf({ session, caller }: ClientRequest, context: AggregateContext): Aggregate {
+  const client = session ?? (caller && { era: 'modern' as const, capabilities: caller.capabilities });
+  return context.views.find(client, session);
+}
+
+function namesOf(request: ClientRequest, context: AggregateContext): ClientNames {
+  return new ClientNames(viewOf(request, context), context.known.of(request));
+}
+
+/** Returns the servers with skills. */
+function skillServers(request: ClientRequest, { aggregate }: AggregateContext): readonly ManagedServer[] {
+  const era = clientEra(request);
+  return [...aggregate.servers()].filter((server) => SKILLS in extensionsOfServer(server, era));
+}
+
+function requestSkills(route: ClientRequest, context: AggregateContext): void {
+  const { envelope, exchange } = route;
+  whenDiscovered(route, context, () => {
+    const servers = skillServers(route, context);
+    if (servers.length === 0) {
+      exchange.refuse(unknownMethod(envelope.method));
+      return;
+    }
+    if (envelope.param('cursor') !== undefined) {
+      exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'Invalid cursor'));
+      return;
+    }
+    const rename = (server: ManagedServer, uri: string) => namesOf(route, context).nameOf(server, uri);
+    listSkills(route, servers, context.listTimeoutMs, rename)
+      .then(({ skills, incomplete }) => {
+        const meta = incompleteMeta(incomplete);
+        exchange.encodedResult(new EncodedResult(`{"skills":[${skills.join(',')}]}`), noCache, meta);
+      })
+      .catch((cause: unknown) =>
+        exchange.fail(new InternalError('the skills could not be merged', { cause })),
+      );
+  });
+}
+
+/** Routes a request about a task to the server where the client created it. */
+function routeTask(request: ClientRequest, context: AggregateContext): void {
+  const { envelope, exchange, caller } = request;
+  if (caller === undefined) {
+    exchange.refuse(unknownMethod(envelope.method));
+    return;
+  }
+  const key = envelope.paramText('taskId') ?? '';
+  const routes = [...context.aggregate.servers()].map((server) =>
+    routeTo(request, server, undefined, { server, key }),
+  );
+  const route = routes.find((each) => ownsTask(each));
+  if (route === undefined) {
+    exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'Failed to retrieve task: Task not found'));
+    return;
+  }
+  renameAddresses(route, context);
+  if (exchange.modernResult !== undefined) exchange.modernResult.isMethodKnown = true;
+  withGatewayMetadata(exchange);
+  routeTaskRequest(route, (allowedRoute) => context.forwarder.forward(allowedRoute));
 }
 
 function unknownMethod(method: string): RpcFault {
@@ -133,14 +224,14 @@ function requestList(route: ClientRequest, context: AggregateContext, kind: List
   const recordEnd = context.sessions.beginListRequest(session, kind, context.profile);
   exchange.whenEnded = () => recordEnd(completeness);
   whenDiscovered(route, context, () => {
-    completeness = context.aggregate.incomplete(kind).length === 0 ? 'whole' : 'partial';
+    completeness = viewOf(route, context).incomplete(kind).length === 0 ? 'whole' : 'partial';
     list(route, context, kind);
   });
 }
 
 function list(route: ClientRequest, context: AggregateContext, kind: ListKind): void {
   const { envelope, exchange } = route;
-  const { aggregate } = context;
+  const aggregate = viewOf(route, context);
   const cursor = envelope.param('cursor') && (envelope.paramText('cursor') ?? '');
   try {
     const page = aggregate.list(kind, cursor, clientEra(route));
@@ -175,16 +266,50 @@ function routeSearchTool(route: ClientRequest, context: AggregateContext, search
 function routeToTarget(route: ClientRequest, context: AggregateContext): void {
   const { envelope, exchange } = route;
   const era = clientEra(route);
-  const resolution = resolve(context.aggregate, envelope, { era, isSettled: false });
+  // A listed name has the same target in every view.
+  const isNamed = envelope.method === 'tools/call' || envelope.method === 'prompts/get';
+  const lookup = isNamed ? context.aggregate : namesOf(route, context);
+  const resolution = resolve(lookup, envelope, { era, isSettled: false });
   if ('target' in resolution) {
     send(route, context, resolution.target, resolution.edits);
     return;
   }
   whenDiscovered(route, context, () => {
-    const secondResolution = resolve(context.aggregate, envelope, { era, isSettled: true });
+    const secondResolution = resolve(namesOf(route, context), envelope, { era, isSettled: true });
     if ('target' in secondResolution) send(route, context, secondResolution.target, secondResolution.edits);
+    else if (isSearchable(envelope.method)) searchResource(route, context, secondResolution);
     else exchange.refuse(secondResolution);
   });
+}
+
+/** Reads a resource from the first server that has it. */
+function searchResource(request: ClientRequest, context: AggregateContext, fault: RpcFault): void {
+  const uri = request.envelope.paramText('uri') ?? '';
+  new ResourceSearch({
+    request,
+    servers: possibleServers(viewOf(request, context), request, uri),
+    timeoutMs: context.listTimeoutMs,
+    inFlight: context.forwarder.inFlight,
+    fault,
+    send: (attempt, server) => send(attempt, context, { server, key: uri }, []),
+    onFound: ({ id }) => context.known.of(request).add(uri, id),
+  });
+}
+
+/** Methods with resource addresses in their results. */
+const namesResources = new Set([
+  ...['tools/call', 'prompts/get', 'resources/read', 'skills/get', 'resources/directory/read'],
+]);
+
+/** Renames the addresses in the response, and remembers resources that no list contains. */
+function renameAddresses(route: RoutedRequest, context: AggregateContext): void {
+  const { server, exchange } = route;
+  let names: ClientNames | undefined;
+  const rename = (uri: string) => {
+    names ??= namesOf(route, context);
+    return names.nameOf(server, uri);
+  };
+  exchange.rewrite = (answer) => addressEdits(answer, rename);
 }
 
 function send(
@@ -194,16 +319,21 @@ function send(
   edits: readonly Edit[],
 ): void {
   const route = routeTo(request, target.server, edits, target);
+  const { method } = request.envelope;
+  if (namesResources.has(method)) renameAddresses(route, context);
+  if (method === 'resources/read' && target.key.startsWith('ui://'))
+    context.known.of(request).noteApp(target.server.id);
   if (request.caller !== undefined) withEras(route, () => sendModern(route, context));
   // The tool filter was already applied when the name was resolved, and the message still contains the merged
   // name.
-  else if (request.envelope.method === 'tools/call') withEras(route, () => context.forwarder.forward(route));
+  else if (method === 'tools/call') withEras(route, () => context.forwarder.forward(route));
   else routeToServer(route, context);
 }
 
 function sendModern(route: RoutedRequest, context: AggregateContext): void {
   if (route.exchange.modernResult !== undefined) route.exchange.modernResult.isMethodKnown = true;
   if (route.server.eras.for('modern') === 'modern') withGatewayMetadata(route.exchange);
+  if (route.envelope.method === 'tools/call' && declaresTasks(route)) recordTask(route);
   resumeOrForward(route, context);
 }
 

@@ -121,11 +121,12 @@ export function routeList(
 ): void {
   const { envelope, exchange, server, session, caller } = route;
   const { aggregate } = context;
-  // A truncated list is not served from the cache: the server can return the rest.
-  const cachedItems = server.cache.cuts[kind] === undefined ? server.cache.lists[kind] : undefined;
-  // A server may list more items to a client with additional capabilities, so such clients trigger one
-  // request to it.
+  // A server may list other items to a client with other capabilities, so such clients trigger one request to
+  // it.
   const client = session ?? (caller && { era: 'modern' as const, capabilities: caller.capabilities });
+  const { lists, cuts, hints } = client === undefined ? server.cache : server.listsFor(client, session);
+  // A truncated list is not served from the cache: the server can return the rest.
+  const cachedItems = cuts[kind] === undefined ? lists[kind] : undefined;
   const prefersServer =
     isRunningFor(route, context) || (client !== undefined && server.mayShowMoreTo(client));
   if (!prefersServer && cachedItems !== undefined && envelope.param('cursor') === undefined) {
@@ -133,7 +134,7 @@ export function routeList(
     const items = Buffer.from(`[${visibleItems.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
       'latin1',
     );
-    exchange.resultText(`{${rawJson(kind)}:${items}}`, server.cache.hints[kind] ?? noCache);
+    exchange.resultText(`{${rawJson(kind)}:${items}}`, hints[kind] ?? noCache);
     return;
   }
   if (kind === 'tools') exchange.rewrite = (answer) => toolListEdits(answer, route, aggregate);
@@ -214,9 +215,14 @@ function setLevel(route: SessionRoute, context: RoutingContext): void {
   context.forwarder.forward({ ...route, edits });
 }
 
+/** Returns the address as the server knows it. */
+function uriOf({ envelope, mergedTarget }: SessionRoute): string | undefined {
+  return mergedTarget?.key ?? envelope.paramText('uri');
+}
+
 function subscribe(route: SessionRoute, context: RoutingContext): void {
   const { envelope, exchange, server, session } = route;
-  const uri = envelope.paramText('uri');
+  const uri = uriOf(route);
   // The server refuses a request without uri.
   if (uri === undefined) {
     context.forwarder.forward(route);
@@ -232,6 +238,7 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
     exchange.fail(refusal);
     return;
   }
+  session.named?.noteSubscription(server.id, uri, uri !== envelope.paramText('uri'));
   if (server.eras.for('legacy') === 'modern') {
     void subscribeResource(server, session, uri).then((isAgreed) => {
       if (isAgreed) exchange.result({});
@@ -273,8 +280,8 @@ function limitFault(
 }
 
 function unsubscribe(route: SessionRoute, context: RoutingContext): void {
-  const { envelope, exchange, server, session } = route;
-  const uri = envelope.paramText('uri');
+  const { exchange, server, session } = route;
+  const uri = uriOf(route);
   if (uri === undefined) {
     context.forwarder.forward(route);
     return;

@@ -10,11 +10,12 @@ import { errorMessage, notificationMessage, resultTextMessage } from '../../json
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers } from '../../jsonrpc/members.ts';
 import { completeResult, metaKeys } from '../../jsonrpc/modern-meta.ts';
-import { type Message, rawJson, sizeOf } from '../../jsonrpc/span.ts';
+import { type Edit, type Message, rawJson, replaceSpan, sizeOf } from '../../jsonrpc/span.ts';
 import { latestSessionVersion } from '../../servers/cache/introduction.ts';
 import type { CallOwner, ServerPeer } from '../../servers/calls/owner.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import { listFilters } from '../../servers/notifications/upstream-listen.ts';
+import { qualify } from '../aggregate/address-form.ts';
 import { ClientDescription } from '../description.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { Cancellable } from '../exchange.ts';
@@ -62,6 +63,8 @@ export class ListenStream implements CallOwner {
   /** Pending request for the description of the server, before the acknowledgement. */
   call: Cancellable | undefined;
   isEnded = false;
+  /** Resources requested under qualified addresses: server and address. Limited by MAX_URIS. */
+  readonly #qualified = new Set<string>();
   readonly #rawId: string;
   readonly #options: Omit<ListenStreamOptions, 'caller'>;
   #earlyMessages: Message[] | undefined = [];
@@ -108,6 +111,20 @@ export class ListenStream implements CallOwner {
     if (kinds.length === 0 && uris.length === 0) this.end();
   }
 
+  /** Records that the client requested the resource under its qualified address. */
+  noteQualified(server: string, uri: string): void {
+    this.#qualified.add(`${server}\n${uri}`);
+  }
+
+  #isQualified(server: string, uri: string): boolean {
+    return this.#qualified.has(`${server}\n${uri}`);
+  }
+
+  /** Returns the address of the resource in the client's request. */
+  nameOf(server: string, uri: string): string {
+    return this.#isQualified(server, uri) ? (qualify(server, uri) ?? uri) : uri;
+  }
+
   /** Sends a list_changed notification. */
   notify(kind: ListKind): void {
     if (this.kinds.has(kind)) this.#send(this.#notification(listKinds[kind].changed, {}));
@@ -123,12 +140,22 @@ export class ListenStream implements CallOwner {
     if (envelope.method !== 'notifications/resources/updated' || params === undefined) return;
     const meta = envelope.param('_meta');
     const ownId = { [metaKeys.subscriptionId]: this.#rawId };
-    const edits =
+    const idEdits =
       meta !== undefined && bytes[meta.start] === 0x7b
         ? changeMembers(bytes, meta, ownId)
         : changeMembers(bytes, params, { _meta: `{${rawJson(metaKeys.subscriptionId)}:${this.#rawId}}` });
+    const edits =
+      this.#qualified.size === 0 ? idEdits : [...idEdits, ...this.#nameEdits(connection, envelope)];
     // Edits do not copy a large message, so all listening clients share its pieces.
     this.#send(applyEdits(bytes, edits));
+  }
+
+  /** Returns the edits for updates under a qualified address. */
+  #nameEdits({ server }: ServerPeer, envelope: Envelope): readonly Edit[] {
+    const span = envelope.param('uri');
+    const uri = envelope.paramText('uri');
+    if (span === undefined || uri === undefined || !this.#isQualified(server, uri)) return [];
+    return [replaceSpan(span, rawJson(this.nameOf(server, uri)))];
   }
 
   /** Fails the stream if its only server has no connection for it any more. */

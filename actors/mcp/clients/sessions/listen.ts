@@ -81,17 +81,18 @@ async function begin(
     await view.discovery.waitForLists(gateway.config.list_timeout_seconds * 1000);
   const byServer = new Map<ManagedServer, string[]>();
   for (const uri of uris.slice(0, MAX_URIS)) {
-    const owner = server ?? view.aggregate.findResource(uri)?.server;
-    if (owner === undefined || !canSubscribe(owner) || listening.isEnded) continue;
-    const ownUris = byServer.get(owner) ?? [];
-    byServer.set(owner, ownUris);
-    ownUris.push(uri);
+    const target = server === undefined ? view.aggregate.findResource(uri) : { server, key: uri };
+    if (target === undefined || !canSubscribe(target.server) || listening.isEnded) continue;
+    const ownUris = byServer.get(target.server) ?? [];
+    byServer.set(target.server, ownUris);
+    ownUris.push(target.key);
+    if (target.key !== uri) listening.noteQualified(target.server.id, target.key);
   }
   const acceptedByServer = await Promise.all(
     [...byServer].map(async ([owner, ownUris]) => {
       const acceptedUris = await subscribeResources(owner, listening, ownUris);
       if (listening.isEnded) unsubscribeResources(owner, listening, acceptedUris);
-      return acceptedUris;
+      return acceptedUris.map((uri) => listening.nameOf(owner.id, uri));
     }),
   );
   const allAccepted = new Set(acceptedByServer.flat());

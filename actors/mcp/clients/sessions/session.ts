@@ -14,11 +14,13 @@ import { rawOf, replaceSpan, toBuffer } from '../../jsonrpc/span.ts';
 import type { CallOwner, ConnectionEnd, RelayingCall, ServerPeer } from '../../servers/calls/owner.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
 import type { ListCopies } from '../aggregate/list-changes.ts';
+import type { NamedResources } from '../aggregate/named-resources.ts';
 import { ClientDescription } from '../description.ts';
 import type { ClientExchange } from '../exchange.ts';
 import type { Stream } from '../outlet.ts';
 import type { Profile } from '../profiles/profile.ts';
 import { PendingServerRequests } from './pending-server-requests.ts';
+import { qualifiedUpdate } from './qualified-update.ts';
 import type { ReplayBudget } from './replay-budget.ts';
 import { ReplayBuffer } from './replay-buffer.ts';
 
@@ -57,6 +59,8 @@ export class ClientSession implements CallOwner {
   number = 0;
   /** Versions of the merged lists that the client has (list-changes.ts); undefined at /mcp/:id. */
   lists: ListCopies | undefined;
+  /** Resources that servers named for this client; undefined before the first one. */
+  named: NamedResources | undefined;
   /** Start, by performance.now(). */
   readonly openedAt = performance.now();
   /** Time of the client's last message, by performance.now(). */
@@ -209,7 +213,7 @@ export class ClientSession implements CallOwner {
 
   onServerNotification(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void {
     if (!this.#mayReceive(connection.server)) return;
-    let message = envelope.bytes;
+    let message = qualifiedUpdate(envelope, connection.server, this.named);
     if (envelope.method === 'notifications/cancelled') {
       const requestId = envelope.param('requestId');
       const id = requestId && this.#serverRequests?.idOf(connection, rawOf(envelope.bytes, requestId));
@@ -242,6 +246,7 @@ export class ClientSession implements CallOwner {
       exchange.call?.cancel();
     }
     this.#serverRequests?.withdrawAll(why);
+    this.named?.close();
     this.closeStream();
     this.#replayBuffer?.clear();
     this.#replayBuffer = undefined;

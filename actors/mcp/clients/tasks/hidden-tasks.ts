@@ -23,11 +23,11 @@ export function isCalledAsTask(route: RoutedRequest): boolean {
 }
 
 /**
- * Returns true if the client has no access to tasks: at merged addresses, and for modern clients at legacy
- * servers.
+ * Returns true if the client has no access to tasks: legacy clients at merged addresses, and modern clients
+ * at legacy servers.
  */
 export function hidesTasks({ mergedTarget, caller, server }: RoutedRequest): boolean {
-  return mergedTarget !== undefined || (caller !== undefined && server.eras.for('modern') !== 'modern');
+  return caller === undefined ? mergedTarget !== undefined : server.eras.for('modern') !== 'modern';
 }
 
 /** Returns the changes of `params` that add or remove `task`; usually `noChanges`. */

@@ -11,9 +11,9 @@ import { memberOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { concatEdits, containsText, type Edit, rawOf, replaceSpan } from '../../jsonrpc/span.ts';
 import type { CallOwner } from '../../servers/calls/owner.ts';
+import { extensionsOf, TASKS } from '../../servers/lists/listing-capabilities.ts';
 import type { PoolMember } from '../../servers/pool/pool-member.ts';
 import type { TaskOwner } from '../../servers/tasks/task-records.ts';
-import { TASKS } from '../eras/hidden-capabilities.ts';
 import { clientEra, type RoutedRequest } from '../routed-request.ts';
 
 const anonymousOwner = '';
@@ -26,8 +26,11 @@ export function isTaskMethod(method: string): boolean {
 
 /** Returns true if a modern server may answer the request with a task. */
 export function declaresTasks({ caller, server }: RoutedRequest): boolean {
-  const extensions = caller?.capabilities.extensions as Readonly<Record<string, unknown>> | undefined;
-  return extensions?.[TASKS] !== undefined && server.eras.for('modern') === 'modern';
+  return (
+    caller !== undefined &&
+    extensionsOf(caller.capabilities)[TASKS] !== undefined &&
+    server.eras.for('modern') === 'modern'
+  );
 }
 
 /** Records the task if the response to this request creates it. */
@@ -39,6 +42,12 @@ export function recordTask(route: RoutedRequest): void {
     const origin = { owner: ownerOf(route), session, member: findMember(route) };
     server.tasks.add(origin, task.taskId, task);
   });
+}
+
+/** Returns true if the client created the requested task at this server. */
+export function ownsTask(route: RoutedRequest): boolean {
+  const id = route.envelope.paramText('taskId') ?? '';
+  return route.server.tasks.find(ownerOf(route), id) !== undefined;
 }
 
 /** Checks a task request, then calls `forward` or refuses it. */

@@ -6,8 +6,10 @@
 import type { Era, Eras } from '../../jsonrpc/modern-meta.ts';
 import { type BoundedList, cutMessages, ListBudget, type TruncationReason } from '../lists/bounded-list.ts';
 import { checkedList } from '../lists/checked-list.ts';
+import { fetchOwnLists, type OwnListsRequest } from '../lists/fetch-own-lists.ts';
 import { faultSentence, type ItemFaults, joinFaults } from '../lists/item-faults.ts';
 import { fetchList, UnknownListError } from '../lists/list-fetch.ts';
+import { classKey } from '../lists/listing-capabilities.ts';
 import {
   everyListKind,
   isSameItem,
@@ -16,9 +18,12 @@ import {
   type ListKind,
   type Lists,
   listKinds,
+  noCache,
 } from '../lists/lists.ts';
+import { type FetchedList, type FetchedLists, type ListSet, OwnLists } from '../lists/own-lists.ts';
 import { supportsTaskCalls, taskToolsIn } from '../lists/task-support.ts';
 import type { Connection } from '../pool/connection.ts';
+import type { PoolMember } from '../pool/pool-member.ts';
 import {
   type Cuts,
   type Hints,
@@ -31,7 +36,10 @@ import type { ServerDescription } from './introduction.ts';
 
 const noTools: ReadonlySet<string> = new Set();
 
-export class ServerCache {
+export class ServerCache implements ListSet {
+  readonly version = 0;
+  /** Lists for some clients only. */
+  readonly own: OwnLists;
   lists: Lists = {};
   /** Cache hints per list, from modern servers (lifetime and scope). */
   hints: Hints = {};
@@ -82,6 +90,7 @@ export class ServerCache {
   ) {
     this.#file = new ServerCacheFile(file, onProblem);
     this.#budget = budget;
+    this.own = new OwnLists(budget);
     this.#onChange = onChange;
     this.#onProblem = onProblem;
     this.#onRevision = onRevision;
@@ -114,6 +123,11 @@ export class ServerCache {
   /** Returns true if this connection declares capabilities that the cached lists were not fetched with. */
   mayLearnMoreFrom({ era, offered }: Pick<Connection, 'era' | 'offered'>): boolean {
     return era === 'legacy' && offered.some((capability) => !this.#offered.includes(capability));
+  }
+
+  /** Returns true if clients of this class may see other lists, which are unknown. */
+  lacksListsOf(key: string): boolean {
+    return key !== classKey(this.#offered) && !this.own.hasClass(key);
   }
 
   /** Stores the description of the server in this era. */
@@ -177,13 +191,19 @@ export class ServerCache {
     this.#isClosed = true;
     for (const list of Object.values(this.#boundedLists)) list.release();
     this.#boundedLists = {};
+    this.own.close();
   }
 
-  /** Stores the description and fetches all lists. If a fetch fails, the cached list remains. */
-  async learn(connection: Connection, timeoutMs: number): Promise<void> {
+  /**
+   * Stores the description and fetches all lists. If a fetch fails, the cached list remains. With
+   * `isPrivate` the lists are also stored for the connection's class of clients.
+   */
+  async learn(connection: Connection, timeoutMs: number, isPrivate = false): Promise<void> {
     if (connection.description !== undefined) this.setDescription(connection.era, connection.description);
-    await this.#fetch(connection, everyListKind, timeoutMs);
+    const fetched: Partial<Record<ListKind, FetchedList>> = {};
+    await this.#fetch(connection, everyListKind, timeoutMs, isPrivate ? fetched : undefined);
     this.#wasFetched = true;
+    if (isPrivate) this.#storeClass(classKey(connection.offered), fetched);
     this.#onRevision();
     await this.#save();
   }
@@ -200,6 +220,36 @@ export class ServerCache {
     return changedKinds;
   }
 
+  /** Fetches the lists of a class of clients. Never rejects. */
+  async learnClass(key: string, request: Omit<OwnListsRequest, 'kinds'>): Promise<void> {
+    const every = { ...request, kinds: everyListKind };
+    const changedKinds = this.#storeClass(key, await fetchOwnLists(every, this.#budget, this.#onProblem));
+    if (changedKinds.length > 0) this.#onChange(changedKinds, false);
+  }
+
+  /** Fetches changed lists of a private process, for its client only. Never rejects. */
+  async refreshOwn(member: PoolMember, kinds: readonly ListKind[], timeoutMs: number): Promise<void> {
+    const { connection } = member;
+    const fetched = await fetchOwnLists({ connection, kinds, timeoutMs }, this.#budget, this.#onProblem);
+    if (this.#isClosed || member.isClosing) return;
+    const base = this.own.find(undefined, classKey(connection.offered)) ?? this;
+    this.own.storeMember(member, base, fetched);
+  }
+
+  /** Stores the lists of a class. Lists that could not be fetched are taken from the cache. */
+  #storeClass(key: string, fetched: FetchedLists): readonly ListKind[] {
+    if (this.#isClosed) return [];
+    const complete: Partial<Record<ListKind, FetchedList>> = {};
+    for (const kind of everyListKind) {
+      const { [kind]: own } = fetched;
+      const { [kind]: cached } = this.lists;
+      if (own !== undefined && (cached === undefined || !areSame(own.items, cached))) complete[kind] = own;
+      else if (cached !== undefined)
+        complete[kind] = { items: cached, cut: this.cuts[kind], hint: this.hints[kind] ?? noCache };
+    }
+    return this.own.storeClass(key, complete, this.lists);
+  }
+
   /** Fetches the lists that the server has not returned so far. Never rejects. */
   async fetchMissing(connection: Connection, timeoutMs: number): Promise<void> {
     await this.refresh(connection, this.#missing, timeoutMs);
@@ -209,6 +259,7 @@ export class ServerCache {
     connection: Connection,
     kinds: readonly ListKind[],
     timeoutMs: number,
+    fetched?: Partial<Record<ListKind, FetchedList>> | undefined,
   ): Promise<readonly ListKind[]> {
     const capabilities = connection.description?.capabilities ?? {};
     const { era, offered } = connection;
@@ -225,6 +276,7 @@ export class ServerCache {
         try {
           const hint = await fetchList(connection, kind, timeoutMs, list);
           const before = this.lists[kind];
+          if (fetched !== undefined) fetched[kind] = { items: [...list.items], cut: list.cut, hint };
           if (isPartial && before !== undefined) addMissingItems(list, before);
           if (this.#store(kind, list)) (before === undefined ? newKinds : changedKinds).push(kind);
           this.hints = { ...this.hints, [kind]: hint };

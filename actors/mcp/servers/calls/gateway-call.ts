@@ -1,6 +1,6 @@
 // Calls of the gateway itself to a server: the handshake, lists, pings, listen requests. They use the same
 // connections as client calls, but do not count as use (H4, handle.ts) and have no limits or retries. The
-// gateway declares no client capabilities, so servers send it no requests.
+// gateway declares no client capabilities except extensions of a client, so servers send it no requests.
 
 import { requestMessage } from '../../jsonrpc/compose.ts';
 import { type Era, modernMeta } from '../../jsonrpc/modern-meta.ts';
@@ -13,6 +13,8 @@ export interface GatewayRequest {
   readonly era: Era;
   /** Client information for the modern era. A legacy server received it at `initialize`. */
   readonly clientInfo: unknown;
+  /** Client capabilities for the modern era. @default {} */
+  readonly capabilities?: object | undefined;
   readonly method: string;
   readonly params: object | undefined;
   /** May be infinite. */
@@ -21,9 +23,9 @@ export interface GatewayRequest {
 
 /** Creates a call for a connection of that era. The deadline starts now. */
 export function gatewayCall(request: GatewayRequest, exchange: CallExchange): Call {
-  const { server, era, clientInfo, method, params, timeoutMs } = request;
+  const { server, era, clientInfo, capabilities = {}, method, params, timeoutMs } = request;
   const messageParams =
-    era === 'legacy' ? params : { ...params, _meta: modernMeta({ clientInfo, capabilities: {} }) };
+    era === 'legacy' ? params : { ...params, _meta: modernMeta({ clientInfo, capabilities }) };
   const envelope = readServerMessage(requestMessage('0', method, messageParams));
   return new Call({ envelope, exchange, era }, { server, timeouts: { timeoutMs, maxMs: timeoutMs } });
 }

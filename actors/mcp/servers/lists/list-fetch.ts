@@ -30,12 +30,16 @@ interface FetchedPage {
   readonly hint: CacheHint;
 }
 
-/** Fetches a list into `list`, which is truncated if a limit is reached. Rejects with a GatewayError. */
+/**
+ * Fetches a list into `list`, which is truncated if a limit is reached. `capabilities` are client
+ * capabilities for a modern server. Rejects with a GatewayError.
+ */
 export async function fetchList(
   connection: Connection,
   kind: ListKind,
   timeoutMs: number,
   list: BoundedList,
+  capabilities?: object | undefined,
 ): Promise<CacheHint> {
   const { method } = listKinds[kind];
   const deadline = performance.now() + timeoutMs;
@@ -47,7 +51,8 @@ export async function fetchList(
   for (let pages = 1; ; pages += 1) {
     const remainingMs = Math.max(1, deadline - performance.now());
     const params = cursor === undefined ? {} : { cursor };
-    const page = takePage(connection, kind, await connection.request(method, params, remainingMs), list);
+    const answer = await connection.request(method, params, remainingMs, capabilities);
+    const page = takePage(connection, kind, answer, list);
     hints.splice(0, hints.length, combineHints([...hints, page.hint]));
     cursor = page.cursor;
     fetchedBytes += page.bytes;

@@ -1,7 +1,7 @@
 // Handles list_changed notifications of servers: waits briefly to combine several, fetches the changed lists,
-// then notifies each client once. Notifications that arrive during a fetch are handled after it (A8,
-// ARCHITECTURE.md). A connection that does not respond does not delay notifications of other connections
-// (A6).
+// then notifies each client once. A change in a private process concerns its client only. Notifications that
+// arrive during a fetch are handled after it (A8, ARCHITECTURE.md). A connection that does not respond does
+// not delay notifications of other connections (A6).
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { ServerCache } from '../cache/cache.ts';
@@ -64,18 +64,14 @@ export class ListNotices {
   async #fetch(member: PoolMember, notices: ReadonlyMap<string, Envelope>): Promise<void> {
     const { cache, timeoutMs, isShared, announce } = this.#options;
     const due = everyListKind.filter((kind) => notices.has(listKinds[kind].changed));
-    const changedKinds = member.isOpen ? await cache.refresh(member.connection, due, timeoutMs) : [];
-    if (isShared) {
-      announce(due);
+    const { owner, connection } = member;
+    if (owner === undefined) {
+      if (member.isOpen) await cache.refresh(connection, due, timeoutMs);
+      if (isShared) announce(due);
       return;
     }
-    const { owner, connection } = member;
-    // A client of several servers sees the cached lists and is notified when these change.
-    if (owner?.belongsTo(connection.server) !== true) return;
-    // For the changed lists the cache has already notified all clients. The session of this connection also
-    // receives the other notifications.
-    const announcedMethods = new Set(changedKinds.map((kind) => listKinds[kind].changed));
-    for (const [method, envelope] of notices)
-      if (!announcedMethods.has(method)) owner.onServerNotification(connection, envelope, undefined);
+    // The change concerns this process, which only its client uses.
+    if (member.isOpen) await cache.refreshOwn(member, due, timeoutMs);
+    for (const envelope of notices.values()) owner.onServerNotification(connection, envelope, undefined);
   }
 }

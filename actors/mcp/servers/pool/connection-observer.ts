@@ -12,6 +12,7 @@ import type { ServerEras } from '../eras/eras.ts';
 import type { Handle } from '../handle.ts';
 import type { ServerStatus } from '../life/server-gate.ts';
 import type { ServerLife } from '../life/server-life.ts';
+import { classKey } from '../lists/listing-capabilities.ts';
 import type { UpstreamSubscriptions } from '../notifications/upstream-subscriptions.ts';
 import type { ConnectionUsage } from './connection-usage.ts';
 import type { Pool } from './pool.ts';
@@ -51,11 +52,16 @@ export class ConnectionObserver {
 
   /** Fetches the lists if necessary and repeats the subscriptions, within the rest of the start timeout. */
   async onHandshake(member: PoolMember, remainingMs: number): Promise<void> {
-    const { eras, handle, cache, upstreamSubscriptions } = this.#options;
+    const { entry, eras, handle, cache, upstreamSubscriptions } = this.#options;
     const { connection } = member;
+    const isPrivate = entry.isolation === 'session' && member.era === 'legacy';
+    const key = classKey(connection.offered);
     eras.confirm(member.era);
+    if (!handle.isOpen) cache.own.expire();
     if (!handle.isOpen || !cache.wasFetched || cache.mayLearnMoreFrom(connection))
-      await cache.learn(connection, remainingMs);
+      await cache.learn(connection, remainingMs, isPrivate);
+    else if (isPrivate && !cache.own.isFresh(key))
+      await cache.learnClass(key, { connection, timeoutMs: remainingMs });
     await upstreamSubscriptions.replay(member, remainingMs);
   }
 

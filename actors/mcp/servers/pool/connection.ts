@@ -24,7 +24,7 @@ import type { Call, CallExchange } from '../calls/call.ts';
 import { gatewayCall } from '../calls/gateway-call.ts';
 import type { RelayingCall } from '../calls/owner.ts';
 import { CallTable } from '../calls/table.ts';
-import { requestable } from '../notifications/server-request.ts';
+import { listingCapabilities } from '../lists/listing-capabilities.ts';
 
 export interface ConnectionEvents {
   onRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void;
@@ -92,9 +92,9 @@ export class Connection {
     return this.#calls.size;
   }
 
-  /** Client capabilities declared to the server that allow server requests. */
+  /** Client capabilities declared to the server on which its lists may depend. */
   get offered(): readonly string[] {
-    return requestable(this.#introduction?.capabilities ?? {});
+    return listingCapabilities(this.#introduction?.capabilities ?? {});
   }
 
   /** Calls in flight, oldest first. */
@@ -156,15 +156,21 @@ export class Connection {
 
   /**
    * Sends a request of the gateway. An error response resolves; other failures reject with a GatewayError.
+   * `capabilities` are client capabilities for a modern server; by default none.
    */
-  request(method: string, params: object | undefined, timeoutMs: number): Promise<Envelope> {
+  request(
+    method: string,
+    params: object | undefined,
+    timeoutMs: number,
+    capabilities?: object | undefined,
+  ): Promise<Envelope> {
     return new Promise((resolve, reject) => {
       if (this.isEnded) {
         reject(new ConnectionLostError(`the connection to server ${this.server} has ended`));
         return;
       }
       const exchange = { answer: resolve, fail: reject, relay: () => {}, drop: () => {} };
-      this.#sendOwn(method, params, timeoutMs, exchange);
+      this.#sendOwn(method, params, timeoutMs, exchange, capabilities);
     });
   }
 
@@ -180,10 +186,17 @@ export class Connection {
     });
   }
 
-  #sendOwn(method: string, params: object | undefined, timeoutMs: number, exchange: CallExchange): Call {
+  #sendOwn(
+    method: string,
+    params: object | undefined,
+    timeoutMs: number,
+    exchange: CallExchange,
+    capabilities?: object | undefined,
+  ): Call {
     const { server, era } = this;
     const clientInfo = this.#introduction?.clientInfo;
-    const call = gatewayCall({ server, era, clientInfo, method, params, timeoutMs }, exchange);
+    const request = { server, era, clientInfo, capabilities, method, params, timeoutMs };
+    const call = gatewayCall(request, exchange);
     this.send(call);
     return call;
   }

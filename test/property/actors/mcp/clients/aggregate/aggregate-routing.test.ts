@@ -9,6 +9,7 @@ import {
   type AggregateContext,
   routeToAny,
 } from '../../../../../../actors/mcp/clients/routing/aggregate-router.ts';
+import { KnownClients } from '../../../../../../actors/mcp/clients/routing/known-clients.ts';
 import { ToolSearch } from '../../../../../../actors/mcp/clients/search/tool-search.ts';
 import { applyEdits } from '../../../../../../actors/mcp/jsonrpc/apply-edits.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
@@ -103,7 +104,12 @@ test.each<Era>(['legacy', 'modern'])(
         const servers = list.map(({ id: one, ...listing }) => listed(one, listing).asManaged);
         const aggregate = aggregateOf(() => servers);
         const search = new ToolSearch({ aggregate, tagsOf: () => [] });
-        const all = { aggregate, discovery: { waitForLists: async () => {} } } as unknown as AggregateContext;
+        const all = {
+          aggregate,
+          views: { find: () => aggregate },
+          known: new KnownClients(),
+          discovery: { waitForLists: async () => {} },
+        } as unknown as AggregateContext;
         const message = (method: string, before: string, encodedName: string, after: string) =>
           `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${before}${encodedName}${after}}}`;
         const routeOf = (

@@ -14,6 +14,7 @@ import {
   type AggregateContext,
   routeToAny,
 } from '../../../../../../actors/mcp/clients/routing/aggregate-router.ts';
+import { KnownClients } from '../../../../../../actors/mcp/clients/routing/known-clients.ts';
 import { ListenStream } from '../../../../../../actors/mcp/clients/sessions/listen-stream.ts';
 import { Sessions } from '../../../../../../actors/mcp/clients/sessions/sessions.ts';
 import { applyEdits } from '../../../../../../actors/mcp/jsonrpc/apply-edits.ts';
@@ -151,11 +152,14 @@ function routeMessage(profile: Profile, message: object, isModern: boolean) {
   const caller = isModern ? { capabilities: {}, clientInfo: {}, logLevel: undefined } : undefined;
   const context = {
     aggregate: profile.aggregate,
+    views: { find: () => profile.aggregate },
+    known: new KnownClients(),
     search: undefined,
     profile,
     discovery: { waitForLists: () => undefined },
     eraBridge: { listingClientOf: () => undefined, suspendedCalls: { has: () => false } },
-    forwarder: { forward: (route: RoutedRequest) => sent.push(route) },
+    forwarder: { forward: (route: RoutedRequest) => sent.push(route), inFlight: { release: () => {} } },
+    listTimeoutMs: 1,
   } as unknown as AggregateContext;
   routeToAny({ session: undefined, caller, envelope, exchange, trace: undefined }, context);
   const [route] = sent;
@@ -241,8 +245,10 @@ test('listed tools can be called under their names at /mcp, and all others are u
         }
         const able = inside.filter((one) => !one.isOff);
         for (const at of ['x://1', 'x://2', 'y://1', 'z://none']) {
+          // An unlisted address is searched at servers that list its scheme.
+          const similar = able.find(({ resources }) => resources.some((uri) => uri[0] === at[0]));
           const owner =
-            able.find((one) => one.resources.includes(at)) ?? (able.length === 1 ? able[0] : undefined);
+            able.find((one) => one.resources.includes(at)) ?? (able.length === 1 ? able[0] : similar);
           const read = { method: 'resources/read', params: { uri: at } };
           expect(routeMessage(profile, read, isModern).server).toBe(owner?.id);
         }

@@ -62,13 +62,22 @@ describe('the merged list', () => {
     expect(names(aggregate)).toHaveLength(2);
   });
 
-  test('contains a resource of two servers once, from the first server', () => {
+  test('qualifies an address that a server before has, or that looks qualified', () => {
     const aggregate = of(
-      new ListedServer('a', { resources: ['x://1'] }),
-      new ListedServer('b', { resources: ['x://1'] }),
+      new ListedServer('a', { resources: ['x://1', 'https://x/1', 'x://b~/2'] }),
+      new ListedServer('b', { resources: ['x://1', 'https://x/1', 'x://2'] }),
     );
-    expect(parse(aggregate.list('resources')).resources).toHaveLength(1);
-    expect(aggregate.findResource('x://1')?.server.id).toBe('a');
+    const { resources } = parse(aggregate.list('resources'));
+    expect(resources.map(({ uri }: { uri: string }) => uri)).toEqual([
+      ...['x://1', 'https://x/1', 'x://a~/b~/2', 'x://b~/1', 'x://2'],
+    ]);
+    const found = (uri: string) => {
+      const target = aggregate.findResource(uri);
+      return target && `${target.server.id} ${target.key}`;
+    };
+    expect(['x://1', 'x://b~/1', 'x://2', 'x://b~/2', 'x://a~/b~/2', 'https://x/1'].map(found)).toEqual([
+      ...['a x://1', 'b x://1', 'b x://2', 'b x://2', 'a x://b~/2', 'a https://x/1'],
+    ]);
   });
 });
 
@@ -186,8 +195,10 @@ test('merges the capabilities of all servers, and assumes all capabilities for a
   ]);
 });
 
-test('offers resource subscriptions if one server does, and does not merge extensions', () => {
-  const capabilities = { extensions: { 'example.com/x': {} }, experimental: { y: {} }, tasks: {} };
+test('offers resource subscriptions if one server does, and merges extensions only', () => {
+  const login = 'io.modelcontextprotocol/oauth-client-credentials';
+  const extensions = { 'example.com/x': { a: 1, flag: true }, [login]: {} };
+  const capabilities = { extensions, experimental: { y: {} }, tasks: {} };
   const plain = new ListedServer('plain', {}, { ...capabilities, resources: { listChanged: true } });
   const watched = new ListedServer('watched', {}, { resources: { subscribe: true } });
   const can = (...servers: ListedServer[]) => of(...servers).capabilities();
@@ -196,9 +207,12 @@ test('offers resource subscriptions if one server does, and does not merge exten
     resources: { listChanged: true },
     prompts: { listChanged: true },
   };
-  expect(can(plain)).toEqual(none);
+  const declared = { 'example.com/x': { a: 1, flag: true } };
+  expect(can(plain)).toEqual({ ...none, extensions: declared });
   expect(can()).toEqual(none);
-  expect(can(plain, watched)).toEqual({ ...none, resources: { listChanged: true, subscribe: true } });
+  expect(can(watched)).toEqual({ ...none, resources: { listChanged: true, subscribe: true } });
+  const first = new ListedServer('first', {}, { extensions: { 'example.com/x': { flag: false, b: 2 } } });
+  expect(can(first, plain).extensions).toEqual({ 'example.com/x': { flag: true, b: 2, a: 1 } });
   expect(can(plain, new ListedServer('unknown')).resources).toEqual({ listChanged: true, subscribe: true });
 });
 

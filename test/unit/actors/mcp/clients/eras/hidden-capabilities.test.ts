@@ -1,5 +1,5 @@
-// Client capabilities that the gateway hides from modern servers: the tasks extension at /mcp, and roots
-// unless forwarded. Other bytes are unchanged.
+// Client capabilities that the gateway hides from modern servers: roots, unless forwarded. Other bytes are
+// unchanged.
 
 import { expect, test } from 'vitest';
 import { hiddenCapabilityEdits } from '../../../../../../actors/mcp/clients/eras/hidden-capabilities.ts';
@@ -17,32 +17,22 @@ function message(capabilities: string): string {
   return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{${meta}}}}`;
 }
 
-/** Returns the message for the server, if the client uses the merged or a single address. */
-function sentMessage(text: string, isMerged: boolean): string {
+/** Returns the message for the server. */
+function sentMessage(text: string): string {
   const envelope = readClientMessage(Buffer.from(text));
   const server = { entry: { forward_roots: false } } as RoutedRequest['server'];
   const caller = readCaller(envelope);
   const request = { session: undefined, caller, envelope, trace: undefined } as unknown as RoutedRequest;
-  const route = routeTo(request, server, [], isMerged ? { server, key: 'a' } : undefined);
+  const route = routeTo(request, server, []);
   return toBuffer(applyEdits(envelope.bytes, hiddenCapabilityEdits(route, caller))).toString();
 }
 
 test.each([
-  [`{"extensions":{${TASKS}},"x":{}}`, '{"extensions":{},"x":{}}'],
-  [`{"extensions":{${TASKS},${UI}}}`, `{"extensions":{${UI}}}`],
-  [`{"extensions":{${UI},${TASKS}}}`, `{"extensions":{${UI}}}`],
-  [`{"extensions":{${UI}}}`, `{"extensions":{${UI}}}`],
-  [`{"extensions":{${UI}},"extensions":{${TASKS}}}`, `{"extensions":{${UI}},"extensions":{}}`],
-  [`{"roots":{},"extensions":{${TASKS},${UI}}}`, `{"extensions":{${UI}}}`],
-  [`{"extensions":{${TASKS}},"roots":{}}`, '{"extensions":{}}'],
-  [`{${TASKS}}`, `{${TASKS}}`],
+  [`{"extensions":{${TASKS},${UI}}}`, `{"extensions":{${TASKS},${UI}}}`],
+  [`{"roots":{},"extensions":{${TASKS}}}`, `{"extensions":{${TASKS}}}`],
+  [`{"extensions":{${UI}},"roots":{}}`, `{"extensions":{${UI}}}`],
   ['{"extensions":7}', '{"extensions":7}'],
   ['{}', '{}'],
-])('at /mcp %s becomes %s', (capabilities, expected) => {
-  expect(sentMessage(message(capabilities), true)).toBe(message(expected));
-});
-
-test('at the address of one server the extension stays', () => {
-  const text = message(`{"extensions":{${TASKS}}}`);
-  expect(sentMessage(text, false)).toBe(text);
+])('%s becomes %s', (capabilities, expected) => {
+  expect(sentMessage(message(capabilities))).toBe(message(expected));
 });

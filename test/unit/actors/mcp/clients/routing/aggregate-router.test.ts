@@ -6,6 +6,7 @@ import {
   type AggregateContext,
   routeToAny,
 } from '../../../../../../actors/mcp/clients/routing/aggregate-router.ts';
+import { KnownClients } from '../../../../../../actors/mcp/clients/routing/known-clients.ts';
 import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
 import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
@@ -40,7 +41,13 @@ test('a subscription is not recorded if its session ends during the lookup', asy
     listTimeoutMs: 4000,
     discovery: { waitForLists: () => settled },
     eraBridge: { listingClientOf: () => undefined },
-    aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
+    known: new KnownClients(),
+    views: {
+      find: () => ({
+        findListedResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined),
+        findResource: () => undefined,
+      }),
+    },
   } as unknown as AggregateContext;
   routeToAny({ session, caller: undefined, envelope, exchange, trace: undefined }, all);
   session.end('the client ended it');

@@ -1,0 +1,104 @@
+// Resources that servers named in results for one client, without listing them: links, embedded resources and
+// pages of apps. They are read from the server that named them first; the same address of another server is
+// qualified (address-form.ts). Stored up to MAX_ENTRIES per client and a memory budget for all clients; the
+// oldest are forgotten first (A8 and A6, ARCHITECTURE.md).
+
+import { type Budget, Share } from '../../../base/bounds/budget.ts';
+import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
+
+const MAX_ENTRIES = 1_000;
+/** Memory per entry besides the address, in bytes. */
+const ENTRY_BYTES = 160;
+/** Longer addresses are not stored. */
+const MAX_URI_CHARS = 8_192;
+/** Maximum number of parent directories in which a skill is searched. */
+const MAX_PARENTS = 16;
+const SKILL = '/SKILL.md';
+
+export class NamedResources {
+  readonly #budget: Budget;
+  readonly #share = new Share();
+  /** Server ids by address, the oldest first. */
+  readonly #servers = new Map<string, string>();
+  /** Servers with pages that the client has used. */
+  readonly #appServers = new Set<string>();
+  /** Subscriptions under qualified addresses: server and address. */
+  readonly #qualified = new Set<string>();
+  #isClosed = false;
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+  }
+
+  get size(): number {
+    return this.#servers.size;
+  }
+
+  /** Returns the server that named the resource, or the skill that contains it. */
+  find(uri: string): string | undefined {
+    const server = this.#servers.get(uri);
+    if (server !== undefined || this.#servers.size === 0) return server;
+    let end = uri.length;
+    for (let depth = 0; depth < MAX_PARENTS && end > 0; depth += 1) {
+      const skill = this.#servers.get(`${uri.slice(0, end)}${SKILL}`);
+      if (skill !== undefined) return skill;
+      end = uri.lastIndexOf('/', end - 1);
+    }
+    return undefined;
+  }
+
+  /** Records that the server named the resource. */
+  add(uri: string, server: string): void {
+    if (this.#isClosed || uri.length > MAX_URI_CHARS) return;
+    if (uri.startsWith('ui://')) this.noteApp(server);
+    this.#remove(uri);
+    while (this.#servers.size >= MAX_ENTRIES || !this.#budget.acquire(bytesOf(uri), this.#share)) {
+      const [oldest] = this.#servers.keys();
+      if (oldest === undefined) return;
+      this.#remove(oldest);
+    }
+    this.#servers.set(uri, server);
+  }
+
+  /** Records that the client used a page of this server. */
+  noteApp(server: string): void {
+    if (this.#isClosed) return;
+    this.#appServers.delete(server);
+    this.#appServers.add(server);
+    deleteOldest(this.#appServers, MAX_ENTRIES);
+  }
+
+  hasApp(server: string): boolean {
+    return this.#appServers.has(server);
+  }
+
+  /** Records whether the client subscribed under the qualified address. */
+  noteSubscription(server: string, uri: string, isQualified: boolean): void {
+    const key = `${server}\n${uri}`;
+    this.#qualified.delete(key);
+    if (!isQualified || this.#isClosed) return;
+    this.#qualified.add(key);
+    deleteOldest(this.#qualified, MAX_ENTRIES);
+  }
+
+  isQualified(server: string, uri: string): boolean {
+    return this.#qualified.has(`${server}\n${uri}`);
+  }
+
+  /** Forgets everything permanently. */
+  close(): void {
+    this.#isClosed = true;
+    for (const uri of [...this.#servers.keys()]) this.#remove(uri);
+    this.#appServers.clear();
+    this.#qualified.clear();
+  }
+
+  #remove(uri: string): void {
+    if (this.#servers.delete(uri)) this.#budget.release(bytesOf(uri), this.#share);
+  }
+}
+
+/** The engine may need two bytes per character. */
+function bytesOf(uri: string): number {
+  return ENTRY_BYTES + 2 * uri.length;
+}

@@ -1,0 +1,40 @@
+// The named resources (named-resources.ts) of the clients of merged addresses. A session has its own record.
+// Sessionless clients share one per principal, because nothing else identifies them; up to MAX_PRINCIPALS are
+// stored (A8, ARCHITECTURE.md).
+
+import { Budget } from '../../../base/bounds/budget.ts';
+import { NamedResources } from '../aggregate/named-resources.ts';
+import type { ClientRequest } from '../routed-request.ts';
+
+/** Memory budget for the named resources of all clients, in bytes. */
+const TOTAL_BYTES = 32 * 1024 * 1024;
+const MAX_PRINCIPALS = 1_000;
+
+export class KnownClients {
+  readonly #budget = new Budget(TOTAL_BYTES);
+  /** By principal, the least recently used first. */
+  readonly #byPrincipal = new Map<string, NamedResources>();
+
+  /** Returns the resources that servers named for the client of this request. */
+  of({
+    session,
+    caller,
+    principal,
+  }: Pick<ClientRequest, 'session' | 'caller' | 'principal'>): NamedResources {
+    if (session !== undefined) {
+      session.named ??= new NamedResources(this.#budget);
+      if (session.isEnded) session.named.close();
+      return session.named;
+    }
+    const key = caller?.principal ?? principal ?? '';
+    const named = this.#byPrincipal.get(key) ?? new NamedResources(this.#budget);
+    this.#byPrincipal.delete(key);
+    this.#byPrincipal.set(key, named);
+    for (const [oldest, other] of this.#byPrincipal) {
+      if (this.#byPrincipal.size <= MAX_PRINCIPALS) break;
+      other.close();
+      this.#byPrincipal.delete(oldest);
+    }
+    return named;
+  }
+}
