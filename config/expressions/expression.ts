@@ -84,15 +84,20 @@ const operators: Readonly<Record<string, string>> = {
   and: '&&',
   or: '||',
   not: '!',
+  '=': '==',
   '===': '==',
   '!==': '!=',
+  '<>': '!=',
+  '&': '&&',
+  '|': '||',
 };
+
+/** Quoted texts, members such as `.or`, operators and names. */
+const tokens = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\.\s*\w+|[=!]==|[=!<>]=|<>|&&|\|\||[=&|]|[A-Za-z_]\w*/g;
 
 /** Detects operators from foreign languages, outside quotes. */
 function findForeignOperator(text: string): ExpressionFault | undefined {
-  for (const { 0: found, index } of text.matchAll(
-    /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[=!]==|[A-Za-z_]\w*/g,
-  )) {
+  for (const { 0: found, index } of text.matchAll(tokens)) {
     const sign = Object.hasOwn(operators, found) ? operators[found] : undefined;
     if (sign !== undefined) return { message: `use ${sign} instead of ${found}`, at: index };
   }

@@ -41,20 +41,41 @@ export function numberIn(tree: YamlTree): number | undefined {
   return /^\d{1,9}(?:\.\d{1,3})?$/.test(text) ? Number(text) : undefined;
 }
 
-const secondsIn: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, min: 60, h: 3600, d: 86_400 };
+const durationParts: readonly (readonly [words: RegExp, seconds: number])[] = [
+  [/^(?:ms|msecs?|milliseconds?)$/, 0.001],
+  [/^(?:s|secs?|seconds?)$/, 1],
+  [/^(?:m|mins?|minutes?)$/, 60],
+  [/^(?:h|hrs?|hours?)$/, 3_600],
+  [/^(?:d|days?)$/, 86_400],
+  [/^(?:w|weeks?)$/, 604_800],
+];
 
-/** Parses a duration in seconds: `30s`, `5 min`. */
+/** Parses a duration in seconds: `30s`, `5 min`, `1h30m`. */
 export function secondsOf(tree: YamlTree): number | undefined {
-  const [, number = '', unit = ''] =
-    /^(\d{1,9}(?:\.\d{1,3})?) ?(ms|s|m|min|h|d)$/.exec(scalarText(tree)) ?? [];
-  const factor = Object.hasOwn(secondsIn, unit) ? secondsIn[unit] : undefined;
-  return factor === undefined ? undefined : Number((Number(number) * factor).toFixed(3));
+  const text = scalarText(tree).trim().toLowerCase();
+  if (!/^(?:\d{1,9}(?:\.\d{1,3})? ?[a-z]{1,12} ?){1,4}$/.test(text)) return undefined;
+  let sum = 0;
+  for (const [, number, word = ''] of text.matchAll(/([\d.]+) ?([a-z]+)/g)) {
+    const factor = durationParts.find(([words]) => words.test(word))?.[1];
+    if (factor === undefined) return undefined;
+    sum += Number(number) * factor;
+  }
+  return Number(sum.toFixed(3));
 }
+
+const unitSeconds: Readonly<Record<string, number>> = {
+  ms: 0.001,
+  seconds: 1,
+  minutes: 60,
+  hours: 3_600,
+  days: 86_400,
+};
 
 /** Returns advice for a numeric field with the unit in its name. */
 export function unitAdvice(path: string, value: YamlTree): string | undefined {
   const seconds = secondsOf(value);
-  const [, field, unit] = /([A-Za-z_]+_(ms|seconds))$/.exec(path) ?? [];
+  const [, field, unit = ''] = /((?:[A-Za-z_]+_)?(ms|seconds|minutes|hours|days))$/.exec(path) ?? [];
   if (seconds === undefined || field === undefined) return undefined;
-  return `the field name contains the unit; write ${field}: ${unit === 'ms' ? seconds * 1000 : seconds}`;
+  const number = Number((seconds / (unitSeconds[unit] ?? 1)).toFixed(3));
+  return `the field name contains the unit; write ${field}: ${number}`;
 }

@@ -10,13 +10,15 @@ import type { TSchema } from 'typebox';
 import { isCredentialName } from '../credentials/credential-names.ts';
 import { type AliasAdvice, formAdvice, nameAdvice, unitAdvice } from './alias-advice.ts';
 import { FieldCredentials, originOf, redactionFault } from './field-credentials.ts';
-import { atPath, fieldName, joinPath } from './field-path.ts';
+import { atPath, fieldName, joinPath, pathsAround } from './field-path.ts';
+import { mappingAdvice } from './mapping-form.ts';
 import type { Problem } from './problem.ts';
 import { expectedBySchema, foundInFile, type SchemaNode } from './schema-descriptions.ts';
 import type { SecretValues } from './secret-values.ts';
 import type { SourceFile } from './source-file.ts';
 import { type Environment, referenceOffset, shellForm, substitute } from './substitute.ts';
 import { suggest } from './suggest.ts';
+import { synonymOf } from './synonyms.ts';
 import { mayShowVariable } from './visible-values.ts';
 import type { YamlMap, YamlScalar, YamlTree } from './yaml-tree.ts';
 
@@ -43,6 +45,8 @@ export class SchemaReader {
   readonly #advice = new Map<string, AliasAdvice>();
   /** Environments by path: see `registerVariables`. */
   readonly #environments = new Map<string, Environment>();
+  /** Schemas of the mappings, by path. */
+  readonly #mappings = new Map<string, SchemaNode>();
   /** Paths of fields with errors. */
   readonly #faulty: string[] = [];
   /** Paths of fields with unset variables. */
@@ -204,6 +208,7 @@ export class SchemaReader {
   #readMap(schema: SchemaNode, map: YamlMap, path: string): Record<string, unknown> {
     const result: Record<string, unknown> = Object.create(null);
     const known = schema.properties;
+    this.#mappings.set(path, schema);
     const [keyPattern, memberSchema] = Object.entries(schema.patternProperties ?? {})[0] ?? [];
     const keyExpression = keyPattern === undefined ? undefined : new RegExp(keyPattern);
     for (const { key, keyOffset, value } of map.pairs) {
@@ -310,7 +315,8 @@ export class SchemaReader {
   ): undefined {
     const expected = expectedBySchema(schema, value);
     const found = foundInFile(schema, tree, names, value);
-    const advice = this.#formAdviceAt(path, tree) ?? unitAdvice(path, tree);
+    const advice =
+      this.#formAdviceAt(path, tree) ?? unitAdvice(path, tree) ?? mappingAdvice(schema, tree, path);
     this.#add(
       tree.offset,
       path,
@@ -320,13 +326,30 @@ export class SchemaReader {
   }
 
   #unknownKey(key: string, offset: number, value: YamlTree, known: readonly string[], path: string): void {
-    const near = suggest(key, [...known, ...(this.#aliases.get(path) ?? [])]);
+    const fields = [...known, ...(this.#aliases.get(path) ?? [])];
+    const near = suggest(key, fields) ?? synonymOf(key, fields) ?? this.#fieldNearby(key, path);
     const aliasAdvice = this.#advice.get(path);
     const advice =
       (aliasAdvice && nameAdvice(aliasAdvice, key, value)) ??
       (near === undefined ? undefined : `did you mean ${near}?`);
     const message = advice === undefined ? 'unknown key' : `unknown key; ${advice}`;
     this.#add(offset, joinPath(path, key.slice(0, 80)), message, this.unknownKeys);
+  }
+
+  /** Returns the only matching field one level down, or a matching field one level up. */
+  #fieldNearby(key: string, path: string): string | undefined {
+    const fieldIn = (schema: SchemaNode | undefined) => {
+      const fields = Object.keys(schema?.properties ?? {});
+      return fields.find((field) => field === key) ?? synonymOf(key, fields);
+    };
+    const below = Object.entries(this.#mappings.get(path)?.properties ?? {}).flatMap(([name, schema]) => {
+      const field = fieldIn(schema);
+      return field === undefined ? [] : [`${name}.${field}`];
+    });
+    if (below.length === 1) return below[0];
+    const parent = pathsAround(path).at(-1) ?? '';
+    const above = path === '' ? undefined : fieldIn(this.#mappings.get(parent));
+    return above === undefined ? undefined : this.#prefixed(joinPath(parent, above));
   }
 
   /** Returns advice for a known field with a value in the wrong format. */

@@ -3,6 +3,7 @@
 // errors are omitted; the caller decides whether to use the valid resources. The result is deterministic:
 // resources are sorted by file name.
 
+import { clientKeys } from '../catalog/dialects/dialect.ts';
 import { treeDigest } from '../config-hash.ts';
 import { hasError, type Problem } from '../reader/problem.ts';
 import { SchemaReader } from '../reader/schema-reader.ts';
@@ -207,8 +208,14 @@ function kindFault(root: YamlTree, kind: string | undefined): string {
     : `unknown kind; did you mean ${near}?`;
 }
 
-/** Other programs omit the header, or several in one mapping. */
+const catalogKeys = ['servers', ...clientKeys];
+const gatewayKeys = ['listen_addr', 'catalog_path', 'http_port', 'platforms', 'providers'];
+
+/** Other programs omit the header, or have several in one mapping. */
 function missingKindAdvice(root: YamlTree): string {
+  const hasAny = (keys: readonly string[]) => keys.some((key) => memberOf(root, key) !== undefined);
+  if (hasAny(catalogKeys)) return 'this is a catalog, checked with --catalog FILE --check';
+  if (hasAny(gatewayKeys)) return 'this is a gateway file, checked with --config FILE --check';
   const head = 'apiVersion: example.com/v1, kind: Agent, metadata: { name: NAME }, and under spec';
   if (memberOf(root, 'spec') !== undefined) return `expected ${resourceKinds.join(', ')}`;
   if (memberOf(root, 'model') !== undefined) return `write an agent as ${head} the content of this document`;

@@ -45,7 +45,9 @@ export async function readFlow(
   reader.registerAliases('spec', ['nodes', 'connections']);
   const document = reader.read(flowSchema, rootWithoutBody, '') as WrittenFlow | undefined;
   const spec = fillDefaults(flowSpecSchema, (document?.spec ?? {}) as never);
-  const parameters = spec.parameters.map(({ name, required, description, default: byDefault }) => ({
+  // The reader has reported invalid items, which are undefined.
+  const validParameters = spec.parameters.filter((each) => each !== undefined);
+  const parameters = validParameters.map(({ name, required, description, default: byDefault }) => ({
     ...{ name, required, description, default: byDefault },
   }));
   const names = parameters.flatMap(({ name }) => name ?? []);

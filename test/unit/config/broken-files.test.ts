@@ -72,16 +72,16 @@ describe('an unusable file', () => {
 
   test('contains an empty document', async () => {
     expect((await folder.loadGateway('---\n')).lines).toEqual([
-      'gateway.yaml:1:4: expected a mapping (key: value), found nothing',
+      'gateway.yaml:1:4: expected a mapping (key: value), found nothing; write { listen_addr: LISTEN_ADDR, catalog_path: CATALOG_PATH }',
     ]);
   });
 
   test('has the wrong root type', async () => {
     expect((await folder.loadGateway('- a\n')).lines).toEqual([
-      'gateway.yaml:1:1: expected a mapping (key: value), found a list',
+      'gateway.yaml:1:1: expected a mapping (key: value), found a list; write { listen_addr: LISTEN_ADDR, catalog_path: CATALOG_PATH }',
     ]);
     expect((await folder.loadGateway('listen_addr\n')).lines).toEqual([
-      'gateway.yaml:1:1: expected a mapping (key: value), found text',
+      'gateway.yaml:1:1: expected a mapping (key: value), found text; write { listen_addr: LISTEN_ADDR, catalog_path: CATALOG_PATH }',
     ]);
   });
 });

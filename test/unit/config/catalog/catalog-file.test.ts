@@ -183,8 +183,8 @@ describe('the catalog', () => {
       '{ command: x, url: "http://a" }',
       '2:3: servers.a: has both command and url; a server is either local or remote',
     ],
-    ['x', '2:6: servers.a: expected a mapping (key: value), found text'],
-    ['', '2:6: servers.a: expected a mapping (key: value), found nothing'],
+    ['x', '2:6: servers.a: expected a mapping (key: value), found text; write a: { command: COMMAND }'],
+    ['', '2:6: servers.a: expected a mapping (key: value), found nothing; write a: { command: COMMAND }'],
     ['{ command: "" }', '2:17: servers.a.command: expected non-empty text, found empty text'],
     [
       '{ command: [x] }',

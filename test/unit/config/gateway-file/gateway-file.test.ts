@@ -117,8 +117,14 @@ inspector: { enabled: false }
       '3:22: limits.in_flight: expected a whole number <= 1000000, found 1000000000000',
     ],
     ['limits: { body_bytes: 10 }', '3:23: limits.body_bytes: expected a whole number >= 1024, found 10'],
-    ['limits: []', '3:9: limits: expected a mapping (key: value), found a list'],
-    ['inspector: true', '3:12: inspector: expected a mapping (key: value), found true or false'],
+    [
+      'limits: []',
+      '3:9: limits: expected a mapping (key: value), found a list; write limits: { body_bytes: 16777216 }',
+    ],
+    [
+      'inspector: true',
+      '3:12: inspector: expected a mapping (key: value), found true or false; write inspector: { enabled: true }',
+    ],
     ['inspector: { enabled: yes }', '3:23: inspector.enabled: expected true or false, found "yes"'],
     ['allowed_hosts: a', '3:16: allowed_hosts: expected a list, found text'],
     ['allowed_hosts: [a, 5]', '3:20: allowed_hosts[1]: expected text, found 5; put it in quotes'],

@@ -1,0 +1,124 @@
+// Suggestions for unknown keys: synonyms in each schema, and fields one level up or down. Forms of mappings,
+// and durations in numeric fields.
+
+import { describe, expect, test } from 'vitest';
+import { fieldsBelow, kinds, rootField } from '../../../../config/json-schema/schema-fields.ts';
+import { synonyms } from '../../../../config/reader/synonyms.ts';
+import { ConfigFolder } from '../config-folder.ts';
+import { ResourceFolder } from '../resources/resource-folder.ts';
+
+const resource = (kind: string, spec: string) =>
+  `apiVersion: example.com/v1\nkind: ${kind}\nmetadata: { name: t }\nspec: ${spec}\n`;
+const agent = (more: string) => resource('Agent', `{ model: "google:x", ${more} }`);
+const trigger = (type: string, config: string, more = 'default_agent: echo') =>
+  resource('Trigger', `{ type: ${type}, config: { ${config} }, ${more} }`);
+const flow = (node: string) =>
+  resource(
+    'Flow',
+    `{ nodes: [{ id: a, ${node} }, { id: z, type: End, config: {} }], connections: [{ from: a, to: z }] }`,
+  );
+
+const gatewayFolder = new ConfigFolder();
+
+async function messagesOf(
+  kind: 'gateway' | 'catalog' | 'resource',
+  text: string,
+): Promise<readonly string[]> {
+  if (kind === 'catalog') return (await gatewayFolder.loadCatalog(`servers: { a: { ${text} } }\n`)).lines;
+  if (kind === 'resource') return (await new ResourceFolder().loadText(text)).lines;
+  return (
+    await gatewayFolder.loadGateway(`listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\n${text}\n`)
+  ).lines;
+}
+
+describe('an unknown key', () => {
+  test.each([
+    ['resource', agent('prompt: be brief'), 'spec.prompt', 'system_prompt'],
+    ['resource', agent('persona: be brief'), 'spec.persona', 'system_prompt'],
+    ['resource', agent('max_turns: 5'), 'spec.max_turns', 'max_iterations'],
+    ['resource', agent('policy: { confirm: [x] }'), 'spec.policy.confirm', 'ask'],
+    ['resource', agent('confirm: [x]'), 'spec.confirm', 'policy.ask'],
+    ['resource', agent('policy: { block: [x] }'), 'spec.policy.block', 'deny'],
+    ['resource', agent('memory: { window: 4 }'), 'spec.memory.window', 'messages'],
+    ['resource', trigger('BotMessenger', 'token: x'), 'spec.config.token', 'bot_token'],
+    ['resource', trigger('ChatWorkspace', 'token: x'), 'spec.config.token', 'bot_token'],
+    ['resource', trigger('HTTP', 'secret: x'), 'spec.config.secret', 'webhook_secret'],
+    ['resource', trigger('Schedule', 'every: 5m'), 'spec.config.every', 'cron'],
+    ['resource', trigger('Schedule', 'tz: UTC, cron: "* * * * *"'), 'spec.config.tz', 'timezone'],
+    ['resource', trigger('Manual', '', 'agent: echo'), 'spec.agent', 'default_agent'],
+    ['resource', trigger('Manual', 'agent: echo', ''), 'spec.config.agent', 'spec.default_agent'],
+    ['resource', trigger('Schedule', '', 'cron: "* * * * *"'), 'spec.cron', 'config.cron'],
+    [
+      'resource',
+      flow('type: HTTP, config: { endpoint: "http://x/" }'),
+      'spec.nodes[0].config.endpoint',
+      'url',
+    ],
+    ['resource', flow('type: Wait, config: { duration: 5 }'), 'spec.nodes[0].config.duration', 'seconds'],
+    ['resource', flow('type: Tool, config: { args: {} }'), 'spec.nodes[0].config.args', 'arguments'],
+    ['gateway', 'store: { postgres: { host: db } }', 'store.postgres.host', 'url'],
+    ['gateway', 'store: { postgres: { user: me } }', 'store.postgres.user', 'url'],
+    ['gateway', 'store: { host: db }', 'store.host', 'postgres'],
+    [
+      'gateway',
+      'providers: { local: { type: openai, endpoint: "http://x/" } }',
+      'providers.local.endpoint',
+      'base_url',
+    ],
+    ['gateway', 'body_bytes: 4096', 'body_bytes', 'limits.body_bytes'],
+    ['catalog', 'command: x, pool: { queue: 5 }', 'servers.a.pool.queue', 'waiting'],
+  ] as const)('of a %s is followed by the likely one: $2', async (kind, text, path, field) => {
+    const messages = await messagesOf(kind, text);
+    expect(messages.join('\n')).toContain(`: ${path}: unknown key; did you mean ${field}?`);
+  });
+
+  test('is never compared with a word for a field that no schema has', () => {
+    const fields = new Set(
+      kinds.flatMap((kind) => [...fieldsBelow(rootField(kind))].map(({ path }) => path.at(-1))),
+    );
+    expect(Object.keys(synonyms).filter((field) => !fields.has(field))).toEqual([]);
+    const all = Object.values(synonyms).flatMap((text) => text.split(' '));
+    expect(all.filter((word) => !/^[a-z0-9]+$/.test(word))).toEqual([]);
+  });
+});
+
+describe('a value in the place of a mapping', () => {
+  test.each([
+    ['gateway', 'inspector: true', 'inspector: { enabled: true }'],
+    ['gateway', 'store: postgres://db/x', 'store: { postgres: { url: URL } }'],
+    ['gateway', 'limits: 4096', 'limits: { body_bytes: 4096 }'],
+    ['gateway', 'providers: openai', 'providers: { NAME: '],
+    ['catalog', 'command: x, restart: never', 'restart: { intensity: '],
+    ['resource', agent('memory: 40'), 'memory: { messages: 40 }'],
+    ['resource', agent('policy: ask'), 'policy: { deny: [] }'],
+    ['resource', trigger('Manual', '', 'default_agent: echo, retry: 3'), 'retry: { attempts: 3 }'],
+    ['resource', agent('runtime: "http://x/"'), 'runtime: { http: { url: URL } }'],
+    ['resource', flow('type: HTTP, config: "http://x/"'), 'config: { url: URL }'],
+  ] as const)('of a %s shows the form: $2', async (kind, text, form) => {
+    const messages = await messagesOf(kind, text);
+    expect(messages.join('\n')).toContain(`; write ${form}`);
+  });
+});
+
+describe('a duration', () => {
+  test.each([
+    ['gateway', 'limits: { session_idle_seconds: 5m }', 'session_idle_seconds: 300'],
+    ['gateway', 'deliveries: { retention_days: 36h }', 'retention_days: 1.5'],
+    ['catalog', 'command: x, restart: { min_backoff_ms: 2s }', 'min_backoff_ms: 2000'],
+    ['catalog', 'command: x, request_timeout_seconds: 1h30m', 'request_timeout_seconds: 5400'],
+    ['resource', agent('timeout_seconds: 5 minutes'), 'timeout_seconds: 300'],
+    ['resource', flow('type: Wait, config: { seconds: 5m }'), 'seconds: 300'],
+  ] as const)('in a numeric field of a %s is converted: $2', async (kind, text, line) => {
+    const messages = await messagesOf(kind, text);
+    expect(messages.join('\n')).toContain(`; the field name contains the unit; write ${line}`);
+  });
+});
+
+test.each([
+  ['servers: { a: { command: x } }', 'this is a catalog, checked with --catalog FILE --check'],
+  ['{ "mcpServers": {} }', 'this is a catalog, checked with --catalog FILE --check'],
+  ['listen_addr: 127.0.0.1:0', 'this is a gateway file, checked with --config FILE --check'],
+])('another kind of file in the place of a resource is named: %s', async (text, advice) => {
+  const messages = await messagesOf('resource', `${text}\n`);
+  expect(messages).toEqual([`t.yaml:1:1: kind: required, but missing; ${advice}`]);
+});
