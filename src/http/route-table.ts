@@ -115,7 +115,8 @@ function refuseOAuth(context: ExchangeContext): undefined {
 }
 
 function respondToBrowser(context: ExchangeContext, hasInspector: boolean): undefined {
-  if (hasInspector) context.empty(303, [...varyByAccept, ['location', INSPECTOR]]);
+  // Relative, because a proxy may add a prefix.
+  if (hasInspector) context.empty(303, [...varyByAccept, ['location', INSPECTOR.slice(1)]]);
   else
     context.reply.send(
       404,

@@ -4,6 +4,8 @@
 //
 // IA1  The cookie is not the key: it is valid for the inspector only, and expires after 12 hours or when the
 //      key changes. It is derived from both, so that it survives a restart and nothing is stored.
+// IA2  The cookie has no path attribute, so browsers use the folder of the request: /inspector, or with the
+//      prefix of a proxy. Only paths such as /inspector/session may set or delete it.
 //
 // Only pages of this listener can use the cookie: it is HttpOnly and SameSite=Strict, and all changes are
 // POST requests with a checked Origin (origin-guard.ts). After DNS rebinding a browser does not send the
@@ -97,7 +99,7 @@ export class InspectorAccess {
 }
 
 function attributes(maxAgeSeconds: number): string {
-  return `Path=${PATH}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+  return `Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
 }
 
 function readCookie(header: string | undefined): string | undefined {

@@ -10,7 +10,9 @@ import { deleteOldest } from '../../actors/base/bounds/delete-oldest.ts';
 export const ENTRY_SECONDS = 300;
 const CODE_BYTES = 24;
 const MAX_OPEN = 32;
-const PATH = '/inspector/enter/';
+const PATH = '/inspector/enter';
+/** Before the code. The code is in the query because the request determines the path of the cookie (IA2). */
+const START = `${PATH}?code=`;
 
 /** Response to POST /inspector/links. */
 export interface EntryLink {
@@ -28,21 +30,21 @@ export class EntryLinks {
     this.#now = now;
   }
 
-  /** Creates a link and returns its path. */
+  /** Creates a link and returns its path with query. */
   create(): string {
     const code = randomBytes(CODE_BYTES).toString('base64url');
     this.#open.set(digest(code), this.#now() + ENTRY_SECONDS * 1000);
     deleteOldest(this.#open, MAX_OPEN);
-    return `${PATH}${code}`;
+    return `${START}${code}`;
   }
 
   static isLinkPath(path: string): boolean {
-    return path.startsWith(PATH);
+    return path === PATH;
   }
 
-  /** Consumes the link at a path. Returns true if the link was unused and not expired. */
-  use(path: string): boolean {
-    const key = digest(path.slice(PATH.length));
+  /** Consumes a link. Returns true if the link was unused and not expired. */
+  use(link: string): boolean {
+    const key = digest(link.slice(START.length));
     const expiresAt = this.#open.get(key);
     this.#open.delete(key);
     return expiresAt !== undefined && expiresAt > this.#now();

@@ -2,8 +2,8 @@
 //
 //   GET  /inspector, /inspector/view/…  the page; each view has its own address
 //   GET  /inspector/assets/NAME         scripts and styles
-//   POST /inspector/session             sets the cookie, from the key form; /inspector/session/end deletes it
-//   GET  /inspector/enter/CODE          one-time link, sets the cookie; POST /inspector/links creates one
+//   POST /inspector/session             sets the cookie, from the key form; /inspector/leave deletes it
+//   GET  /inspector/enter?code=CODE     one-time link, sets the cookie; POST /inspector/links creates one
 //   GET  /inspector/feed                server-sent events: tree, frame, numbers
 //   GET  /inspector/stately             events for @statelyai/inspect, with inspector.stately only
 //   GET  /inspector/machines            states and transitions of the machines, for the charts
@@ -106,7 +106,7 @@ export class Inspector {
     const isReadRequest = method === 'GET' || method === 'HEAD';
     if (path === FORM_PATH && method === 'POST')
       return (_, body) => this.#keyForm.enter(context, typeof body === 'string' ? undefined : body);
-    if (path === '/inspector/session/end' && method === 'POST') {
+    if (path === '/inspector/leave' && method === 'POST') {
       this.#keyForm.leave(context);
       return undefined;
     }
@@ -170,9 +170,9 @@ export class Inspector {
   /** Redirects to the page; sets the operator's cookie if the link is unused and not expired. */
   #enter({ request, reply }: ExchangeContext): void {
     // Link previews use HEAD; they do not consume the link.
-    const isOpen = request.method === 'GET' && this.#links.use(request.path);
+    const isOpen = request.method === 'GET' && this.#links.use(`${request.path}?${request.query}`);
     const cookie: HeaderList = isOpen ? [['set-cookie', this.#access.operatorCookie()]] : [];
-    reply.send(303, [...securityHeaders, ...cookie, ['location', '/inspector']]);
+    reply.send(303, [...securityHeaders, ...cookie, ['location', '../inspector']]);
   }
 
   /** Opens a stream. `open` returns a cleanup function, called when the client disconnects. */

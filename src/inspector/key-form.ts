@@ -7,6 +7,8 @@ import type { PageFiles } from './page-files.ts';
 import { securityHeaders } from './response-headers.ts';
 
 const MAX_FORM_BYTES = 16_384;
+/** The overview, relative to the paths of this form. */
+const HOME = '../inspector';
 
 export class KeyForm {
   readonly #access: InspectorAccess;
@@ -24,12 +26,12 @@ export class KeyForm {
     const cookie = this.#access.cookieFor(form.get('key') ?? '');
     const view = validView(form.get('view') ?? '') ?? viewFromReferer(context.request.headers.referer);
     if (cookie === undefined) void this.#wrongKey(context, view);
-    else redirect(context, cookie, view ?? '/inspector');
+    else redirect(context, cookie, view ?? HOME);
   }
 
   /** Deletes the cookie. */
   leave(context: ExchangeContext): void {
-    redirect(context, this.#access.noCookie, '/inspector');
+    redirect(context, this.#access.noCookie, HOME);
   }
 
   /** Sends the form again, with the view in a hidden field, because the referrer is now the form itself. */
@@ -48,14 +50,13 @@ function redirect(context: ExchangeContext, cookie: string, location: string): v
 
 /** Returns the view at whose address the form was displayed. */
 function viewFromReferer(referer = ''): string | undefined {
-  return validView(/^https?:\/\/[^/]+(\/.*)$/.exec(referer)?.[1] ?? '');
+  // A proxy may add a prefix.
+  return validView(/^https?:\/\/[^/]+(?:\/.*)?\/inspector\/(view\/.*)$/.exec(referer)?.[1] ?? '');
 }
 
-/** Returns undefined for paths that are not views. */
+/** Returns undefined for paths that are not views, relative to the inspector. */
 function validView(path: string): string | undefined {
-  return /^\/inspector\/view\/[\w%.~!*'()/-]{1,500}(\?[\w%.~!*'()+=&-]{0,500})?$/.test(path)
-    ? path
-    : undefined;
+  return /^view\/[\w%.~!*'()/-]{1,500}(\?[\w%.~!*'()+=&-]{0,500})?$/.test(path) ? path : undefined;
 }
 
 /** Escapes view paths for attributes; `&` is the only special character in them. */

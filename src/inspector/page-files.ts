@@ -45,7 +45,7 @@ export class PageFiles {
     return file;
   }
 
-  /** Sends a file. `change` modifies its text. */
+  /** Sends a file. `change` modifies its text. The links in an HTML file become relative to the request. */
   async send(
     context: ExchangeContext,
     status: number,
@@ -62,7 +62,21 @@ export class PageFiles {
       context.reply.send(
         status,
         context.headers([...securityHeaders, ['content-type', file.type]]),
-        change === undefined ? file.bytes : change(file.bytes.toString('utf8')),
+        name.endsWith('.html') ? pageText(file, context.request.path, change) : file.bytes,
       );
   }
+}
+
+function pageText({ bytes }: PageFile, path: string, change = (text: string) => text): string {
+  return change(bytes.toString('utf8').replaceAll('"/inspector/', `"${relativeHome(path)}`));
+}
+
+/**
+ * Returns the inspector's path relative to a path of the inspector: `../` for `/inspector/view/files`. A
+ * proxy may serve the gateway below a prefix that the gateway does not know.
+ */
+function relativeHome(path: string): string {
+  const depth = path.split('/').length - '/inspector/'.split('/').length;
+  if (depth < 0) return 'inspector/';
+  return depth === 0 ? './' : '../'.repeat(depth);
 }

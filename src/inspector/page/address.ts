@@ -10,6 +10,7 @@
 // Slashes in names are percent-encoded. The query contains the list filter or the selected tool.
 
 import type { ActorNode } from '../wire/feed.ts';
+import { HOME } from './home.ts';
 
 export const tabs = ['log', 'sequence', 'numbers', 'stderr', 'tools', 'details'] as const;
 export type Tab = (typeof tabs)[number];
@@ -138,7 +139,6 @@ export function mailboxAddress(key: string): string {
   return `~${encodeName(key)}`;
 }
 
-const HOME = '/inspector';
 const START = `${HOME}/view/`;
 
 /** Returns the URL path of a view, with its query. */

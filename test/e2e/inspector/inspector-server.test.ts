@@ -86,30 +86,33 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     expect([rejectedResponse.status, rejectedResponse.headers['set-cookie']]).toEqual([403, undefined]);
     expect(rejectedResponse.text).toContain('not the API key');
     const right = await enter(url, KEY);
-    expect([right.status, right.headers.location]).toEqual([303, '/inspector']);
+    expect([right.status, right.headers.location]).toEqual([303, '../inspector']);
     const [setCookie = ''] = right.headers['set-cookie'] ?? [];
     expect(setCookie).toMatch(
-      /^actor_gateway_inspector=\d+\.[\w-]{43}; Path=\/inspector; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+      /^actor_gateway_inspector=\d+\.[\w-]{43}; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
     expect(setCookie).not.toContain(KEY);
     const cookie = setCookie.split(';', 1)[0] ?? '';
     for (const path of [...pages, '/inspector/machines', '/inspector/assets/page.js'])
       expect((await ask(url + path, { headers: { cookie } })).status, path).toBe(200);
     expect((await ask(`${url}/servers`, { headers: { cookie } })).status).toBe(401);
-    const response = await ask(`${url}/inspector/session/end`, { method: 'POST', headers: { cookie } });
+    const response = await ask(`${url}/inspector/leave`, { method: 'POST', headers: { cookie } });
     expect(response.headers['set-cookie']).toEqual([expect.stringContaining('Max-Age=0')]);
   });
 
   test('redirects to the view that required the key, and to no other address', async () => {
     const { url } = await withKey();
     const locationFor = async (referer: string) => (await enter(url, KEY, { referer })).headers.location;
-    expect(await locationFor(`${url}/inspector/view/files/numbers`)).toBe('/inspector/view/files/numbers');
+    expect(await locationFor(`${url}/inspector/view/files/numbers`)).toBe('view/files/numbers');
+    expect(await locationFor('https://example.com/a/inspector/view/inspector/log')).toBe(
+      'view/inspector/log',
+    );
     for (const referer of [
       `${url}/servers`,
       'http://evil.example//evil.example/',
       `${url}/inspector/view/a\u00a0b`,
     ])
-      expect(await locationFor(referer)).toBe('/inspector');
+      expect(await locationFor(referer)).toBe('../inspector');
   });
 
   test('refuses foreign hosts and origins on all paths', async () => {

@@ -69,7 +69,7 @@ describe('beyond loopback, without allowed_origins', () => {
     expect(passes({}, form)).toBe('on');
     expect(passes({}, { ...form, headers: { ...own, origin: 'http://evil.example' } })).toBe(403);
     expect(passes({}, { ...form, method: 'PUT' })).toBe(403);
-    expect(passes({}, { ...form, path: '/inspector/session/end' })).toBe(403);
+    expect(passes({}, { ...form, path: '/inspector/leave' })).toBe(403);
   });
 
   test('a page with a rebound host has no cookie and is refused', () => {

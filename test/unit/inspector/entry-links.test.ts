@@ -7,7 +7,7 @@ import { ENTRY_SECONDS, EntryLinks } from '../../../src/inspector/entry-links.ts
 test('a link opens once', () => {
   const links = new EntryLinks(() => 0);
   const path = links.create();
-  expect(EntryLinks.isLinkPath(path)).toBe(true);
+  expect(EntryLinks.isLinkPath(path.split('?')[0] ?? '')).toBe(true);
   expect([links.use(path), links.use(path)]).toEqual([true, false]);
 });
 
@@ -15,11 +15,12 @@ test('no other path opens anything', () => {
   const links = new EntryLinks(() => 0);
   const path = links.create();
   for (const other of [
-    '/inspector/enter/',
+    '/inspector/enter',
     `${path}x`,
     path.slice(0, -1),
     path.toUpperCase(),
-    '/inspector/enter/x',
+    '/inspector/enter?code=x',
+    '/inspector/enter?code=',
   ])
     expect(links.use(other)).toBe(false);
   expect(links.use(path)).toBe(true);

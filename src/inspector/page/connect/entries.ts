@@ -16,8 +16,8 @@ const KEY_VARIABLE = 'GATEWAY_API_KEY';
 export interface EntryOptions {
   readonly client: Client;
   readonly system: System;
-  /** Origin of this page. */
-  readonly origin: string;
+  /** Address of the gateway: the origin of this page, with the prefix of a proxy. */
+  readonly address: string;
   readonly reach: Reach;
   readonly needsKey: boolean;
   /** Start command of the stdio program on the client's machine. */
@@ -58,7 +58,7 @@ const machines: Readonly<Record<System, Machine>> = {
 export function connectEntries({
   client,
   system,
-  origin,
+  address,
   reach,
   needsKey,
   program,
@@ -66,7 +66,7 @@ export function connectEntries({
   const isServer = reach.kind === 'server';
   const name = isServer ? reach.name.replace(/[^\w-]/g, '-') : 'actor-gateway';
   const segments = { all: '', server: '/', profile: '/@' };
-  const url = `${origin}/mcp${segments[reach.kind]}${encodeURIComponent(reach.name)}`;
+  const url = `${address}/mcp${segments[reach.kind]}${encodeURIComponent(reach.name)}`;
   const keyVariable = needsKey ? KEY_VARIABLE : undefined;
   const byAddress: ClientConnection = { kind: 'http', url, keyVariable };
   const byProgram: ClientConnection = {

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { clientNamed, clients } from '../../../../config/clients/client-list.ts';
 import { fetchConnectFacts } from '../feed/api.ts';
 import { usePolled } from '../feed/hooks.ts';
+import { HOME } from '../home.ts';
 import { CopyText } from './copy-text.tsx';
 import {
   ALL_SERVERS,
@@ -31,7 +32,7 @@ export function ConnectView() {
       ? connectEntries({
           client,
           system,
-          origin: location.origin,
+          address: location.origin + HOME.replace(/\/inspector$/, ''),
           reach: reachOf(reach),
           needsKey: value.needs_key,
           program: isLocal ? value.program : { command: 'actor-gateway', args: ['stdio'] },

@@ -14,18 +14,19 @@ import type {
 } from '../../../http/api/target-shapes.ts';
 import type { MachineDefinition, SessionList, SessionPosition } from '../../wire/feed.ts';
 import type { ConnectFacts } from '../../wire/tools.ts';
+import { HOME } from '../home.ts';
 
 export interface DeadLetterRow {
   readonly type: string;
   readonly target: string;
 }
 
-const API = '/inspector/api';
+const API = `${HOME}/api`;
 /** Timeout of reads. Commands have no timeout, because they may start or stop a server. */
 const DEADLINE_MS = 10_000;
 
 export async function fetchMachines(): Promise<readonly MachineDefinition[]> {
-  return (await fetchJson<{ machines: MachineDefinition[] }>('/inspector/machines')).machines;
+  return (await fetchJson<{ machines: MachineDefinition[] }>(`${HOME}/machines`)).machines;
 }
 
 export function fetchServer(id: string): Promise<ServerDetails> {
@@ -34,18 +35,16 @@ export function fetchServer(id: string): Promise<ServerDetails> {
 
 /** Returns `count` sessions, from index `from` of the matching sessions. */
 export function fetchSessions(from: number, count: number, filter: string): Promise<SessionList> {
-  return fetchJson(
-    `/inspector/sessions?${new URLSearchParams({ from: `${from}`, count: `${count}`, filter })}`,
-  );
+  return fetchJson(`${HOME}/sessions?${new URLSearchParams({ from: `${from}`, count: `${count}`, filter })}`);
 }
 
 /** Rejects if the session does not exist. */
 export function fetchSession(number: number, filter: string): Promise<SessionPosition> {
-  return fetchJson(`/inspector/sessions/${number}?${new URLSearchParams({ filter })}`);
+  return fetchJson(`${HOME}/sessions/${number}?${new URLSearchParams({ filter })}`);
 }
 
 export async function fetchDeadLetters(): Promise<readonly DeadLetterRow[]> {
-  return (await fetchJson<{ recent: DeadLetterRow[] }>('/inspector/dead-letters')).recent;
+  return (await fetchJson<{ recent: DeadLetterRow[] }>(`${HOME}/dead-letters`)).recent;
 }
 
 /** Accepts the parameters of GET /deliveries. */
@@ -116,7 +115,7 @@ export async function fetchTargets(): Promise<Targets> {
 }
 
 export function fetchConnectFacts(): Promise<ConnectFacts> {
-  return fetchJson('/inspector/connect');
+  return fetchJson(`${HOME}/connect`);
 }
 
 /** Rejects with the gateway's error message. */

@@ -1,6 +1,7 @@
 // Keeps the feed open, and reconnects every second. EventSource itself stops after a failed connection, and a
 // restarting gateway accepts none. Reports `refused` and stops if the gateway responds with status 401.
 
+import { HOME } from '../home.ts';
 import type { FeedMessage } from './page-state.ts';
 
 const RETRY_MS = 1_000;
@@ -17,7 +18,7 @@ export function connect({ onMessage, onStatus }: FeedListener): void {
   let source = open();
 
   function open(): EventSource {
-    const feed = new EventSource('/inspector/feed');
+    const feed = new EventSource(`${HOME}/feed`);
     for (const kind of ['tree', 'frame', 'numbers'] as const)
       feed.addEventListener(kind, (event: MessageEvent<string>) => {
         lastMessageAt = Date.now();
@@ -37,7 +38,7 @@ export function connect({ onMessage, onStatus }: FeedListener): void {
 
   async function retry(): Promise<void> {
     // EventSource does not report the HTTP status; this request does.
-    const status = await fetch('/inspector/machines', {
+    const status = await fetch(`${HOME}/machines`, {
       cache: 'no-store',
       signal: AbortSignal.timeout(SILENCE_MS),
     }).then(

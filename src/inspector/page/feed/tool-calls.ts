@@ -1,10 +1,11 @@
 // HTTP requests that list, describe and call server tools.
 
 import type { CallEnd, ToolDetails, ToolList } from '../../wire/tools.ts';
+import { HOME } from '../home.ts';
 import { fetchJson, readResponse } from './api.ts';
 import { CallEvents, type PageCall } from './call-events.ts';
 
-const pathOf = (server: string) => `/inspector/servers/${encodeURIComponent(server)}/tools`;
+const pathOf = (server: string) => `${HOME}/servers/${encodeURIComponent(server)}/tools`;
 
 /** Returns the tools whose names contain all terms of the filter. */
 export function fetchTools(server: string, filter: string): Promise<ToolList> {

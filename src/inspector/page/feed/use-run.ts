@@ -3,6 +3,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { RunMessage } from '../../wire/run.ts';
+import { HOME } from '../home.ts';
 import { applyMessage, emptyRun, type WatchedRunState } from '../runs/state.ts';
 import { fetchRun, runPath } from './api.ts';
 
@@ -25,7 +26,7 @@ export function useRun(id: string): WatchedRun {
       if (isOver || source !== undefined || document.hidden) return;
       // Each stream starts with the complete state.
       let runState = emptyRun;
-      const stream = new EventSource(`/inspector/${runPath(id)}/feed`);
+      const stream = new EventSource(`${HOME}/${runPath(id)}/feed`);
       source = stream;
       for (const kind of ['run', 'steps', 'plan', 'parts', 'text'] as const)
         stream.addEventListener(kind, (event: MessageEvent<string>) => {

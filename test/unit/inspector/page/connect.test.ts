@@ -12,7 +12,7 @@ import {
 } from '../../../../src/inspector/page/connect/entries.ts';
 
 const program = { command: '/usr/bin/node', args: ['/opt/actor-gateway/dist/main.js', 'stdio'] };
-const base = { origin: 'http://127.0.0.1:8080', reach: ALL_SERVERS, program } as const;
+const base = { address: 'http://127.0.0.1:8080', reach: ALL_SERVERS, program } as const;
 
 describe.each(clients.map((client) => [client.label, client] as const))('the entry of %s', (_, client) => {
   test('contains the URL or the command, a reference to the key, and the file for each system', () => {
