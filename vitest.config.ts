@@ -35,6 +35,8 @@ export default defineConfig({
     globalSetup: ['./test/real/installed.ts', './test/run-folder.ts'],
     setupFiles: './test/setup.ts',
     pool: 'forks',
+    // The CLI prints local times.
+    env: { TZ: 'UTC' },
     // Shared processes load fixtures and packages once. Tests in `parts apart` need a process of their own.
     isolate: false,
     // Files that run programs often wait, so 1.5 files per processor keep the processors busy.

@@ -31,8 +31,8 @@ const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
  * (default: the same). The first match is used.
  */
 const VOLATILE = [
-  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/],
-  [/\d\d:\d\d:\d\d(?:\.\d+)?/],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d)/],
+  [/\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?/],
   [/\b\d+(?:\.\d+)?(?:ms|s)\b/, /\d+(?:\.\d+)?(?:ms|s|m)/],
   [/\(pid \d+\)/],
   [/(?<=actor-gateway )\d+\.\d+\.\d+/, /\S+/],

@@ -34,7 +34,8 @@ export async function createLog({ level, fd, redactor }: LogOptions): Promise<Lo
     colorize: hasColours(stream, process.env),
     singleLine: true,
     ignore: 'pid,hostname',
-    translateTime: 'HH:MM:ss.l',
+    // Local time with the offset.
+    translateTime: 'SYS:HH:MM:ss.lo',
   });
   const paint = paintFor(stream, process.env);
   const log: Log = pino(

@@ -3,6 +3,7 @@
 import type { ApprovalList, ApprovalRecord } from '../../http/api/approval-shapes.ts';
 import type { Paint, Style } from '../../terminal/paint.ts';
 import { jsonForTerminal, printable, printableLines } from '../../terminal/terminal-text.ts';
+import { localTime, optionalTime } from './local-time.ts';
 import { type Column, table } from './table.ts';
 
 const styles: Readonly<Record<ApprovalRecord['state'], Style>> = {
@@ -21,7 +22,7 @@ export function approvalTable(
   const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
   if (approvals.length === 0) return ['no approvals', ...more];
   const columns: Column<ApprovalRecord>[] = [
-    { title: 'REQUESTED', text: ({ requested_at }) => requested_at },
+    { title: 'REQUESTED', text: ({ requested_at }) => localTime(requested_at) },
     { title: 'STATE', text: ({ state }) => state, paint: ({ state }, text) => paint(styles[state], text) },
     { title: 'KIND', text: ({ kind }) => kind },
     { title: 'BY', text: ({ requested_by }) => requested_by?.user ?? '-' },
@@ -46,10 +47,10 @@ export function approvalPage(approval: ApprovalRecord, paint: Paint): string[] {
     ['step', node === null ? null : printable(node.id)],
     ['run', printable(approval.run)],
     ['requested by', requester === null ? '-' : printable([requester.user, ...requester.aliases].join(', '))],
-    ['requested', approval.requested_at],
-    ['expires', approval.expires_at ?? 'never'],
+    ['requested', localTime(approval.requested_at)],
+    ['expires', optionalTime(approval.expires_at, 'never')],
     ['approvers', printable(approval.approvers.join(', ') || approval.approval_channel || 'operators')],
-    ['decided', approval.decided_at],
+    ['decided', approval.decided_at && localTime(approval.decided_at)],
     ['decided by', approval.decided_by === null ? null : printable(decidedBy(approval))],
     ['comment', comment === null ? null : printable(comment)],
     ['digest', approval.digest],

@@ -4,6 +4,7 @@
 import type { MemberRecord, NodeRecord, StepRecord } from '../../http/api/run-shapes.ts';
 import type { Paint, Style } from '../../terminal/paint.ts';
 import { latency } from './figures.ts';
+import { localClock, localSeconds } from './local-time.ts';
 import { type Column, table } from './table.ts';
 
 const styles: Readonly<Record<NodeRecord['state'], Style>> = {
@@ -16,9 +17,6 @@ const styles: Readonly<Record<NodeRecord['state'], Style>> = {
   dropped: 'faint',
 };
 
-/** Returns the time of day in an API timestamp. */
-const clock = (at: string | null | undefined): string => (at ?? '').slice(11, 19) || '-';
-
 const tookColumn = {
   title: 'TOOK',
   isNumber: true,
@@ -26,7 +24,8 @@ const tookColumn = {
 };
 const beganColumn = {
   title: 'BEGAN',
-  text: ({ started_at }: Pick<MemberRecord, 'started_at'>) => clock(started_at),
+  text: ({ started_at }: Pick<MemberRecord, 'started_at'>) =>
+    started_at === null ? '-' : localClock(localSeconds(started_at)),
 };
 const whyColumn = {
   title: 'REASON OR OUTPUT',
@@ -50,7 +49,7 @@ function nodeState({ state, turn, until, for_people }: NodeRecord): string {
   const notes = [
     ...(turn === null ? [] : [`turn ${turn}`]),
     ...(for_people ? ['for approval'] : []),
-    ...(until === null ? [] : [`until ${until.slice(0, 19)}Z`]),
+    ...(until === null ? [] : [`until ${localSeconds(until)}`]),
   ];
   return notes.length === 0 ? state : `${state} (${notes.join(', ')})`;
 }
@@ -77,7 +76,7 @@ export function partWords(step: StepRecord): readonly string[] {
     ...(kind === 'flow' && argumentText !== undefined && argumentText !== '{}' ? [argumentText] : []),
     ...(turn === undefined ? [] : [`turn ${turn}`]),
     ...(waitsFor === undefined ? [] : [`for ${waitsFor}`]),
-    ...(typeof until === 'string' ? [`until ${until.slice(0, 19)}Z`] : []),
+    ...(typeof until === 'string' ? [`until ${localSeconds(until)}`] : []),
     ...(taken === undefined || taken.length === 0 ? [] : [`→ ${taken.join(', ')}`]),
     ...(reason === undefined ? [] : [reason]),
     ...(output === undefined || output === 'null' || output === '{}' ? [] : [output]),
@@ -87,7 +86,7 @@ export function partWords(step: StepRecord): readonly string[] {
 /** Returns a progress line such as `check has started`; undefined for unimportant steps. */
 export function partLine(step: StepRecord): string | undefined {
   const { part = '', kind, waiting_for: waitsFor, until, reason = '', turn, taken = [] } = step;
-  const time = typeof until === 'string' ? `${until.slice(0, 19)}Z` : undefined;
+  const time = typeof until === 'string' ? localSeconds(until) : undefined;
   const untilText = time === undefined ? '' : ` until ${time}`;
   switch (kind) {
     case 'entered':

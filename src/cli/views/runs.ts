@@ -6,6 +6,7 @@ import type { RunDetails, RunList, RunRecord } from '../../http/api/run-shapes.t
 import type { Paint, Style } from '../../terminal/paint.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import { counted, latency } from './figures.ts';
+import { localClock, localTime, optionalTime } from './local-time.ts';
 import { memberTable, nodeTable, partWords } from './parts.ts';
 import { type Column, table } from './table.ts';
 
@@ -21,7 +22,7 @@ const styles: Readonly<Record<RunState, Style>> = {
 export function runTable({ runs, next_before }: RunList, paint: Paint, width?: number): string[] {
   if (runs.length === 0) return ['no runs'];
   const columns: Column<RunRecord>[] = [
-    { title: 'RECEIVED', text: ({ received_at }) => received_at },
+    { title: 'RECEIVED', text: ({ received_at }) => localTime(received_at) },
     { title: 'STATE', text: stateText, paint: ({ state }, text) => paint(styles[state], text) },
     { title: 'KIND', text: ({ kind }) => kind },
     { title: 'NAME', text: ({ name }) => name },
@@ -78,12 +79,12 @@ export function runPage(run: RunDetails, paint: Paint, width = DEFAULT_WIDTH): s
     ['run', printable(run.id)],
     [run.kind, printable(run.name)],
     ['state', paint(styles[run.state], stateText(run))],
-    ...(until === null ? [] : [['until', until] as const]),
+    ...(until === null ? [] : [['until', localTime(until)] as const]),
     ['trigger', printable(run.trigger ?? '-')],
     ['conversation', printable(run.conversation)],
-    ['received', run.received_at],
-    ['started', run.started_at ?? '-'],
-    ['ended', run.ended_at ?? '-'],
+    ['received', localTime(run.received_at)],
+    ['started', optionalTime(run.started_at)],
+    ['ended', optionalTime(run.ended_at)],
     ...(usage === null
       ? []
       : [
@@ -95,7 +96,7 @@ export function runPage(run: RunDetails, paint: Paint, width = DEFAULT_WIDTH): s
         ]),
     ...(note === null ? [] : [['note', printable(note)] as const]),
     ...run.failures.map(
-      ({ attempt, at, note: why }) => [`attempt ${attempt}`, `${at} ${printable(why)}`] as const,
+      ({ attempt, at, note: why }) => [`attempt ${attempt}`, `${localTime(at)} ${printable(why)}`] as const,
     ),
   ];
   return [
@@ -118,7 +119,7 @@ const partOf = (step: RunStep): string => ('row' in step ? '' : printable(step.p
 
 function stepLine(step: RunStep, paint: Paint, width: number, partWidth: number): string {
   const n = String(step.n).padStart(4);
-  const at = step.at.slice(11, 23);
+  const at = localClock(step.at);
   if ('row' in step) return `${n}  ${at}  ${printable(JSON.stringify(step.row))}`;
   const took = step.took_ms === undefined ? '' : latency(step.took_ms);
   const part = partWidth === 0 ? '' : `${partOf(step).slice(0, partWidth).padEnd(partWidth)}  `;

@@ -200,7 +200,7 @@ test('at a gateway a flow waits for people, is shown with all nodes, continues a
   expect(flowRun.stderr).toContain(`"approvals approve ${approvals[0]}"`);
   const waiting = (await run('runs', 'show', id)).stdout;
   expect(waiting).toMatch(/^NODE +TYPE +STATE +BEGAN +TOOK +TRIES +REASON OR OUTPUT$/m);
-  expect(waiting).toMatch(/^ask +Approval +waiting \(for approval, until .*Z\) +\d\d:\d\d:\d\d +- +1$/m);
+  expect(waiting).toMatch(/^ask +Approval +waiting \(for approval, until .*Z\) +\d\d:\d\d:\d\dZ +- +1$/m);
   expect(waiting).toMatch(/^rest +Wait +idle +- +- +0$/m);
   expect(waiting).toMatch(/^ +\d+ {2}\S+ {2}ask {2}entered$/m);
 
@@ -239,7 +239,7 @@ test('at a gateway a flow waits for people, is shown with all nodes, continues a
   const fleet = JSON.parse((await run('runs', '--kind', 'fleet', '--json')).stdout).runs[0];
   expect(fleet).toMatchObject({ kind: 'fleet', name: 'both' });
   const members = (await run('runs', 'show', fleet.id)).stdout;
-  expect(members).toMatch(/^one +done +\d\d:\d\d:\d\d .*fine$/m);
+  expect(members).toMatch(/^one +done +\d\d:\d\d:\d\dZ .*fine$/m);
   expect(await run('runs', '--flow', 'ship', '--kind', 'flow')).toMatchObject({ code: 2 });
   expect((await run('flows', 'show', 'ship')).stdout).toMatch(/^ask +Approval +rest$/m);
   expect((await run('flows', 'graph', 'ship')).stdout).toContain('n1{{"ask<br/>Approval"}}');
