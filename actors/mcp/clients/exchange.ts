@@ -15,8 +15,11 @@ import type { CacheHint } from '../servers/lists/lists.ts';
 import type { RequestStates } from './eras/request-states.ts';
 import type { Outlet } from './outlet.ts';
 
-/** A result, a JSON-RPC error, a gateway error, or no response because of a cancellation. */
-export type ExchangeEnd = 'answered' | 'refused' | 'failed' | 'dropped';
+/**
+ * A result, a tool's result with `isError`, a JSON-RPC error, a gateway error, or no response because of a
+ * cancellation.
+ */
+export type ExchangeEnd = 'answered' | 'tool_error' | 'refused' | 'failed' | 'dropped';
 
 /** Work for an exchange, usually a call at a server. */
 export interface Cancellable {
@@ -46,6 +49,8 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   /** Target server, from the moment of sending. */
   server: string | undefined;
   call: Cancellable | undefined;
+  /** True for methods with the result of a tool. */
+  hasToolResult = false;
   /** Set for modern clients. */
   modernResult: ModernResult | undefined;
   isDone = false;
@@ -76,7 +81,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
     if (this.isDone) return;
     const { outlet, rewrite, modernResult } = this;
     if (outlet.answer !== undefined && rewrite === undefined && modernResult === undefined) {
-      if (this.#end(endOf(envelope))) outlet.answer(envelope);
+      if (this.#end(this.#endOf(envelope))) outlet.answer(envelope);
       return;
     }
     let message: Message;
@@ -92,7 +97,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
       );
       return;
     }
-    if (!this.#end(endOf(envelope))) return;
+    if (!this.#end(this.#endOf(envelope))) return;
     this.#finish(message, modernResult && this.#codeOf(envelope, modernResult));
   }
 
@@ -192,6 +197,11 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
     return typeof code !== 'number' || (code === rpcCodes.methodNotFound && isMethodKnown) ? undefined : code;
   }
 
+  #endOf(answer: Envelope): ExchangeEnd {
+    if (answer.error !== undefined) return 'refused';
+    return this.hasToolResult && answer.isToolError ? 'tool_error' : 'answered';
+  }
+
   /** Completes the exchange. Returns false if it was already complete. */
   #end(end: ExchangeEnd, error?: GatewayError): boolean {
     if (this.isDone) return false;
@@ -201,5 +211,3 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
     return true;
   }
 }
-
-const endOf = ({ error }: Envelope): ExchangeEnd => (error === undefined ? 'answered' : 'refused');

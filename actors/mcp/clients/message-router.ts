@@ -6,6 +6,7 @@ import { anonymous, type Principal, principalText } from '../../identity/princip
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
+import { hasToolResult } from '../jsonrpc/tool-error.ts';
 import type { Trace } from '../links/link.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
 import { type ModernCaller, readCaller } from './eras/modern-caller.ts';
@@ -42,7 +43,7 @@ const MAX_LOGGED_LENGTH = 200;
 
 export class MessageRouter {
   /** Request counters of all clients, for GET /stats. */
-  readonly counts = { total: 0, failed: 0, in_flight: 0 };
+  readonly counts = { total: 0, failed: 0, tool_errors: 0, in_flight: 0 };
   readonly #gateway: RouterHost;
   readonly #contexts: AggregateContexts;
 
@@ -258,6 +259,7 @@ export class MessageRouter {
       },
     });
     exchange.bytes = envelope.bytes.length;
+    exchange.hasToolResult = hasToolResult(envelope.method);
     session?.begin(exchange);
     return { session, caller, envelope, exchange, trace: origin, principal: principalName(origin) };
   }
@@ -273,7 +275,7 @@ export class MessageRouter {
     profile: Profile | undefined,
   ): void {
     const { log, config } = this.#gateway;
-    const isNoteworthy = outcome === 'failed' || ms >= SLOW_MS;
+    const isNoteworthy = outcome === 'failed' || outcome === 'tool_error' || ms >= SLOW_MS;
     if (!isNoteworthy && config.log_level !== 'debug' && config.log_level !== 'trace') return;
     const fields = {
       server: exchange.server,
@@ -304,6 +306,7 @@ function countStart(counts: MessageRouter['counts']): void {
 function countEnd(counts: MessageRouter['counts'], end: ExchangeEnd): void {
   counts.in_flight -= 1;
   if (end === 'failed' || end === 'refused') counts.failed += 1;
+  else if (end === 'tool_error') counts.tool_errors += 1;
 }
 
 /** Returns the principal for logs and responses; undefined without authentication. */

@@ -4,6 +4,7 @@
 import { textOf } from './json-scanner.ts';
 import { RpcFault, rpcCodes } from './rpc-fault.ts';
 import { isInPieces, type Message, rawOf, type Span, sliceMessage, toBuffer } from './span.ts';
+import { isToolError } from './tool-error.ts';
 
 export type MessageKind = 'request' | 'notification' | 'answer';
 
@@ -48,6 +49,7 @@ export class Envelope {
   hasOwnMeta = false;
   /** True if the message contains a protocol version, as all messages of the modern era do. */
   isModern = false;
+  #isToolError: boolean | undefined;
   /** Short lists without duplicates; scanning them is faster than a Map. */
   #members: WatchedMember[] | undefined;
   #meta: WatchedMember[] | undefined;
@@ -96,6 +98,12 @@ export class Envelope {
       value = value * 10 + digit;
     }
     return value;
+  }
+
+  /** True for the result of a tool that reports its own failure. */
+  get isToolError(): boolean {
+    this.#isToolError ??= isToolError(this);
+    return this.#isToolError;
   }
 
   /** Returns the position of a `params` member that the gateway reads. */

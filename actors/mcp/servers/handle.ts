@@ -19,6 +19,7 @@ import {
 } from '../../base/errors/errors.ts';
 import { Deadlines } from '../../base/time/deadlines.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import { hasToolResult } from '../jsonrpc/tool-error.ts';
 import { Call, type CallMember, type CallOutcome, type CallRequest, type CallTerms } from './calls/call.ts';
 import { InFlight } from './calls/in-flight.ts';
 import { Latency } from './calls/latency.ts';
@@ -45,6 +46,8 @@ export class Handle {
   requests = 0;
   /** Number of calls that failed with a server or gateway error. */
   failed = 0;
+  /** Number of tool calls with a result that reports an error of the tool (`isError`). */
+  toolErrors = 0;
   /** performance.now() of the last call. */
   lastUsedAt = performance.now();
   /** Wall clock of the last call, in epoch milliseconds; 0 before the first. */
@@ -329,6 +332,8 @@ export class Handle {
     if (answer !== undefined && call.era === 'modern' && call.member !== undefined)
       this.#affinity?.note(answer, call.member);
     if (outcome === 'failed') this.failed += 1;
+    else if (answer !== undefined && hasToolResult(call.envelope.method) && answer.isToolError)
+      this.toolErrors += 1;
     const now = performance.now();
     if (outcome !== 'dropped') this.latency.note(now - call.acceptedAt);
     if (outcome === 'answered' && call.member !== undefined) call.member.renewals = 0;

@@ -9,6 +9,7 @@ import { alarmLines } from './alarms.ts';
 import { deliveryCounts, triggerCounts, workCounts } from './automation.ts';
 import { withReasons } from './failure-reasons.ts';
 import { counted, duration, latency } from './figures.ts';
+import { localTime, optionalTime } from './local-time.ts';
 import { type Column, table } from './table.ts';
 
 export interface ServerRow extends ServerRecord {
@@ -27,6 +28,7 @@ export const counterColumns: readonly Column<Counters>[] = [
   { title: 'WAITING', isNumber: true, text: (row) => String(row.waiting) },
   { title: 'REQUESTS', isNumber: true, text: (row) => String(row.requests) },
   { title: 'FAILED', isNumber: true, text: (row) => String(row.failed) },
+  { title: 'TOOL ERRORS', isNumber: true, text: (row) => String(row.tool_errors) },
   { title: 'RESTARTS', isNumber: true, text: (row) => String(row.restarts) },
   { title: 'UPTIME', isNumber: true, text: uptime },
 ];
@@ -63,19 +65,19 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
     ['state', paint(styleOf[state], label)],
     ['runtime', `${server.runtime}, isolation ${server.isolation}`],
     ...(server.placement === 'cluster' ? [['runs at', server.node ?? 'no node'] as const] : []),
-    ['uptime', server.started_at === null ? '-' : `${uptime(server)}, since ${server.started_at}`],
-    ['requests', `${server.requests}, ${server.failed} failed`],
+    ['uptime', server.started_at === null ? '-' : `${uptime(server)}, since ${localTime(server.started_at)}`],
+    ['requests', requestText({ ...server, total: server.requests })],
     ['in flight', `${server.in_flight}, ${server.waiting} waiting`],
     ['latency', `p50 ${latency(p50)}, p95 ${latency(p95)}, p99 ${latency(p99)}`],
     ['restarts', String(server.restarts)],
-    ['last used', server.last_used_at ?? 'never'],
+    ['last used', optionalTime(server.last_used_at, 'never')],
     ['eras', server.eras.join(', ') || 'not known yet'],
     ['tools', toolCount(server)],
     ...cutEntries(server),
     ...invalidEntries(server),
     ['last error', last_error === null ? 'none' : `${last_error.code}: ${printable(last_error.message)}`],
     ...(state === 'failed'
-      ? [['next try', next_retry_at === null ? retry : `${next_retry_at}, ${retry}`] as const]
+      ? [['next try', next_retry_at === null ? retry : `${localTime(next_retry_at)}, ${retry}`] as const]
       : []),
     ['connections', String(server.connections.length)],
   ];
@@ -83,6 +85,10 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
   if (server.connections.length > 0) lines.push(...connectionTable(server.connections));
   return [...lines, ...stderrLines(server.stderr)];
 }
+
+/** Returns `20, 1 failed, 2 tool errors`. */
+const requestText = ({ total, failed, tool_errors }: Omit<Stats['requests'], 'in_flight'>) =>
+  `${total}, ${failed} failed, ${counted(tool_errors, 'tool error')}`;
 
 /** Returns the last lines of stderr. `--json` prints all stored lines. */
 function stderrLines(stderr: readonly string[]): readonly string[] {
@@ -148,7 +154,7 @@ export function statsPage(stats: Stats, paint: Paint): string[] {
   const { requests, sessions, listens } = stats;
   const entries = [
     ['uptime', duration(stats.uptime_seconds)],
-    ['requests', `${requests.total}, ${requests.failed} failed`],
+    ['requests', requestText(requests)],
     ['in flight', String(requests.in_flight)],
     ['sessions', `${sessions}, ${listens} listening`],
     ['servers', stateCounts(Object.values(stats.servers), paint)],
@@ -166,6 +172,7 @@ function profileTable({ profiles = {} }: Stats): readonly string[] {
     { title: 'SERVERS', isNumber: true, text: ({ servers }) => String(servers.length) },
     { title: 'REQUESTS', isNumber: true, text: ({ requests }) => String(requests.total) },
     { title: 'FAILED', isNumber: true, text: ({ requests }) => String(requests.failed) },
+    { title: 'TOOL ERRORS', isNumber: true, text: ({ requests }) => String(requests.tool_errors) },
     { title: 'IN FLIGHT', isNumber: true, text: ({ requests }) => String(requests.in_flight) },
     { title: 'SESSIONS', isNumber: true, text: ({ sessions }) => String(sessions) },
     { title: 'LISTENING', isNumber: true, text: ({ listens }) => String(listens) },

@@ -45,6 +45,7 @@ function countersOf(server: ManagedServer) {
   return {
     requests: handle.requests,
     failed: handle.failed,
+    tool_errors: handle.toolErrors,
     in_flight: handle.inFlight,
     waiting: handle.waiting,
     restarts: server.restarts,

@@ -7,6 +7,8 @@ import type { ServerState } from '../../../machines/server.ts';
 interface ServerCounters {
   readonly requests: number;
   readonly failed: number;
+  /** Results of tools that report an error (`isError`); not included in `failed`. */
+  readonly tool_errors: number;
   readonly in_flight: number;
   readonly waiting: number;
   readonly restarts: number;

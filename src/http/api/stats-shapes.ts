@@ -9,7 +9,12 @@ import type { CircuitRecord, ConnectionRecord, TriggerState } from './trigger-sh
 
 /** Counters of requests and sessions of clients. */
 export interface ClientStats {
-  readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
+  readonly requests: {
+    readonly total: number;
+    readonly failed: number;
+    readonly tool_errors: number;
+    readonly in_flight: number;
+  };
   readonly sessions: number;
   readonly listens: number;
 }

@@ -15,7 +15,7 @@ export function numbersOf(server: ManagedServer, redactor: Redactor): ServerNumb
 
 /** Returns a fingerprint. Percentiles are omitted, because computing them sorts a thousand latencies. */
 function fingerprintOf({ state, handle, restarts, nextRetryAt, lastError }: ManagedServer): string {
-  return `${state} ${handle.requests} ${handle.failed} ${handle.inFlight} ${handle.waiting} ${restarts} ${nextRetryAt} ${handle.isParked} ${lastError?.message}`;
+  return `${state} ${handle.requests} ${handle.failed} ${handle.toolErrors} ${handle.inFlight} ${handle.waiting} ${restarts} ${nextRetryAt} ${handle.isParked} ${lastError?.message}`;
 }
 
 export function trackServers(redactor: Redactor): ChangedRows<ManagedServer, ServerNumbers> {

@@ -58,7 +58,7 @@ export class ToolCalls {
       const heartbeat = setInterval(() => callStream.heartbeat(), HEARTBEAT_MS);
       try {
         const end = await this.#run(server, tool, args, callStream, controller.signal);
-        const outcome = end.problem?.code ?? (end.result?.is_error === true ? 'error' : 'answered');
+        const outcome = end.problem?.code ?? (end.result?.is_error === true ? 'tool_error' : 'answered');
         const fields = { server, tool, outcome, duration_ms: end.ms, request_id: context.requestId };
         this.#gateway.log.info(fields, 'called a tool from the inspector');
         callStream.end(end);

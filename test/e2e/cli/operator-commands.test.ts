@@ -51,6 +51,7 @@ describe('servers', () => {
       'WAITING',
       'REQUESTS',
       'FAILED',
+      'TOOL ERRORS',
       'RESTARTS',
       'UPTIME',
       'P50',
@@ -81,7 +82,7 @@ describe('servers', () => {
     const { code, stdout } = await run(['servers', 'show', 'other']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^state {2,}running$/m);
-    expect(stdout).toMatch(/^requests {2,}1, 0 failed$/m);
+    expect(stdout).toMatch(/^requests {2,}1, 0 failed, 0 tool errors$/m);
     expect(stdout).toMatch(/^latency {2,}p50 [\d.]+ms, p95 [\d.]+ms/m);
     expect(stdout).toMatch(new RegExp(`^tools {2,}${json.tools.length}$`, 'm'));
     expect(stdout).toMatch(
@@ -156,7 +157,7 @@ describe('stats', () => {
     await eventually('the failure', async () => (await state('broken')) === 'failed');
     const { code, stdout } = await run(['stats']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^requests {2,}\d+, \d+ failed$/m);
+    expect(stdout).toMatch(/^requests {2,}\d+, \d+ failed, \d+ tool errors$/m);
     expect(stdout).toMatch(/^servers {2,}4 servers: 1 failed, /m);
     const json = JSON.parse((await run(['stats', '--json'])).stdout);
     expect(json).toMatchObject({ sessions: 0, servers: { broken: { state: 'failed' } } });

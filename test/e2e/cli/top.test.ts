@@ -52,11 +52,11 @@ describe('top in a terminal', () => {
     );
     expect(counts).toMatch(/^2 servers: 2 stopped {2}sorted by activity; s: next order, q: quit$/);
     expect(titles).toMatch(
-      /^SERVER +STATE +REQ\/S +IN FLIGHT +WAITING +REQUESTS +FAILED +RESTARTS +UPTIME +P50 +P95/,
+      /^SERVER +STATE +REQ\/S +IN FLIGHT +WAITING +REQUESTS +FAILED +TOOL ERRORS +RESTARTS +UPTIME +P50 +P95/,
     );
     expect(first(rows)).toEqual(['busy', 'calm']);
     await call(url, 'calm');
-    const after = await terminal.waitForText(/^calm +running +\S+ +0 +0 +1 +0 +0 +\d+s +[\d.]+ms/);
+    const after = await terminal.waitForText(/^calm +running +\S+ +0 +0 +1 +0 +0 +0 +\d+s +[\d.]+ms/);
     expect(first(after.slice(4))).toEqual(['calm', 'busy']);
     expect(terminal.text).toContain('␛[32mrunning');
     terminal.type('s');

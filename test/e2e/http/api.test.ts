@@ -28,6 +28,7 @@ const recordKeys = [
   'enabled',
   'requests',
   'failed',
+  'tool_errors',
   'in_flight',
   'waiting',
   'restarts',
@@ -54,6 +55,7 @@ const asleep = {
   enabled: true,
   requests: 0,
   failed: 0,
+  tool_errors: 0,
   in_flight: 0,
   waiting: 0,
   restarts: 0,
@@ -249,7 +251,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     expect(none).toEqual({
       uptime_seconds: expect.any(Number),
       alarms: expect.any(Array),
-      requests: { total: 0, failed: 0, in_flight: 0 },
+      requests: { total: 0, failed: 0, tool_errors: 0, in_flight: 0 },
       sessions: 0,
       listens: 0,
       servers: { api: statsOf('stopped'), off: statsOf('stopped') },
@@ -257,18 +259,25 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     await initialize(`${fresh.url}/mcp`);
     await rpc(fresh.url, 'api', call('echo'));
     await rpc(fresh.url, 'api', call('fail'));
+    await rpc(fresh.url, 'api', call('reject'));
     const gate = latch();
     const waiting = rpc(fresh.url, 'api', call('hold', { until: gate.path }));
     const busy = await eventually('the call in flight', async () => {
       const { json } = await ask(`${fresh.url}/stats`);
       return json.requests.in_flight === 1 && json.servers.api.in_flight === 1 && json;
     });
-    expect(busy.requests).toEqual({ total: 4, failed: 1, in_flight: 1 });
+    expect(busy.requests).toEqual({ total: 5, failed: 1, tool_errors: 1, in_flight: 1 });
     expect(busy.sessions).toBe(1);
     gate.open();
     await waiting;
     const { api } = (await ask(`${fresh.url}/stats`)).json.servers;
-    expect(api).toEqual({ ...statsOf('running'), requests: 3, failed: 1, latency_ms: expect.anything() });
+    expect(api).toEqual({
+      ...statsOf('running'),
+      requests: 4,
+      failed: 1,
+      tool_errors: 1,
+      latency_ms: expect.anything(),
+    });
     const { p50, p95, p99 } = api.latency_ms;
     expect(p50).toBeGreaterThan(0);
     expect(p95).toBeGreaterThanOrEqual(p50);
@@ -280,6 +289,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
         state,
         requests: 0,
         failed: 0,
+        tool_errors: 0,
         in_flight: 0,
         waiting: 0,
         restarts: 0,

@@ -307,7 +307,7 @@ describe('the page of the inspector', () => {
       is_draining: true,
       alarms: [],
       commands: false,
-      requests: { total: 0, failed: 0, in_flight: 0 },
+      requests: { total: 0, failed: 0, tool_errors: 0, in_flight: 0 },
       sessions: 0,
       listens: 0,
       dead_letters: 3,

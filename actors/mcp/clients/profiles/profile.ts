@@ -45,7 +45,7 @@ export class Profile implements MergedView {
   /** List changes. */
   readonly changes = new ListChanges();
   /** Request counters for GET /stats. */
-  readonly counts = { total: 0, failed: 0, in_flight: 0 };
+  readonly counts = { total: 0, failed: 0, tool_errors: 0, in_flight: 0 };
   readonly #options: ProfileOptions;
   #filter: ProfileFilter;
   #version = 0;

@@ -21,6 +21,7 @@ function server(more: Partial<ServerStats> = {}): ServerStats {
     state: 'running',
     requests: 0,
     failed: 0,
+    tool_errors: 0,
     in_flight: 0,
     waiting: 0,
     restarts: 0,
@@ -36,7 +37,7 @@ function sample(
   troubles: Readonly<Record<string, ServerFailure>> = {},
 ): GatewaySample {
   const total = Object.values(servers).reduce((sum, { requests }) => sum + requests, 0);
-  const requests = { total, failed: 0, in_flight: 0 };
+  const requests = { total, failed: 0, tool_errors: 0, in_flight: 0 };
   const stats = { uptime_seconds: 5, alarms: [], requests, sessions: 0, listens: 0, servers };
   return {
     at,

@@ -52,7 +52,7 @@ function frame(
     stats: {
       uptime_seconds: 5,
       alarms: [],
-      requests: { total: 0, failed: 0, in_flight: 0 },
+      requests: { total: 0, failed: 0, tool_errors: 0, in_flight: 0 },
       sessions: 0,
       listens: 0,
       servers: Object.fromEntries(Array.from({ length: servers }, (_, at) => [`s${at}`, server])),

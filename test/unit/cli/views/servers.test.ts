@@ -37,13 +37,13 @@ test('a failed server has its next retry: a time, or the next request if the tim
 });
 
 test('the figures of profiles are below those of the gateway, if there are any', () => {
-  const requests = { total: 3, failed: 1, in_flight: 0 };
+  const requests = { total: 3, failed: 1, tool_errors: 0, in_flight: 0 };
   const stats = { uptime_seconds: 1, alarms: [], requests, sessions: 1, listens: 0, servers: {} };
   expect(statsPage(stats, plain)).toHaveLength(5);
   const profiles = { work: { servers: ['a', 'b'], requests, sessions: 1, listens: 0 } };
   expect(statsPage({ ...stats, profiles }, plain).slice(5)).toEqual([
     '',
-    'PROFILE  SERVERS  REQUESTS  FAILED  IN FLIGHT  SESSIONS  LISTENING',
-    'work           2         3       1          0         1          0',
+    'PROFILE  SERVERS  REQUESTS  FAILED  TOOL ERRORS  IN FLIGHT  SESSIONS  LISTENING',
+    'work           2         3       1            0          0         1          0',
   ]);
 });

@@ -37,7 +37,7 @@ function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFig
       servers: { all: () => servers },
       clients: {
         sessions: { size: 0, listens: 0 },
-        router: { counts: { total: 0, failed: 0, in_flight: 0 } },
+        router: { counts: { total: 0, failed: 0, tool_errors: 0, in_flight: 0 } },
       },
     },
     node: { name: 'one', cluster: undefined },

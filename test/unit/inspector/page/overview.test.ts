@@ -43,6 +43,7 @@ const server = (id: string, more: Partial<ServerView> = {}): ServerView => ({
   state: 'running',
   requests: 0,
   failed: 0,
+  tool_errors: 0,
   in_flight: 0,
   waiting: 0,
   restarts: 0,
