@@ -15,6 +15,8 @@ export type ParsedCommandLine<Options> =
 
 /** A command's code, imported when the command runs. */
 export interface CommandModule {
+  /** Complete command lines, the last part of the help. */
+  readonly examples: readonly string[];
   /** Declares arguments, options and help. */
   declare(command: Command): void;
   /** Returns the exit code. Rejects with CommandLineError and ApiProblem. */
@@ -35,6 +37,11 @@ export function newProgram(name = 'actor-gateway'): Command {
       outputError: (text, write) => write(withoutValue(text)),
     })
     .exitOverride();
+}
+
+/** Appends example command lines to the help. */
+export function addExamples(command: Command, lines: readonly string[]): void {
+  command.addHelpText('after', ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n'));
 }
 
 /** Parses `args` and reads the options. For `exit`, the help, version or usage error is already printed. */

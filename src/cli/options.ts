@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
 import { DEFAULT_LISTEN, type LoadTarget } from '../../config/load-config.ts';
 import { version } from '../version.ts';
-import { newProgram, type ParsedCommandLine, parse } from './command.ts';
+import { addExamples, newProgram, type ParsedCommandLine, parse } from './command.ts';
 import { commandGroups } from './command-list.ts';
 
 export interface CliOptions {
@@ -25,14 +25,15 @@ interface RawOptions {
 /** Gateway file used without `--config`. */
 export const DEFAULT_CONFIG = 'gateway.yaml';
 
+const examples = [
+  'actor-gateway --config gateway.yaml',
+  'actor-gateway --config gateway.yaml --check',
+  'actor-gateway --catalog ~/.cursor/mcp.json --listen 127.0.0.1:9000',
+  'actor-gateway top --url http://127.0.0.1:8080',
+];
+
 const after = `
 Each command has its own --help.
-
-Examples:
-  actor-gateway --config gateway.yaml
-  actor-gateway --config gateway.yaml --check
-  actor-gateway --catalog ~/.cursor/mcp.json --listen 127.0.0.1:9000
-  actor-gateway top --url http://127.0.0.1:8080
 
 Signals:
   SIGHUP            reloads the catalog and the triggers; unchanged parts keep running. Stops if the gateway was
@@ -68,6 +69,7 @@ export function rootProgram(): Command {
     for (const [name, description] of Object.entries(commands))
       program.command(name).description(description);
   }
+  addExamples(program, examples);
   return program;
 }
 

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import type { LoadTarget } from '../../config/load-config.ts';
 import { version } from '../version.ts';
-import { newProgram, type ParsedCommandLine, parse } from './command.ts';
+import { addExamples, newProgram, type ParsedCommandLine, parse } from './command.ts';
 import { collectValues, parseVariableName } from './option-values.ts';
 import { isStdioProgram, programName } from './program-name.ts';
 
@@ -35,15 +35,17 @@ interface RawOptions {
   readonly printConfig?: boolean;
 }
 
-const after = (name: string) => `
-Examples:
-  ${name} --config gateway.yaml
-  ${name} --config gateway.yaml --profile work
-  ${name} --catalog ~/.cursor/mcp.json
-  ${name} --url http://127.0.0.1:8080/mcp --header 'X-API-Key: \${GATEWAY_API_KEY}'
-  ${name} --url http://127.0.0.1:8080/mcp --api-key-file key.txt
-  ${name} --config gateway.yaml --print-config
+/** Returns example command lines. `name` is the command. */
+export const stdioExamples = (name = 'actor-gateway stdio'): readonly string[] => [
+  `${name} --config gateway.yaml`,
+  `${name} --config gateway.yaml --profile work`,
+  `${name} --catalog ~/.cursor/mcp.json`,
+  `${name} --url http://127.0.0.1:8080/mcp --header 'X-API-Key: \${GATEWAY_API_KEY}'`,
+  `${name} --url http://127.0.0.1:8080/mcp --api-key-file key.txt`,
+  `${name} --config gateway.yaml --print-config`,
+];
 
+const after = `
 stdout carries the protocol only; logs go to stderr.
 
 Stops on:
@@ -51,8 +53,7 @@ Stops on:
 
 Exit codes: 0 client disconnected, 1 runtime failure, 2 invalid configuration or usage`;
 
-/** Declares the options. `name` is the command in the examples. */
-export function declareStdio(command: Command, name = 'actor-gateway stdio'): void {
+export function declareStdio(command: Command): void {
   command
     .description('Serves the MCP servers of a catalog, or one MCP address, to a client on stdin and stdout.')
     .option('-c, --config <file>', 'gateway configuration (YAML); runs its servers in this process')
@@ -96,14 +97,15 @@ export function declareStdio(command: Command, name = 'actor-gateway stdio'): vo
         .conflicts(['config', 'catalog']),
     )
     .option('--print-config', "print the entry for a desktop client's configuration file")
-    .addHelpText('after', after(name));
+    .addHelpText('after', after);
 }
 
 /** Parses the arguments after the program's name. For `exit`, the output is already printed. */
 export function parseStdioOptions(args: readonly string[]): ParsedCommandLine<StdioOptions> {
   const name = isStdioProgram() ? programName() : 'actor-gateway stdio';
   const program = newProgram(name).version(version, '-V, --version', 'print the version');
-  declareStdio(program, name);
+  declareStdio(program);
+  addExamples(program, stdioExamples(name));
   return parse(program, args, (command) => {
     const raw = command.opts<RawOptions>();
     return { target: readTarget(command, raw), shouldPrintConfig: raw.printConfig === true };

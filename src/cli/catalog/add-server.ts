@@ -38,14 +38,14 @@ const after = `
 Values that look like secrets (variables, headers, options or parameters with names such as TOKEN, KEY,
 SECRET, PASSWORD or Authorization, text after Bearer, tokens of known services) are written to .env next to
 the gateway file, with mode 0600. The catalog gets a reference.
-${catalogHelp}
-
-Examples:
-  actor-gateway servers add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files
-  actor-gateway servers add hub --env HUB_TOKEN --tag code -- uvx hub-mcp
-  actor-gateway servers add search https://mcp.example.com/mcp --header 'Authorization: Bearer 4711'`;
+${catalogHelp}`;
 
 export const addServer: CommandModule = {
+  examples: [
+    'actor-gateway servers add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files',
+    'actor-gateway servers add hub --env HUB_TOKEN --tag code -- uvx hub-mcp',
+    "actor-gateway servers add search https://mcp.example.com/mcp --header 'Authorization: Bearer 4711'",
+  ],
   declare: (command) => {
     command
       .usage('[options] <name> (-- <command...> | <url>)')

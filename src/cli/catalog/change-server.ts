@@ -30,11 +30,9 @@ const notes = {
 };
 
 const commandFor = (name: keyof typeof results): CommandModule => ({
+  examples: [`actor-gateway servers ${name} files`],
   declare: (command) => {
-    command.addHelpText(
-      'after',
-      `\n${notes[name]}\n${catalogHelp}\n\nExample:\n  actor-gateway servers ${name} files`,
-    );
+    command.addHelpText('after', `\n${notes[name]}\n${catalogHelp}`);
     declareCatalog(command);
   },
   run: (command) =>

@@ -29,11 +29,7 @@ interface Options extends GatewayOptions {
 
 const after = `
 Ctrl-C cancels the current answer; a second Ctrl-C, /exit and Ctrl-D close the chat.
-${LOCAL_FILES_HELP}
-Examples:
-  actor-gateway agents chat oncall
-  actor-gateway agents chat notes -f agents/notes.yaml
-  echo "what is new?" | actor-gateway agents chat oncall --session monday`;
+${LOCAL_FILES_HELP}`;
 
 /** Default of --timeout: time for the gateway to accept a question. */
 const ASK_SECONDS = 30;
@@ -41,6 +37,11 @@ const ASK_SECONDS = 30;
 const CHECK_MS = 10_000;
 
 export const chat: CommandModule = {
+  examples: [
+    'actor-gateway agents chat oncall',
+    'actor-gateway agents chat notes -f agents/notes.yaml',
+    'echo "what is new?" | actor-gateway agents chat oncall --session monday',
+  ],
   declare: (command) => {
     command
       .option('--session <name>', 'continue the conversation of that name (default: a new one)')

@@ -51,6 +51,7 @@ export const approvalCommands = operationCommands({
     explain: explainBadValue,
   },
   show: {
+    examples: ['approvals show 8e0f…'],
     timeoutSeconds: READ_SECONDS,
     request: ({ client, args: [id = ''], timeoutMs }) => client.request('GET', approvalPath(id), timeoutMs),
     show: ({ body }, { paint }) => approvalPage(body as ApprovalRecord, paint),

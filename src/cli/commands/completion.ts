@@ -9,14 +9,14 @@ const after = `
 It completes commands, options and their values. Names of servers, tools, triggers, agents and flows are
 requested from the running gateway.
 
-Examples:
-  source <(actor-gateway completion bash)                                 # in ~/.bashrc
-  source <(actor-gateway completion zsh)                                  # in ~/.zshrc, after compinit
-  actor-gateway completion fish > ~/.config/fish/completions/actor-gateway.fish
-
 Exit codes: 0 success, 2 invalid usage`;
 
 export const completion: CommandModule = {
+  examples: [
+    'source <(actor-gateway completion bash)                                 # in ~/.bashrc',
+    'source <(actor-gateway completion zsh)                                  # in ~/.zshrc, after compinit',
+    'actor-gateway completion fish > ~/.config/fish/completions/actor-gateway.fish',
+  ],
   declare: (command) =>
     command
       .addArgument(new Argument('<shell>', 'name of the shell').choices(shells))

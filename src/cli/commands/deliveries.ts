@@ -80,6 +80,7 @@ export const deliveryCommands = operationCommands({
   replay: {
     examples: ['deliveries replay http:orders/4711'],
     timeoutSeconds: CHANGE_SECONDS,
+    examples: ['deliveries show http:orders/4711'],
     request: (context) => requestEach(context, 'replay'),
     show: resultLines,
     exitCode: resultCode,
@@ -93,3 +94,4 @@ export const deliveryCommands = operationCommands({
     explain: explainUnknownDelivery,
   },
 });
+    examples: ['deliveries discard http:orders/4711'],

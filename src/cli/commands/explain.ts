@@ -10,18 +10,19 @@ import { table } from '../views/table.ts';
 import { findNamedField, kindMeanings } from './find-field.ts';
 
 const after = `
-The path of a field starts with its kind: gateway.limits.body_bytes. Leave out indices and ids:
-catalog.servers.command. If a field depends on the type, the path may contain the type:
-trigger.spec.config.Schedule.
-
-Examples:
-  actor-gateway explain
-  actor-gateway explain gateway.limits.body_bytes
-  actor-gateway explain trigger.spec.config.Schedule
+The path of a field starts with its kind: gateway.limits.body_bytes. A path from an error message needs no
+kind, and may contain indices and ids: servers.files.args[0]. If a field depends on the type, the path may
+contain the type: trigger.spec.config.Schedule.
 
 Exit codes: 0 success, 2 unknown field or invalid usage`;
 
 export const explain: CommandModule = {
+  examples: [
+    'actor-gateway explain',
+    'actor-gateway explain gateway.limits.body_bytes',
+    'actor-gateway explain trigger.spec.config.Schedule',
+    'actor-gateway explain spec.timeout_seconds',
+  ],
   declare: (command) =>
     command
       .argument('[field]', 'kind of file, or path of a field (default: list the kinds)')

@@ -14,6 +14,7 @@ const RELOAD_SECONDS = 120;
 
 export const gatewayCommands = operationCommands({
   reload: {
+    examples: ['reload'],
     timeoutSeconds: RELOAD_SECONDS,
     request: ({ client, timeoutMs }) => client.request('POST', 'admin/reload', timeoutMs),
     show: (response, { client }) => {
@@ -24,6 +25,7 @@ export const gatewayCommands = operationCommands({
     },
   },
   inspector: {
+    examples: ['inspector'],
     help: 'The link works once, within five minutes. Without an API key the inspector is readable without a link.',
     timeoutSeconds: READ_SECONDS,
     request: ({ client, timeoutMs }) => client.request('POST', 'inspector/links', timeoutMs),
@@ -37,11 +39,13 @@ export const gatewayCommands = operationCommands({
         : problem,
   },
   stats: {
+    examples: ['stats', 'stats --json'],
     timeoutSeconds: READ_SECONDS,
     request: ({ client, timeoutMs }) => client.request('GET', 'stats', timeoutMs),
     show: ({ body }, { paint }) => statsPage(body as Stats, paint),
   },
   nodes: {
+    examples: ['nodes'],
     timeoutSeconds: READ_SECONDS,
     request: ({ client, timeoutMs }) => client.request('GET', 'nodes', timeoutMs),
     show: ({ body }, { paint, width }) => nodesPage(body as NodesAnswer, paint, width),

@@ -173,8 +173,8 @@ export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
   },
   // Only for help and completion: main.ts runs stdio itself, without loading commands.
   stdio: async () => {
-    const { declareStdio } = await import('../stdio-options.ts');
-    return { declare: (command) => declareStdio(command), run: async () => 0 };
+    const { declareStdio, stdioExamples } = await import('../stdio-options.ts');
+    return { examples: stdioExamples(), declare: declareStdio, run: async () => 0 };
   },
   init: async () => (await import('../init/command.ts')).init,
   connect: async () => (await import('../connect/command.ts')).connect,

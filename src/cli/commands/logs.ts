@@ -11,7 +11,6 @@ import { CommandLineError, declareTarget, readTarget, type TargetOptions } from 
 import { explainUnknownServer } from '../api/unknown-server.ts';
 import type { CommandModule } from '../command.ts';
 import { print, printJson, printMessage } from '../views/output.ts';
-import { exampleHelp } from './operation.ts';
 
 const TIMEOUT_SECONDS = 10;
 
@@ -31,6 +30,11 @@ export const logs: CommandModule = {
   declare: (command) => {
     command
       .option('--server <server>', 'only lines of this server')
+  examples: [
+    'actor-gateway logs -f',
+    'actor-gateway logs --server files --since 10m --lines 1000',
+    'actor-gateway logs --level warn',
+  ],
       .option('-f, --follow', 'follow new lines')
       .addOption(
         new Option('--level <level>', 'this level and above').choices(lineLevels).argParser(parseLevel),
@@ -38,14 +42,11 @@ export const logs: CommandModule = {
       .option('--since <time>', 'only lines since: a time, or a duration such as 10m, 12h')
       .option('-n, --lines <count>', 'maximum number of lines (default: 100)')
       .option('-t, --timestamps', 'print the time before each line')
-      .option('--json', 'print one JSON object per line: at, server, level, from, text')
-      .addHelpText('after', exampleHelp(examples));
+      .option('--json', 'print one JSON object per line: at, server, level, from, text');
     declareTarget(command, TIMEOUT_SECONDS);
   },
   run: (command) => printLogs(command.opts<Options>()),
 };
-
-const examples = ['logs -f', 'logs --server files --since 10m --lines 1000', 'logs --level warn'];
 
 /** Prints the lines. Rejects with an ApiProblem, or with CommandLineError for invalid options. */
 async function printLogs(options: Options): Promise<number> {

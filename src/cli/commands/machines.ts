@@ -30,6 +30,7 @@ const declare = (command: Command) =>
 
 export const machineCommands = {
   list: {
+    examples: ['actor-gateway machines > machines.mmd'],
     declare,
     run: async () => {
       const diagrams = Object.entries(machineList).map(
@@ -40,6 +41,7 @@ export const machineCommands = {
     },
   },
   show: {
+    examples: ['actor-gateway machines show server'],
     declare,
     run: async ({ args: [name = ''] }) => {
       if (!Object.hasOwn(machineList, name))

@@ -25,8 +25,8 @@ export interface CommandContext {
 
 export interface Operation {
   /** Example command lines, without the program's name. */
-  readonly examples?: readonly string[];
-  /** Text after the examples. */
+  readonly examples: readonly string[];
+  /** Text after the options. */
   readonly help?: string;
   /** True if the command has the option -f, which starts a local gateway (chat/with-gateway.ts). */
   readonly hasLocalGateway?: boolean;
@@ -52,6 +52,7 @@ export function operationCommands<Name extends string>(
   const commands = Object.entries<Operation>(operations).map(([name, operation]) => [
     name,
     {
+      examples: withProgram(operation.examples),
       declare: (command: Command) => declareOperation(command, operation),
       run: (command: Command) => runOperation(command, operation),
     },
@@ -59,17 +60,15 @@ export function operationCommands<Name extends string>(
   return Object.fromEntries(commands) as Readonly<Record<Name, CommandModule>>;
 }
 
-/** Returns the help section with example command lines. */
-export function exampleHelp(lines: readonly string[], help = ''): string {
-  const examples =
-    lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  actor-gateway ${line}`)];
-  return [...examples, ...(help === '' ? [] : [help.trimEnd()])].join('\n');
+/** Returns complete command lines. */
+export function withProgram(examples: readonly string[]): readonly string[] {
+  return examples.map((line) => `actor-gateway ${line}`);
 }
 
 function declareOperation(command: Command, operation: Operation): void {
-  const { examples = [], help, timeoutSeconds } = operation;
+  const { help, timeoutSeconds } = operation;
   operation.declare?.(command);
-  command.addHelpText('after', exampleHelp(examples, help));
+  if (help !== undefined) command.addHelpText('after', `\n${help.trim()}`);
   declareTarget(command, timeoutSeconds);
   command.option('--json', 'print the response of the HTTP API');
 }

@@ -43,13 +43,13 @@ If no trigger is named, all menus are registered. A menu belongs to an account o
 selects its account, and the menu contains the commands of all triggers of the account. The new menu replaces
 the old one. All variables in the files must be set.
 
-Examples:
-  actor-gateway triggers register --config gateway.yaml
-  actor-gateway triggers register --config gateway.yaml --guild 4711 team
-
 Exit codes: 0 success, 1 rejected by a platform, 2 invalid configuration or usage`;
 
 export const register: CommandModule = {
+  examples: [
+    'actor-gateway triggers register --config gateway.yaml',
+    'actor-gateway triggers register --config gateway.yaml --guild 4711 team',
+  ],
   declare: (command) =>
     command
       .requiredOption('-c, --config <file>', 'gateway configuration (YAML)')

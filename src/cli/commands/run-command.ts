@@ -5,12 +5,13 @@ import type { Command } from 'commander';
 import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem } from '../api/client.ts';
 import { CommandLineError } from '../api/target-options.ts';
-import { type CommandModule, exitCodeOf } from '../command.ts';
+import { addExamples, type CommandModule, exitCodeOf } from '../command.ts';
 import type { CommandName } from '../command-list.ts';
 import { refuseOptionsBefore, rootProgram } from '../options.ts';
 import { withProgramName } from '../program-name.ts';
 import { printMessage } from '../views/output.ts';
 import { commandTree, type NounCommands } from './grammar.ts';
+import { helpCommand } from './help.ts';
 import { newForm } from './removed-forms.ts';
 
 type OnCode = (code: number) => void;
@@ -21,7 +22,10 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     const { respondToShell } = await import('../completion/shell-response.ts');
     return respondToShell(args.slice(1), rootProgram(), (command) => declareCommand(command));
   }
-  if (args[0] === 'help') return runCommand([...args.slice(1), '--help']);
+  if (args[0] === 'help') {
+    const command = await helpCommand(args.slice(1));
+    return command === undefined ? 0 : runCommand(command);
+  }
   const form = newForm(args);
   if (form !== undefined) {
     printMessage(
@@ -77,8 +81,9 @@ function declareNoun(noun: Command, { verbs }: NounCommands, onCode: OnCode): vo
   });
 }
 
-function declareModule(command: Command, { declare, run }: CommandModule, onCode: OnCode): void {
+function declareModule(command: Command, { examples, declare, run }: CommandModule, onCode: OnCode): void {
   declare(command);
+  addExamples(command, examples);
   command.action(async () => onCode(await run(command)));
 }
 

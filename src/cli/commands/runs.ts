@@ -33,6 +33,7 @@ export const runCommands = operationCommands({
     explain: explainBadValue,
   },
   show: {
+    examples: ['runs show http:alerts/alert-2', 'runs show http:alerts/alert-2 --raw'],
     timeoutSeconds: READ_SECONDS,
     declare: (command) => {
       command
@@ -51,12 +52,14 @@ export const runCommands = operationCommands({
     explain: explainBadValue,
   },
   cancel: {
+    examples: ['runs cancel http:alerts/alert-2'],
     timeoutSeconds: CHANGE_SECONDS,
     request: ({ client, args: [id = ''], timeoutMs }) =>
       client.request('POST', runPath(id, 'cancel'), timeoutMs),
     show: ({ body }) => [runLine(body as RunRecord)],
   },
   retry: {
+    examples: ['runs retry http:alerts/alert-2'],
     timeoutSeconds: CHANGE_SECONDS,
     request: ({ client, args: [id = ''], timeoutMs }) =>
       client.request('POST', runPath(id, 'retry'), timeoutMs),

@@ -16,6 +16,7 @@ async function statsOf({ client, timeoutMs }: CommandContext, id: string) {
 }
 
 const changeOperation = (verb: 'start' | 'stop'): Operation => ({
+  examples: [`servers ${verb} files`],
   timeoutSeconds: CHANGE_SECONDS,
   request: ({ client, args: [id = ''], timeoutMs }) =>
     client.request('POST', `${pathOf(id)}/${verb}`, timeoutMs),
@@ -25,6 +26,7 @@ const changeOperation = (verb: 'start' | 'stop'): Operation => ({
 
 export const serverCommands = operationCommands({
   list: {
+    examples: ['servers', 'servers --json'],
     timeoutSeconds: READ_SECONDS,
     request: ({ client, timeoutMs }) => client.request('GET', 'servers', timeoutMs),
     // The list has no latencies, so the statistics are requested too.
@@ -38,6 +40,7 @@ export const serverCommands = operationCommands({
     },
   },
   show: {
+    examples: ['servers show files'],
     timeoutSeconds: READ_SECONDS,
     request: ({ client, args: [id = ''], timeoutMs }) => client.request('GET', pathOf(id), timeoutMs),
     show: async ({ body }, context) => {

@@ -26,6 +26,7 @@ const readOperation: Pick<Operation, 'timeoutSeconds' | 'declare' | 'request' | 
 
 const changeOperation = (verb: 'pause' | 'resume'): Operation => ({
   timeoutSeconds: CHANGE_SECONDS,
+  examples: [`triggers ${verb} deploy`],
   request: ({ client, args: [name = ''], timeoutMs }) =>
     client.request('POST', triggerPath(name, verb), timeoutMs),
   show: ({ body }) => [triggerLine(body as TriggerRecord)],

@@ -19,13 +19,13 @@ interface Options {
 const after = `
 Prints each problem as file:line:column: message.
 
-Examples:
-  actor-gateway validate -f triggers/
-  actor-gateway validate -f triggers/deploy.yaml -f agents/ -f flows/ --json
-
 Exit codes: 0 valid, 2 invalid files or usage`;
 
 export const validate: CommandModule = {
+  examples: [
+    'actor-gateway validate -f triggers/',
+    'actor-gateway validate -f triggers/deploy.yaml -f agents/ -f flows/ --json',
+  ],
   declare: (command) =>
     command
       .requiredOption('-f, --file <path...>', 'file or folder; repeatable')

@@ -24,6 +24,13 @@ import { findConnection } from './find-connection.ts';
 import { type ConnectOptions, declareConnect, readConnectOptions } from './options.ts';
 
 export const connect: CommandModule = {
+  examples: [
+    'actor-gateway connect',
+    'actor-gateway connect cursor --url http://127.0.0.1:8080',
+    'actor-gateway connect claude-desktop --write',
+    'actor-gateway connect claude-desktop --undo',
+    'actor-gateway connect vscode --scope project --profile work --write',
+  ],
   declare: declareConnect,
   run: (command) => runConnect(readConnectOptions(command)),
 };

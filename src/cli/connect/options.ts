@@ -31,13 +31,6 @@ The address is --url, else listen_addr in the file of --config, else http://127.
 starts a program forwards all messages to this address; with --config the program runs the servers of that
 file itself.
 
-Examples:
-  actor-gateway connect
-  actor-gateway connect cursor --url http://127.0.0.1:8080
-  actor-gateway connect claude-desktop --write
-  actor-gateway connect claude-desktop --undo
-  actor-gateway connect vscode --scope project --profile work --write
-
 Exit codes: 0 success, 1 failure, 2 invalid usage or unusable file`;
 
 export function declareConnect(command: Command): void {

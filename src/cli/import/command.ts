@@ -49,14 +49,14 @@ Different servers with the same name are renamed.
 
 Values of keys, tokens, secrets and passwords are replaced by \${NAME}; the variables to set are printed.
 
-Examples:
-  actor-gateway servers import
-  actor-gateway servers import --from cursor --output cursor.yaml
-  actor-gateway servers import ~/projects/shop/.vscode/mcp.json --force
-
 Exit codes: 0 written, 1 nothing to import, 2 invalid files or usage`;
 
 export const importServers: CommandModule = {
+  examples: [
+    'actor-gateway servers import',
+    'actor-gateway servers import --from cursor --output cursor.yaml',
+    'actor-gateway servers import ~/projects/shop/.vscode/mcp.json --force',
+  ],
   declare: (command) =>
     command
       .option('--from <client>', `only files of this client: ${importSourceIds.join(', ')}`)

@@ -25,13 +25,10 @@ import { makeFolder, refuseExisting, writeAll } from './write-files.ts';
 const after = `
 Writes gateway.yaml, catalog.yaml and the files they refer to. Existing files are never overwritten.
 
-Examples:
-  actor-gateway init
-  actor-gateway init --yes my-gateway
-
 Exit codes: 0 success, 2 existing files or invalid usage`;
 
 export const init: CommandModule = {
+  examples: ['actor-gateway init', 'actor-gateway init --yes my-gateway'],
   declare: (command) =>
     command
       .argument('[folder]', 'output folder; created if missing')

@@ -9,7 +9,7 @@ import { ApiProblem } from '../api/client.ts';
 import { declareTarget } from '../api/target-options.ts';
 import { handleSignals } from '../chat/cancellable-run.ts';
 import type { CommandModule } from '../command.ts';
-import { exampleHelp } from '../commands/operation.ts';
+import { withProgram } from '../commands/operation.ts';
 import { printMessage } from '../views/output.ts';
 import { CallDeadline } from './call-deadline.ts';
 import type { McpCommand, McpOptions } from './context.ts';
@@ -102,6 +102,7 @@ progress message restarts --timeout.
 } satisfies Readonly<Record<string, McpOperation>>;
 
 const commandOf = (operation: McpOperation): CommandModule => ({
+  examples: withProgram(operation.examples),
   declare: (command) => declare(command, operation),
   run: (command) => {
     const { server, json, ...options } = command.opts<McpOptions & { server?: string; json?: boolean }>();
@@ -239,7 +240,7 @@ function declare(command: Command, operation: McpOperation): void {
       ).conflicts(['url', 'config', 'profile']),
     )
     .option('--json', 'print the response of the server as JSON')
-    .addHelpText('after', exampleHelp(operation.examples, operation.help) + CATALOG_HELP);
+    .addHelpText('after', `${operation.help ?? ''}${CATALOG_HELP}`);
   declareTarget(command, operation.timeoutSeconds);
 }
 

@@ -67,13 +67,13 @@ Registry entries are foreign content. Variables such as PATH, options of the pro
 an unusual package registry, and a private or unencrypted address need permission: on the terminal, or by
 --allow. --yes does not include them. In a script the error lists the --allow options to add.
 ${registryHelp}
-${catalogHelp}
-
-Examples:
-  actor-gateway servers install io.github.example/weather
-  actor-gateway servers install io.github.example/weather --as weather --set WEATHER_API_KEY='\${MY_KEY}' --yes`;
+${catalogHelp}`;
 
 export const installServer: CommandModule = {
+  examples: [
+    'actor-gateway servers install io.github.example/weather',
+    `actor-gateway servers install io.github.example/weather --as weather --set WEATHER_API_KEY='\${MY_KEY}' --yes`,
+  ],
   declare: (command) => {
     command
       .option('--as <id>', 'id in the catalog (default: last part of the name)')

@@ -24,13 +24,13 @@ The registry is --registry, else registry_url of the gateway file (--config, els
 public registry. It must implement the API of the public registry, v0.1; omit the version from its address.`;
 
 const after = `${registryHelp}
-
-Examples:
-  actor-gateway servers search filesystem
-  actor-gateway servers search github --limit 5 --json
 ${exitHelp}`;
 
 export const searchRegistry: CommandModule = {
+  examples: [
+    'actor-gateway servers search filesystem',
+    'actor-gateway servers search github --limit 5 --json',
+  ],
   declare: (command) =>
     command
       .option('-c, --config <file>', 'gateway configuration (YAML), for its registry_url')

@@ -9,7 +9,12 @@ import { StoreFileError, TransferRefusedError } from '../../../actors/store/expo
 import { exportingCommand, type SourceOptions, useAndClose } from './export.ts';
 import { storeFile, TRANSFER_EXIT_CODES, warnOfDamage } from './transfer.ts';
 
-const after = `
+const examples = [
+  'actor-gateway store backup --to backup.ndjson',
+  'actor-gateway store backup --config gateway.yaml --to - | gzip > backup.ndjson.gz',
+];
+
+const help = `
 The store is the database of store.postgres, else the file in state_dir. Gateways may use it: the backup has the
 state of one instant. A file is copied first, next to the backup, which needs as much space again meanwhile.
 
@@ -17,13 +22,9 @@ The backup is an export: restore it with "store import" into an empty store, and
 store. A restored store repeats the events that were handled after the backup. It contains messages of users;
 only its owner can read the file.
 
-Examples:
-  actor-gateway store backup --to backup.ndjson
-  actor-gateway store backup --config gateway.yaml --to - | gzip > backup.ndjson.gz
-
 ${TRANSFER_EXIT_CODES}`;
 
-export const backupStore = exportingCommand(after, async ({ config, to, signal }, move) => {
+export const backupStore = exportingCommand({ examples, help }, async ({ config, to, signal }, move) => {
   const { postgres } = config.store;
   if (postgres !== undefined) {
     const { openPostgresSource } = await import('../../../actors/store/postgres/export-postgres.ts');

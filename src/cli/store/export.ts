@@ -28,17 +28,18 @@ interface Options {
   readonly json?: boolean;
 }
 
-const after = `
+const examples = [
+  'actor-gateway store export --to store.ndjson',
+  'actor-gateway store export --config gateway.yaml --to - | gzip > store.ndjson.gz',
+];
+
+const help = `
 The store is the database of store.postgres, else the file in state_dir. No gateway may use it during the
 export. The store keeps its content. Afterwards start a gateway only on one of the two stores: otherwise waiting
 events are handled twice.
 
 The export contains waiting and held events, runs with their journals, approvals, conversations, timers, event
 ids and pauses with their remaining time. It contains messages of users; only its owner can read the file.
-
-Examples:
-  actor-gateway store export --to store.ndjson
-  actor-gateway store export --config gateway.yaml --to - | gzip > store.ndjson.gz
 
 ${TRANSFER_EXIT_CODES}`;
 
@@ -53,8 +54,12 @@ export interface SourceOptions {
 type WithSource = <T>(options: SourceOptions, move: (source: ExportSource) => Promise<T>) => Promise<T>;
 
 /** Returns a command that writes a store to a file. */
-export function exportingCommand(help: string, withSource: WithSource): CommandModule {
+export function exportingCommand(
+  { examples, help }: { readonly examples: readonly string[]; readonly help: string },
+  withSource: WithSource,
+): CommandModule {
   return {
+    examples,
     declare: (command) =>
       command
         .option('-c, --config <file>', 'gateway configuration (YAML)', DEFAULT_CONFIG)
@@ -94,7 +99,7 @@ async function runExport(
 const summaryText = (config: GatewayConfig, to: string, { counts }: ExportSummary) =>
   `${to} contains all of ${storeName(config)}: ${countsText(counts)}`;
 
-export const exportStore = exportingCommand(after, async ({ config }, move) => {
+export const exportStore = exportingCommand({ examples, help }, async ({ config }, move) => {
   const { postgres } = config.store;
   if (postgres !== undefined) {
     const { openPostgresSource } = await import('../../../actors/store/postgres/export-postgres.ts');

@@ -32,13 +32,13 @@ The store is the database of store.postgres, else the file in state_dir. It must
 use it. The file is imported completely or not at all: a truncated or modified file is refused, and the store
 stays empty. The next start continues as after a crash of the old gateway.
 
-Examples:
-  actor-gateway store import --config gateway.postgres.yaml --from store.ndjson
-  gunzip < store.ndjson.gz | actor-gateway store import --from -
-
 ${TRANSFER_EXIT_CODES}`;
 
 export const importStore: CommandModule = {
+  examples: [
+    'actor-gateway store import --config gateway.postgres.yaml --from store.ndjson',
+    'gunzip < store.ndjson.gz | actor-gateway store import --from -',
+  ],
   declare: (command) =>
     command
       .option('-c, --config <file>', 'gateway configuration (YAML)', DEFAULT_CONFIG)

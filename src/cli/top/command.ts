@@ -26,6 +26,7 @@ interface Options extends TargetOptions {
 }
 
 export const top: CommandModule = {
+  examples: ['actor-gateway top --sort latency', 'actor-gateway top --once'],
   declare: (command) => {
     command
       .description(
