@@ -114,10 +114,7 @@ export function fieldForType(field: SchemaField, type: string): SchemaField {
   return definitions.length === 0 ? field : { ...field, definitions };
 }
 
-/**
- * Returns the field at `path`, relative to `from`; undefined if missing. The path may contain ids and
- * indexes.
- */
+/** Returns the field at `path`, relative to `from`; undefined if missing. The path may contain ids. */
 export function findField(from: SchemaField, path: readonly string[]): SchemaField | undefined {
   const [name, ...rest] = path;
   if (name === undefined) return from;
@@ -128,6 +125,23 @@ export function findField(from: SchemaField, path: readonly string[]): SchemaFie
   // `servers.files.command`: an id is only skipped if the rest is known, since typos look like ids.
   return rest.length > 0 && isCollection(from) ? findField(from, rest) : undefined;
 }
+
+/**
+ * Returns the field that describes a path from a message; undefined if missing. The path may end with an id,
+ * or inside a field without members, such as `output_schema` or another form of a text.
+ */
+export function fieldAround(from: SchemaField, path: readonly string[]): SchemaField | undefined {
+  const field = findField(from, path);
+  if (field !== undefined || path.length === 0) return field;
+  const parent = fieldAround(from, path.slice(0, -1));
+  return parent !== undefined && (isMap(parent) || membersOf(parent).size === 0) ? parent : undefined;
+}
+
+const isMap = ({ definitions, kind }: SchemaField) =>
+  definitions.some(({ schema }) => {
+    const { patternProperties, additionalProperties } = resolveDefinition(schema, kind);
+    return patternProperties !== undefined || typeof additionalProperties === 'object';
+  });
 
 function isCollection({ definitions, kind }: SchemaField): boolean {
   return definitions.some(({ schema }) => {

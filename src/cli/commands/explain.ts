@@ -1,13 +1,13 @@
 // `explain`: prints description and schema for a configuration field or a kind of file. Needs no gateway and
 // no configuration files.
 
-import { kinds, rootField, schemaOf } from '../../../config/json-schema/schema-fields.ts';
+import { kinds, rootField, type SchemaField, schemaOf } from '../../../config/json-schema/schema-fields.ts';
 import { columnsOf, isTerminal, paintFor } from '../../terminal/paint.ts';
 import type { CommandModule } from '../command.ts';
 import { fieldPage } from '../views/fields.ts';
 import { print, printJson } from '../views/output.ts';
 import { table } from '../views/table.ts';
-import { findNamedField, kindMeanings } from './find-field.ts';
+import { findNamedFields, kindMeanings } from './find-field.ts';
 
 const after = `
 The path of a field starts with its kind: gateway.limits.body_bytes. A path from an error message needs no
@@ -42,10 +42,20 @@ async function printExplanation(path: string | undefined, isJson: boolean): Prom
     else await print(`${kindsPage(width).join('\n')}\n`);
     return 0;
   }
-  const field = findNamedField(path);
-  if (isJson) await printJson(JSON.stringify(schemaOf(field)));
-  else await print(`${fieldPage(field, paintFor(stdout, process.env), width).join('\n')}\n`);
+  const fields = findNamedFields(path);
+  if (isJson) await printJson(JSON.stringify(asJson(fields)));
+  else {
+    const pages = fields.map((field) => fieldPage(field, paintFor(stdout, process.env), width).join('\n'));
+    await print(`${pages.join('\n\n')}\n`);
+  }
   return 0;
+}
+
+/** Returns the schema of the field, or the schemas by kind. */
+function asJson(fields: readonly SchemaField[]): object {
+  const [only, ...others] = fields;
+  if (only !== undefined && others.length === 0) return schemaOf(only);
+  return Object.fromEntries(fields.map((field) => [field.kind, schemaOf(field)]));
 }
 
 function kindsPage(width: number | undefined): string[] {

@@ -1,8 +1,10 @@
-// Finds a configuration field by a dotted path (`gateway.limits.body_bytes`), for `explain`. Suggests
-// alternatives for unknown paths, and completes an unfinished one for the shell.
+// Finds configuration fields by a dotted path, for `explain`: with a kind (`gateway.limits.body_bytes`), or
+// as an error message prints it (`servers.files.env.TOKEN`). Suggests alternatives for unknown paths, and
+// completes an unfinished one for the shell.
 
 import {
   dottedPath,
+  fieldAround,
   fieldsBelow,
   findField,
   kinds,
@@ -26,14 +28,25 @@ export const kindMeanings: Readonly<Record<SchemaKind, string>> = {
   flow: 'a Flow file',
 };
 
-/** Returns the field at a dotted path. Throws CommandLineError with suggestions. */
-export function findNamedField(text: string): SchemaField {
+/**
+ * Returns the fields at a dotted path. Without a kind in the path, returns the field of each kind that has
+ * it. Throws CommandLineError with suggestions.
+ */
+export function findNamedFields(text: string): readonly SchemaField[] {
   const [first = '', ...path] = segmentsOf(text);
   const kind = parseKind(first);
-  if (kind === undefined) throw new CommandLineError(unknownKindText(first, path));
-  const field = findField(rootField(kind), path);
-  if (field !== undefined) return field;
-  throw new CommandLineError(unknownFieldText(rootField(kind), path));
+  const ofKind = kind === undefined ? [] : fieldsOfKinds([kind], path);
+  if (ofKind.length > 0) return ofKind;
+  const ofAnyKind = fieldsOfKinds(kinds, [first, ...path]);
+  if (ofAnyKind.length > 0) return ofAnyKind;
+  throw new CommandLineError(
+    kind === undefined ? unknownKindText(first, path) : unknownFieldText(rootField(kind), path),
+  );
+}
+
+function fieldsOfKinds(among: readonly SchemaKind[], path: readonly string[]): readonly SchemaField[] {
+  const fields = among.flatMap((kind) => findField(rootField(kind), path) ?? []);
+  return fields.length > 0 ? fields : among.flatMap((kind) => fieldAround(rootField(kind), path) ?? []);
 }
 
 /** Returns all paths that start with `text`, each with its meaning. */

@@ -4,9 +4,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
-import { dottedPath, kinds, schemaOf } from '../../../../config/json-schema/schema-fields.ts';
+import {
+  dottedPath,
+  kinds,
+  type SchemaField,
+  schemaOf,
+} from '../../../../config/json-schema/schema-fields.ts';
 import { CommandLineError } from '../../../../src/cli/api/target-options.ts';
-import { completeFieldPath, findNamedField } from '../../../../src/cli/commands/find-field.ts';
+import { completeFieldPath, findNamedFields } from '../../../../src/cli/commands/find-field.ts';
 import { fieldPage, meaningOf } from '../../../../src/cli/views/fields.ts';
 import { plain } from '../../../../src/terminal/paint.ts';
 
@@ -38,9 +43,17 @@ function* paths(
   }
 }
 
+function onlyField(path: string): SchemaField {
+  const [field, ...others] = findNamedFields(path);
+  if (field === undefined || others.length > 0) throw new Error(`${path} names ${others.length + 1} fields`);
+  return field;
+}
+
 const hintFor = (text: string): string => {
   try {
-    return fieldPage(findNamedField(text), plain, undefined).join('\n');
+    return findNamedFields(text)
+      .map((field) => fieldPage(field, plain, undefined).join('\n'))
+      .join('\n\n');
   } catch (error) {
     if (!(error instanceof CommandLineError)) throw error;
     return error.message;
@@ -53,14 +66,14 @@ describe('explain', () => {
     const all = [...new Set(paths(root, root, kind))];
     expect(all.length).toBeGreaterThan(50);
     for (const path of all) {
-      const field = findNamedField(path);
+      const field = onlyField(path);
       expect(dottedPath(field)).toBe(path);
       expect(fieldPage(field, plain, 80)[0]).toBe(path);
     }
-    expect(all.filter((path) => meaningOf(findNamedField(path)) === '')).toEqual([]);
+    expect(all.filter((path) => meaningOf(onlyField(path)) === '')).toEqual([]);
     // The output of --json is self-contained for each field.
     for (const path of all) {
-      const part = schemaOf(findNamedField(path));
+      const part = schemaOf(onlyField(path));
       const references = [...JSON.stringify(part).matchAll(/"#\/\$defs\/(\w+)"/g)].map(([, name]) => name);
       expect([path, Object.keys(part.$defs ?? {})]).toEqual([path, expect.arrayContaining(references)]);
     }
