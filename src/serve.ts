@@ -131,6 +131,7 @@ async function greet({ gateway, front, triggers }: RunningProgram, log: Log): Pr
       hasInspector: front.hasInspector,
       link: isTerminal ? front.createEntryLink() : undefined,
       triggers: automation?.operator.listTriggers() ?? [],
+      targets: automation?.operator.loadedTargets ?? { agents: [], fleets: [], flows: [] },
       command: await gatewayCommandLine(urlOf(address), process.env),
     });
     if (process.stdout.isTTY) void print(`${greeting}\n`);

@@ -1,5 +1,5 @@
 // `--check`: checks a configuration without starting anything. Prints the errors, or the servers, triggers,
-// fleets and flows if the configuration is valid.
+// agents, fleets and flows if the configuration is valid.
 
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
@@ -10,6 +10,7 @@ import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import type { CliOptions } from '../options.ts';
+import { agentText } from '../views/banner.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
@@ -54,10 +55,11 @@ export async function check({ target, listen, isJson }: CliOptions): Promise<num
       await print(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'disabled'}${note}\n`);
     }
     if (resources !== undefined) {
-      const { triggers, fleets, flows } = resources;
+      const { triggers, agents, fleets, flows } = resources;
       await print(`with ${resourceCounts(resources)}\n`);
       for (const { name, type, enabled } of triggers)
         await print(`  ${name}  ${type}${enabled ? '' : '  disabled'}\n`);
+      for (const agent of agents) await print(`  ${agent.name}  Agent  ${agentText(agent)}\n`);
       for (const { name } of fleets) await print(`  ${name}  Fleet\n`);
       for (const { name } of flows) await print(`  ${name}  Flow\n`);
     }

@@ -62,7 +62,7 @@ test('--check reads triggers and agents like a start', async () => {
   const good = await runMain(['--config', config, '--check']);
   expect([good.code, good.stdout]).toEqual([
     0,
-    expect.stringMatching(/with 1 trigger and 1 agent\n {2}orders {2}HTTP\n$/),
+    expect.stringMatching(/with 1 trigger and 1 agent\n {2}orders {2}HTTP\n {2}orders {2}Agent {2}http\n$/),
   ]);
   writeResources(folder, [orders]);
   const bad = await runMain(['--config', config, '--check', '--json']);

@@ -15,6 +15,7 @@ const greeted = {
   kind: 'node:http',
   hasInspector: false,
   triggers: [],
+  targets: { agents: [], fleets: [], flows: [] },
   command: (commandLine: string) => `actor-gateway ${commandLine}`,
 };
 
@@ -44,4 +45,24 @@ test('a gateway with an API key is shown with the place of the key', () => {
   const text = banner(gateway, greeted);
   expect(text).toContain('\nTry, with the key in GATEWAY_API_KEY:\n');
   expect(text).not.toContain('hush');
+});
+
+test('a gateway with agents only names them, with a command to try', () => {
+  const gateway = { ...gatewayOf(), mcp: { servers: { all: () => [] } } } as unknown as GatewayRuntime;
+  const targets = {
+    agents: [
+      { name: 'helper', model: 'google:x', runtime: { kind: 'model' } },
+      { name: 'desk', model: undefined, runtime: { kind: 'http' } },
+    ],
+    fleets: [{ name: 'review' }],
+    flows: [],
+  } as unknown as typeof greeted.targets;
+  expect(banner(gateway, { ...greeted, targets }).split('\n')).toEqual([
+    'actor-gateway 1 at http://127.0.0.1:80 (node:http), 2 agents, 1 fleet:',
+    '  helper  Agent  google:x',
+    '  desk    Agent  http',
+    '  review  Fleet',
+    'Try:',
+    '  actor-gateway agents run helper --input "hello"',
+  ]);
 });
