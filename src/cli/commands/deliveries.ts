@@ -3,6 +3,7 @@
 import type { DeliveryDetails, DeliveryList, DeliveryRecord } from '../../http/api/delivery-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import { ApiProblem, type GatewayResponse } from '../api/client.ts';
+import { requestApprovals } from '../api/pending-approvals.ts';
 import { deliveryLine, deliveryPage, deliveryTable } from '../views/automation.ts';
 import { declareFilter, requestDeliveries } from './list-deliveries.ts';
 import { type CommandContext, operationCommands } from './operation.ts';
@@ -19,6 +20,9 @@ interface RefusedChange {
   readonly id: string;
   readonly error: string;
 }
+
+const approvalsOf = (deliveries: readonly DeliveryRecord[], { client, timeoutMs }: CommandContext) =>
+  requestApprovals(deliveries, async (path) => (await client.request('GET', path, timeoutMs)).body);
 
 /** Sends one request per id, in order. Returns the results, including failures of single deliveries. */
 async function requestEach(
@@ -68,25 +72,33 @@ export const deliveryCommands = operationCommands({
     ],
     declare: declareFilter,
     request: requestDeliveries,
-    show: ({ body }, { paint, width }) => deliveryTable(body as DeliveryList, paint, width),
+    show: async ({ body }, context) => {
+      const list = body as DeliveryList;
+      const approvals = await approvalsOf(list.deliveries, context);
+      return deliveryTable(list, approvals, context.paint, context.width);
+    },
     explain: explainBadValue,
   },
   show: {
+    examples: ['deliveries show http:orders/4711'],
     timeoutSeconds: READ_SECONDS,
     request: ({ client, args: [id = ''], timeoutMs }) => client.request('GET', deliveryPath(id), timeoutMs),
     explain: explainUnknownDelivery,
-    show: ({ body }, { paint }) => deliveryPage(body as DeliveryDetails, paint),
+    show: async ({ body }, context) => {
+      const delivery = body as DeliveryDetails;
+      return deliveryPage(delivery, await approvalsOf([delivery], context), context.paint);
+    },
   },
   replay: {
     examples: ['deliveries replay http:orders/4711'],
     timeoutSeconds: CHANGE_SECONDS,
-    examples: ['deliveries show http:orders/4711'],
     request: (context) => requestEach(context, 'replay'),
     show: resultLines,
     exitCode: resultCode,
     explain: explainUnknownDelivery,
   },
   discard: {
+    examples: ['deliveries discard http:orders/4711'],
     timeoutSeconds: CHANGE_SECONDS,
     request: (context) => requestEach(context, 'discard'),
     show: resultLines,
@@ -94,4 +106,3 @@ export const deliveryCommands = operationCommands({
     explain: explainUnknownDelivery,
   },
 });
-    examples: ['deliveries discard http:orders/4711'],

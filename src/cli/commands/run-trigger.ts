@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander';
 import type { RunResponse, TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import type { ApiClient, GatewayResponse } from '../api/client.ts';
+import { requestApprovals } from '../api/pending-approvals.ts';
 import { CommandLineError } from '../api/target-options.ts';
 import { collectKeyValue } from '../option-values.ts';
 import { waitText } from '../views/automation.ts';
@@ -66,15 +67,23 @@ export const runTrigger = {
       wait_seconds: waitSeconds,
     });
   },
-  show: ({ body }: GatewayResponse) => {
+  show: async ({ body }: GatewayResponse, { client, timeoutMs }: CommandContext) => {
     const { id, state, answer, note, ...wait } = body as RunResponse;
     if (state === 'done' || answer !== null) return [printableLines(answer ?? '')];
     if (state === 'accepted')
       return [`${printable(id)} is accepted; "deliveries show ${printable(id)}" shows its result`];
-    if (state === 'waiting')
+    if (state === 'waiting') {
+      const delivery = { id, ...wait };
+      const ask = async (path: string) => (await client.request('GET', path, timeoutMs)).body;
+      const approvals = await requestApprovals([delivery], ask);
+      const decisions = (approvals.get(id) ?? []).map(
+        (each) => `"approvals approve ${printable(each)}" or "approvals deny ${printable(each)}" decides`,
+      );
       return [
-        `${printable(id)} waits for ${waitText(wait)}; "deliveries show ${printable(id)}" shows its result`,
+        `${printable(id)} waits for ${waitText(delivery, approvals)}; "deliveries show ${printable(id)}" shows its result`,
+        ...decisions,
       ];
+    }
     return [`${printable(id)} is ${state}${note === null ? '' : `: ${printable(note)}`}`];
   },
   /** Returns 1 if the event was not handled. */

@@ -2,6 +2,7 @@
 // the triggers in files.
 
 import type { TriggerDetailsRecord, TriggerList, TriggerRecord } from '../../http/api/trigger-shapes.ts';
+import { requestDeadLetters } from '../api/dead-letters.ts';
 import { triggerFileTable, triggerLine, triggerTable } from '../views/automation.ts';
 import { triggerPage } from '../views/trigger-page.ts';
 import { declareFiles, fromFiles, hasFiles } from './from-files.ts';
@@ -25,8 +26,8 @@ const readOperation: Pick<Operation, 'timeoutSeconds' | 'declare' | 'request' | 
 };
 
 const changeOperation = (verb: 'pause' | 'resume'): Operation => ({
-  timeoutSeconds: CHANGE_SECONDS,
   examples: [`triggers ${verb} deploy`],
+  timeoutSeconds: CHANGE_SECONDS,
   request: ({ client, args: [name = ''], timeoutMs }) =>
     client.request('POST', triggerPath(name, verb), timeoutMs),
   show: ({ body }) => [triggerLine(body as TriggerRecord)],
@@ -37,18 +38,22 @@ export const triggerCommands = operationCommands({
   list: {
     ...readOperation,
     examples: ['triggers', 'triggers --json', 'triggers -f triggers/ agents/'],
-    show: ({ body }, context) =>
-      hasFiles(context)
-        ? triggerFileTable((body as { triggers: readonly TriggerInFile[] }).triggers, context.width)
-        : triggerTable((body as TriggerList).triggers, context.paint, context.width),
+    show: async ({ body }, context) => {
+      if (hasFiles(context))
+        return triggerFileTable((body as { triggers: readonly TriggerInFile[] }).triggers, context.width);
+      const letters = await requestDeadLetters(context.client, context.timeoutMs);
+      return triggerTable((body as TriggerList).triggers, letters, context.paint, context.width);
+    },
   },
   show: {
     ...readOperation,
     examples: ['triggers show deploy', 'triggers show deploy -f triggers/'],
-    show: ({ body }, context) =>
-      hasFiles(context)
-        ? triggerFileTable([body as TriggerInFile], context.width)
-        : triggerPage(body as TriggerDetailsRecord, context.paint),
+    show: async ({ body }, context) => {
+      if (hasFiles(context)) return triggerFileTable([body as TriggerInFile], context.width);
+      const trigger = body as TriggerDetailsRecord;
+      const letters = await requestDeadLetters(context.client, context.timeoutMs, trigger.name);
+      return triggerPage(trigger, letters, context.paint);
+    },
   },
   pause: changeOperation('pause'),
   resume: changeOperation('resume'),

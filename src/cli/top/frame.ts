@@ -144,9 +144,9 @@ function triggersLine(
 }
 
 /** Returns a line per parked delivery, which waits for a signal or a time. */
-function waitLines({ waiting }: GatewaySample, { width }: ScreenState): string[] {
+function waitLines({ waiting, approvals }: GatewaySample, { width }: ScreenState): string[] {
   return waiting.map((delivery) =>
-    `    ${printable(delivery.id)} waits for ${waitText(delivery)}`.slice(0, width),
+    `    ${printable(delivery.id)} waits for ${waitText(delivery, approvals)}`.slice(0, width),
   );
 }
 

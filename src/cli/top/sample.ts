@@ -8,6 +8,7 @@ import type { ServerDetails } from '../../http/api/server-shapes.ts';
 import type { Stats } from '../../http/api/stats-shapes.ts';
 import type { TriggerList, TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import { type ApiClient, ApiProblem } from '../api/client.ts';
+import { type PendingApprovals, requestApprovals } from '../api/pending-approvals.ts';
 import { pathOf } from '../api/server-path.ts';
 
 /** Why a server has failed. */
@@ -27,6 +28,8 @@ export interface GatewaySample {
   readonly troubles: ReadonlyMap<string, ServerFailure>;
   /** Newest deliveries that wait for a signal or a time. */
   readonly waiting: readonly DeliveryRecord[];
+  /** Pending approvals of these deliveries. */
+  readonly approvals: PendingApprovals;
   /** Newest unfinished deliveries, then newest dead deliveries. `isWhole` is false if there are more. */
   readonly backlog: { readonly deliveries: readonly DeliveryRecord[]; readonly isWhole: boolean };
   /** Triggers by name; empty unless one has a problem. */
@@ -61,7 +64,8 @@ export async function takeSample(
       return trouble === undefined ? [] : [[id, trouble] as const];
     }),
   ]);
-  return { at, stats, nodes, troubles: new Map(found.flat()), waiting, backlog, triggers };
+  const approvals = await requestApprovals(waiting, ask);
+  return { at, stats, nodes, troubles: new Map(found.flat()), waiting, approvals, backlog, triggers };
 }
 
 type Ask = (path: string) => Promise<unknown>;

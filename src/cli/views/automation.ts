@@ -8,8 +8,11 @@ import type { AgentRecord } from '../../http/api/target-shapes.ts';
 import type { TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import type { Paint, Style } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
+import { type DeadLettersByTrigger, deadCount } from '../api/dead-letters.ts';
+import { mayHaveApprovals, type PendingApprovals } from '../api/pending-approvals.ts';
 import type { AgentInFile, TriggerInFile } from '../commands/resource-files.ts';
 import { counted, latency } from './figures.ts';
+import { localTime, optionalTime } from './local-time.ts';
 import { type Column, table } from './table.ts';
 
 const deliveryStyle: Readonly<Record<DeliveryState, Style>> = {
@@ -32,7 +35,12 @@ export const stateColumn = (paint: Paint): Column<TriggerStates> => ({
   paint: (trigger, text) => paint(triggerStyle(trigger.state, isBlocked(trigger)), text),
 });
 
-export function triggerTable(rows: readonly TriggerRecord[], paint: Paint, width?: number): string[] {
+export function triggerTable(
+  rows: readonly TriggerRecord[],
+  letters: DeadLettersByTrigger | undefined,
+  paint: Paint,
+  width?: number,
+): string[] {
   const columns: Column<TriggerRecord>[] = [
     { title: 'TRIGGER', text: ({ name }) => name },
     { title: 'TYPE', text: ({ type }) => type },
@@ -40,13 +48,26 @@ export function triggerTable(rows: readonly TriggerRecord[], paint: Paint, width
     stateColumn(paint),
     { title: 'HANDLED', isNumber: true, text: ({ handled }) => String(handled) },
     { title: 'FAILED', isNumber: true, text: ({ failed }) => String(failed) },
+    {
+      title: 'DEAD',
+      isNumber: true,
+      text: ({ name }) => deadCount(name, letters),
+      paint: ({ name }, text) => (letters?.byTrigger.has(name) === true ? paint('bad', text) : text),
+    },
     { title: 'COMMANDS', text: commandWords },
     { title: 'AGENT', text: ({ default_agent }) => default_agent ?? '-' },
     {
       title: 'LAST ERROR',
       text: (trigger) => {
-        const { last_error, connection, circuit } = trigger;
-        return blockedText(trigger) ?? last_error ?? connection?.last_error ?? circuit?.last_error ?? '-';
+        const { name, last_error, connection, circuit } = trigger;
+        return (
+          blockedText(trigger) ??
+          last_error ??
+          connection?.last_error ??
+          circuit?.last_error ??
+          letters?.byTrigger.get(name)?.newest.note ??
+          '-'
+        );
       },
     },
   ];
@@ -113,12 +134,13 @@ export function agentTable(rows: readonly AgentRecord[], width?: number): string
 
 export function deliveryTable(
   { deliveries, next_before }: DeliveryList,
+  approvals: PendingApprovals,
   paint: Paint,
   width?: number,
 ): string[] {
   if (deliveries.length === 0) return ['no deliveries'];
   const columns: Column<DeliveryRecord>[] = [
-    { title: 'RECEIVED', text: ({ received_at }) => received_at },
+    { title: 'RECEIVED', text: ({ received_at }) => localTime(received_at) },
     {
       title: 'STATE',
       text: ({ state }) => state,
@@ -128,7 +150,7 @@ export function deliveryTable(
     { title: 'TOOK', isNumber: true, text: took },
     { title: 'TRIGGER', text: ({ trigger }) => trigger ?? '-' },
     { title: 'ID', text: ({ id }) => id },
-    { title: 'NOTE', text: noteText },
+    { title: 'NOTE', text: (delivery) => noteText(delivery, approvals) },
   ];
   const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
   return [...table(columns, deliveries, width), ...more];
@@ -138,14 +160,25 @@ export function deliveryTable(
 const tries = ({ attempts, crashes }: DeliveryRecord) =>
   crashes === 0 ? String(attempts) : `${attempts} (${crashes} crashed)`;
 
-/** Returns the name of the signal that a parked delivery waits for, and its time limit. */
-export const waitText = ({ waiting_for, until }: Pick<DeliveryRecord, 'waiting_for' | 'until'>) =>
-  `${printable(waiting_for ?? '')}${until === null ? '' : `, until ${until}`}`;
+/**
+ * Returns the pending approvals or the name of the signal that a parked delivery waits for, and its time
+ * limit.
+ */
+export const waitText = (delivery: WaitingDelivery, approvals: PendingApprovals) =>
+  `${waitReason(delivery, approvals)}${delivery.until === null ? '' : `, until ${localTime(delivery.until)}`}`;
+
+type WaitingDelivery = Pick<DeliveryRecord, 'id' | 'waiting_for' | 'until'>;
+
+function waitReason(delivery: WaitingDelivery, approvals: PendingApprovals): string {
+  const ids = approvals.get(delivery.id) ?? [];
+  if (ids.length > 0) return `approval ${ids.map(printable).join(', ')}`;
+  return mayHaveApprovals(delivery) ? 'an approval or a time' : printable(delivery.waiting_for ?? '');
+}
 
 /** Returns the signal that the delivery waits for, and its note. */
-const noteText = (delivery: DeliveryRecord) =>
+const noteText = (delivery: DeliveryRecord, approvals: PendingApprovals) =>
   [
-    ...(delivery.waiting_for === null ? [] : [`waits for ${waitText(delivery)}`]),
+    ...(delivery.waiting_for === null ? [] : [`waits for ${waitText(delivery, approvals)}`]),
     ...(delivery.note === null ? [] : [delivery.note]),
   ].join(': ');
 
@@ -156,7 +189,7 @@ export function deliveryLine({ id, state }: Pick<DeliveryRecord, 'id' | 'state'>
   return `${printable(id)} is ${state}`;
 }
 
-export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] {
+export function deliveryPage(delivery: DeliveryDetails, approvals: PendingApprovals, paint: Paint): string[] {
   const { body, failures, answer, receipt } = delivery;
   const entries: readonly (readonly [string, string])[] = [
     ['delivery', printable(delivery.id)],
@@ -164,8 +197,8 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
     ['trigger', delivery.trigger ?? '-'],
     ...(delivery.principal === null ? [] : [['by', printable(delivery.principal)] as const]),
     ['conversation', printable(delivery.conversation)],
-    ['received', delivery.received_at],
-    ['ended', delivery.ended_at ?? '-'],
+    ['received', localTime(delivery.received_at)],
+    ['ended', optionalTime(delivery.ended_at)],
     ['took', took(delivery)],
     ['attempts', String(delivery.attempts)],
     ...(delivery.crashes === 0
@@ -174,11 +207,15 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
     ...(delivery.deferrals === 0
       ? []
       : [['deferred', `${delivery.deferrals} times, because of rate limits`] as const]),
-    ...(delivery.next_attempt_at === null ? [] : [['next attempt', delivery.next_attempt_at] as const]),
-    ...(delivery.waiting_for === null ? [] : [['waiting for', waitText(delivery)] as const]),
+    ...(delivery.next_attempt_at === null
+      ? []
+      : [['next attempt', localTime(delivery.next_attempt_at)] as const]),
+    ...(delivery.waiting_for === null ? [] : [['waiting for', waitText(delivery, approvals)] as const]),
     ...(delivery.note === null ? [] : [['note', printable(delivery.note)] as const]),
     ['trace', delivery.trace],
-    ...failures.map(({ attempt, at, note }) => [`attempt ${attempt}`, `${at} ${printable(note)}`] as const),
+    ...failures.map(
+      ({ attempt, at, note }) => [`attempt ${attempt}`, `${localTime(at)} ${printable(note)}`] as const,
+    ),
     ...(receipt === null ? [] : [['receipt', printable(receipt)] as const]),
     ...(answer === null ? [] : [['answer', printable(answer)] as const]),
     ['body', `${body.bytes} bytes`],

@@ -3,14 +3,20 @@
 import type { TriggerDetailsRecord } from '../../http/api/trigger-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
+import { type DeadLettersByTrigger, deadCount } from '../api/dead-letters.ts';
 import { blockedText, isBlocked, stateText, triggerStyle } from './automation.ts';
 import { counted } from './figures.ts';
+import { localTime, optionalTime } from './local-time.ts';
 
 type PageEntry = readonly [name: string, text: string];
 
 const NAME_WIDTH = 13;
 
-export function triggerPage(trigger: TriggerDetailsRecord, paint: Paint): string[] {
+export function triggerPage(
+  trigger: TriggerDetailsRecord,
+  letters: DeadLettersByTrigger | undefined,
+  paint: Paint,
+): string[] {
   const { menu, maturity, default_agent } = trigger;
   const entries: readonly PageEntry[] = [
     ['trigger', trigger.name],
@@ -18,18 +24,19 @@ export function triggerPage(trigger: TriggerDetailsRecord, paint: Paint): string
     ['state', paint(triggerStyle(trigger.state, isBlocked(trigger)), stateText(trigger))],
     ...optionalEntry('blocked', blockedText(trigger)),
     ...optionalEntry('last error', trigger.last_error),
-    ...optionalEntry('next try', trigger.next_retry_at),
+    ...timeEntry('next try', trigger.next_retry_at),
     ...connectionEntries(trigger, paint),
     ...circuitEntries(trigger, paint),
     ['handled', `${trigger.handled}, ${trigger.failed} failed attempts`],
     ['last event', eventText(trigger.last_event)],
     ...requestEntries(trigger, paint),
     ['last refusal', refusalText(trigger.last_refusal, paint)],
+    ['dead letters', deadText(trigger.name, letters, paint)],
     ...(trigger.remarks.length === 0
       ? []
       : list(
           'remarks',
-          trigger.remarks.map(({ at, text }) => `${at}  ${printable(text)}`),
+          trigger.remarks.map(({ at, text }) => `${localTime(at)}  ${printable(text)}`),
         )),
     ...optionalEntry('way in', trigger.way_in === '' ? null : trigger.way_in),
     ['agent', default_agent ?? '-'],
@@ -53,10 +60,13 @@ function connectionEntries({ connection }: TriggerDetailsRecord, paint: Paint): 
   const { platform, account, state, since, held_by, last_error, next_retry_at } = connection;
   const style = state === 'connected' || state === 'standby' ? 'good' : state === 'failed' ? 'bad' : 'busy';
   return [
-    ['connection', `${paint(style, state)} to ${printable(`${platform}/${account}`)} since ${since}`],
+    [
+      'connection',
+      `${paint(style, state)} to ${printable(`${platform}/${account}`)} since ${localTime(since)}`,
+    ],
     ...(state === 'standby' ? [holderEntry(held_by)] : []),
     ...optionalEntry('  error', last_error),
-    ...optionalEntry('  next try', next_retry_at),
+    ...timeEntry('  next try', next_retry_at),
   ];
 }
 
@@ -69,14 +79,14 @@ function circuitEntries({ circuit }: TriggerDetailsRecord, paint: Paint): readon
   const { state, since, last_error, next_retry_at } = circuit;
   const how = state === 'open' ? paint('bad', 'held back') : paint('busy', 'retrying with the next message');
   return [
-    ['sending', `${how}; the platform has not responded since ${since}`],
+    ['sending', `${how}; the platform has not responded since ${localTime(since)}`],
     ...optionalEntry('  error', last_error),
-    ...optionalEntry('  next try', next_retry_at),
+    ...timeEntry('  next try', next_retry_at),
   ];
 }
 
 function eventText(event: TriggerDetailsRecord['last_event']): string {
-  return event === null ? '-' : `${event.received_at}  ${event.state}  ${printable(event.id)}`;
+  return event === null ? '-' : `${localTime(event.received_at)}  ${event.state}  ${printable(event.id)}`;
 }
 
 function requestEntries(
@@ -88,7 +98,7 @@ function requestEntries(
   return [
     [
       'refused',
-      `${counted(count, 'request')} unverified, last at ${last_at}  ${paint('busy', reason)}  ${printable(text)}`,
+      `${counted(count, 'request')} unverified, last at ${localTime(last_at)}  ${paint('busy', reason)}  ${printable(text)}`,
     ],
   ];
 }
@@ -97,7 +107,15 @@ function refusalText(refusal: TriggerDetailsRecord['last_refusal'], paint: Paint
   if (refusal === null) return '-';
   const { id, state, at, note } = refusal;
   const style = state === 'dead' ? 'bad' : 'busy';
-  return `${at ?? '-'}  ${paint(style, state)}  ${printable(note ?? '')}  (${printable(id)})`;
+  return `${optionalTime(at)}  ${paint(style, state)}  ${printable(note ?? '')}  (${printable(id)})`;
+}
+
+function deadText(name: string, letters: DeadLettersByTrigger | undefined, paint: Paint): string {
+  const newest = letters?.byTrigger.get(name)?.newest;
+  if (newest === undefined) return deadCount(name, letters);
+  const { id, ended_at, note } = newest;
+  const count = paint('bad', deadCount(name, letters));
+  return `${count}, last at ${optionalTime(ended_at)}  ${printable(note ?? '')}  (${printable(id)})`;
 }
 
 function limitEntries({ limits }: TriggerDetailsRecord, paint: Paint): readonly PageEntry[] {
@@ -112,7 +130,7 @@ function limitEntries({ limits }: TriggerDetailsRecord, paint: Paint): readonly 
       return `${of}: ${round(most)} ${span}${together}`;
     }),
   ];
-  const waits = held.map(({ of, until }) => `${printable(of)} until ${until}`);
+  const waits = held.map(({ of, until }) => `${printable(of)} until ${localTime(until)}`);
   return [
     ...list('limits', limitLines),
     ...list('held back', waits.length === 0 ? ['nothing'] : waits.map((each) => paint('busy', each))),
@@ -125,6 +143,9 @@ const line = (command: string, description: string | undefined) =>
   description === undefined || description === command
     ? printable(command)
     : `${printable(command)}  ${printable(description)}`;
+
+const timeEntry = (name: string, time: string | null): readonly PageEntry[] =>
+  time === null ? [] : [[name, localTime(time)]];
 
 const optionalEntry = (name: string, text: string | null): readonly PageEntry[] =>
   text === null ? [] : [[name, printable(text)]];

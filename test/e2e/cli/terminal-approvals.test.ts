@@ -12,7 +12,7 @@ import {
   startModelGateway,
 } from '../../fixtures/agents/model-gateway.ts';
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
-import { agent } from '../../fixtures/automation/automation.ts';
+import { agent, trigger } from '../../fixtures/automation/automation.ts';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
 import { Terminal } from '../../fixtures/clients/terminal.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
@@ -47,7 +47,8 @@ beforeAll(async () => {
     mcp_servers: [reportedCalls.entry('desk')],
     policy: { ask: ['pay'], approvers: ['ada', 'ben'] },
   });
-  gateway = await startModelGateway(model, { resources: [clerk] });
+  const counter = trigger('counter', { type: 'Manual', config: {}, default_agent: 'clerk' });
+  gateway = await startModelGateway(model, { resources: [clerk, counter] });
 });
 
 afterAll(async () => {
@@ -191,6 +192,21 @@ describe('without a terminal', () => {
     expect(callsFor('tax').map(({ args }) => args)).toEqual([argumentsFor('tax')]);
     const late = await run('approvals', 'deny', id);
     expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('approved')]);
+  });
+
+  test('a waiting delivery is shown with the id of its approval, which the commands accept', async () => {
+    const triggered = await run('triggers', 'run', 'counter', '--text', 'toll');
+    expect(triggered.stdout).toMatch(/^manual:\S+ waits for approval [0-9a-f-]{36}, until \S+; /);
+    const [, delivery = '', id = ''] = /^(\S+) waits for approval (\S+),/.exec(triggered.stdout) ?? [];
+    expect(triggered.stdout).toContain(`\n"approvals approve ${id}" or "approvals deny ${id}" decides\n`);
+    const shown = await Promise.all([
+      run('deliveries', '--state', 'waiting'),
+      run('deliveries', 'show', delivery),
+      run('top', '--once'),
+    ]);
+    for (const { stdout } of shown) expect(stdout).toContain(`approval ${id}, until `);
+    expect(await run('approvals', 'deny', id)).toMatchObject({ code: 0, stdout: `${id} is denied\n` });
+    await eventually('the end', async () => !(await run('top', '--once')).stdout.includes(id));
   });
 
   test('the approval is part of the JSON output, and the model receives the comment of a denial', async () => {

@@ -92,7 +92,18 @@ describe('get', () => {
     expect([code, stderr]).toEqual([0, '']);
     const [title = '', ...rows] = stdout.trimEnd().split('\n');
     expect(title.split(/ {2,}/)).toEqual([
-      ...['TRIGGER', 'TYPE', 'MATURITY', 'STATE', 'HANDLED', 'FAILED', 'COMMANDS', 'AGENT', 'LAST ERROR'],
+      ...[
+        'TRIGGER',
+        'TYPE',
+        'MATURITY',
+        'STATE',
+        'HANDLED',
+        'FAILED',
+        'DEAD',
+        'COMMANDS',
+        'AGENT',
+        'LAST ERROR',
+      ],
     ]);
     expect(rows.map((row) => row.split(/ +/).slice(0, 4))).toEqual([
       ['notes', 'Manual', '-', 'open'],
@@ -379,6 +390,10 @@ describe('deliveries', () => {
     expect(stdout).toMatch(/^ {2}\{"text":"hello","of":"show-1"\}$/m);
     const dead = await delivered('show-2', 'fail', 'dead');
     expect((await run('deliveries', 'show', dead)).stdout).toMatch(/^attempt 1 +20\S+ \S/m);
+    const page = (await run('triggers', 'show', 'orders')).stdout;
+    expect(page).toMatch(/^dead letters +[1-9]\d*, last at 20\S+ {2}\S.*\(http:orders\/\S+\)$/m);
+    // The reason of the newest dead delivery is the last error of a trigger without an error of its own.
+    expect((await run('triggers')).stdout).toMatch(/^orders +HTTP +Stable +open +\d+ +\d+ +[1-9]\d* .* 500/m);
     const json = JSON.parse((await run('deliveries', 'show', id, '--json')).stdout);
     expect(json).toMatchObject({ id, state: 'done', trigger: 'orders', attempts: 1 });
   });

@@ -44,6 +44,7 @@ function sample(
     stats,
     troubles: new Map(Object.entries(troubles)),
     waiting: [],
+    approvals: new Map(),
     backlog: { deliveries: [], isWhole: true },
     triggers: new Map(),
   };

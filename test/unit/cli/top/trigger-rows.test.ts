@@ -60,6 +60,7 @@ function frame(
     },
     troubles: new Map(),
     waiting: [],
+    approvals: new Map(),
     backlog: { deliveries, isWhole },
     triggers: new Map([['lost', record]]),
   };

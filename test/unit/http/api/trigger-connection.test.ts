@@ -81,7 +81,7 @@ test('`top` counts disconnected triggers, and the trigger list shows the reason'
   );
   const refused = triggerStats({ ...status, state: 'failed' });
   expect(triggerCounts([refused], plain)).toBe('1 trigger: 1 failed; 0 handled, 0 failed attempts');
-  expect(triggerTable([triggerRecord(status)], plain).join('\n')).toContain('read ECONNRESET');
+  expect(triggerTable([triggerRecord(status)], undefined, plain).join('\n')).toContain('read ECONNRESET');
 });
 
 test('an unresponsive platform is shown in all views of a trigger, and a responsive one in none', () => {
@@ -97,13 +97,13 @@ test('an unresponsive platform is shown in all views of a trigger, and a respons
   expect(triggerCounts([triggerStats(unanswered), triggerStats(unused)], plain)).toBe(
     '2 triggers: 2 open, 1 with an unresponsive platform; 0 handled, 0 failed attempts',
   );
-  expect(triggerTable([triggerRecord(unanswered)], plain).join('\n')).toContain('502');
+  expect(triggerTable([triggerRecord(unanswered)], undefined, plain).join('\n')).toContain('502');
 });
 
 test('`triggers show` contains the next retry only while it is in the future', () => {
   const details = { wayIn: '', menu: undefined, limits: undefined, remarks: [], records: undefined };
   const page = (circuit: TriggerStatus['circuit']) =>
-    triggerPage(triggerDetails({ ...unanswered, ...details, circuit }), plain).join('\n');
+    triggerPage(triggerDetails({ ...unanswered, ...details, circuit }), undefined, plain).join('\n');
   const since = 'the platform has not responded since 1970-01-01T00:00:01.000Z';
   expect(page(unanswered.circuit)).toContain(`sending       held back; ${since}`);
   expect(page(unanswered.circuit)).toContain('  next try    1970-01-01T00:00:03.000Z');
