@@ -89,7 +89,7 @@ export class GatewayRuntime {
       async () =>
         new StorePart({
           config,
-          log,
+          log: storingLog(options.log, lines, redactor, 'store'),
           alarms,
           open: options.openStore,
           onFailed: (error) => life.fail('store', error),

@@ -39,7 +39,7 @@ const FLUSH_MS = 1_000;
 export class McpSide implements Part {
   readonly servers = new ServerRegistry();
   readonly clients: ClientSide;
-  /** Recent output of the servers, and log lines about them. */
+  /** Recent output of the servers, and log lines. */
   readonly lines: RecentLines;
   readonly #serverSide: ServerSide;
   readonly #options: McpSideOptions;

@@ -26,7 +26,7 @@ export interface ServerSurroundings {
   readonly log: Log;
   readonly redactor: Redactor;
   readonly stateFolder: StateFolder;
-  /** Stores the lines of servers. */
+  /** Stores recent lines. */
   readonly lines: RecentLines;
   /** Returns the grace period for calls in flight when the gateway stops, in milliseconds. */
   readonly graceMs: () => number;
@@ -77,7 +77,7 @@ export class ServerFactory {
       new ListBudget(this.#listBudget),
     );
     const messages = new LogMessages(redactor, (level, text) =>
-      lines.add({ server: id, level, from: 'message', text }),
+      lines.add({ kind: 'server', name: id, level, from: 'message', text }),
     );
     const transport = { isOlder: false };
     return new ManagedServer({
@@ -104,7 +104,8 @@ export class ServerFactory {
           records: stateFolder.records,
           newMark: (server) => stateFolder.newMark(server),
           log,
-          storeLine: (text) => lines.add({ server: id, level: levelOf(text), from: 'stderr', text }),
+          storeLine: (text) =>
+            lines.add({ kind: 'server', name: id, level: levelOf(text), from: 'stderr', text }),
         });
       },
       onLogMessage: (envelope) => messages.accept(envelope),

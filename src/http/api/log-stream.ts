@@ -1,9 +1,9 @@
-// GET /logs: the output of servers and the gateway's log lines about them. Returns the newest lines as JSON.
+// GET /logs: the output of servers and the gateway's log lines. Returns the newest lines as JSON.
 // A client that accepts `text/event-stream` gets them as server-sent events, and then each new line. The
 // number of such clients is limited (MAX_WATCHERS). For a slow client, up to MAX_QUEUED lines are queued;
 // then the stream is closed with a reason (A8, ARCHITECTURE.md).
 
-import { OverloadedError } from '../../../actors/base/errors/errors.ts';
+import { InvalidQueryError, OverloadedError } from '../../../actors/base/errors/errors.ts';
 import {
   parseChoice,
   parseQuery,
@@ -14,15 +14,18 @@ import { levelByName, lineLevels } from '../../../actors/mcp/servers/lines/level
 import {
   type LineQuery,
   type LineWatcher,
+  type LogLine,
+  lineKinds,
   matchesQuery,
-  type ServerLine,
+  namedKinds,
 } from '../../../actors/mcp/servers/lines/recent.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { RouteContext } from '../route-context.ts';
 import { isoTime } from './iso-time.ts';
+import type { LogRecord } from './log-shapes.ts';
 
-const parameters = ['server', 'level', 'since', 'lines'];
+const parameters = [...namedKinds, 'kind', 'level', 'since', 'lines'];
 const DEFAULT_LINES = 100;
 const MAX_LINES = 10_000;
 const MAX_WATCHERS = 32;
@@ -35,9 +38,13 @@ const HEADERS = [
 ] as const;
 
 /** Returns the JSON of a line, for the response and for the event `line`. */
-export function logRecord({ at, server, level, from, text }: ServerLine, redact: (text: string) => string) {
+export function logRecord(
+  { at, kind, name, level, from, text }: LogLine,
+  redact: (text: string) => string,
+): LogRecord {
+  const server = kind === 'server' ? name : null;
   // Redacted again, because secrets can be newer than the line.
-  return { at: isoTime(at), server, level, from, text: redact(text) };
+  return { at: isoTime(at), kind, name: redact(name) || null, server, level, from, text: redact(text) };
 }
 
 /** Handles GET /logs. Throws InvalidQueryError, UnknownServerError and OverloadedError. */
@@ -45,9 +52,10 @@ export function handleLogs(routes: RouteContext, context: ExchangeContext): void
   const { mcp, life, redactor } = routes;
   const query = logQuery(context.request.query);
   // A server that was removed from the catalog is allowed while lines of it exist.
-  if (query.server !== undefined && !mcp.lines.has(query.server)) mcp.servers.require(query.server);
+  const { kind, name } = query;
+  if (kind === 'server' && name !== undefined && !mcp.lines.has({ kind, name })) mcp.servers.require(name);
   const lines = mcp.lines.read(query);
-  const record = (line: ServerLine) => logRecord(line, (text) => redactor.redact(text));
+  const record = (line: LogLine) => logRecord(line, (text) => redactor.redact(text));
   if (!/\btext\/event-stream\b/i.test(context.request.headers.accept ?? '')) {
     context.json(200, { lines: lines.map(record) });
     return;
@@ -66,32 +74,42 @@ function logQuery(text: string): LineQuery {
   const since = values.get('since');
   const level = values.get('level');
   return {
-    server: values.get('server'),
+    ...sourceQuery(values),
     level: level === undefined ? undefined : (levelByName(level) ?? parseChoice('level', lineLevels, level)),
     since: since === undefined ? undefined : parseTime(since, Date.now()),
     lines: parseWholeNumber('lines', values.get('lines') ?? String(DEFAULT_LINES), MAX_LINES, 0),
   };
 }
 
+/** Returns the kind and the name of the requested source. Throws InvalidQueryError for several sources. */
+function sourceQuery(values: ReadonlyMap<string, string>): Pick<LineQuery, 'kind' | 'name'> {
+  const kind = values.get('kind');
+  const [named, ...others] = namedKinds.filter((each) => values.has(each));
+  if (others.length > 0 || (named !== undefined && kind !== undefined))
+    throw new InvalidQueryError(`use only one of ${namedKinds.join(', ')} and kind`);
+  if (named !== undefined) return { kind: named, name: values.get(named) };
+  return { kind: kind === undefined ? undefined : parseChoice('kind', lineKinds, kind) };
+}
+
 class LogStream implements LineWatcher {
   readonly #http: HttpStream;
   readonly #routes: RouteContext;
-  readonly #record: (line: ServerLine) => object;
-  readonly #query: Pick<LineQuery, 'server' | 'level'>;
+  readonly #record: (line: LogLine) => object;
+  readonly #query: Pick<LineQuery, 'kind' | 'name' | 'level'>;
   readonly #onBeat = { heartbeat: () => void this.#http.write(': \n\n') };
   readonly #stopWatching: () => void;
-  #queued: ServerLine[] = [];
+  #queued: LogLine[] = [];
   #isWritable = true;
 
   constructor(
     routes: RouteContext,
     context: ExchangeContext,
-    record: (line: ServerLine) => object,
-    { server, level }: LineQuery,
+    record: (line: LogLine) => object,
+    { kind, name, level }: LineQuery,
   ) {
     this.#routes = routes;
     this.#record = record;
-    this.#query = { server, level };
+    this.#query = { kind, name, level };
     this.#http = context.reply.stream(200, context.headers(HEADERS));
     this.#stopWatching = routes.mcp.lines.watch(this);
     context.reply.onAbort(() => this.#close());
@@ -100,7 +118,7 @@ class LogStream implements LineWatcher {
   }
 
   /** Writes the existing lines. */
-  begin(lines: readonly ServerLine[]): void {
+  begin(lines: readonly LogLine[]): void {
     if (this.#http.isDone) {
       this.#close();
       return;
@@ -108,7 +126,7 @@ class LogStream implements LineWatcher {
     this.#http.write(`: \n\n${lines.map((line) => this.#event(line)).join('')}`);
   }
 
-  notify(line: ServerLine): void {
+  notify(line: LogLine): void {
     if (!matchesQuery(line, this.#query)) return;
     if (this.#isWritable) this.#isWritable = this.#http.write(this.#event(line));
     else if (this.#queued.length < MAX_QUEUED) this.#queued.push(line);
@@ -128,7 +146,7 @@ class LogStream implements LineWatcher {
     this.#http.end();
   }
 
-  #event(line: ServerLine): string {
+  #event(line: LogLine): string {
     return `event: line\ndata: ${JSON.stringify(this.#record(line))}\n\n`;
   }
 

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeAll, expect, test } from 'vitest';
+import { agent, postHook, SECRET, startAutomation, trigger } from '../../fixtures/automation/automation.ts';
 import { apiServer, ask, call, eventually, rpc } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { mainFile, runMain } from '../../fixtures/gateway/run-main.ts';
@@ -46,6 +47,8 @@ test('logs prints lines of servers with their names, without secrets, and follow
   const json = await run(['logs', '--server', 'calm', '--json', '--since', '10m', '--lines', '1']);
   expect(JSON.parse(json.stdout)).toEqual({
     at: expect.any(String),
+    kind: 'server',
+    name: 'calm',
     server: 'calm',
     level: 'info',
     from: 'stderr',
@@ -103,10 +106,10 @@ test('stderr lines, log messages of a server and gateway lines about it have a l
   await run(['servers', 'start', 'broken']);
   const warningLines = async () => (await run(['logs', '--level', 'warning'])).stdout.split('\n');
   const expected = [
-    /^loud {3}\| error TypeError: no such thing$/,
-    /^loud {3}\| error {2}at main \(a\.js:1\)$/,
-    /^told {3}\| error db: lost \[redacted\]$/,
-    /^broken \| warn {2}gateway: server failed: .*(?:exited with code 4|was rejected)/,
+    /^loud +\| error TypeError: no such thing$/,
+    /^loud +\| error {2}at main \(a\.js:1\)$/,
+    /^told +\| error db: lost \[redacted\]$/,
+    /^broken +\| warn {2}gateway: server failed: .*(?:exited with code 4|was rejected)/,
   ];
   await eventually('all lines', async () => {
     const lines = await warningLines();
@@ -120,4 +123,47 @@ test('stderr lines, log messages of a server and gateway lines about it have a l
     400,
     expect.stringContaining('debug, info, warn, error'),
   ]);
+});
+
+test('lines of triggers, agents, the store and the gateway are shown with their source', async () => {
+  const { url } = await startAutomation({
+    resources: [
+      trigger('orders', {
+        type: 'HTTP',
+        config: { path: '/hooks/orders', webhook_secret: SECRET },
+        default_agent: 'clerk',
+        retry: { attempts: 1 },
+      }),
+      agent('clerk', { runtime: { http: { url: 'http://127.0.0.1:9/' } } }),
+    ],
+  });
+  const at = (...args: string[]) => runMain(['logs', ...args, '--url', url], { env });
+  await postHook(url, '/hooks/orders', { text: 'hello' }, { 'idempotency-key': '1' });
+  await eventually('the line of the trigger', async () =>
+    /^trigger\/orders +\| error delivery is dead: /m.test((await at('--trigger', 'orders')).stdout),
+  );
+  expect((await at('--trigger', 'orders')).stdout).not.toMatch(/^(?!trigger\/orders )./m);
+  await ask(`${url}/admin/reload`, { method: 'POST' });
+  expect((await at('--kind', 'gateway')).stdout).toMatch(/^gateway \| info {2}triggers reloaded/m);
+  const json = JSON.parse((await at('--trigger', 'orders', '--json', '--lines', '1')).stdout);
+  expect(json).toMatchObject({ kind: 'trigger', name: 'orders', server: null, from: 'gateway' });
+  const none = await at('--agent', 'nobody');
+  expect([none.code, none.stderr]).toEqual([0, 'no lines of nobody since the gateway started\n']);
+  const both = await ask(`${url}/logs?trigger=orders&kind=store`);
+  expect([both.status, both.json.message]).toEqual([400, expect.stringContaining('use only one of')]);
+});
+
+test('a result with isError is counted apart from failed calls, and logged', async () => {
+  const before = (await ask(`${gateway.url}/servers/told`)).json;
+  await rpc(gateway.url, 'told', call('reject'));
+  await rpc(gateway.url, 'told', call('fail'));
+  const { requests, failed, tool_errors } = (await ask(`${gateway.url}/servers/told`)).json;
+  expect({ requests, failed, tool_errors }).toEqual({
+    requests: before.requests + 2,
+    failed: before.failed + 1,
+    tool_errors: before.tool_errors + 1,
+  });
+  const { stdout } = await run(['logs', '--server', 'told']);
+  expect(stdout).toMatch(/gateway: call \(.*tool=reject, outcome=tool_error/);
+  expect((await run(['servers'])).stdout).toMatch(/^SERVER .* FAILED {2}TOOL ERRORS /m);
 });

@@ -7,7 +7,13 @@ import { handleLogs } from '../../../src/http/api/log-stream.ts';
 import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import type { RouteContext } from '../../../src/http/route-context.ts';
 
-const loud = (text: string): NewLine => ({ server: 'loud', level: 'info', from: 'stderr', text });
+const loud = (text: string): NewLine => ({
+  kind: 'server',
+  name: 'loud',
+  level: 'info',
+  from: 'stderr',
+  text,
+});
 
 function gatewayWithLines() {
   const lines = new RecentLines();

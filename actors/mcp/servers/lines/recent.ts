@@ -1,26 +1,41 @@
-// Stores recent lines about servers: stderr, log messages, and the gateway's own log lines. The sources
-// redact and rate-limit the lines (stderr-tail.ts, log-messages.ts, storing-log.ts). All lines together use
-// up to `maxBytes` (A8, ARCHITECTURE.md). A server that uses no more than an equal part loses no lines to
-// other servers (A6). Queries return lines in order of arrival.
+// Stores recent lines: stderr and log messages of servers, and the gateway's own log lines. Each line has
+// a source: a server, a trigger, the gateway. The writers redact and rate-limit the lines (stderr-tail.ts,
+// log-messages.ts, storing-log.ts). All lines together use up to `maxBytes` (A8, ARCHITECTURE.md). A source
+// that uses no more than an equal part loses no lines to other sources (A6). Queries return lines in order of
+// arrival.
 
 import { isAtLeast, type LineLevel } from './level.ts';
 
-export interface NewLine {
-  readonly server: string;
+/** Kinds of named sources. The source of a log line is the first field with such a name. */
+export const namedKinds = ['server', 'trigger', 'agent', 'fleet', 'flow', 'connection'] as const;
+
+type NamedKind = (typeof namedKinds)[number];
+
+export const lineKinds = [...namedKinds, 'store', 'gateway'] as const;
+
+export interface LineSource {
+  readonly kind: (typeof lineKinds)[number];
+  /** '' for the store and the gateway. */
+  readonly name: string;
+}
+
+export interface NewLine extends LineSource {
   readonly level: LineLevel;
-  /** Source of the line. `message`: a log message of the server. */
+  /** Writer of the line. `message`: a log message of the server. */
   readonly from: 'stderr' | 'message' | 'gateway';
   readonly text: string;
 }
 
-export interface ServerLine extends NewLine {
+export interface LogLine extends NewLine {
   /** Epoch milliseconds. */
   readonly at: number;
 }
 
 export interface LineQuery {
-  /** All servers if omitted. */
-  readonly server?: string | undefined;
+  /** All kinds if omitted. */
+  readonly kind?: LineSource['kind'] | undefined;
+  /** All sources if omitted. */
+  readonly name?: string | undefined;
   /** Epoch milliseconds. */
   readonly since?: number | undefined;
   /** Minimum severity; all levels if omitted. */
@@ -30,18 +45,18 @@ export interface LineQuery {
 }
 
 export interface LineWatcher {
-  notify(line: ServerLine): void;
+  notify(line: LogLine): void;
   /** Called after the last line. */
   end(): void;
 }
 
 interface StoredLine {
-  readonly line: ServerLine;
+  readonly line: LogLine;
   readonly seq: number;
   readonly bytes: number;
 }
 
-interface ServerLines {
+interface SourceLines {
   readonly lines: StoredLine[];
   bytes: number;
 }
@@ -52,7 +67,7 @@ export const LINE_BYTES = 100;
 
 export class RecentLines {
   readonly #maxBytes: number;
-  readonly #servers = new Map<string, ServerLines>();
+  readonly #sources = new Map<string, SourceLines>();
   readonly #watchers = new Set<LineWatcher>();
   #bytes = 0;
   #seq = 0;
@@ -69,32 +84,30 @@ export class RecentLines {
     return this.#watchers.size;
   }
 
-  /** Returns true if there are lines about the server, which may have been removed from the catalog. */
-  has(server: string): boolean {
-    return this.#servers.has(server);
+  /** Returns true if there are lines of the source, which may have been removed from the configuration. */
+  has(source: LineSource): boolean {
+    return this.#sources.has(keyOf(source));
   }
 
   add(newLine: NewLine, at = Date.now()): void {
-    const { server, text } = newLine;
-    const line: ServerLine = { at, ...newLine };
+    const key = keyOf(newLine);
+    const line: LogLine = { at, ...newLine };
     this.#seq += 1;
-    const bytes = LINE_BYTES + 2 * (text.length + server.length);
-    const own = this.#servers.get(server) ?? { lines: [], bytes: 0 };
-    this.#servers.set(server, own);
+    const bytes = LINE_BYTES + 2 * (newLine.text.length + newLine.name.length);
+    const own = this.#sources.get(key) ?? { lines: [], bytes: 0 };
+    this.#sources.set(key, own);
     own.lines.push({ line, seq: this.#seq, bytes });
     own.bytes += bytes;
     this.#bytes += bytes;
-    while (this.#bytes > this.#maxBytes) this.#dropOne(server, own);
+    while (this.#bytes > this.#maxBytes) this.#dropOne(key, own);
     for (const watcher of this.#watchers) watcher.notify(line);
   }
 
   /** Returns the matching lines, oldest first. */
-  read({ lines, ...query }: LineQuery): ServerLine[] {
-    const { server } = query;
-    const sources = server === undefined ? [...this.#servers.values()] : [this.#servers.get(server)];
-    // A server cannot contribute more lines than requested in total.
-    const matches = sources.flatMap(
-      (each) => each?.lines.filter(({ line }) => matchesQuery(line, query)).slice(-lines) ?? [],
+  read({ lines, ...query }: LineQuery): LogLine[] {
+    // A source cannot contribute more lines than requested in total.
+    const matches = [...this.#sources.values()].flatMap((each) =>
+      each.lines.filter(({ line }) => matchesQuery(line, query)).slice(-lines),
     );
     matches.sort((a, b) => a.seq - b.seq);
     return matches.slice(-lines).map(({ line }) => line);
@@ -113,30 +126,33 @@ export class RecentLines {
   }
 
   /**
-   * Drops the oldest line of the writer if it exceeds its part, otherwise of the server with the most bytes.
+   * Drops the oldest line of the writer if it exceeds its part, otherwise of the source with the most bytes.
    */
-  #dropOne(writer: string, own: ServerLines): void {
-    let name = writer;
+  #dropOne(writer: string, own: SourceLines): void {
+    let key = writer;
     let stored = own;
-    if (own.bytes <= this.#maxBytes / this.#servers.size)
-      for (const [otherName, other] of this.#servers) {
+    if (own.bytes <= this.#maxBytes / this.#sources.size)
+      for (const [otherKey, other] of this.#sources) {
         if (other.bytes <= stored.bytes) continue;
-        name = otherName;
+        key = otherKey;
         stored = other;
       }
     const dropped = stored.lines.shift();
     if (dropped === undefined) return;
     stored.bytes -= dropped.bytes;
     this.#bytes -= dropped.bytes;
-    if (stored.lines.length === 0) this.#servers.delete(name);
+    if (stored.lines.length === 0) this.#sources.delete(key);
   }
 }
 
 /** Returns true if a line matches the query, apart from the number of lines. */
 export function matchesQuery(
-  line: ServerLine,
-  { server, since = 0, level }: Omit<LineQuery, 'lines'>,
+  line: LogLine,
+  { kind, name, since = 0, level }: Omit<LineQuery, 'lines'>,
 ): boolean {
-  if (server !== undefined && line.server !== server) return false;
+  if (kind !== undefined && line.kind !== kind) return false;
+  if (name !== undefined && line.name !== name) return false;
   return line.at >= since && (level === undefined || isAtLeast(line.level, level));
 }
+
+const keyOf = ({ kind, name }: LineSource): string => `${kind} ${name}`;

@@ -38,7 +38,7 @@ test('up to a hundred log messages per second are stored, each truncated', () =>
   }
 });
 
-test('gateway log lines about a server are stored with the lines of the server, at a limited rate per server', () => {
+test('gateway log lines are stored with the lines of their source, at a limited rate per source', () => {
   const lines = new RecentLines();
   const logged: string[] = [];
   const note = (_: object, text: string) => void logged.push(text);
@@ -48,17 +48,26 @@ test('gateway log lines about a server are stored with the lines of the server, 
   log.info({ server: 'a', stream: 'stderr' }, 'a line');
   log.info({}, 'without a server');
   expect(logged).toEqual(['call', 'a detail', 'a line', 'without a server']);
+  const line = { at: expect.any(Number), level: 'info', from: 'gateway' };
   expect(lines.read({ lines: 10 })).toEqual([
-    {
-      at: expect.any(Number),
-      server: 'a',
-      level: 'info',
-      from: 'gateway',
-      text: 'call: [redacted] was refused (tool=x)',
-    },
+    { ...line, kind: 'server', name: 'a', text: 'call: [redacted] was refused (tool=x)' },
+    { ...line, kind: 'gateway', name: '', text: 'without a server' },
   ]);
   for (let n = 0; n < 500; n += 1) log.warn({ server: 'loud' }, 'again');
   log.warn({ server: 'calm' }, 'once');
-  expect(lines.read({ server: 'loud', lines: 1_000 })).toHaveLength(100);
-  expect(lines.read({ server: 'calm', lines: 10 })).toHaveLength(1);
+  expect(lines.read({ kind: 'server', name: 'loud', lines: 1_000 })).toHaveLength(100);
+  expect(lines.read({ kind: 'server', name: 'calm', lines: 10 })).toHaveLength(1);
+});
+
+test.each([
+  [{ trigger: 'orders', agent: 'clerk' }, 'trigger', 'orders', 'text (agent=clerk)'],
+  [{ agent: 'clerk', names: ['x'] }, 'agent', 'clerk', 'text (names=["x"])'],
+  [{ fleet: 'team' }, 'fleet', 'team', 'text'],
+  [{ flow: 'deploy' }, 'flow', 'deploy', 'text'],
+  [{ connection: 'botmessenger/42' }, 'connection', 'botmessenger/42', 'text'],
+  [{ reason: 'full' }, 'store', '', 'text: full'],
+])('a line with the fields %j belongs to the %s %s', (fields, kind, name, text) => {
+  const lines = new RecentLines();
+  storingLog(silentLog, lines, redactor, 'store').error(fields, 'text');
+  expect(lines.read({ lines: 10 })).toEqual([expect.objectContaining({ kind, name, text, level: 'error' })]);
 });

@@ -1,23 +1,30 @@
-// Recent log lines of all servers, with a shared limit.
+// Recent log lines of all sources, with a shared limit.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lineLevels } from '../../../../../../actors/mcp/servers/lines/level.ts';
 import {
   LINE_BYTES,
+  type LogLine,
   type NewLine,
   RecentLines,
-  type ServerLine,
 } from '../../../../../../actors/mcp/servers/lines/recent.ts';
 
 const ROOM = 10 * (LINE_BYTES + 2 * 10);
 const names = ['a', 'b', 'c'] as const;
 
-const line = (server: string, text: string): NewLine => ({ server, level: 'info', from: 'stderr', text });
+const line = (name: string, text: string): NewLine => ({
+  kind: 'server',
+  name,
+  level: 'info',
+  from: 'stderr',
+  text,
+});
 
 const written = fc.array(
   fc.record({
-    server: fc.constantFrom(...names),
+    kind: fc.constantFrom('server', 'trigger'),
+    name: fc.constantFrom(...names),
     level: fc.constantFrom(...lineLevels),
     from: fc.constantFrom('stderr', 'message', 'gateway'),
     text: fc.string({ maxLength: 40 }),
@@ -36,11 +43,15 @@ test('lines stay within the limit, and are returned in order of arrival', () => 
     const found = lines.read({ lines: 1_000 });
     const times = new Set(found.map(({ at }) => at));
     expect(found).toEqual(expected.filter(({ at }) => times.has(at)));
-    for (const name of names) {
-      const own = expected.filter(({ server }) => server === name);
-      const stored = lines.read({ server: name, lines: 1_000 });
-      expect(stored).toEqual(own.slice(own.length - stored.length));
-    }
+    for (const kind of ['server', 'trigger'] as const)
+      for (const name of names) {
+        const own = expected.filter((each) => each.kind === kind && each.name === name);
+        const stored = lines.read({ kind, name, lines: 1_000 });
+        expect(stored).toEqual(own.slice(own.length - stored.length));
+      }
+    expect(lines.read({ kind: 'trigger', lines: 1_000 })).toEqual(
+      found.filter(({ kind }) => kind === 'trigger'),
+    );
     const last = lines.read({ lines: 2, since: 3 });
     expect(last).toEqual(found.filter(({ at }) => at >= 3).slice(-2));
     const grave = lines.read({ lines: 5, level: 'warn' });
@@ -49,7 +60,7 @@ test('lines stay within the limit, and are returned in order of arrival', () => 
   fc.assert(fc.property(written, check));
 });
 
-test('a server within its equal share loses no lines to other servers', () => {
+test('a source within its equal share loses no lines to other sources', () => {
   const check = (few: number, flood: number, isFirst: boolean) => {
     const lines = new RecentLines(ROOM);
     const quiet = () => {
@@ -58,8 +69,8 @@ test('a server within its equal share loses no lines to other servers', () => {
     if (isFirst) quiet();
     for (let i = 0; i < flood; i += 1) lines.add(line('loud', `noise ${i}`));
     if (!isFirst) quiet();
-    expect(lines.read({ server: 'quiet', lines: 100 })).toHaveLength(few);
-    expect(lines.has('loud')).toBe(true);
+    expect(lines.read({ kind: 'server', name: 'quiet', lines: 100 })).toHaveLength(few);
+    expect(lines.has({ kind: 'server', name: 'loud' })).toBe(true);
   };
   const counts = [fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 300 })] as const;
   fc.assert(fc.property(...counts, fc.boolean(), check));
@@ -67,9 +78,9 @@ test('a server within its equal share loses no lines to other servers', () => {
 
 test('a watcher receives each line until it stops, and an end notification', () => {
   const lines = new RecentLines();
-  const notified: (ServerLine | 'end')[] = [];
+  const notified: (LogLine | 'end')[] = [];
   const watcher = {
-    notify: (line: ServerLine) => void notified.push(line),
+    notify: (line: LogLine) => void notified.push(line),
     end: () => void notified.push('end'),
   };
   const stop = lines.watch(watcher);
