@@ -1,4 +1,4 @@
-// The gateway's state folder: lock, records of children, and cached lists.
+// The gateway's state folder: lock, records of children, cached lists, and records of client sessions.
 //
 // It is used in one of three ways. `own`: this gateway locks the folder before it touches any file. If the
 // disk is too full for the lock, it raises an alarm and uses the folder as `shared`, since most requests work
@@ -15,6 +15,7 @@ import { StateFolderError } from './folder-access.ts';
 import { acquireStateLock, type StateLock } from './lock.ts';
 import { MARK_VARIABLE, markOfFolder, newMark } from './owner-mark.ts';
 import { identityOf } from './process-identity.ts';
+import { SessionJournal } from './session-journal.ts';
 
 export interface StateFolderOptions {
   readonly stateDir: string;
@@ -38,12 +39,17 @@ export class StateFolder implements Part {
   readonly #marking: NodeJS.Timeout | undefined;
   /** Records of running children; undefined for `none`. */
   readonly records: ChildRecords | undefined;
+  /** Records of client sessions; undefined unless this gateway has locked the folder. */
+  readonly sessions: SessionJournal | undefined;
 
   /**
    * Locks the folder and terminates orphaned processes. Rejects with AlreadyInUseError or StateFolderError.
    */
   static async open(options: StateFolderOptions): Promise<StateFolder> {
-    const folder = new StateFolder(options, options.kind === 'own' ? await lockOf(options) : undefined);
+    const lock = options.kind === 'own' ? await lockOf(options) : undefined;
+    const onWarning = (message: string) => options.log.warn({}, message);
+    const sessions = lock && (await SessionJournal.open(options.stateDir, onWarning));
+    const folder = new StateFolder(options, lock, sessions);
     for (const { pid, server, wasKilled } of (await folder.records?.sweep()) ?? []) {
       options.log.warn(
         { pid, server, was_killed: wasKilled },
@@ -53,10 +59,15 @@ export class StateFolder implements Part {
     return folder;
   }
 
-  private constructor(options: StateFolderOptions, lock: StateLock | undefined) {
+  private constructor(
+    options: StateFolderOptions,
+    lock: StateLock | undefined,
+    sessions: SessionJournal | undefined,
+  ) {
     const { kind, stateDir, log, usedHashes } = options;
     this.#options = options;
     this.#lock = lock;
+    this.sessions = sessions;
     if (kind === 'none') return;
     const onWarning = (message: string) => log.warn({}, message);
     this.#lists = new CachedListFiles(stateDir, usedHashes, onWarning);
@@ -85,6 +96,7 @@ export class StateFolder implements Part {
   /** Releases the lock; the lists were written before. */
   async drain(): Promise<void> {
     clearInterval(this.#marking);
+    await this.sessions?.close();
     await this.#lock?.release();
   }
 }
