@@ -131,6 +131,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
+    'mcp/restored-sessions',
     'automation/agent-runs-killed',
     'automation/approvals',
     'flows/flow-in-a-chat',

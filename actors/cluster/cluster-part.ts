@@ -9,12 +9,14 @@ import type { Log } from '../base/errors/log.ts';
 import type { Part } from '../base/supervision/part.ts';
 import type { MakePlacedLink } from '../mcp/links/make-link.ts';
 import type { Cluster, Member } from '../store/membership.ts';
+import type { Store } from '../store/store.ts';
 import type { StorePart } from '../store/store-part.ts';
 import { NodeDifferences } from './node-differences.ts';
 import { type ClusterNodeState, type NodeStatus, nodeList } from './node-list.ts';
 import type { NodePeers } from './node-peers.ts';
 import { placedLinks } from './placed-links.ts';
 import { ServerPlacement } from './server-placement.ts';
+import { SessionRows } from './session-rows.ts';
 
 export interface ClusterPartOptions {
   readonly store: Pick<StorePart, 'open'>;
@@ -35,23 +37,27 @@ export class ClusterPart implements Part {
   /** Placement of servers with `placement: cluster`. */
   readonly placement: ServerPlacement;
   readonly makePlaced: MakePlacedLink;
+  /** Records of client sessions. */
+  readonly sessionRows: SessionRows;
   /** Time of the last member list, in performance.now() milliseconds. */
   #readAt = performance.now();
 
   /** Joins the cluster of the store. Rejects if the store or a certificate file cannot be opened. */
   static async join(options: ClusterPartOptions): Promise<ClusterPart> {
     const { store, node } = options;
-    const { cluster } = await store.open();
+    const opened = await store.open();
+    const { cluster } = opened;
     if (cluster === undefined) throw new InternalError('the store does not support a cluster');
     const instance = randomBytes(INSTANCE_BYTES).toString('hex');
     const peers = node.address === undefined ? undefined : await loadPeers(node, instance);
-    const part = new ClusterPart(cluster, instance, peers, options);
+    const part = new ClusterPart(opened, cluster, instance, peers, options);
     await cluster.membership.publishNow();
     if (peers === undefined) warnWhenSeveral(cluster, options.log);
     return part;
   }
 
   private constructor(
+    store: Store,
     cluster: Cluster,
     instance: string,
     peers: NodePeers | undefined,
@@ -60,6 +66,7 @@ export class ClusterPart implements Part {
     this.cluster = cluster;
     this.instance = instance;
     this.peers = peers;
+    this.sessionRows = new SessionRows({ store, instance, memberOf: (id) => this.memberOf(id) });
     this.placement = new ServerPlacement(cluster);
     this.makePlaced = placedLinks({
       placement: this.placement,
@@ -93,6 +100,11 @@ export class ClusterPart implements Part {
   get staleSeconds(): number | undefined {
     if (this.cluster.membership.isMember) return undefined;
     return Math.floor((performance.now() - this.#readAt) / 1000);
+  }
+
+  /** Calls the listener when this node was cut off and is a member again. */
+  onRejoined(listener: () => void): void {
+    this.cluster.membership.watch({ onJoined: listener });
   }
 
   publishConfigHash(hash: string): void {

@@ -40,4 +40,4 @@ export const nodeHeaders = {
 export const NODE_HEADER_PREFIX = 'x-node-';
 
 /** Values of `nodeHeaders.refused`. */
-export type NodeRefusal = 'proof' | 'instance' | 'epoch';
+export type NodeRefusal = 'proof' | 'instance' | 'epoch' | 'moved' | 'stopping';

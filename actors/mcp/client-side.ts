@@ -17,7 +17,9 @@ import { Profiles } from './clients/profiles/profiles.ts';
 import { Forwarder } from './clients/routing/forwarder.ts';
 import { InFlightLimiter } from './clients/routing/in-flight-limiter.ts';
 import { ToolSearch } from './clients/search/tool-search.ts';
+import { SessionRestorer } from './clients/sessions/session-restorer.ts';
 import { Sessions } from './clients/sessions/sessions.ts';
+import { type SessionStorage, StoredSessions } from './clients/sessions/stored-sessions.ts';
 import type { ServerRegistry } from './servers/server-registry.ts';
 
 /** Cluster features: session ids and request states from which any node finds the node that created them. */
@@ -34,10 +36,13 @@ export interface ClientSideOptions {
   readonly servers: ServerRegistry;
   /** Undefined without node.address. */
   readonly peers: ClientPeers | undefined;
+  /** Storage for the records of sessions; undefined if this gateway stores nothing. */
+  readonly sessionStorage: SessionStorage | undefined;
 }
 
 export class ClientSide implements Part {
   readonly sessions: Sessions;
+  readonly restorer: SessionRestorer;
   readonly profiles: Profiles;
   /** Merged view of all servers. */
   readonly view: MergedView;
@@ -47,13 +52,15 @@ export class ClientSide implements Part {
   readonly inProcess: InProcessClient;
 
   constructor(options: ClientSideOptions) {
-    const { config, log, redactor, version, servers, peers } = options;
+    const { config, log, redactor, version, servers, peers, sessionStorage } = options;
     const aggregate = new Aggregate(servers);
     const tagsOf = config.expose === 'search' ? (id: string) => servers.tagsOf(id) : undefined;
     const search = tagsOf && new ToolSearch({ aggregate, tagsOf });
     this.view = { aggregate, discovery: new Discovery(aggregate), search };
     const profiles = new Profiles({ servers, tagsOf });
     this.profiles = profiles;
+    const onWarning = (message: string) => log.warn({}, message);
+    const records = sessionStorage && new StoredSessions(sessionStorage, config.limits.sessions, onWarning);
     this.sessions = new Sessions({
       maxSessions: config.limits.sessions,
       idleMs: config.limits.session_idle_seconds * 1000,
@@ -61,15 +68,25 @@ export class ClientSide implements Part {
       onEnd: (session) => servers.release(session),
       profiles: () => profiles.all(),
       newId: () => peers?.sealed.newSessionId() ?? randomUUID(),
+      areStored: records !== undefined,
+      onForgotten: (session) => void this.restorer.forget(session).catch(() => {}),
     });
-    const { sessions, eraBridge } = this;
+    this.restorer = new SessionRestorer({
+      ...{ sessions: this.sessions, records, log },
+      serversOf: ({ target, profile }) => {
+        if (target === undefined) return profile?.servers() ?? servers.all();
+        const server = servers.get(target);
+        return server === undefined ? [] : [server];
+      },
+    });
+    const { sessions, restorer, eraBridge } = this;
     const inFlight = new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes);
     const forwarder = new Forwarder(inFlight, eraBridge);
     const serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version };
     const server = (id: string) => servers.require(id);
     this.router = new MessageRouter({
       ...this.view,
-      ...{ servers, sessions, eraBridge, forwarder, config, log, redactor, serverInfo, server },
+      ...{ servers, sessions, restorer, eraBridge, forwarder, config, log, redactor, serverInfo, server },
       states: peers?.states,
       release: (client) => servers.release(client),
     });
@@ -85,6 +102,7 @@ export class ClientSide implements Part {
   /** Closes all sessions and cancels all suspended calls. */
   async drain(): Promise<void> {
     this.eraBridge.suspendedCalls.close();
+    this.restorer.close();
     this.sessions.close();
   }
 }

@@ -12,6 +12,7 @@ import { loadToolFilters } from './clients/aggregate/tool-filter.ts';
 import { applyToClients } from './clients/profiles/clients.ts';
 import { patternsOf } from './clients/profiles/filter.ts';
 import type { ProfileDifference } from './clients/profiles/profiles.ts';
+import type { SessionStorage } from './clients/sessions/stored-sessions.ts';
 import type { MakePlacedLink } from './links/make-link.ts';
 import { ServerSide, type ServerSideOptions } from './server-side.ts';
 import type { CatalogDifference } from './servers/catalog-servers.ts';
@@ -20,7 +21,14 @@ import { ServerRegistry } from './servers/server-registry.ts';
 import type { SupervisedServers } from './servers/supervised-servers.ts';
 
 /** Options that this class creates for its two sides. */
-type CreatedOptions = 'registry' | 'sessions' | 'servers' | 'makePlaced' | 'maxMessageBytes' | 'peers';
+type CreatedOptions =
+  | 'registry'
+  | 'sessions'
+  | 'servers'
+  | 'makePlaced'
+  | 'maxMessageBytes'
+  | 'peers'
+  | 'sessionStorage';
 
 export interface McpSideOptions
   extends Omit<ServerSideOptions, CreatedOptions>,
@@ -29,7 +37,13 @@ export interface McpSideOptions
   readonly stateFolder: StateFolder;
   /** Undefined outside a cluster. */
   readonly cluster:
-    | { readonly makePlaced: MakePlacedLink; readonly peers: ClientSideOptions['peers'] }
+    | {
+        readonly makePlaced: MakePlacedLink;
+        readonly peers: ClientSideOptions['peers'];
+        readonly sessionRows: SessionStorage;
+        /** Calls the listener when this node was cut off and is a member again. */
+        onRejoined(listener: () => void): void;
+      }
     | undefined;
 }
 
@@ -46,12 +60,14 @@ export class McpSide implements Part {
   #profileEntries: ProfileEntries;
 
   constructor(options: McpSideOptions) {
-    const { config, cluster } = options;
+    const { config, cluster, stateFolder } = options;
     const { servers } = this;
     this.#options = options;
     this.#profileEntries = config.profiles;
     this.lines = options.lines;
-    this.clients = new ClientSide({ ...options, servers, peers: cluster?.peers });
+    const sessionStorage = cluster?.sessionRows ?? stateFolder.sessions;
+    this.clients = new ClientSide({ ...options, servers, peers: cluster?.peers, sessionStorage });
+    cluster?.onRejoined(() => void this.clients.restorer.verify());
     this.#serverSide = new ServerSide({
       ...options,
       registry: servers,

@@ -49,6 +49,12 @@ const sharedFields = {
     description: "Forward the client's roots; some servers grant access to them.",
     default: false,
   }),
+  lost_process: Type.Optional(
+    Type.Enum(['new', 'error'], {
+      description:
+        "With isolation session, the next request after the end of the session's process or remote session: new (opens another one) or error (fails once). Default: new.",
+    }),
+  ),
   pool: Type.Object(
     {
       max: Type.Integer({

@@ -204,8 +204,14 @@ export const gatewaySchema = Type.Object(
           'Maximum concurrent requests of the gateway; a single server or session can use at most half.',
           1024,
         ),
-        sessions: count('Maximum client sessions.', 10_000),
-        session_idle_seconds: seconds('Idle time before a client session is closed.', 1800),
+        sessions: count(
+          'Maximum client sessions in memory; a single principal or client address can use at most half.',
+          10_000,
+        ),
+        session_idle_seconds: seconds(
+          'Idle time before a client session leaves the memory; its next request restores it.',
+          1800,
+        ),
       },
       { description: 'Limits of the whole gateway.', default: {} },
     ),

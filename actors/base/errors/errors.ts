@@ -252,6 +252,16 @@ export class SessionClosedError extends GatewayError {
 }
 
 /**
+ * The session's process or remote session at a server with `lost_process: error` has ended, for example with
+ * a restart of the gateway. Its state is lost. The request was not sent.
+ *
+ * @remedy Repeat the steps that created the state. The next request starts a new process.
+ */
+export class ProcessLostError extends GatewayError {
+  readonly code = 'ERR_PROCESS_LOST';
+}
+
+/**
  * The server or the gateway stops, or the request was cancelled. A server may have handled the request.
  *
  * @remedy Retry the request if repetition is harmless; a stopped server starts on the next call. If the

@@ -27,6 +27,8 @@ export interface MessageOrigin extends Trace {
   readonly requestId: string;
   /** Principal of the sender, if the front end identifies it. */
   readonly principal?: Principal;
+  /** Network address of the sender; undefined for a client of this process. Sessions with it are stored. */
+  readonly client?: string;
 }
 
 /** A request in progress. `isUnsent`: the server has certainly not received it. */
@@ -37,6 +39,9 @@ export interface RunningRequest {
 
 /** Duration from which a call is logged at `info`, in milliseconds. */
 const SLOW_MS = 5_000;
+
+/** Methods that change the record of a session. */
+const stateMethods = new Set(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
 
 /** Maximum length of names in log lines; clients choose them. */
 const MAX_LOGGED_LENGTH = 200;
@@ -65,10 +70,10 @@ export class MessageRouter {
     origin: MessageOrigin,
     onSession: (session: ClientSession) => void,
   ): void {
-    const { principal = anonymous } = origin;
+    const { principal = anonymous, client } = origin;
     const introduction = readInitialize(envelope);
-    const { sessions } = this.#gateway;
-    const session = sessions.create({ target: server?.id, profile, principal, ...introduction });
+    const { sessions, restorer } = this.#gateway;
+    const session = sessions.create({ target: server?.id, profile, principal, client, ...introduction });
     onSession(session);
     const request = this.#begin(envelope, outlet, origin, session, undefined, profile);
     request.exchange.whenEnded = (outcome) => {
@@ -76,8 +81,17 @@ export class MessageRouter {
         sessions.end(session, 'the server could not be started');
     };
     this.#dispatch(request, server, profile, (target) => {
-      if (target === undefined) request.exchange.result(gatewayInitializeResult(this.#gateway, session));
-      else initializeAtServer({ ...routeTo(request, target), session });
+      const answer = () => {
+        if (target === undefined) request.exchange.result(gatewayInitializeResult(this.#gateway, session));
+        else initializeAtServer({ ...routeTo(request, target), session });
+      };
+      if (!session.isStored) answer();
+      // The client must not learn the id of a session that a kill would lose.
+      else
+        restorer
+          .save(session)
+          .then(answer)
+          .catch((error: unknown) => completeWithError(error, request.exchange));
     });
   }
 
@@ -113,7 +127,10 @@ export class MessageRouter {
     const envelope = states?.unwrap(original) ?? original;
     const caller = readCaller(envelope, principalName(origin));
     if (envelope.method === 'subscriptions/listen')
-      return listen(this.#gateway, { envelope, caller, server, profile, outlet });
+      return listen(this.#gateway, {
+        ...{ envelope, caller, server, profile, outlet },
+        owner: { principal: principalText(origin.principal ?? anonymous), client: origin.client ?? '' },
+      });
     const request = this.#begin(envelope, outlet, origin, undefined, caller, profile);
     const { serverInfo } = this.#gateway;
     request.exchange.modernResult = { serverInfo, isMethodKnown: false, states };
@@ -162,8 +179,10 @@ export class MessageRouter {
     }
   }
 
-  endSession(session: ClientSession): void {
+  /** Ends a session for good. Resolves when its record is removed. */
+  async endSession(session: ClientSession): Promise<void> {
     this.#gateway.sessions.end(session, 'the client ended it');
+    await this.#gateway.restorer.forget(session);
   }
 
   /**
@@ -243,6 +262,8 @@ export class MessageRouter {
       redact: (text) => this.#gateway.redactor.redact(text),
       onEnd: (endedExchange, outcome, error) => {
         session?.finish(endedExchange);
+        if (session?.isStored === true && (stateMethods.has(envelope.method) || session.hasNewProcess))
+          void this.#gateway.restorer.save(session);
         this.#gateway.forwarder.inFlight.release(endedExchange);
         countEnd(this.counts, outcome);
         if (profile !== undefined) countEnd(profile.counts, outcome);

@@ -10,6 +10,7 @@ import type { ServerRegistry } from '../servers/server-registry.ts';
 import type { RequestStates } from './eras/request-states.ts';
 import type { MergedView } from './profiles/profile.ts';
 import type { RoutingContext } from './routing/server-router.ts';
+import type { SessionRestorer } from './sessions/session-restorer.ts';
 import type { Sessions } from './sessions/sessions.ts';
 
 /** The view of the host itself contains all servers. */
@@ -19,6 +20,7 @@ export interface RouterHost extends MergedView, RoutingContext {
   readonly redactor: Redactor;
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly sessions: Sessions;
+  readonly restorer: Pick<SessionRestorer, 'save' | 'forget'>;
   readonly servers: Pick<ServerRegistry, 'all' | 'get'>;
   /** Undefined without node.address. */
   readonly states: RequestStates | undefined;

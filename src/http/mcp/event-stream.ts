@@ -6,7 +6,7 @@
 // An event is numbered and stored before it is written. A client that reads slowly is cut off at MAX_BUFFERED
 // bytes, or when the limit for slow readers is reached (readers.ts). It may reconnect and request the rest.
 
-import { eventId } from '../../../actors/mcp/clients/sessions/replay-buffer.ts';
+import { eventId } from '../../../actors/mcp/clients/sessions/event-id.ts';
 import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
 import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { HttpStream } from '../listener/seam.ts';
@@ -20,14 +20,17 @@ const RETRY_MS = 1000;
 export class EventStream {
   readonly id: number;
   readonly #session: ClientSession;
+  /** Raw id of the request whose response this is; undefined for the notification stream. */
+  readonly #rawRequestId: string | undefined;
   #http: HttpStream | undefined;
   #number = 0;
   isEnded = false;
   /** Called when the stream is closed, not when its connection is lost. */
   whenEnded: (() => void) | undefined;
 
-  constructor(session: ClientSession, id: number = session.replay.newStream()) {
+  constructor(session: ClientSession, rawRequestId?: string, id: number = session.replay.newStream()) {
     this.#session = session;
+    this.#rawRequestId = rawRequestId;
     this.id = id;
     liveStreams(session).set(id, this);
   }
@@ -57,7 +60,7 @@ export class EventStream {
     });
     // The first bytes also send the headers. Clients of older revisions do not support an event without data.
     if (this.#session.protocolVersion >= '2025-11-25') {
-      http.write(`id: ${eventId(this.id, after)}\nretry: ${RETRY_MS}\ndata:\n\n`);
+      http.write(`id: ${this.#eventId(after)}\nretry: ${RETRY_MS}\ndata:\n\n`);
     } else http.write(': open\n\n');
   }
 
@@ -93,6 +96,10 @@ export class EventStream {
     this.#http = undefined;
   }
 
+  #eventId(number: number): string {
+    return eventId({ stream: this.id, number, rawRequestId: this.#rawRequestId });
+  }
+
   #write(number: number, message: Message): void {
     const http = this.#http;
     if (http === undefined || http.isDone) return;
@@ -101,7 +108,7 @@ export class EventStream {
       http.destroy();
       return;
     }
-    writeEvent(http, `id: ${eventId(this.id, number)}\nevent: message\n`, message);
+    writeEvent(http, `id: ${this.#eventId(number)}\nevent: message\n`, message);
   }
 }
 

@@ -11,6 +11,7 @@ import { anonymous, type Principal } from '../../../actors/identity/principal.ts
 import { errorMessage } from '../../../actors/mcp/jsonrpc/compose.ts';
 import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
+import { networkOf } from '../body/body-budget.ts';
 import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
 import { reasonPhrase, refusalCode, statusOf, statusOfFault } from '../status.ts';
 
@@ -74,6 +75,11 @@ export class ExchangeContext {
     this.reply = reply;
     this.#alarms = alarms;
     this.requestId = requestIdOf(request.headers['x-request-id']);
+  }
+
+  /** Network of the client, for the limit of its sessions. */
+  get client(): string {
+    return networkOf(this.request.remoteAddress);
   }
 
   /** Created on demand, because most requests do not need it. */

@@ -3,11 +3,10 @@
 // "Transports"). A message whose body contains a protocol version belongs to the modern era, which has no
 // sessions: see modern-endpoint.ts.
 
-import { GatewayError } from '../../../actors/base/errors/errors.ts';
 import { readCaller } from '../../../actors/mcp/clients/eras/modern-caller.ts';
 import { unknownState } from '../../../actors/mcp/clients/eras/suspended-calls.ts';
 import type { Endpoint } from '../../../actors/mcp/clients/profiles/profile.ts';
-import { parseEventId } from '../../../actors/mcp/clients/sessions/replay-buffer.ts';
+import { parseEventId } from '../../../actors/mcp/clients/sessions/event-id.ts';
 import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
 import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
 import { modernVersion } from '../../../actors/mcp/jsonrpc/modern-meta.ts';
@@ -17,10 +16,11 @@ import { isSessionVersion, sessionVersions } from '../../../actors/mcp/servers/c
 import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
-import { EventStream, liveStreams } from './event-stream.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import { checkMirrorHeaders, isModernHeader, postModern } from './modern-endpoint.ts';
 import { PostOutlet } from './post-outlet.ts';
+import { respondWithError, withSession } from './session-lookup.ts';
+import { connectStream } from './session-streams.ts';
 
 /** Accept header of nearly all clients; needs no parsing. */
 const USUAL_ACCEPT = 'application/json, text/event-stream';
@@ -70,21 +70,29 @@ export function postMessage(
       initialize(routes, context, endpoint, envelope);
       return;
     }
-    const session = requireSession(routes, context, endpoint, envelope);
-    if (session === undefined) return;
-    if (envelope.kind === 'request') {
-      if (routes.life.isEnding) {
-        context.refuseWhileDraining(envelope.rawId);
-        return;
-      }
-      const outlet = new PostOutlet(context, routes.heartbeat, session);
-      routes.mcp.clients.router.request(session, envelope, outlet, context);
-    } else {
-      routes.mcp.clients.router.receive(session, envelope);
-      context.empty(202);
-    }
+    withSession(routes, context, endpoint, envelope, (session) =>
+      receive(routes, context, session, envelope),
+    );
   } catch (error) {
     respondWithError(context, error, envelope);
+  }
+}
+
+/** Handles a message of a session. */
+function receive(
+  routes: RouteContext,
+  context: ExchangeContext,
+  session: ClientSession,
+  envelope: Envelope,
+): void {
+  const { router } = routes.mcp.clients;
+  if (envelope.kind !== 'request') {
+    router.receive(session, envelope);
+    context.empty(202);
+  } else if (routes.life.isEnding) context.refuseWhileDraining(envelope.rawId);
+  else {
+    const outlet = new PostOutlet(context, routes.heartbeat, session, envelope.rawId);
+    router.request(session, envelope, outlet, context);
   }
 }
 
@@ -95,7 +103,8 @@ function initialize(
   endpoint: Endpoint,
   envelope: Envelope,
 ): void {
-  const outlet = new PostOutlet(context, routes.heartbeat, undefined);
+  const { rawRequestId = 'null' } = envelope;
+  const outlet = new PostOutlet(context, routes.heartbeat, undefined, rawRequestId);
   try {
     routes.mcp.clients.router.open(envelope, endpoint, outlet, context, (session) => {
       outlet.session = session;
@@ -115,48 +124,25 @@ export function openStream(routes: RouteContext, context: ExchangeContext, endpo
     return;
   }
   if (!admitVersion(context)) return;
-  const session = requireSession(routes, context, endpoint, undefined);
-  if (session === undefined) return;
-  if (routes.life.isEnding) {
-    context.refuseWhileDraining();
-    return;
-  }
-  session.lastSeenAt = performance.now();
   const last = lastEventId === undefined ? undefined : parseEventId(lastEventId);
   if (lastEventId !== undefined && last === undefined) {
-    context.rpcFault(
-      new RpcFault(rpcCodes.invalidRequest, 'Last-Event-ID does not belong to this session'),
-      400,
-    );
+    const message = 'Last-Event-ID does not belong to this session';
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 400);
     return;
   }
-  const lostStream = last === undefined ? undefined : liveStreams(session).get(last.stream);
-  if (last !== undefined && lostStream === undefined) {
-    replayEnded(session, context, last);
-    return;
-  }
-  const stream = lostStream ?? new EventStream(session);
-  if (lostStream === undefined) {
-    session.stream?.end();
-    session.stream = stream;
-    routes.mcp.clients.sessions.notifyMissed(session);
-  }
-  stream.disconnect();
-  routes.heartbeat.streams.add(stream);
-  stream.whenEnded = () => routes.heartbeat.streams.delete(stream);
-  stream.connect(context, last?.number, () => {
-    // From now on the session counts as unused. The stream continues if its client reconnects.
-    session.lastSeenAt = performance.now();
-  });
-  if (last !== undefined) stream.replayAfter(last.number);
+  withSession(routes, context, endpoint, undefined, (session) =>
+    connectStream({ routes, context, session, endpoint }, last),
+  );
 }
 
 export function deleteSession(routes: RouteContext, context: ExchangeContext, endpoint: Endpoint): void {
   if (refuseIfModern(context)) return;
-  const session = requireSession(routes, context, endpoint, undefined);
-  if (session === undefined) return;
-  routes.mcp.clients.router.endSession(session);
-  context.empty(204);
+  withSession(routes, context, endpoint, undefined, (session) => {
+    routes.mcp.clients.router
+      .endSession(session)
+      .then(() => context.empty(204))
+      .catch((error: unknown) => context.reply.guard(() => respondWithError(context, error, undefined)));
+  });
 }
 
 /** If the client is modern, refuses its GET or DELETE and returns true. */
@@ -164,18 +150,6 @@ function refuseIfModern(context: ExchangeContext): boolean {
   if (!isModernHeader(context.request.headers['mcp-protocol-version'])) return false;
   context.error(405, `revision ${modernVersion} allows only POST`, [['allow', 'POST']]);
   return true;
-}
-
-/** Sends the events that the client has missed, and closes the response. */
-function replayEnded(
-  session: ClientSession,
-  context: ExchangeContext,
-  last: { stream: number; number: number },
-): void {
-  const stream = new EventStream(session, last.stream);
-  stream.connect(context, last.number);
-  stream.replayAfter(last.number);
-  stream.end();
 }
 
 function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: number): Envelope | undefined {
@@ -191,43 +165,6 @@ function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: n
   }
 }
 
-/**
- * Returns the session of a request. Otherwise returns undefined: the request was forwarded to the node that
- * owns the session, or refused.
- */
-function requireSession(
-  routes: RouteContext,
-  context: ExchangeContext,
-  endpoint: Endpoint,
-  envelope: Envelope | undefined,
-): ClientSession | undefined {
-  const id = context.request.headers['mcp-session-id'];
-  const rawId = envelope?.rawRequestId;
-  if (id === undefined || id === '') {
-    const message = 'the Mcp-Session-Id header is missing; initialize first';
-    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message, rawId), 400);
-    return undefined;
-  }
-  const { mcp, life, forwarder } = routes;
-  const session = mcp.clients.sessions.find(id, endpoint, context.principal);
-  // A 404 makes the client initialize again (MCP 2025-11-25, Session Management).
-  const refuseUnknown = () => context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
-  if (session === undefined) {
-    if (
-      forwarder?.forwardForSession(id, { context, envelope, body: envelope?.bytes, refuseUnknown }) !== true
-    )
-      refuseUnknown();
-    return undefined;
-  }
-  const begins = envelope === undefined ? context.request.method === 'GET' : envelope.kind === 'request';
-  if (forwarder === undefined || !life.isEnding || !begins || context.principal.kind === 'node')
-    return session;
-  // The 404 makes the client initialize again, at another node. Not for requests of nodes, which know that
-  // this node is stopping.
-  refuseUnknown();
-  return undefined;
-}
-
 /** Forwards a retried call to the node that has suspended it. Returns false for other messages. */
 export function forwardRetry(
   { forwarder }: RouteContext,
@@ -237,17 +174,6 @@ export function forwardRetry(
   if (forwarder === undefined || envelope.kind !== 'request') return false;
   const refuseUnknown = () => context.rpcFault(unknownState(envelope.rawId), 200);
   return forwarder.forwardRetry({ context, envelope, body: envelope.bytes, refuseUnknown });
-}
-
-function respondWithError(context: ExchangeContext, error: unknown, envelope: Envelope | undefined): void {
-  const rawId = envelope?.rawRequestId;
-  if (error instanceof RpcFault) {
-    context.rpcFault(error.withId(rawId), 400);
-  } else if (error instanceof GatewayError) {
-    context.rpcError(error, rawId);
-  } else {
-    throw error;
-  }
 }
 
 function admitAccept(context: ExchangeContext): boolean {

@@ -19,11 +19,18 @@ export class PostOutlet implements Outlet, PendingReply {
 
   readonly #context: ExchangeContext;
   readonly #heartbeat: Heartbeat;
+  readonly #rawRequestId: string;
   #stream: EventStream | undefined;
 
-  constructor(context: ExchangeContext, heartbeat: Heartbeat, session: ClientSession | undefined) {
+  constructor(
+    context: ExchangeContext,
+    heartbeat: Heartbeat,
+    session: ClientSession | undefined,
+    rawRequestId: string,
+  ) {
     this.#context = context;
     this.#heartbeat = heartbeat;
+    this.#rawRequestId = rawRequestId;
     this.session = session;
     if (session !== undefined) heartbeat.pending.add(this);
   }
@@ -63,7 +70,7 @@ export class PostOutlet implements Outlet, PendingReply {
   becomeStream(): void {
     this.#heartbeat.pending.delete(this);
     if (this.#stream !== undefined || this.session === undefined || this.#context.reply.isDone) return;
-    const stream = new EventStream(this.session);
+    const stream = new EventStream(this.session, this.#rawRequestId);
     this.#stream = stream;
     stream.connect(this.#context);
     this.#heartbeat.streams.add(stream);

@@ -27,6 +27,8 @@ export interface ForwardOptions {
   readonly request: ForwardRequest;
   /** Name of the owner. */
   readonly node: string;
+  /** Instance of the owner. */
+  readonly instance: string;
   /** Called once, when the client has its result. */
   onEnd(): void;
   /** Called if either node refuses the other's proof (cluster secret). */
@@ -56,7 +58,7 @@ export class Forward implements ConnectionUser {
   /** Fails the request, because the owner has left the cluster. */
   onOwnerRemoved(): void {
     if (this.#isEnded) return;
-    if (!this.#wasSent) this.#refuseUnknown();
+    if (!this.#wasSent) this.#refuseGone();
     else
       this.#fail(
         new ConnectionLostError(`${this.#owner} left the cluster; the request may have been executed`),
@@ -70,7 +72,8 @@ export class Forward implements ConnectionUser {
   onHead(head: ResponseHead): void {
     const refusal = head.header(nodeHeaders.refused);
     if (refusal !== undefined) {
-      if (refusal !== 'proof') this.#refuseUnknown();
+      if (refusal === 'moved') this.#refuseUnknown(undefined);
+      else if (refusal !== 'proof') this.#refuseGone();
       else {
         this.#options.onProofRefused('it refuses the proof of this node');
         this.#fail(this.#unreachable('refuses the proof of this node'));
@@ -113,7 +116,7 @@ export class Forward implements ConnectionUser {
     if (isProofRefusal(error)) this.#options.onProofRefused((error as NodeJS.ErrnoException).code ?? '');
     const isPortClosed = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
     // If the port is closed, the process of the owner has exited.
-    if (!this.#wasSent && isPortClosed) this.#refuseUnknown();
+    if (!this.#wasSent && isPortClosed) this.#refuseGone();
     else if (!this.#wasSent) this.#fail(this.#unreachable(`is unreachable (${error.message})`));
     else
       this.#fail(
@@ -136,11 +139,15 @@ export class Forward implements ConnectionUser {
     return new UnavailableError(`${this.#owner} ${problem}; the request was not executed, retry shortly`, 1);
   }
 
-  #refuseUnknown(): void {
+  #refuseGone(): void {
+    this.#refuseUnknown(this.#options.instance);
+  }
+
+  #refuseUnknown(gone: string | undefined): void {
     const { request } = this.#options;
     if (this.#isEnded) return;
     this.#disconnect();
-    request.refuseUnknown();
+    request.refuseUnknown(gone);
   }
 
   #fail(error: GatewayError): void {

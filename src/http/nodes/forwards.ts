@@ -48,6 +48,10 @@ export class Forwards implements RequestForwarder {
     return instance !== undefined && this.#forward(instance, request);
   }
 
+  forwardToOwner(instance: string, request: ForwardRequest): boolean {
+    return !request.context.isFromNode && this.#forward(instance, request);
+  }
+
   forwardRetry(request: ForwardRequest & { readonly envelope: Envelope }): boolean {
     if (request.context.isFromNode) return false;
     const state = request.envelope.paramText('requestState');
@@ -77,6 +81,7 @@ export class Forwards implements RequestForwarder {
     }
     const forward = new Forward({
       request,
+      instance,
       node: peer.name,
       onEnd: () => {
         peer.forwards.delete(forward);

@@ -9,13 +9,15 @@ export interface ForwardRequest {
   /** Message in the body; undefined for GET and DELETE. */
   readonly envelope: Envelope | undefined;
   readonly body: Buffer | undefined;
-  /** Responds to the client that the session or call is unknown. */
-  refuseUnknown(): void;
+  /** Called if the node does not have the session or call. `gone`: instance of a node that has ended. */
+  refuseUnknown(gone?: string): void;
 }
 
 export interface RequestForwarder {
   /** Forwards a request to the node that owns the session. Returns false if no other node owns it. */
   forwardForSession(id: string, request: ForwardRequest): boolean;
+  /** Forwards a request to this node. Returns false if the node is unknown or stopping. */
+  forwardToOwner(instance: string, request: ForwardRequest): boolean;
   /** Forwards a retried call to the node that has suspended the call. Returns false for other messages. */
   forwardRetry(request: ForwardRequest & { readonly envelope: Envelope }): boolean;
 }

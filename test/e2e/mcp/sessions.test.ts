@@ -228,7 +228,7 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
 });
 
 describe.each(fillingsInTurn)('idle and many sessions on %s', (http) => {
-  test('an idle session returns 404 after session_idle_seconds, but not while it has an open stream or a running call', async () => {
+  test('a session leaves the memory after session_idle_seconds, but not while it has an open stream or a running call', async () => {
     const gateway = await startGateway({
       http,
       settings: { limits: { session_idle_seconds: 1 } },
@@ -242,34 +242,29 @@ describe.each(fillingsInTurn)('idle and many sessions on %s', (http) => {
     const stream = new EventReader(address, { headers: listening });
     await stream.opened();
     const pending = post(address, call('hold', { until: gate.path }), calling);
-    await eventually(
-      'the end of the idle one',
-      async () => (await ask(`${gateway.url}/stats`)).json.sessions === 2,
-    );
-    expect((await post(address, message('ping'), idle)).status).toBe(404);
+    const waitForCount = (label: string, count: number) =>
+      eventually(label, async () => (await ask(`${gateway.url}/stats`)).json.sessions === count);
+    await waitForCount('the end of the idle one', 2);
     // Three times the idle time in total.
     await new Promise((wake) => setTimeout(wake, 2000));
     expect((await ask(`${gateway.url}/stats`)).json.sessions).toBe(2);
+    expect((await post(address, message('ping'), idle)).json.result).toEqual({});
     gate.open();
     expect((await pending).json.error).toBeUndefined();
-    await eventually(
-      'the end of the caller',
-      async () => (await ask(`${gateway.url}/stats`)).json.sessions === 1,
-    );
+    await waitForCount('the end of the caller', 1);
     expect(stream.isOver).toBe(false);
     stream.drop();
-    await eventually(
-      'the end of the listener',
-      async () => (await ask(`${gateway.url}/stats`)).json.sessions === 0,
-    );
-    expect((await post(address, message('ping'), listening)).status).toBe(404);
+    await waitForCount('the end of the listener', 0);
+    for (const session of [idle, listening, calling])
+      expect((await post(address, message('ping'), session)).json.result).toEqual({});
     await gateway.stop();
   });
 
   test('above limits.sessions a new session fails with Retry-After, and the others continue', async () => {
     const gateway = await startGateway({ http, settings: { limits: { sessions: 2 } }, servers: {} });
     const first = await initialize(`${gateway.url}/mcp`);
-    await initialize(`${gateway.url}/mcp`);
+    const stream = new EventReader(`${gateway.url}/mcp`, { headers: first });
+    await stream.opened();
     const answer = await post(`${gateway.url}/mcp`, message('initialize', introduction('2025-11-25')));
     expect([answer.status, answer.json.error.data.reason]).toEqual([200, 'ERR_OVERLOADED']);
     expect(answer.json.error.message).toContain('limits.sessions');

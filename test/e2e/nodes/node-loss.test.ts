@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import {
   type Answer,
+  ask,
   BOTH,
   call,
   EventReader,
@@ -41,11 +42,16 @@ async function openSession({ url }: NodeProcess): Promise<string> {
 const send = ({ url }: NodeProcess, session: string, body: string): Promise<Answer> =>
   post(`${url}/mcp/own`, body, { 'mcp-session-id': session });
 
+/** Returns the process of the session, at any node; undefined if the call fails. */
+async function processOf(node: NodeProcess, session: string): Promise<number | undefined> {
+  const { json } = await send(node, session, call('stats'));
+  return json.result && JSON.parse(json.result.content[0].text).pid;
+}
+
 const list = message('tools/list');
 const slow = (ms: number, id = 9) => call('slow', { steps: 1, ms }, id);
-const notFound = { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'Session not found' } };
 
-test('after kill -9 of the owner a session returns 404 at other nodes immediately, and current calls fail with a clear error', async () => {
+test('after kill -9 of the owner a session continues at other nodes immediately, and current calls fail with a clear error', async () => {
   const [a, b, c] = (await cluster(['a', 'b', 'c'])) as [NodeProcess, NodeProcess, NodeProcess];
   const session = await openSession(a);
   expect((await send(b, session, list)).json.error).toBeUndefined();
@@ -67,8 +73,14 @@ test('after kill -9 of the owner a session returns 404 at other nodes immediatel
     { reason: 'ERR_CONNECTION_LOST' },
   ]);
   await stream.until('its end', ({ isOver }) => isOver);
-  for (const node of [b, c]) expect((await send(node, session, list)).json).toEqual(notFound);
+  const pids = await Promise.all([b, c, b, c].map((node) => processOf(node, session)));
   expect(performance.now() - killedAt).toBeLessThan(LEASE_MS + 1_000);
+  // One node has taken it over, with one process.
+  expect(pids).toEqual(new Array(4).fill(pids[0]));
+  expect(pids[0]).toBeGreaterThan(0);
+  const ended = await ask(`${b.url}/mcp/own`, { method: 'DELETE', headers: { 'mcp-session-id': session } });
+  expect(ended.status).toBe(204);
+  for (const node of [b, c]) expect((await send(node, session, list)).status).toBe(404);
   await Promise.all([b, c].map((node) => node.stop()));
 });
 
@@ -82,18 +94,19 @@ test('a hanging node is given up when its membership expires, and requests forwa
   expect([answer.status, answer.json.id]).toEqual([200, 1]);
   expect(['ERR_CONNECTION_LOST', 'ERR_UNAVAILABLE']).toContain(answer.json.error.data.reason);
   expect(performance.now() - stoppedAt).toBeLessThan(LEASE_MS + 1_500);
-  await eventually('404', async () => (await send(b, session, list)).status === 404, 1_000);
+  const atB = await eventually('the session at another node', () => processOf(b, session), 2_000);
   process.kill(a.pid, 'SIGCONT');
-  // The same process has rejoined, and its sessions exist.
+  // The same process has rejoined, and forwards to the node that has taken the session over.
   await eventually(
-    'the next response of the session',
-    async () => (await send(b, session, list)).json.error === undefined,
+    'the session through its former node',
+    async () => (await processOf(a, session)) === atB,
     8_000,
   );
+  expect(await processOf(b, session)).toBe(atB);
   await Promise.all([a, b].map((node) => node.stop()));
 });
 
-test('a stopping node answers current calls, and new requests get 404 at all nodes immediately', async () => {
+test('a stopping node answers current calls, and other nodes take its sessions over immediately', async () => {
   const [a, b, c] = (await cluster(['a', 'b', 'c'])) as [NodeProcess, NodeProcess, NodeProcess];
   const session = await openSession(a);
   const other = await openSession(b);
@@ -109,7 +122,8 @@ test('a stopping node answers current calls, and new requests get 404 at all nod
   });
   const stopping = a.stop();
   await stream.until('its end', ({ isOver }) => isOver, 1_000);
-  for (const node of [a, b, c]) expect((await send(node, session, list)).json).toEqual(notFound);
+  for (const node of [b, c]) expect((await send(node, session, list)).json.error).toBeUndefined();
+  expect((await send(a, session, list)).status).toBe(503);
   // Requests for a session of another node still pass through the node that stops.
   expect((await send(a, other, list)).json.error).toBeUndefined();
   for (const answer of [await far, await near]) {
@@ -117,7 +131,7 @@ test('a stopping node answers current calls, and new requests get 404 at all nod
     expect(answer.text).toContain('done');
   }
   expect(await stopping).toBe(0);
-  expect((await send(b, session, list)).status).toBe(404);
+  expect((await send(b, session, list)).json.error).toBeUndefined();
   expect((await send(c, other, list)).json.error).toBeUndefined();
   await Promise.all([b, c].map((node) => node.stop()));
 });
@@ -129,7 +143,8 @@ test('a session can be ended while its node stops, and its call can be cancelled
   const running = send(b, session, slow(30_000, 5));
   await new Promise((resolve) => setTimeout(resolve, 300));
   const stopping = a.stop();
-  await eventually('the stop', async () => (await send(b, session, list)).status === 404);
+  await eventually('the stop', () => a.logs().some(({ msg }) => msg === 'stopping'));
+  expect((await send(b, session, list)).json.error).toBeUndefined();
   const cancel = JSON.stringify({
     jsonrpc: '2.0',
     method: 'notifications/cancelled',

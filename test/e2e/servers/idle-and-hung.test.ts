@@ -71,8 +71,11 @@ describe.concurrent('idleness and health', () => {
         async () => (await details(url, 'echo')).pids.join() === busyPid,
       );
       await until('their last output', () => ![singlePid, widePid].map(Number).some(isAlive));
-      // At its own address the session ends with the process. At /mcp the next call starts a new process.
-      expect((await single.call('pid')).status).toBe(404);
+      const freshSingle = await single.call('pid');
+      expect([freshSingle.status, freshSingle.text]).toEqual([
+        200,
+        expect.not.stringMatching(`^${singlePid}$`),
+      ]);
       const fresh = await wide.call('echo__pid');
       expect([fresh.status, fresh.text]).toEqual([200, expect.not.stringMatching(`^${widePid}$`)]);
       expect(text()).toMatch(/next call opens a new one/);
@@ -96,10 +99,10 @@ describe.concurrent('idleness and health', () => {
     expect((await listening.call('pid')).text).toBe(pid);
     stream.stop();
     await until('the end of all', async () => (await details(url, 'echo')).state === 'stopped');
-    expect((await listening.call('pid')).status).toBe(404);
+    expect((await listening.call('pid')).text).not.toBe(pid);
   });
 
-  it('a frozen process under session isolation ends only the session that it serves', async () => {
+  it('a frozen process under session isolation is replaced for the session that it serves', async () => {
     const { url } = await startGateway({
       servers: {
         echo: fault('echo', {
@@ -116,7 +119,8 @@ describe.concurrent('idleness and health', () => {
     const [pid, otherPid] = [(await frozen.call('pid')).text, (await other.call('pid')).text];
     process.kill(Number(pid), 'SIGSTOP');
     await until('the end of the process', () => !isAlive(Number(pid)));
-    await until('the end of the session', async () => (await frozen.call('pid')).status === 404);
+    const fresh = await until('a new process', async () => Number((await frozen.call('pid')).text));
+    expect(fresh).not.toBe(Number(pid));
     expect((await other.call('pid')).text).toBe(otherPid);
     expect((await details(url, 'echo')).restarts).toBe(0);
   });

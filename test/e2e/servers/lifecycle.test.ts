@@ -224,7 +224,7 @@ describe('the state folder', () => {
 
     const second = await startGateway({ folder: first.folder, servers });
     await eventually('the end of the old children', () => pids.every((pid: number) => !isAlive(pid)));
-    expect((await post(`${second.url}/mcp`, message('ping'), session)).status).toBe(404);
+    expect((await post(`${second.url}/mcp`, message('ping'), session)).status).toBe(200);
     const fresh = await initialize(`${second.url}/mcp`);
     const secondResponse = (await post(`${second.url}/mcp`, message('tools/list'), fresh)).json.result;
     expect(secondResponse.tools).toEqual(tools);

@@ -111,10 +111,11 @@ describe('calls above the limits', () => {
     const refusal = await session.call('pid');
     expect([refusal.reason, refusal.headers['retry-after']]).toEqual(['ERR_OVERLOADED', '1']);
     expect((await Promise.all(busy)).every(({ error }) => error === undefined)).toBe(true);
-    const second = await RawSession.open(url, '/mcp');
+    const listening = await session.listen();
     await expect(RawSession.open(url, '/mcp')).rejects.toThrow(/200.*limits\.sessions/s);
-    await second.end();
-    await RawSession.open(url, '/mcp');
+    listening.stop();
+    await listening.ended;
+    await until('a free place', () => RawSession.open(url, '/mcp').catch(() => false));
     expect((await json(`${url}/health`)).status).toBe(200);
   });
 

@@ -43,6 +43,7 @@ class Clients {
     const listening = new ListenStream(envelope, {
       target: undefined,
       caller,
+      owner: { principal: 'anonymous', client: '' },
       outlet: noOutlet,
       serverInfo: {},
       redact: (text: string) => text,

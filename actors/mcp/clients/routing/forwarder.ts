@@ -1,9 +1,16 @@
 // Sends client requests to servers: unchanged to a server of the client's protocol era, otherwise through the
 // bridge that converts between the eras.
 
-import { DeadlineError, InternalError, OverloadedError, StoppedError } from '../../../base/errors/errors.ts';
+import {
+  DeadlineError,
+  InternalError,
+  OverloadedError,
+  ProcessLostError,
+  StoppedError,
+} from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import { concatEdits, type Edit } from '../../jsonrpc/span.ts';
+import type { ManagedServer } from '../../servers/managed-server.ts';
 import type { EraBridge } from '../eras/bridge.ts';
 import { hiddenCapabilityEdits } from '../eras/hidden-capabilities.ts';
 import { clientEra, type RoutedRequest } from '../routed-request.ts';
@@ -26,6 +33,13 @@ export class Forwarder {
     // The client may have cancelled before the server was selected.
     if (exchange.isDone) return;
     exchange.server = server.id;
+    if (session !== undefined && reportsLostProcess(server)) {
+      if (session.takeLostProcess(server.id)) {
+        exchange.fail(lostProcess(server.id));
+        return;
+      }
+      session.noteProcess(server.id);
+    }
     if (!this.inFlight.take(exchange, server, session)) return;
     const own = clientEra(route);
     const era = server.eras.for(own) ?? 'legacy';
@@ -47,6 +61,17 @@ export class Forwarder {
       ? callServer(route, { ...request, edits: concatEdits(edits, taskEdits(route)) })
       : server.handle.accept(request);
   }
+}
+
+function reportsLostProcess({ entry }: ManagedServer): boolean {
+  return entry.isolation === 'session' && entry.lost_process === 'error';
+}
+
+function lostProcess(server: string): ProcessLostError {
+  return new ProcessLostError(
+    `the process of server ${server} for this session has ended and its state is lost; the request was not ` +
+      'sent, and the next one starts a new process',
+  );
 }
 
 /**

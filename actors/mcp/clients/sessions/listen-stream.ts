@@ -21,6 +21,7 @@ import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { Cancellable } from '../exchange.ts';
 import type { Outlet } from '../outlet.ts';
 import type { Profile } from '../profiles/profile.ts';
+import type { SessionOwner } from './owner-budget.ts';
 
 /**
  * Maximum number of resources per listen request, and per server in a session. Further resources of a listen
@@ -37,6 +38,8 @@ export interface ListenStreamOptions {
   /** Profile at /mcp/@NAME. */
   readonly profile?: Profile | undefined;
   readonly caller: ModernCaller;
+  /** Owner of the stream's place in the limit of sessions. */
+  readonly owner: SessionOwner;
   readonly outlet: Outlet;
   readonly serverInfo: unknown;
   /** Removes secrets from texts of the gateway (A9, ARCHITECTURE.md). */
@@ -47,6 +50,7 @@ export interface ListenStreamOptions {
 export class ListenStream implements CallOwner {
   readonly target: string | undefined;
   readonly profile: Profile | undefined;
+  readonly owner: SessionOwner;
   /** Sequence number for display, assigned by Sessions. */
   number = 0;
   /** Change number (ListChanges) of the client's last notification. */
@@ -75,6 +79,7 @@ export class ListenStream implements CallOwner {
     this.#options = options;
     this.target = options.target;
     this.profile = options.profile;
+    this.owner = options.owner;
     this.description = new ClientDescription(caller.clientInfo, caller.capabilities);
   }
 

@@ -15,11 +15,13 @@ import type { MergedView, Profile } from '../profiles/profile.ts';
 import type { RouterHost } from '../router-host.ts';
 import { describeServer, descriptionOf } from '../routing/modern-router.ts';
 import { ListenStream, MAX_URIS } from './listen-stream.ts';
+import type { SessionOwner } from './owner-budget.ts';
 import { subscribeResources, unsubscribeResources } from './resource-subscription.ts';
 
 export interface ListenRequest {
   readonly envelope: Envelope;
   readonly caller: ModernCaller;
+  readonly owner: SessionOwner;
   /** Server of the stream; undefined at /mcp and /mcp/@NAME. */
   readonly server: ManagedServer | undefined;
   /** Profile of the stream. */
@@ -33,13 +35,14 @@ export interface ListenRequest {
  */
 export function listen(
   gateway: RouterHost,
-  { envelope, caller, server, profile, outlet }: ListenRequest,
+  { envelope, caller, owner, server, profile, outlet }: ListenRequest,
 ): ListenStream {
   const { kinds, uris } = readFilter(envelope);
   const listening = new ListenStream(envelope, {
     target: server?.id,
     profile,
     caller,
+    owner,
     outlet,
     serverInfo: server?.cache.description?.serverInfo ?? gateway.serverInfo,
     redact: (text) => gateway.redactor.redact(text),

@@ -1,7 +1,7 @@
 // A session's replay buffer: recent events of its streams, for a client that lost a stream (Streamable HTTP,
 // "Resumability and Redelivery"). A client receives only events of the stream that it lost. The buffer drops
-// its oldest events first, and shares a limit with other sessions (replay-budget.ts). Event ids are
-// `<stream>-<number>`, unique within the session. Events of a closed stream are dropped after RETAIN_MS.
+// its oldest events first, and shares a limit with other sessions (replay-budget.ts). Events of a closed
+// stream are dropped after RETAIN_MS. The ids of the events are in event-id.ts.
 
 import { Share } from '../../../base/bounds/budget.ts';
 import { SHARED_FROM } from '../../../base/bounds/buffered-bytes.ts';
@@ -19,6 +19,13 @@ interface RetainedEvent {
   readonly number: number;
   /** Small messages are copied to a Latin-1 string; large messages are shared with other receivers. */
   readonly message: Message | string;
+}
+
+export interface ReplayBufferOptions {
+  /** @default REPLAY_BYTES */
+  readonly limitBytes?: number;
+  /** Number of the first stream. @default 1 */
+  readonly firstStream?: number;
 }
 
 export const REPLAY_BYTES = 1024 * 1024;
@@ -41,11 +48,15 @@ export class ReplayBuffer implements ListMember<ReplayBuffer> {
   #first = 0;
   /** Time at which each closed stream was closed. */
   readonly #closedAt = new Map<number, number>();
-  #nextStream = 1;
+  #nextStream: number;
 
-  constructor(budget: ReplayBudget, limitBytes: number = REPLAY_BYTES) {
+  constructor(
+    budget: ReplayBudget,
+    { limitBytes = REPLAY_BYTES, firstStream = 1 }: ReplayBufferOptions = {},
+  ) {
     this.#budget = budget;
     this.#limitBytes = limitBytes;
+    this.#nextStream = firstStream;
   }
 
   newStream(): number {
@@ -155,14 +166,4 @@ export class ReplayBuffer implements ListMember<ReplayBuffer> {
       heldBytes.release(EVENT_BYTES, this.#share);
     }
   }
-}
-
-/** Parses an event id; undefined if it is invalid. */
-export function parseEventId(id: string): { stream: number; number: number } | undefined {
-  const match = /^(\d{1,15})-(\d{1,15})$/.exec(id);
-  return match === null ? undefined : { stream: Number(match[1]), number: Number(match[2]) };
-}
-
-export function eventId(stream: number, number: number): string {
-  return `${stream}-${number}`;
 }

@@ -6,7 +6,7 @@
 import { Share } from '../../../base/bounds/budget.ts';
 import { LinkedList } from '../../../base/bounds/linked-list.ts';
 import { type GatewayError, SessionClosedError } from '../../../base/errors/errors.ts';
-import { anonymous, type Principal } from '../../../identity/principal.ts';
+import { anonymous, type Principal, principalText } from '../../../identity/principal.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { notificationMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -19,6 +19,7 @@ import { ClientDescription } from '../description.ts';
 import type { ClientExchange } from '../exchange.ts';
 import type { Stream } from '../outlet.ts';
 import type { Profile } from '../profiles/profile.ts';
+import type { SessionOwner } from './owner-budget.ts';
 import { PendingServerRequests } from './pending-server-requests.ts';
 import { qualifiedUpdate } from './qualified-update.ts';
 import type { ReplayBudget } from './replay-budget.ts';
@@ -35,6 +36,12 @@ export interface SessionOptions {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** Principal that owns the session; no other principal can use it. */
   readonly principal?: Principal;
+  /** Network address of the client; undefined for a client of this process. */
+  readonly client?: string | undefined;
+  /** True if the session can be restored from its record (stored-sessions.ts). */
+  readonly isStored?: boolean;
+  /** Number of times the session was restored. @default 0 */
+  readonly generation?: number;
   /** Memory budget for the replay buffers, shared by the sessions. */
   readonly replayBudget: ReplayBudget;
   readonly onConnectionLost: (
@@ -45,6 +52,9 @@ export interface SessionOptions {
   ) => void;
 }
 
+/** Distance between the stream numbers before and after a restoration, to recognise earlier event ids. */
+const STREAMS_PER_GENERATION = 1_000_000;
+
 /** Notifications that no request causes; sent on the notification stream if the client opened one. */
 const sessionNotices = /^notifications\/(tools|prompts|resources)\/(list_changed|updated)$/;
 
@@ -53,6 +63,9 @@ export class ClientSession implements CallOwner {
   readonly target: string | undefined;
   readonly profile: Profile | undefined;
   readonly principal: Principal;
+  readonly owner: SessionOwner;
+  readonly isStored: boolean;
+  readonly generation: number;
   readonly protocolVersion: string;
   readonly description: ClientDescription;
   /** Sequence number for display, assigned by Sessions. Unlike the id it gives no access. */
@@ -65,6 +78,8 @@ export class ClientSession implements CallOwner {
   readonly openedAt = performance.now();
   /** Time of the client's last message, by performance.now(). */
   lastSeenAt = this.openedAt;
+  /** Time of the last record, by performance.now(). */
+  storedAt = this.openedAt;
   isEnded = false;
   /** Share of the slots for requests in flight. */
   readonly slots = new Share();
@@ -77,12 +92,17 @@ export class ClientSession implements CallOwner {
   #serverRequests: PendingServerRequests | undefined;
   readonly #replayBudget: ReplayBudget;
   #replayBuffer: ReplayBuffer | undefined;
+  #processes: Set<string> | undefined;
+  #lostProcesses: Set<string> | undefined;
 
   constructor(options: SessionOptions) {
     this.id = options.id;
     this.target = options.target;
     this.profile = options.profile;
     this.principal = options.principal ?? anonymous;
+    this.owner = { principal: principalText(this.principal), client: options.client ?? '' };
+    this.isStored = options.isStored ?? false;
+    this.generation = options.generation ?? 0;
     this.protocolVersion = options.protocolVersion;
     this.description = new ClientDescription(options.clientInfo, options.capabilities);
     this.#replayBudget = options.replayBudget;
@@ -134,12 +154,45 @@ export class ClientSession implements CallOwner {
 
   /** Events sent on the streams, for a client that lost a stream. */
   get replay(): ReplayBuffer {
-    this.#replayBuffer ??= new ReplayBuffer(this.#replayBudget, this.isEnded ? 0 : undefined);
+    this.#replayBuffer ??= new ReplayBuffer(this.#replayBudget, {
+      firstStream: this.generation * STREAMS_PER_GENERATION + 1,
+      ...(this.isEnded ? { limitBytes: 0 } : {}),
+    });
     return this.#replayBuffer;
   }
 
   get hasReplay(): boolean {
     return this.#replayBuffer !== undefined;
+  }
+
+  /** Returns true for a stream from before the restoration. */
+  isEarlierStream(stream: number): boolean {
+    return stream <= this.generation * STREAMS_PER_GENERATION;
+  }
+
+  /** Servers that must report the loss of the session's process. */
+  get processes(): Iterable<string> {
+    return this.#processes ?? [];
+  }
+
+  /** True if the record lacks a process. */
+  hasNewProcess = false;
+
+  /** Records that the session gets a private process. */
+  noteProcess(server: string): void {
+    if (this.#processes?.has(server) === true) return;
+    this.#processes = (this.#processes ?? new Set()).add(server);
+    this.hasNewProcess = true;
+  }
+
+  /** Records the loss of the session's process at this server. */
+  noteLostProcess(server: string): void {
+    this.#lostProcesses = (this.#lostProcesses ?? new Set()).add(server);
+  }
+
+  /** Returns true once after each loss of the session's process at this server. */
+  takeLostProcess(server: string): boolean {
+    return this.#lostProcesses?.delete(server) === true;
   }
 
   begin(exchange: ClientExchange): void {

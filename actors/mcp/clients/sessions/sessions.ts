@@ -1,8 +1,9 @@
-// All client sessions and listening modern clients: creates, looks up and closes them, and sends the
-// gateway's own notifications. `limits.sessions` limits both together; further clients are refused (A8,
-// ARCHITECTURE.md). A sweep closes sessions unused for `session_idle_seconds`. List changes within
-// COALESCE_MS become one notification per kind; at /mcp only clients with an outdated list receive it
-// (list-changes.ts). Large client descriptions share a budget (A8).
+// All client sessions and listening modern clients in memory: creates, looks up and closes them, and sends
+// the gateway's own notifications. `limits.sessions` limits both together, with half for one principal or
+// client (A8, ARCHITECTURE.md). Stored sessions are unloaded after `session_idle_seconds` or at the limit,
+// and restored by their next request (session-restorer.ts). List changes within COALESCE_MS become one
+// notification per kind; at /mcp only clients with an outdated list receive it (list-changes.ts). Large
+// client descriptions share a budget (A8).
 
 import { randomUUID } from 'node:crypto';
 import { Budget } from '../../../base/bounds/budget.ts';
@@ -13,9 +14,9 @@ import { notificationMessage } from '../../jsonrpc/compose.ts';
 import type { ConnectionEnd } from '../../servers/calls/owner.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import { ListChanges, type ListCompleteness, ListCopies } from '../aggregate/list-changes.ts';
-import type { ClientDescription } from '../description.ts';
 import type { Endpoint, Profile } from '../profiles/profile.ts';
 import type { ListenStream } from './listen-stream.ts';
+import { OwnerBudget, type SessionOwner } from './owner-budget.ts';
 import { ReplayBudget } from './replay-budget.ts';
 import { ClientSession, type SessionOptions } from './session.ts';
 
@@ -38,12 +39,22 @@ export interface SessionsOptions {
   readonly profiles?: () => Iterable<Profile>;
   /** Returns an unguessable id. @default randomUUID */
   readonly newId?: () => string;
+  /** True if sessions of clients with a network address have a record. @default false */
+  readonly areStored?: boolean;
+  /** Called when a session is closed permanently. */
+  readonly onForgotten?: (session: ClientSession) => void;
 }
+
+export type NewSession = Omit<SessionOptions, 'id' | 'replayBudget' | 'onConnectionLost' | 'isStored'> & {
+  /** Id of a restored session. @default a new id */
+  readonly id?: string;
+};
 
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #byId = new Map<string, ClientSession>();
   readonly #listening = new Set<ListenStream>();
+  readonly #places: OwnerBudget;
   readonly #replayBudget = new ReplayBudget();
   readonly #descriptions = new Budget(LARGE_TOTAL_BYTES);
   readonly #sweepTimer: NodeJS.Timeout;
@@ -57,9 +68,10 @@ export class Sessions {
 
   constructor(options: SessionsOptions) {
     this.#options = options;
+    this.#places = new OwnerBudget(options.maxSessions);
     const sweepMs = Math.max(50, Math.min(MAX_SWEEP_MS, options.idleMs / 2));
     this.#sweepTimer = setInterval(() => {
-      this.#endIdle();
+      this.#unloadIdle();
       this.#replayBudget.sweep();
     }, sweepMs).unref();
   }
@@ -98,16 +110,16 @@ export class Sessions {
    * Creates a session. Throws OverloadedError if the limit of sessions or the budget for descriptions is
    * exceeded.
    */
-  create(options: Omit<SessionOptions, 'id' | 'replayBudget' | 'onConnectionLost'>): ClientSession {
-    this.#requireCapacity();
+  create(options: NewSession): ClientSession {
     const session = new ClientSession({
       ...options,
-      id: this.#options.newId?.() ?? randomUUID(),
+      id: options.id ?? this.#options.newId?.() ?? randomUUID(),
+      isStored: this.#isStored(options),
       replayBudget: this.#replayBudget,
       onConnectionLost: (endedSession, server, why, error) =>
         this.#onConnectionLost(endedSession, server, why, error),
     });
-    this.#reserve(session.description);
+    this.#reserve(session);
     session.number = ++this.#count;
     if (session.target === undefined) session.lists = new ListCopies(this.#changesFor(session).count);
     this.#byId.set(session.id, session);
@@ -116,15 +128,14 @@ export class Sessions {
 
   /** Adds a listening client until `forgetListening`. Throws like `create`. */
   addListening(listening: ListenStream): void {
-    this.#requireCapacity();
-    this.#reserve(listening.description);
+    this.#reserve(listening);
     listening.number = ++this.#count;
     listening.notifiedAt = this.#changesFor(listening).count;
     this.#listening.add(listening);
   }
 
   forgetListening(listening: ListenStream): void {
-    if (this.#listening.delete(listening)) this.#release(listening.description);
+    if (this.#listening.delete(listening)) this.#release(listening);
   }
 
   /** Closes all notification streams; their clients reconnect to the next gateway. */
@@ -143,11 +154,18 @@ export class Sessions {
     return isOwner ? session : undefined;
   }
 
+  /** Closes a session permanently. */
   end(session: ClientSession, why: string): void {
-    if (!this.#byId.delete(session.id)) return;
-    this.#release(session.description);
+    if (this.unload(session, why)) this.#options.onForgotten?.(session);
+  }
+
+  /** Closes a session in memory. Returns false if it is already closed. */
+  unload(session: ClientSession, why: string): boolean {
+    if (!this.#byId.delete(session.id)) return false;
+    this.#release(session);
     session.end(why);
     this.#options.onEnd(session);
+    return true;
   }
 
   /** Returns true if a client of this server alone has an open stream. */
@@ -219,33 +237,56 @@ export class Sessions {
   close(): void {
     clearInterval(this.#sweepTimer);
     clearTimeout(this.#notifyTimer);
-    for (const session of [...this.#byId.values()]) this.end(session, 'the gateway is stopping');
+    for (const session of [...this.#byId.values()]) this.unload(session, 'the gateway is stopping');
     for (const listening of [...this.#listening]) listening.end();
   }
 
-  /** Closes idle sessions if the limit is reached. Throws OverloadedError if that is not enough. */
-  #requireCapacity(): void {
+  /** Reserves a place and memory for a client. Throws OverloadedError if no idle session can make room. */
+  #reserve({ owner, description }: ClientSession | ListenStream): void {
     const { maxSessions } = this.#options;
-    if (this.#byId.size + this.#listening.size >= maxSessions) this.#endIdle();
-    if (this.#byId.size + this.#listening.size < maxSessions) return;
-    throw new OverloadedError(
-      `there are already ${maxSessions} sessions and listening clients; end some, or raise limits.sessions`,
-    );
-  }
-
-  /** Reserves budget for a description. Throws OverloadedError. */
-  #reserve({ bytes, share }: ClientDescription): void {
+    while (!this.#places.acquire(owner, 1)) {
+      if (this.#makeRoomFor(owner)) continue;
+      throw new OverloadedError(
+        `${this.#byId.size + this.#listening.size} of ${maxSessions} sessions and listening clients are in use, ` +
+          'and one principal or client address can use at most half; end some, or raise limits.sessions',
+      );
+    }
+    const { bytes, share } = description;
     if (bytes <= SMALL_BYTES || this.#descriptions.acquire(bytes, share)) return;
-    this.#endIdle();
+    this.#unloadIdle();
     if (this.#descriptions.acquire(bytes, share)) return;
+    this.#places.release(owner, 1);
     throw new OverloadedError(
       `the client description of ${bytes} bytes exceeds the budget: ${this.#descriptions.used} of ` +
         `${this.#descriptions.total} bytes are in use; up to ${SMALL_BYTES} bytes are always accepted`,
     );
   }
 
-  #release({ share }: ClientDescription): void {
+  #release({ owner, description: { share } }: ClientSession | ListenStream): void {
+    this.#places.release(owner, 1);
     this.#descriptions.release(share.used, share);
+  }
+
+  /** Unloads the longest unused session, if possible of this owner. Returns false if all are in use. */
+  #makeRoomFor(owner: SessionOwner): boolean {
+    const lacking = this.#places.lacking(owner, 1);
+    let longest: ClientSession | undefined;
+    let longestOfOwner: ClientSession | undefined;
+    for (const session of this.#byId.values()) {
+      if (session.isInUse || !session.isStored) continue;
+      if (longest === undefined || session.lastSeenAt < longest.lastSeenAt) longest = session;
+      if (session.owner[lacking] !== owner[lacking]) continue;
+      if (longestOfOwner === undefined || session.lastSeenAt < longestOfOwner.lastSeenAt)
+        longestOfOwner = session;
+    }
+    const victim = longestOfOwner ?? longest;
+    if (victim === undefined) return this.#unloadIdle();
+    return this.unload(victim, 'limits.sessions is reached');
+  }
+
+  /** Other nodes and clients of this process open a new session themselves. */
+  #isStored({ client, principal }: NewSession): boolean {
+    return this.#options.areStored === true && client !== undefined && principal?.kind !== 'node';
   }
 
   #changesFor({ profile }: { readonly profile?: Profile | undefined }): ListChanges {
@@ -280,27 +321,35 @@ export class Sessions {
     for (const changes of notifiedChanges) changes.markNotified();
   }
 
-  #endIdle(): void {
+  /** Unloads idle sessions. Returns false if there are none. */
+  #unloadIdle(): boolean {
     const since = performance.now() - this.#options.idleMs;
+    let count = 0;
     for (const session of [...this.#byId.values()]) {
       if (session.isInUse || session.lastSeenAt > since) continue;
-      this.#options.log.debug({ session: session.label }, 'session ended: idle');
-      this.end(session, 'it was not used for limits.session_idle_seconds');
+      this.#options.log.debug({ session: session.label }, 'session unloaded: idle');
+      this.unload(session, 'it was not used for limits.session_idle_seconds');
+      count += 1;
     }
+    return count > 0;
   }
 
-  /** A session at /mcp/:id closes with its connection. At /mcp the next call opens a new connection. */
+  /**
+   * The next call of a session opens a new connection. Only a session without a record closes with its
+   * connection at /mcp/:id.
+   */
   #onConnectionLost(session: ClientSession, server: string, why: ConnectionEnd, error: GatewayError): void {
     const fields = { session: session.label, server, why, reason: error.message };
-    if (session.target === server) {
+    if (session.target === server && !session.isStored) {
       this.#options.log.info(fields, 'session ended with its connection');
       this.end(session, error.message);
-    } else {
-      this.#options.log.info(
-        fields,
-        "the session's connection to a server ended; its next call opens a new one",
-      );
+      return;
     }
+    session.noteLostProcess(server);
+    this.#options.log.info(
+      fields,
+      "the session's connection to a server ended; its next call opens a new one",
+    );
   }
 }
 

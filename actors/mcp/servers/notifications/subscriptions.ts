@@ -83,6 +83,11 @@ export class Subscriptions {
     return this.#byOwner.has(owner);
   }
 
+  /** Returns the resources to which the owner is subscribed. */
+  urisOf(owner: CallOwner): Iterable<string> {
+    return this.#byOwner.get(owner) ?? [];
+  }
+
   /** Returns the number of the owner's subscriptions without this resource. */
   countOthers(uri: string, owner: CallOwner): number {
     const uris = this.#byOwner.get(owner);

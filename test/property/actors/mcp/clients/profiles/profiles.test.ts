@@ -307,6 +307,7 @@ test('no message or list change of a server outside reaches a session or listeni
           target: undefined,
           profile,
           caller: { clientInfo: {}, capabilities: {}, logLevel: undefined },
+          owner: { principal: 'anonymous', client: '' },
           outlet: { send: (text) => void received.listening.push(text.toString()), finish() {}, drop() {} },
           serverInfo: {},
           redact: (text) => text,

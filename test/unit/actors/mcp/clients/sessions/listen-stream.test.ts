@@ -34,6 +34,7 @@ function beginListening(rawId = '"l"') {
   const listening = new ListenStream(envelope, {
     target: 'it',
     caller,
+    owner: { principal: 'anonymous', client: '' },
     outlet,
     serverInfo: { name: '"_meta":{ $& $1', version: '1' },
     redact: (text) => text.replace('secret', '…'),

@@ -1,0 +1,42 @@
+// Ids of the events on a session's streams: `<stream>-<number>`, unique within the session. In the response
+// stream of a request they also contain the request id: a client that resumes this stream after a restart of
+// the gateway receives an error for the request.
+
+/** Maximum length of a request id in an event id. */
+const MAX_REQUEST_CHARS = 64;
+const pattern = /^(\d{1,15})-(\d{1,15})(?:-([\w-]{0,88}))?$/;
+
+export interface EventId {
+  readonly stream: number;
+  readonly number: number;
+  /** Raw JSON-RPC id of the request; '' if it was too long, undefined for the notification stream. */
+  readonly rawRequestId: string | undefined;
+}
+
+/** Parses an event id; undefined if it is invalid. */
+export function parseEventId(id: string): EventId | undefined {
+  const match = pattern.exec(id);
+  if (match === null) return undefined;
+  const [, stream, number, request] = match;
+  const rawRequestId = request && Buffer.from(request, 'base64url').toString('latin1');
+  if (request && !isRawId(rawRequestId ?? '')) return undefined;
+  return { stream: Number(stream), number: Number(number), rawRequestId };
+}
+
+/** Returns true for the JSON of a string or number in one line. Event ids come from clients. */
+function isRawId(text: string): boolean {
+  try {
+    const id: unknown = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'));
+    return (
+      (typeof id === 'string' && text.startsWith('"')) || (typeof id === 'number' && /^[^\s]+$/.test(text))
+    );
+  } catch {
+    return false;
+  }
+}
+
+export function eventId({ stream, number, rawRequestId }: EventId): string {
+  if (rawRequestId === undefined) return `${stream}-${number}`;
+  const shortId = rawRequestId.length > MAX_REQUEST_CHARS ? '' : rawRequestId;
+  return `${stream}-${number}-${Buffer.from(shortId, 'latin1').toString('base64url')}`;
+}

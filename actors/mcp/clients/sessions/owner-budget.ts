@@ -1,0 +1,50 @@
+// A budget whose holders are pairs of a principal and a client address. Each principal and each address may
+// use at most as much as is still free (base/bounds/budget.ts), so neither can exclude others: a single one
+// gets half.
+
+import { Budget, Share } from '../../../base/bounds/budget.ts';
+
+/** Holder of sessions. */
+export interface SessionOwner {
+  readonly principal: string;
+  /** Network address; empty for a client of this process. */
+  readonly client: string;
+}
+
+export class OwnerBudget {
+  readonly #budget: Budget;
+  readonly #shares = { principal: new Map<string, Share>(), client: new Map<string, Share>() };
+
+  constructor(total: number) {
+    this.#budget = new Budget(total);
+  }
+
+  get used(): number {
+    return this.#budget.used;
+  }
+
+  /** Returns false, without a change, if the principal or the client lacks capacity. */
+  acquire({ principal, client }: SessionOwner, amount: number): boolean {
+    const principalShare = this.#shares.principal.get(principal) ?? new Share();
+    const clientShare = this.#shares.client.get(client) ?? new Share();
+    if (!this.#budget.acquire(amount, principalShare, clientShare)) return false;
+    this.#shares.principal.set(principal, principalShare);
+    this.#shares.client.set(client, clientShare);
+    return true;
+  }
+
+  release({ principal, client }: SessionOwner, amount: number): void {
+    const principalShare = this.#shares.principal.get(principal);
+    const clientShare = this.#shares.client.get(client);
+    if (principalShare === undefined || clientShare === undefined) return;
+    this.#budget.release(amount, principalShare, clientShare);
+    if (principalShare.used === 0) this.#shares.principal.delete(principal);
+    if (clientShare.used === 0) this.#shares.client.delete(client);
+  }
+
+  /** Returns the holder whose share prevents `acquire`: evictions from it make room. */
+  lacking({ principal }: SessionOwner, amount: number): keyof SessionOwner {
+    const share = this.#shares.principal.get(principal) ?? new Share();
+    return this.#budget.hasCapacity(amount, share) ? 'client' : 'principal';
+  }
+}

@@ -1,0 +1,39 @@
+// The state of a session at its servers: log level, resource subscriptions, private processes. It is read for
+// the session's record, and applied again when the session is restored.
+
+import type { ManagedServer } from '../../servers/managed-server.ts';
+import { subscribeResources } from './resource-subscription.ts';
+import type { ClientSession } from './session.ts';
+import type { SessionState } from './stored-sessions.ts';
+
+/** Maximum length of the uris in a record; further subscriptions end with the process. */
+const MAX_URI_CHARS = 65_536;
+
+/** Returns the state at these servers. */
+export function readState(session: ClientSession, servers: readonly ManagedServer[]): SessionState {
+  const subscriptions: (readonly [string, string])[] = [];
+  let level: SessionState['level'];
+  let length = 0;
+  for (const server of servers) {
+    level ??= server.subscriptions.levelOf(session);
+    for (const uri of server.subscriptions.urisOf(session)) {
+      length += uri.length;
+      if (length <= MAX_URI_CHARS) subscriptions.push([server.id, uri]);
+    }
+  }
+  return { level, subscriptions, processes: [...session.processes] };
+}
+
+/** Repeats log level and subscriptions at these servers. Servers with subscriptions are started. */
+export function applyState(
+  session: ClientSession,
+  { level, subscriptions, processes }: SessionState,
+  servers: readonly ManagedServer[],
+): void {
+  for (const server of servers) {
+    if (level !== undefined) server.setLevel(session, level);
+    const uris = subscriptions.flatMap(([id, uri]) => (id === server.id ? [uri] : []));
+    if (uris.length > 0) void subscribeResources(server, session, uris);
+    if (processes.includes(server.id)) session.noteLostProcess(server.id);
+  }
+}
