@@ -184,6 +184,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'tool-servers/filesystem-server-gateway',
     'whole/real-clients',
     'whole/real-servers',
+    'whole/restarted-clients',
     'whole/soak',
   ],
   'the page of the inspector; its addresses and streams have tests of their own': [
@@ -225,6 +226,7 @@ export const atLength: readonly string[] = [
   'whole/memory-growth',
   'whole/real-clients',
   'whole/real-servers',
+  'whole/restarted-clients',
   'whole/soak',
   'whole/survivors',
 ];

@@ -23,7 +23,7 @@ export async function installReal() {
   await lock();
   try {
     if (isDone()) return;
-    console.error('installing real clients, servers and conformance suites (once, about 200 MB) …');
+    console.error('installing real clients, servers and conformance suites (once, about 500 MB) …');
     npmCi();
     writeFileSync(stampFile, wanted);
   } finally {
