@@ -74,6 +74,8 @@ const built = [
 ];
 const addonFiles = shipAddons();
 nameToolServers();
+// The shell with which npx installs a package without running it.
+cpSync(join(root, 'actors/mcp/installs/npx-shell.sh'), join(dist, 'npx-shell.sh'));
 
 await buildPage(root, join(dist, 'inspector'));
 

@@ -34,12 +34,14 @@ export class ServerSide {
   readonly ofAgents: SupervisedServers;
   readonly ofCatalog: SupervisedServers;
   readonly #options: ServerSideOptions;
+  readonly #factory: ServerFactory;
   readonly #catalogServers: CatalogServers;
 
   constructor(options: ServerSideOptions) {
     const { registry, sessions, makePlaced, log, life, shutdownMs, entryHashes } = options;
     this.#options = options;
     const factory = new ServerFactory(options);
+    this.#factory = factory;
     const supervision = { log, life, shutdownMs, entryHashes };
     this.ofCatalog = new SupervisedServers({
       ...supervision,
@@ -91,12 +93,16 @@ export class ServerSide {
     // The probes for protocol eras run before a server starts, so stopping the servers does not stop them.
     for (const { eras } of this.#allServers()) eras.kill();
     const { life } = this.#options;
-    await Promise.all([this.ofCatalog, this.ofAgents].map(({ name }) => drainSupervisor(life.find(name))));
+    await Promise.all([
+      ...[this.ofCatalog, this.ofAgents].map(({ name }) => drainSupervisor(life.find(name))),
+      this.#factory.close(),
+    ]);
   }
 
   /** Kills all processes immediately; used when the shutdown fails or times out. */
   kill(): void {
     const error = new StoppedError('the gateway was stopped at once');
+    void this.#factory.close();
     for (const { handle, pool, eras } of this.#allServers()) {
       // Closed first: otherwise a queued call would start another process.
       handle.close();

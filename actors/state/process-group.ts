@@ -10,7 +10,7 @@ const FIRST_POLL_MS = 5;
 const LONGEST_POLL_MS = 200;
 
 /** Signals all processes of the group. Returns false for an empty group. */
-export function signalGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): boolean {
+export function signalGroup(group: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP'): boolean {
   check(group);
   if (process.platform === 'win32') {
     spawn('taskkill', ['/pid', String(group), '/T', '/F'], { stdio: 'ignore' }).on('error', () => {});

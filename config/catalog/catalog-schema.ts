@@ -134,6 +134,9 @@ const sharedFields = {
   ),
 };
 
+/** Default of `install_timeout_seconds`; entry hashes omit it. */
+export const DEFAULT_INSTALL_SECONDS = 600;
+
 const stdioFields = {
   command: name('Program to run, without a shell. With a slash: a path relative to this file.'),
   args: Type.Array(
@@ -165,6 +168,10 @@ const stdioFields = {
       description: "Additional variables inherited from the gateway's environment: names, or true for all.",
       default: [],
     },
+  ),
+  install_timeout_seconds: seconds(
+    'Maximum duration of the installation by npx, uvx and other launchers, before the start.',
+    DEFAULT_INSTALL_SECONDS,
   ),
 };
 

@@ -2,11 +2,17 @@
 // changes.
 
 import { contentHash } from '../content-hash.ts';
-import type { ServerEntry } from './catalog-schema.ts';
+import { DEFAULT_INSTALL_SECONDS, type ServerEntry } from './catalog-schema.ts';
+
+/** Defaults that do not count: hashes that were stored before these fields existed stay valid. */
+const newerDefaults: Readonly<Record<string, unknown>> = {
+  placement: 'node',
+  install_timeout_seconds: DEFAULT_INSTALL_SECONDS,
+};
 
 /** Returns 16 hexadecimal characters. Ignores tags, and credentials, which are derived from other fields. */
 export function entryHash(entry: ServerEntry): string {
-  const { tags: _, credentials: __, placement, ...counting } = entry;
-  // Omits the default placement: hashes that were stored before this field existed stay valid.
-  return contentHash(placement === 'node' ? counting : { ...counting, placement });
+  const { tags: _, credentials: __, ...counting } = entry;
+  const fields = Object.entries(counting).filter(([name, value]) => newerDefaults[name] !== value);
+  return contentHash(Object.fromEntries(fields));
 }

@@ -102,10 +102,11 @@ export class StartFailedError extends GatewayError {
 }
 
 /**
- * The server did not start within `start_timeout_seconds`.
+ * The server did not start within `start_timeout_seconds`, or its installation took longer than
+ * `install_timeout_seconds`.
  *
- * @remedy Remove the cause in the message, such as a slow installation or a program that is not an MCP
- * server. If the server needs longer, raise `start_timeout_seconds`.
+ * @remedy Remove the cause in the message, such as an unreachable registry or a program that is not an MCP
+ * server. If the server needs longer, raise the limit in the message.
  */
 export class StartTimeoutError extends GatewayError {
   readonly code = 'ERR_START_TIMEOUT';

@@ -11,6 +11,7 @@ import type { CallId, Link, LinkEvents } from './link.ts';
 import { type DetectedTransport, DetectingLink } from './sse/detecting-link.ts';
 import { SseLink } from './sse/sse-link.ts';
 import { childEnvironment } from './stdio/child-env.ts';
+import type { UnfinishedFiles } from './stdio/child-process.ts';
 import { containerLaunch } from './stdio/container-launch.ts';
 import { StdioLink } from './stdio/stdio-link.ts';
 import { ModernHttpLink } from './streamable-http/modern-http-link.ts';
@@ -26,6 +27,8 @@ export interface LinkContext {
   /** Environment of the gateway. Child processes inherit only a few variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords | undefined;
+  /** Files that a local server's launcher may be writing. */
+  readonly unfinished: UnfinishedFiles | undefined;
   /** Returns a mark for a new process: an environment variable value that identifies its descendants. */
   readonly newMark: (server: string) => string | undefined;
   /** Transport of a remote server, as detected by earlier links. */
@@ -71,6 +74,7 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
         ...launch,
         ...run,
         mark: newMark(server),
+        unfinished: context.unfinished,
         maxMessageBytes,
         redactor,
         onStderr: (line) => {

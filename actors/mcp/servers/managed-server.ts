@@ -8,6 +8,8 @@ import type { ServerState } from '../../../machines/server.ts';
 import { Share } from '../../base/bounds/budget.ts';
 import { type GatewayError, StoppedError } from '../../base/errors/errors.ts';
 import type { StartTime } from '../../base/time/start-time.ts';
+import type { Installation } from '../installs/installation.ts';
+import type { ServerInstall } from '../installs/server-install.ts';
 import type { ServerCache } from './cache/cache.ts';
 import type { CallOwner } from './calls/owner.ts';
 import type { ServerEras } from './eras/eras.ts';
@@ -58,19 +60,20 @@ export class ManagedServer implements ServerStatus {
   nextRetryAt: number | undefined;
 
   readonly #life = new ServerLife();
+  readonly #install: ServerInstall | undefined;
   readonly #demand: ServerDemand;
   readonly #start: ServerStart;
   readonly #upstreamSubscriptions: UpstreamSubscriptions;
   readonly #actions: ServerActions;
 
   constructor(options: ManagedServerOptions) {
-    const { id, entry, log, cache, graceMs, isWatched } = options;
+    const { id, entry, log, cache, install, graceMs, isWatched } = options;
     const life = this.#life;
     const traffic = new ServerTraffic(options, life, this);
     const { eras, handle, pool, demand, usage, upstreamSubscriptions, listNotices, observer } = traffic;
     const own = { id, entry, log, life, status: this };
     const start = new ServerStart({
-      ...{ ...own, eras, handle, pool, demand, upstreamSubscriptions, isWatched },
+      ...{ ...own, eras, handle, pool, demand, upstreamSubscriptions, install, isWatched },
       wake: () => options.wake(),
     });
     const gate = new ServerGate({
@@ -80,6 +83,7 @@ export class ManagedServer implements ServerStatus {
     this.id = id;
     this.entry = entry;
     this.cache = cache;
+    this.#install = install;
     this.eras = eras;
     this.tasks = traffic.tasks;
     this.pool = pool;
@@ -96,6 +100,11 @@ export class ManagedServer implements ServerStatus {
 
   get isRunning(): boolean {
     return this.#life.isRunning;
+  }
+
+  /** The pending installation. */
+  get installation(): Installation | undefined {
+    return this.#install?.current;
   }
 
   /** Starts the server. Resolves when the server runs, rejects with the failure. */

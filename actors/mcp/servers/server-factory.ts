@@ -6,7 +6,10 @@ import { Budget } from '../../base/bounds/budget.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { Redactor } from '../../base/errors/redact.ts';
 import type { StateFolder } from '../../state/state-folder.ts';
+import { Installs } from '../installs/installs.ts';
+import { ServerInstall } from '../installs/server-install.ts';
 import { type MakePlacedLink, makeLink } from '../links/make-link.ts';
+import { childEnvironment } from '../links/stdio/child-env.ts';
 import { ServerCache } from './cache/cache.ts';
 import { redactedError } from './calls/redacted-error.ts';
 import { stderrLevels } from './lines/level.ts';
@@ -53,12 +56,19 @@ const noAudience: ServerAudience = {
 
 export class ServerFactory {
   readonly #surroundings: ServerSurroundings;
+  readonly #installs: Installs;
   readonly #subscriptionBudget = new SubscriptionBudget();
   /** Memory budget for the lists of all servers, in bytes. */
   readonly #listBudget = new Budget(ALL_LIST_BYTES);
 
   constructor(surroundings: ServerSurroundings) {
     this.#surroundings = surroundings;
+    this.#installs = new Installs(surroundings.log, surroundings.redactor);
+  }
+
+  /** Kills the installations. Resolves when their processes have exited. */
+  async close(): Promise<void> {
+    await this.#installs.close();
   }
 
   /** Creates a server. `makePlaced` is set for servers that may run on another node of the cluster. */
@@ -76,6 +86,7 @@ export class ServerFactory {
       audience.onLearned,
       new ListBudget(this.#listBudget),
     );
+    const install = this.#installFor(id, entry);
     const messages = new LogMessages(redactor, (level, text) =>
       lines.add({ kind: 'server', name: id, level, from: 'message', text }),
     );
@@ -85,6 +96,7 @@ export class ServerFactory {
       entry,
       cache,
       log,
+      install,
       clientInfo: { name: 'actor-gateway', version },
       graceMs: this.#surroundings.graceMs,
       tasks: previous !== undefined && isSameRemote(previous.entry, entry) ? previous.tasks : undefined,
@@ -102,6 +114,7 @@ export class ServerFactory {
           ownRedactor,
           environment,
           records: stateFolder.records,
+          unfinished: install?.folder,
           newMark: (server) => stateFolder.newMark(server),
           log,
           storeLine: (text) =>
@@ -112,6 +125,19 @@ export class ServerFactory {
       wake,
       isWatched: audience.isWatched,
       announce: audience.announce,
+    });
+  }
+
+  #installFor(server: string, entry: ServerEntry): ServerInstall | undefined {
+    if (entry.runtime !== 'stdio') return undefined;
+    const { command, args, cwd } = entry;
+    const env = childEnvironment(entry, this.#surroundings.environment);
+    const timeoutMs = entry.install_timeout_seconds * 1000;
+    return new ServerInstall({
+      server,
+      launch: { command, args, cwd, env },
+      timeoutMs,
+      installs: this.#installs,
     });
   }
 }

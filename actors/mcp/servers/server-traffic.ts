@@ -4,6 +4,7 @@
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { Log } from '../../base/errors/log.ts';
+import type { ServerInstall } from '../installs/server-install.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../links/link.ts';
@@ -37,6 +38,8 @@ export interface ServerTrafficOptions extends Partial<Pick<ConnectionSetupOption
   readonly subscriptions: Subscriptions;
   /** Task records of the replaced server at the same URL, where tasks may still be running. */
   readonly tasks?: TaskRecords | undefined;
+  /** Set for local servers. */
+  readonly install?: ServerInstall | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
   /** Receives each `notifications/message` of the server. */
   onLogMessage?(envelope: Envelope): void;
@@ -75,7 +78,7 @@ export class ServerTraffic {
   readonly #unsolicited: UnsolicitedMessages;
 
   constructor(options: ServerTrafficOptions, life: ServerLife, status: ServerStatus) {
-    const { id, entry, cache, log, makeLink, subscriptions } = options;
+    const { id, entry, cache, log, install, makeLink, subscriptions } = options;
     const isShared = entry.isolation === 'shared';
     const isLocal = entry.runtime === 'stdio';
     const wake = () => options.wake();
@@ -98,6 +101,7 @@ export class ServerTraffic {
       forwardsRoots: entry.forward_roots,
       isRemote: !isLocal,
       command: isLocal ? entry.command : undefined,
+      installFolder: install?.folder,
       ...this.#poolEvents(options, life),
     });
     this.handle = new Handle(id, entry, this.pool, {
@@ -112,7 +116,14 @@ export class ServerTraffic {
       ...probing,
       setting: entry.era,
       cache,
-      untilStartable: () => demand.untilStartable(),
+      untilStartable: async () => {
+        await demand.untilStartable();
+        const whenInstalled = install?.ensure();
+        if (whenInstalled === undefined) return;
+        // The machine handles a failure.
+        demand.start();
+        await whenInstalled.catch(() => this.eras.kill());
+      },
       onProbed: (found) => log.info({ server: id, ...found }, 'probed the protocol eras of the server'),
     });
     const { eras } = this;

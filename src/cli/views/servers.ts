@@ -38,7 +38,7 @@ export function serverTable(rows: readonly ServerRow[], paint: Paint, width?: nu
     { title: 'SERVER', text: ({ id }) => id },
     {
       title: 'STATE',
-      text: ({ state, enabled }) => (enabled ? state : 'disabled'),
+      text: ({ state, enabled, installing }) => (enabled ? startText(state, installing) : 'disabled'),
       paint: ({ state }, text) => paint(styleOf[state], text),
     },
     { title: 'RUNTIME', text: ({ runtime }) => runtime },
@@ -63,6 +63,7 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
   const entries: readonly (readonly [string, string])[] = [
     ['server', server.id],
     ['state', paint(styleOf[state], label)],
+    ...installEntry(server),
     ['runtime', `${server.runtime}, isolation ${server.isolation}`],
     ...(server.placement === 'cluster' ? [['runs at', server.node ?? 'no node'] as const] : []),
     ['uptime', server.started_at === null ? '-' : `${uptime(server)}, since ${localTime(server.started_at)}`],
@@ -89,6 +90,19 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
 /** Returns `20, 1 failed, 2 tool errors`. */
 const requestText = ({ total, failed, tool_errors }: Omit<Stats['requests'], 'in_flight'>) =>
   `${total}, ${failed} failed, ${counted(tool_errors, 'tool error')}`;
+
+/** Returns the state, or `installing` during an installation. */
+export function startText(state: ServerRecord['state'], installing: ServerRecord['installing']): string {
+  return installing ? 'installing' : state;
+}
+
+function installEntry({ installing }: ServerDetails): readonly (readonly [string, string])[] {
+  if (!installing) return [];
+  const { program, is_waiting, seconds, lines, last_line } = installing;
+  if (is_waiting) return [['installing', `${program}, queued`]];
+  const output = last_line === null ? '' : `: ${printable(last_line)}`;
+  return [['installing', `${program}, for ${duration(seconds)}, ${counted(lines, 'line')}${output}`]];
+}
 
 /** Returns the last lines of stderr. `--json` prints all stored lines. */
 function stderrLines(stderr: readonly string[]): readonly string[] {
@@ -126,9 +140,9 @@ function invalidEntries({ lists }: ServerDetails): readonly (readonly [string, s
   });
 }
 
-function displayState({ state, is_parked, enabled }: ServerDetails): string {
+function displayState({ state, is_parked, enabled, installing }: ServerDetails): string {
   if (!enabled) return 'disabled (enabled: false in the catalog)';
-  return is_parked ? 'failed, parked' : state;
+  return is_parked ? 'failed, parked' : startText(state, installing);
 }
 
 /** Returns when a failed server is started again. A request also starts it. */
@@ -215,9 +229,9 @@ export function stateCounts(servers: readonly Pick<ServerStats, 'state'>[], pain
 }
 
 /** Returns a line such as `files is running (pid 4711)`. */
-export function serverLine({ id, state, pids }: ServerRecord): string {
+export function serverLine({ id, state, installing, pids }: ServerRecord): string {
   const processes = pids.length === 0 ? '' : ` (pid ${pids.join(', ')})`;
-  return `${id} is ${state}${processes}`;
+  return `${id} is ${startText(state, installing)}${processes}`;
 }
 
 export function reloadedPage({ triggers, ...servers }: ReloadDifference): string[] {

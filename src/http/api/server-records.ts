@@ -5,6 +5,7 @@ import type { ListKind } from '../../../actors/mcp/servers/lists/lists.ts';
 import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
 import { isoTime } from './iso-time.ts';
 import type {
+  InstallRecord,
   InvalidItems,
   ListRecord,
   ServerDetails,
@@ -53,6 +54,19 @@ function countersOf(server: ManagedServer) {
   };
 }
 
+/** Returns the pending installation. */
+export function installRecord({ installation }: ManagedServer): InstallRecord | null {
+  if (installation === undefined) return null;
+  const { installer, startedAt, seconds, lineCount, lastLine } = installation;
+  return {
+    program: installer.program,
+    is_waiting: startedAt === undefined,
+    seconds,
+    lines: lineCount,
+    last_line: lastLine ?? null,
+  };
+}
+
 /** Returns an entry for the list of servers. */
 export function serverRecord(server: ManagedServer, redact: (text: string) => string): ServerRecord {
   return {
@@ -62,6 +76,7 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
     isolation: server.entry.isolation,
     ...placementOf(server),
     enabled: server.entry.enabled,
+    installing: installRecord(server),
     ...countersOf(server),
     started_at: isoTime(server.opened?.at),
     last_used_at: isoTime(server.handle.lastUsedTime || undefined),

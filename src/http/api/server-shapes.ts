@@ -29,6 +29,17 @@ export interface ServerTrouble {
   readonly is_parked: boolean;
 }
 
+/** An installation by a launcher, such as npx, that precedes the start. */
+export interface InstallRecord {
+  readonly program: string;
+  /** True in the queue behind other installations. */
+  readonly is_waiting: boolean;
+  readonly seconds: number;
+  /** Number of lines printed by the launcher, as a measure of progress. */
+  readonly lines: number;
+  readonly last_line: string | null;
+}
+
 export interface ServerRecord extends ServerCounters, ServerTrouble {
   readonly id: string;
   readonly runtime: string;
@@ -39,6 +50,8 @@ export interface ServerRecord extends ServerCounters, ServerTrouble {
   /** The node on which such a server runs; null if none. */
   readonly node?: string | null;
   readonly enabled: boolean;
+  /** Set in state `starting`, during the installation. */
+  readonly installing: InstallRecord | null;
   readonly started_at: string | null;
   readonly last_used_at: string | null;
   readonly pids: readonly number[];

@@ -15,7 +15,10 @@ import {
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
-/** About 1,642,000: 29,000 of it for the records of sessions, and 23,000 for habits of servers and clients. */
+/**
+ * About 1,665,000: 30,000 of it for installations by launchers, 12,000 for the records of sessions, and 23,000
+ * for habits of servers and clients.
+ */
 const MAX_BYTES = 1_660_000;
 
 /** Code for triggers. Only `auth.jwt` needs the code for tokens otherwise. */

@@ -5,8 +5,8 @@
 // environment, where the system shows it. If the process is the client of a container engine, the container
 // is ended last.
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import { type ChildProcess as SpawnedProcess, spawn } from 'node:child_process';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Redactor } from '../../../base/errors/redact.ts';
 import { type Container, endContainer } from '../../../state/container.ts';
 import { MARK_VARIABLE, parseMarks } from '../../../state/owner-mark.ts';
@@ -29,8 +29,18 @@ export interface ExitStatus {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** Files that stay damaged if their writer is killed. */
+export interface UnfinishedFiles {
+  readonly isUnfinished: boolean;
+  moveAside(): void;
+}
+
 export interface ChildOptions extends Launch {
   readonly redactor: Redactor;
+  /** Files that the process may be writing. They are moved aside before it is killed. */
+  readonly unfinished?: UnfinishedFiles | undefined;
+  /** File descriptor for stdout and stderr. The process can write to it even after the gateway has ended. */
+  readonly output?: number;
   /** Mark in the environment of the process. Without it, descendants that left the group are not found. */
   readonly mark?: string | undefined;
   /** Container that the process runs, as the client of an engine. */
@@ -65,20 +75,24 @@ export class ChildProcess {
   readonly #container: Container | undefined;
   readonly #onContainerLeft: (error: Error) => void;
   #status: ExitStatus | undefined;
+  readonly #unfinished: UnfinishedFiles | undefined;
   #ending: Promise<void> | undefined;
   #isGroupGone = false;
+  /** True if files were moved aside. */
+  #wasWriting = false;
   /** True if the group got a signal, because closing stdin was not enough. */
   #wasSignalled = false;
   #resolveGone: () => void = () => {};
 
   /** Starts the process, without a shell. Rejects with StartFailedError. */
   static async start(options: ChildOptions): Promise<ChildProcess> {
-    let child: ChildProcessWithoutNullStreams;
+    let child: SpawnedProcess;
+    const { output = 'pipe' } = options;
     try {
       child = spawn(options.command, options.args, {
         cwd: options.cwd,
         env: options.mark === undefined ? options.env : { ...options.env, [MARK_VARIABLE]: options.mark },
-        stdio: ['pipe', 'pipe', 'pipe'],
+        stdio: ['pipe', output, output],
         detached: process.platform !== 'win32',
         windowsHide: true,
       });
@@ -95,20 +109,22 @@ export class ChildProcess {
   }
 
   private constructor(
-    child: ChildProcessWithoutNullStreams,
+    child: SpawnedProcess,
     pid: number,
-    { onReaped, mark = '', container, onContainerLeft = () => {} }: ChildOptions,
+    { onReaped, mark = '', unfinished, container, onContainerLeft = () => {} }: ChildOptions,
   ) {
     this.pid = pid;
-    this.stdin = child.stdin;
-    this.stdout = child.stdout;
-    this.stderr = child.stderr;
+    const { stdin, stdout, stderr } = child;
+    this.stdin = stdin ?? new PassThrough();
+    this.stdout = stdout ?? new PassThrough();
+    this.stderr = stderr ?? new PassThrough();
     this.#onReaped = onReaped;
     this.#token = parseMarks(mark)[0]?.token;
     this.#container = container;
     this.#onContainerLeft = onContainerLeft;
+    this.#unfinished = unfinished;
     // Ignored, because a broken pipe also closes the stream or ends the process.
-    for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on('error', () => {});
+    for (const source of [child, this.stdin, this.stdout, this.stderr]) source.on('error', () => {});
     this.whenExited = new Promise((resolve) =>
       child.once('exit', (code, signal) => {
         this.#status = { code, signal };
@@ -133,6 +149,7 @@ export class ChildProcess {
 
   /** Kills the process and its group; `whenGone` resolves shortly after. */
   kill(): void {
+    this.#moveAside();
     if (!this.#isGroupGone) signalGroup(this.pid, 'SIGKILL');
     void this.end();
   }
@@ -144,6 +161,8 @@ export class ChildProcess {
     this.#isGroupGone = isGone;
     // Processes may start others while they stop.
     if (this.#wasSignalled || hadMarkedProcesses) await this.#endMarked(false);
+    // A write that was in progress may have created the folder again.
+    if (this.#wasWriting && this.#unfinished?.isUnfinished === true) this.#unfinished.moveAside();
     if ((await this.#endContainer()) && isGone) this.#onReaped?.(this.pid);
     await isSettledWithin(this.#closed, DRAIN_MS);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
@@ -151,7 +170,8 @@ export class ChildProcess {
   }
 
   async #endGroup(): Promise<boolean> {
-    if (!signalGroup(this.pid, 'SIGTERM')) return true;
+    this.#moveAside();
+    if (!signalGroup(this.pid, this.#wasWriting ? 'SIGKILL' : 'SIGTERM')) return true;
     this.#wasSignalled = true;
     if (await this.#isGoneWithin(TERM_GRACE_MS)) return true;
     return !signalGroup(this.pid, 'SIGKILL') || (await this.#isGoneWithin(KILL_GRACE_MS));
@@ -169,6 +189,14 @@ export class ChildProcess {
       this.#onContainerLeft(error as Error);
       return false;
     }
+  }
+
+  /** Suspends a process with unfinished files, and moves them aside. */
+  #moveAside(): void {
+    if (this.#status !== undefined || this.#unfinished?.isUnfinished !== true) return;
+    this.#wasWriting = true;
+    signalGroup(this.pid, 'SIGSTOP');
+    this.#unfinished.moveAside();
   }
 
   /** Stops marked descendants outside the group. Returns true if there were any. */

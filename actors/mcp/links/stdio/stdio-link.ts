@@ -15,7 +15,7 @@ import type { Redactor } from '../../../base/errors/redact.ts';
 import type { LargeMessage } from '../../jsonrpc/large-message.ts';
 import { PacedReader } from '../http/paced-reader.ts';
 import type { CallId, Link, LinkEvents } from '../link.ts';
-import { type ChildOptions, ChildProcess, type ExitStatus } from './child-process.ts';
+import { type ChildOptions, ChildProcess, type ExitStatus, type UnfinishedFiles } from './child-process.ts';
 import { bytesToKeep, displayLine } from './display-line.ts';
 import { informativeLine } from './exit-cause.ts';
 import { LineRate } from './line-rate.ts';
@@ -63,6 +63,8 @@ export class StdioLink implements Link {
   #output: PacedReader | undefined;
   #errorOutput: PacedReader | undefined;
   #exit: ExitStatus | undefined;
+  /** True after the first message of the server, which proves the installation. */
+  #hasMessage = false;
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => {};
 
@@ -108,7 +110,7 @@ export class StdioLink implements Link {
     this.#state = 'open';
     let child: ChildProcess;
     try {
-      child = await ChildProcess.start(this.#options);
+      child = await ChildProcess.start({ ...this.#options, unfinished: this.#unfinished() });
     } catch (error) {
       this.#stopAccepting(error as StartFailedError);
       this.#end();
@@ -182,6 +184,19 @@ export class StdioLink implements Link {
     void child.whenGone.then(() => this.#end());
   }
 
+  /** Returns the unfinished files of the launcher, which end with the first message. */
+  #unfinished(): UnfinishedFiles | undefined {
+    const { unfinished } = this.#options;
+    if (unfinished === undefined) return undefined;
+    const isUnfinished = () => !this.#hasMessage && unfinished.isUnfinished;
+    return {
+      get isUnfinished() {
+        return isUnfinished();
+      },
+      moveAside: () => unfinished.moveAside(),
+    };
+  }
+
   #onPipeClosed(which: 'input' | 'output'): void {
     if (this.#state !== 'open') return;
     this.#stopAccepting(new ConnectionLostError(`${this.#name()} closed its standard ${which}`));
@@ -189,8 +204,12 @@ export class StdioLink implements Link {
   }
 
   #onLine(line: Buffer): void {
-    if (isJsonStart(line)) this.#events.onMessage(line);
-    else this.#onNoiseLine(line);
+    if (!isJsonStart(line)) {
+      this.#onNoiseLine(line);
+      return;
+    }
+    this.#hasMessage = true;
+    this.#events.onMessage(line);
   }
 
   /** Delivers a large response in pieces. Any other large message is delivered like a line. */

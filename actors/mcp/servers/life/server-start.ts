@@ -8,6 +8,7 @@
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { ServerState } from '../../../../machines/server.ts';
 import { ConnectionLostError, StoppedError, UnavailableError } from '../../../base/errors/errors.ts';
+import type { ServerInstall } from '../../installs/server-install.ts';
 import type { ServerEras } from '../eras/eras.ts';
 import type { Handle } from '../handle.ts';
 import type { UpstreamSubscriptions } from '../notifications/upstream-subscriptions.ts';
@@ -26,6 +27,8 @@ export interface StartOptions {
   readonly life: ServerLife;
   readonly demand: ServerDemand;
   readonly status: Pick<ServerStatus, 'lastError'>;
+  /** Set for a local server. */
+  readonly install: ServerInstall | undefined;
   /** Asks the supervisor to start the actor immediately, without backoff or park time. */
   wake(): void;
   /** Returns true if a client of this server alone has an open stream. */
@@ -34,9 +37,15 @@ export interface StartOptions {
 
 export class ServerStart {
   readonly #options: StartOptions;
+  /** Number of starts; outdated ones open no connection. */
+  #starts = 0;
 
   constructor(options: StartOptions) {
+    const { life, install } = options;
     this.#options = options;
+    life.onState((state) => {
+      if (state !== 'starting') install?.leave();
+    });
   }
 
   /** Starts the server for an operator. Resolves when it runs, rejects with the failure. */
@@ -61,17 +70,42 @@ export class ServerStart {
     return isListened || handle.waiting > 0 || eras.isProbing;
   }
 
-  /** Opens the first connection when the eras are known. Called when the machine starts the server. */
+  /**
+   * Installs the program if necessary, then opens the first connection when the eras are known. Called when
+   * the machine starts the server.
+   */
   begin(): void {
-    const { id, eras, handle, pool, life } = this.#options;
+    const { pool, life, install } = this.#options;
+    const number = ++this.#starts;
     pool.reset();
+    const whenInstalled = install?.ensure();
+    if (whenInstalled === undefined) {
+      this.#proceed(number);
+      return;
+    }
+    whenInstalled.then(
+      () => {
+        if (this.#isCurrent(number)) this.#proceed(number);
+      },
+      (error: unknown) => {
+        if (this.#isCurrent(number)) life.report({ type: 'pool.lost', error });
+      },
+    );
+  }
+
+  #isCurrent(number: number): boolean {
+    return number === this.#starts && this.#options.life.state === 'starting';
+  }
+
+  #proceed(number: number): void {
+    const { id, eras, handle, life } = this.#options;
     if (eras.knownEras !== undefined) {
       this.#openFirst();
       return;
     }
     const whenProbed = eras.ensureKnown().then(() => {
       const { knownEras } = eras;
-      if (life.state !== 'starting' || knownEras === undefined) return;
+      if (!this.#isCurrent(number) || knownEras === undefined) return;
       // These calls were accepted for eras of an earlier probe, which the server no longer supports.
       const message = `server ${id} supports another protocol era; try again`;
       handle.failWaiting(({ era }) => !knownEras[era], new UnavailableError(message, 1));

@@ -4,6 +4,7 @@
 // introduced with the identity of its session, a shared one without client capabilities.
 
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../../base/errors/errors.ts';
+import type { NpxFolder } from '../../installs/npx-folder.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../../links/link.ts';
@@ -25,6 +26,8 @@ export interface ConnectionSetupOptions {
   /** Command line, for local servers. */
   readonly command: string | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
+  /** Folder of npx for the server. */
+  readonly installFolder?: NpxFolder | undefined;
   /** Called after each handshake, with the rest of the start timeout. */
   onHandshake(member: PoolMember, remainingMs: number): Promise<void>;
   readonly onErrorAnswer: ((answer: Envelope) => Envelope) | undefined;
@@ -143,7 +146,9 @@ export class ConnectionSetup implements MemberConnector {
     }
     const own = cause instanceof StartFailedError ? cause.stderrTail : [];
     const tail = own.length > 0 ? own : stderrTail;
-    return new StartFailedError(`server ${server} could not be started: ${cause.message}`, tail, { cause });
+    const remedy = this.#options.installFolder?.remedyFor(tail);
+    const reason = remedy === undefined ? cause.message : `${cause.message}; ${remedy}`;
+    return new StartFailedError(`server ${server} could not be started: ${reason}`, tail, { cause });
   }
 
   /** Returns the advice for a start timeout, with the most informative stderr line. */

@@ -41,6 +41,7 @@ describe('the catalog', () => {
       env: {},
       cwd: folder.path,
       inherit_env: [],
+      install_timeout_seconds: 600,
       isolation: 'shared',
       placement: 'node',
       pool: { max: 1, in_flight: 256, waiting: 256 },
@@ -94,6 +95,7 @@ describe('the catalog', () => {
     era: auto
     enabled: false
     inherit_env: [HOME, "npm_config_cache"]
+    install_timeout_seconds: 90
     forward_roots: true
     pool: { max: 2, in_flight: 3, waiting: 4 }
     health: { interval_seconds: 0, timeout_seconds: 1, failures: 2 }
@@ -118,6 +120,7 @@ describe('the catalog', () => {
       era: 'auto',
       enabled: false,
       inherit_env: ['HOME', 'npm_config_cache'],
+      install_timeout_seconds: 90,
       forward_roots: true,
       pool: { max: 2, in_flight: 3, waiting: 4 },
       health: { interval_seconds: 0, timeout_seconds: 1, failures: 2 },

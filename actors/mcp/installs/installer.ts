@@ -1,0 +1,48 @@
+// The installation that belongs to the command of a local server: its command lines, and the folder that it
+// fills.
+
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Launch } from '../links/stdio/start-failure.ts';
+import { launcherOf } from './launcher.ts';
+import { type NpxFolder, npxFolder } from './npx-folder.ts';
+
+export interface Installer {
+  /** Name of the program, such as `npx`. */
+  readonly program: string;
+  /** Identifies the installed files: servers with equal keys share one installation. */
+  readonly key: string;
+  /** Command line that only installs. */
+  readonly install: Launch;
+  /** Command line of a check that succeeds after the installation. */
+  readonly check: Launch | undefined;
+  /** Folder that an interrupted installation would leave damaged. */
+  readonly folder: NpxFolder | undefined;
+}
+
+/** Shell that starts no program (npx-shell.sh). */
+const npxShell = fileURLToPath(new URL('./npx-shell.sh', import.meta.url));
+
+/** Returns undefined for a command that is no launcher, or is not recognised. */
+export function installerOf(launch: Launch): Installer | undefined {
+  // Windows has other shells, and the launchers are scripts there.
+  if (process.platform === 'win32') return undefined;
+  const launcher = launcherOf(basename(launch.command), launch.args);
+  if (launcher === undefined) return undefined;
+  const { program, packages, installArgs, checkArgs, npm } = launcher;
+  const env = npm === undefined ? launch.env : { ...launch.env, ...npmVariables };
+  const folder = npm && packages.length > 0 ? npxFolder(packages, npm.cache, launch) : undefined;
+  return {
+    program,
+    key: folder?.path ?? JSON.stringify([launch.command, installArgs, launch.env.HOME, launch.cwd]),
+    install: { ...launch, args: installArgs, env },
+    check: checkArgs && { ...launch, args: checkArgs },
+    folder,
+  };
+}
+
+const npmVariables = {
+  npm_config_script_shell: npxShell,
+  // A line per download shows the progress.
+  npm_config_loglevel: 'http',
+};

@@ -1,0 +1,65 @@
+// The installation that precedes the start of one server. It has a separate time limit, so
+// `start_timeout_seconds` counts only the start of the installed program.
+
+import { type GatewayError, StartFailedError, StartTimeoutError } from '../../base/errors/errors.ts';
+import type { Launch } from '../links/stdio/start-failure.ts';
+import type { Installation } from './installation.ts';
+import { type Installer, installerOf } from './installer.ts';
+import type { Installs } from './installs.ts';
+import type { NpxFolder } from './npx-folder.ts';
+
+export interface ServerInstallOptions {
+  readonly server: string;
+  readonly launch: Launch;
+  readonly timeoutMs: number;
+  readonly installs: Installs;
+}
+
+export class ServerInstall {
+  readonly #options: ServerInstallOptions;
+  /** Undefined for a command that is no launcher. */
+  readonly #installer: Installer | undefined;
+  #installation: Installation | undefined;
+
+  constructor(options: ServerInstallOptions) {
+    this.#options = options;
+    this.#installer = installerOf(options.launch);
+  }
+
+  /** The pending installation. */
+  get current(): Installation | undefined {
+    return this.#installation;
+  }
+
+  /** Folder of npx, for links and for the remedy of failed starts. */
+  get folder(): NpxFolder | undefined {
+    return this.#installer?.folder;
+  }
+
+  /** Installs the program; undefined if it is installed. Rejects with a GatewayError. */
+  ensure(): Promise<void> | undefined {
+    if (this.#installer === undefined) return undefined;
+    const { installs, timeoutMs } = this.#options;
+    const installation = installs.start(this.#installer, timeoutMs, this);
+    this.#installation = installation;
+    return installation?.whenDone
+      .catch((error: GatewayError) => {
+        throw this.#failure(error);
+      })
+      .finally(() => {
+        if (this.#installation === installation) this.leave();
+      });
+  }
+
+  /** Leaves the installation, which continues if it is running. */
+  leave(): void {
+    if (this.#installation !== undefined) this.#options.installs.leave(this.#installation, this);
+    this.#installation = undefined;
+  }
+
+  #failure(cause: GatewayError): GatewayError {
+    const message = `server ${this.#options.server} could not be installed: ${cause.message}`;
+    if (cause instanceof StartFailedError) return new StartFailedError(message, cause.stderrTail, { cause });
+    return cause instanceof StartTimeoutError ? new StartTimeoutError(message, { cause }) : cause;
+  }
+}
