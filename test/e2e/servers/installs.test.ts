@@ -159,6 +159,22 @@ describe.concurrent('a first start by npx', () => {
     await json(`${url}/admin/reload`, 'POST');
     expect((await json(`${url}/servers/one/start`, 'POST')).status).toBe(200);
   });
+
+  test('that fails is retried while a client awaits the list', async () => {
+    const { registry, servers } = await packages(['one'], { restart: { min_backoff_ms: 50 } });
+    registry.unavailable.add('one');
+    const gateway = await gatewayWith({ servers });
+    const session = await RawSession.open(gateway.url);
+    const stream = await session.listen();
+    await session.request('tools/list');
+    await until('a failure', () => gateway.logs().some(({ msg }) => msg === 'server failed'));
+    expect((await details(gateway.url, 'one')).last_error?.message).toMatch(
+      /could not be installed: npx failed with 1.*503/,
+    );
+    registry.unavailable.clear();
+    await until('the notification', () => stream.messages.length > 0);
+    expect((await session.request('tools/list')).result).toMatchObject({ tools: [{ name: 'one__tool' }] });
+  });
 });
 
 test('a damaged folder of npx is reported with the command that repairs it', async () => {

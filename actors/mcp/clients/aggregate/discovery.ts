@@ -10,6 +10,7 @@ import { classKey, extensionsOf, listingCapabilities } from '../../servers/lists
 import type { ManagedServer } from '../../servers/managed-server.ts';
 
 export interface DiscoverableServers {
+  /** The enabled servers. */
   servers(): Iterable<ManagedServer>;
   /** Changes when the servers or their caches may have changed. */
   readonly stamp: number;
@@ -36,11 +37,17 @@ const CONCURRENCY = 8;
 const RETRY_MS = 10_000;
 /** Maximum number of recorded attempts per server. Clients choose their capabilities. */
 const MAX_ATTEMPTS = 64;
+/** Pauses before retries without a list request: the first one, doubled up to the longest one. */
+const FIRST_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 128_000;
 /** Maximum wait for additional items of servers with cached lists, in milliseconds. */
 const MORE_MS = 4_000;
 
 export class Discovery {
   readonly #servers: DiscoverableServers;
+  readonly #isAwaited: () => boolean;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
   /** Result of `#candidates` at this stamp. */
   #candidateCache: { readonly stamp: number; readonly servers: readonly ManagedServer[] } | undefined;
   /** Time of the last attempt per server, by client capabilities. */
@@ -50,8 +57,10 @@ export class Discovery {
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
-  constructor(servers: DiscoverableServers) {
+  /** `isAwaited` returns true while a client uses the lists, and can be notified of changes. */
+  constructor(servers: DiscoverableServers, isAwaited: () => boolean = () => false) {
     this.#servers = servers;
+    this.#isAwaited = isAwaited;
   }
 
   /** Fetches the lists of servers that never listed, in the background. */
@@ -84,7 +93,8 @@ export class Discovery {
       if (attemptedAt !== undefined || (!isLearnt && server.lastError !== undefined)) retries.push(server);
       else (isLearnt ? more : unknown).push(server);
     }
-    if (retries.length > 0) void learnAll(retries, client);
+    if (retries.length > 0) void this.#learnAll(retries, client);
+    this.#scheduleRetry();
     this.#begin('', unknown, client);
     this.#begin(ownKey, more, client);
   }
@@ -101,6 +111,7 @@ export class Discovery {
   /** Cancels all waits and prevents further starts. */
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#retryTimer);
     for (const end of [...this.#waiting]) end();
   }
 
@@ -128,11 +139,39 @@ export class Discovery {
 
   #begin(key: string, servers: readonly ManagedServer[], client: ListingClient | undefined): void {
     if (servers.length === 0) return;
-    const end = learnAll(servers, client).then(() => {
+    const end = this.#learnAll(servers, client).then(() => {
       this.#rounds.delete(round);
     });
     const round = { key, startedAt: performance.now(), end };
     this.#rounds.add(round);
+  }
+
+  async #learnAll(servers: readonly ManagedServer[], client: ListingClient | undefined): Promise<void> {
+    // Installations have a limit of their own; they must not delay servers that are installed.
+    const installing: Promise<void>[] = [];
+    await forEachLimited(CONCURRENCY, servers, async (server) => {
+      const learnt = learn(server, client);
+      if (server.installation === undefined) await learnt;
+      else installing.push(learnt);
+    });
+    await Promise.all(installing);
+  }
+
+  /** Retries servers without lists while a client awaits them; the next list request retries them anyway. */
+  #scheduleRetry(): void {
+    if (this.#isClosed || this.#retryTimer !== undefined) return;
+    this.#retryTimer = setTimeout(() => {
+      this.#retryTimer = undefined;
+      const servers = this.#candidates().filter(({ cache }) => !cache.isLearnt);
+      if (servers.length === 0) this.#pauseMs = FIRST_PAUSE_MS;
+      if (servers.length === 0 || !this.#isAwaited()) return;
+      this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+      void this.#learnAll(
+        servers.filter(({ state }) => state !== 'starting'),
+        undefined,
+      );
+      this.#scheduleRetry();
+    }, this.#pauseMs).unref();
   }
 
   /** Resolves after the round, after `ms`, or on close. */
@@ -171,10 +210,6 @@ function hasExtensions({ description }: ManagedServer['cache']): boolean {
 
 function keyOf(client: ListingClient | undefined): string {
   return client === undefined ? '' : `${client.era} ${classKey(listingCapabilities(client.capabilities))}`;
-}
-
-function learnAll(servers: readonly ManagedServer[], client: ListingClient | undefined): Promise<void> {
-  return forEachLimited(CONCURRENCY, servers, (server) => learn(server, client));
 }
 
 async function learn(server: ManagedServer, client: ListingClient | undefined): Promise<void> {

@@ -107,6 +107,13 @@ export class ListCopies {
     this.#hasCopy[kind] = true;
   }
 
+  /** True if the client has, or is requesting, any list. */
+  get isUsed(): boolean {
+    return (
+      Object.keys(this.#hasCopy).length > 0 || Object.values(this.#openRequests).some((count) => count > 0)
+    );
+  }
+
   /** Returns true if a notification is due. */
   isDue(changes: ListChanges): boolean {
     return kindsByNotice.some((kinds) => this.#areDue(kinds, changes));

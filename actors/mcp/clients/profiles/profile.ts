@@ -35,6 +35,8 @@ export interface ProfileOptions {
   readonly servers: ServerSource;
   /** Returns a server's tags; undefined without tool search. */
   readonly tagsOf: ((server: string) => readonly string[]) | undefined;
+  /** Returns true if a client of the profile uses its lists. */
+  areListsUsed?(profile: Profile): boolean;
 }
 
 export class Profile implements MergedView {
@@ -70,7 +72,7 @@ export class Profile implements MergedView {
       isAllowed: (server, tool) => this.#filter.isAllowed(server, tool),
     });
     this.search = tagsOf && new ToolSearch({ aggregate: this.aggregate, tagsOf });
-    this.discovery = new Discovery(this.aggregate);
+    this.discovery = new Discovery(this.aggregate, () => options.areListsUsed?.(this) === true);
   }
 
   /** Returns true if the profile contains the server. */

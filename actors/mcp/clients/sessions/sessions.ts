@@ -176,6 +176,15 @@ export class Sessions {
     return false;
   }
 
+  /** Returns true if a client at /mcp, or at the address of the profile, uses lists. */
+  areListsUsed(profile?: Profile): boolean {
+    for (const session of this.#byId.values())
+      if (session.profile === profile && session.lists?.isUsed === true) return true;
+    for (const listening of this.#listening)
+      if (listening.target === undefined && listening.profile === profile) return true;
+    return false;
+  }
+
   /**
    * Records a server's changed lists; with MERGED_ADDRESS only of the merged view. `isFirst`: the lists were
    * unknown before, which does not concern clients at the address of the server.
