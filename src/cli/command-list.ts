@@ -28,6 +28,7 @@ export const commandGroups = {
     stdio: 'Serve one client on stdin and stdout.',
   },
   'Setting up:': {
+    warm: 'Install the servers of a catalog ahead of time, without a gateway.',
     init: 'Ask a few questions and write gateway.yaml and catalog.yaml.',
     connect: "Print or write the entry for a client's file.",
     validate: 'Check files of triggers, agents, fleets and flows, without a gateway.',

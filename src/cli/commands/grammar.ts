@@ -176,6 +176,7 @@ export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
     const { declareStdio, stdioExamples } = await import('../stdio-options.ts');
     return { examples: stdioExamples(), declare: declareStdio, run: async () => 0 };
   },
+  warm: async () => (await import('./warm.ts')).warm,
   init: async () => (await import('../init/command.ts')).init,
   connect: async () => (await import('../connect/command.ts')).connect,
   validate: async () => (await import('./validate.ts')).validate,

@@ -3,14 +3,19 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { details, json, RawSession, until } from '../../fixtures/clients/raw-session.ts';
-import { type GatewaySetup, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import {
+  type GatewaySetup,
+  startGateway,
+  temporaryFolder,
+  writeConfiguration,
+} from '../../fixtures/gateway/gateway-process.ts';
 import { configured, StdioWrapper } from '../../fixtures/gateway/stdio-gateway.ts';
 import { NpmRegistry } from '../../fixtures/registry/npm-registry.ts';
-import { signsOfBugs } from '../../fixtures/server/fault-servers.ts';
+import { fault, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 /** Also sufficient on a busy machine. */
 const START_SECONDS = 15;
@@ -175,6 +180,23 @@ describe.concurrent('a first start by npx', () => {
     await until('the notification', () => stream.messages.length > 0);
     expect((await session.request('tools/list')).result).toMatchObject({ tools: [{ name: 'one__tool' }] });
   });
+});
+
+test('warm installs the servers of a catalog, and reports failures', async () => {
+  const { registry, servers } = await packages(['one', 'two']);
+  registry.unavailable.add('two');
+  const config = writeConfiguration(temporaryFolder(), { servers: { ...servers, other: fault('echo') } });
+  const warm = (...names: readonly string[]) => {
+    const args = [resolve('dist/main.js'), 'warm', '--config', config, ...names];
+    return promisify(execFile)(process.execPath, args).catch((error: unknown) => error);
+  };
+  expect(await warm('one')).toMatchObject({ stdout: 'installed 1 server\n' });
+  expect(foldersOf(registry).map(isComplete)).toEqual([true]);
+  expect(await warm()).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^server two could not be installed: npx failed with 1.*503/),
+  });
+  expect(await warm('on')).toMatchObject({ code: 2, stderr: expect.stringContaining('one') });
 });
 
 test('a damaged folder of npx is reported with the command that repairs it', async () => {
