@@ -100,7 +100,8 @@ await closed;
 // Folders that the gateway has renamed are not used by npx.
 const cache = join(folder, '.npm/_npx');
 const damaged = readdirSync(cache).filter(
-  (name) => !name.includes('.unfinished-') && !existsSync(join(cache, name, 'node_modules/.package-lock.json')),
+  (name) =>
+    !name.includes('.unfinished-') && !existsSync(join(cache, name, 'node_modules/.package-lock.json')),
 );
 console.log(
   `${listed.size} of ${names.length} listed after ${seconds()} s: ${first} in the first list, ${announced} by ` +

@@ -32,13 +32,10 @@ const after = `
 Installs with the launchers of the servers: npx, uvx, bunx, pnpm dlx, docker and podman. Without names it
 installs all enabled servers. It starts no server and needs no running gateway.
 
-Examples:
-  actor-gateway warm
-  actor-gateway warm --config gateway.yaml search files
-
 Exit codes: 0 success, 1 an installation failed, 2 invalid configuration or usage`;
 
 export const warm: CommandModule = {
+  examples: ['actor-gateway warm', 'actor-gateway warm --config gateway.yaml search files'],
   declare: (command: Command) =>
     command
       .argument('[servers...]', 'ids of servers')

@@ -9,8 +9,6 @@ import { isAtLeast, type LineLevel } from './level.ts';
 /** Kinds of named sources. The source of a log line is the first field with such a name. */
 export const namedKinds = ['server', 'trigger', 'agent', 'fleet', 'flow', 'connection'] as const;
 
-type NamedKind = (typeof namedKinds)[number];
-
 export const lineKinds = [...namedKinds, 'store', 'gateway'] as const;
 
 export interface LineSource {
