@@ -70,8 +70,8 @@ export function resume(step: SupervisorAction, child: Child): void {
 }
 
 /**
- * Starts a child immediately, in every phase except `stopping`: a live actor receives `start`, otherwise a new
- * actor is spawned. Clears the restart history, unless the server is away: then a failed attempt parks it
+ * Starts a child immediately, in every phase except `stopping`: a live actor receives `start`, otherwise a
+ * new actor is spawned. Clears the restart history, unless the server is away: then a failed attempt parks it
  * again, instead of letting the calls wait for several attempts.
  */
 export function wake(step: SupervisorAction, child: Child): void {

@@ -2,8 +2,8 @@
 // entry, named by the entry's hash. The file of a changed or removed entry is kept for KEPT_MS, since the
 // entry may return.
 //
-// At the start and daily, each gateway sets the modification time of the files that its catalog uses. So no
-// gateway removes a file that another gateway with the same folder uses. Other files in the folder are not
+// At the start and daily, each gateway sets the modification time of the files that its catalog uses. Gateways
+// that share a folder therefore keep each other's files. Other files in the folder are not
 // touched. The files are only a cache, so no method rejects.
 
 import { readdir, rm, stat, utimes } from 'node:fs/promises';

@@ -27,7 +27,9 @@ import { type SweptChild, sweepMarked } from './terminate-marked.ts';
 
 const TERM_GRACE_MS = 1000;
 const KILL_GRACE_MS = 1000;
-/** Time limit for ending an orphaned container: an engine that does not respond must not prevent the start. */
+/**
+ * Time limit for ending an orphaned container: an engine that does not respond must not prevent the start.
+ */
 const CONTAINER_MS = 10_000;
 
 /** Record of a dead owner. */

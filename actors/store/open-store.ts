@@ -17,8 +17,8 @@ export const openStore: OpenStore = ({ state_dir, deliveries }, host) => {
     maxWaiting: deliveries.max_waiting,
     onDamage: (what) => log.error({ reason: what }, 'store log is damaged: its last transactions are lost'),
     onDamagedRecord: (what) => log.error({ reason: what }, 'store record is damaged'),
-    onMigrated: (migration) =>
-      log.info({ ...migration }, 'store migrated; keeping a copy of the earlier version'),
+    onMigrated: ({ from, to, copy }) =>
+      log.info({ from, to, copy }, 'store migrated; keeping a copy of the earlier version'),
     onRejected,
     onFailed,
     prepare,

@@ -1,5 +1,5 @@
 // Shared budget of slots or bytes (A6, ARCHITECTURE.md). A holder may use at most as much as is still free.
-// So a single greedy holder gets half of the budget; with k active holders each gets 1/(k+1), and the same
+// A single greedy holder gets half of the budget; with k active holders each gets 1/(k+1), and the same
 // amount stays free for new holders. No shares have to be configured (Choudhury and Hahne, "Dynamic queue
 // length thresholds for shared-memory packet switches", 1998). Usage never exceeds `total`. A holder without
 // usage gets any amount that is free, so single amounts must be small compared with the total. Operations

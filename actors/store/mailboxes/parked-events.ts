@@ -1,7 +1,7 @@
 // Matches parked events with wakers, the events that wake them. Either can arrive first; the match is part of
 // the transaction in which the second one arrives.
 //
-// So a key never has both an event that waits for a name and a queued event that wakes this name. When a wait
+// A key never has both an event that waits for a name and a queued event that wakes this name. When a wait
 // completes, the timers that wake the same name are cancelled, unless another event of the key waits for it.
 // A parked event waits for a named event of its key. It blocks the key exactly if it has `holdsKey`.
 

@@ -8,7 +8,7 @@ import { openProvenConnection, type ProvenConnection } from './proven-connection
 
 export interface GatewayTarget {
   readonly url: URL;
-  /** Where the address comes from, for messages; undefined if the user typed it. */
+  /** Source of the address, for messages; undefined if the user typed it. */
   readonly source?: string | undefined;
   readonly key: Key | undefined;
 }

@@ -1,5 +1,5 @@
 // Loads triggers, agents, fleets and flows from files, for `validate` and -f. Needs no gateway. An unset
-// variable is only a warning, because the files may be meant for another machine.
+// variable is only a warning, because it may be set on the machine that uses the files.
 
 import { resolve } from 'node:path';
 import { environmentBeside } from '../../../config/reader/env-file.ts';

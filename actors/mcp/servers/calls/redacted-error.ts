@@ -19,7 +19,7 @@ import { stringValuesIn } from '../../jsonrpc/string-values.ts';
 
 const MAX_BYTES = 64 * 1024;
 
-/** Errors whose `data` clients evaluate. That data stays unchanged. */
+/** Errors whose `data` clients evaluate; it stays unchanged. */
 const codesWithUsedData: ReadonlySet<unknown> = new Set([
   rpcCodes.resourceNotFound,
   rpcCodes.headerMismatch,

@@ -50,7 +50,7 @@ function logReceivers(subscriptions: Subscriptions, connection: Connection): Set
 
 /**
  * Forwards a modern server's log message to the request that set a log level. Over HTTP it arrives on the
- * stream of that request. Over stdio it is forwarded only if a single request can be meant.
+ * stream of that request. Over stdio it is forwarded only if one request has set a log level.
  */
 function relayLog(connection: Connection, envelope: Envelope, call: Call | undefined): void {
   if (call !== undefined) {

@@ -4,7 +4,7 @@
 //
 // - Code stays unchanged, because people copy it. A block counts as code only if every version of the host
 //   parses it as code: a block fenced by three backticks, after lines that need no full Markdown parser.
-// - Where this is uncertain, lines count as text, and only possible command names are escaped.
+// - Uncertain lines count as text, and only possible command names are escaped.
 // - The host removes carriage returns before it splits lines, so here they count as line ends. It rejects NUL
 //   characters. These are replaced, because removing them could join the text around them into a command or a
 //   mark.
