@@ -2,9 +2,9 @@
 // entry, named by the entry's hash. The file of a changed or removed entry is kept for KEPT_MS, since the
 // entry may return.
 //
-// At the start and daily, each gateway sets the modification time of the files that its catalog uses. Gateways
-// that share a folder therefore keep each other's files. Other files in the folder are not
-// touched. The files are only a cache, so no method rejects.
+// At the start and daily, each gateway sets the modification time of the files that its catalog uses.
+// Gateways that share a folder therefore do not remove the files of other gateways. Other files in the folder
+// are not touched. The files are only a cache, so no method rejects.
 
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';

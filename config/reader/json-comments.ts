@@ -20,7 +20,7 @@ export function withoutComments(source: SourceFile): Uncommented {
 }
 
 /**
- * Converts comments to YAML comments if all offsets stay the same, and blanks the others. `comments` contains
+ * Converts comments to YAML comments if all offsets stay the same, otherwise to spaces. `comments` contains
  * their positions.
  */
 export function withYamlComments(

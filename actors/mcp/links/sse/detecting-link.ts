@@ -1,6 +1,6 @@
 // Detects the transport of a remote server (2025-11-25, Transports, "Backwards Compatibility"). Sends
-// `initialize` over Streamable HTTP. After status 400, 404 or 405, repeats it over the older HTTP+SSE transport
-// at this address. If this fails too, reports the first refusal.
+// `initialize` over Streamable HTTP. After status 400, 404 or 405, repeats it over the older HTTP+SSE
+// transport at this address. If this fails too, reports the first refusal.
 
 import { type GatewayError, UpstreamProtocolError } from '../../../base/errors/errors.ts';
 import type { RemoteOptions } from '../http/remote-session.ts';
