@@ -39,5 +39,16 @@ export default {
   // The tests open the inspector's page with the Playwright of tool-servers.
   ignoreDependencies: [...packages, 'playwright-core'],
   ignoreExportsUsedInFile: true,
-  ignoreBinaries: ['apt-get', 'ip', 'prlimit', 'openssl', 'perl', 'mkfifo', 'script', 'unshare', 'mount', 'umount'],
+  ignoreBinaries: [
+    'apt-get',
+    'ip',
+    'prlimit',
+    'openssl',
+    'perl',
+    'mkfifo',
+    'script',
+    'unshare',
+    'mount',
+    'umount',
+  ],
 };
