@@ -88,7 +88,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
     try {
       message = this.#edit(envelope);
     } catch (error) {
-      // If the response cannot be edited, the client receives an error instead (A2).
+      // If the response cannot be edited, the client receives an error instead (A2, ARCHITECTURE.md).
       this.fail(
         error instanceof GatewayError
           ? error

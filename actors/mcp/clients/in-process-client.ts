@@ -57,7 +57,7 @@ type ProgressCallbacks = Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
 
 type ResultObject = Readonly<Record<string, unknown>>;
 
-/** Starts a request with this id. Returns undefined if already complete. */
+/** Starts a request with this id. Returns undefined if the request is already complete. */
 type Begin = (
   id: number,
   server: ManagedServer | undefined,

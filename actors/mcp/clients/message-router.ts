@@ -86,7 +86,7 @@ export class MessageRouter {
         else initializeAtServer({ ...routeTo(request, target), session });
       };
       if (!session.isStored) answer();
-      // The client must not learn the id of a session that a kill would lose.
+      // The record is stored first: otherwise a kill of the gateway could lose a session in use.
       else
         restorer
           .save(session)
@@ -335,7 +335,7 @@ function principalName({ principal = anonymous }: MessageOrigin): string | undef
   return principal.kind === 'anonymous' ? undefined : principalText(principal);
 }
 
-/** Completes a request with any error, which also releases its slot (A2). */
+/** Completes a request with any error, which also releases its slot (A2, ARCHITECTURE.md). */
 function completeWithError(error: unknown, exchange: ClientExchange): void {
   if (error instanceof RpcFault) exchange.refuse(error);
   else if (error instanceof GatewayError) exchange.fail(error);

@@ -1,6 +1,6 @@
 // One installation by a launcher. It runs in a separate process, so a stop, reload or removal of the server
-// does not interrupt it. The process has no mark and no record (actors/state/): after a
-// crash of the gateway it completes by itself, because a killed one leaves a damaged folder.
+// does not interrupt it. It also completes after a crash of the gateway, because a killed process would leave
+// a damaged folder: it has neither the mark nor the record (actors/state/) of processes to kill.
 
 import { GatewayError, StartFailedError, StartTimeoutError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';

@@ -23,7 +23,7 @@ export interface Installer {
 /** Shell that starts no program (npx-shell.sh). */
 const npxShell = fileURLToPath(new URL('./npx-shell.sh', import.meta.url));
 
-/** Returns undefined for a command that is no launcher, or is not recognised. */
+/** Returns the installation for a command; undefined if the command is not recognised as a launcher. */
 export function installerOf(launch: Launch): Installer | undefined {
   // Windows has other shells, and the launchers are scripts there.
   if (process.platform === 'win32') return undefined;

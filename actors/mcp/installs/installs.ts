@@ -20,7 +20,7 @@ export class Installs {
   readonly #slots: number;
   /** Running and waiting installations by key, oldest first, with the servers that wait for them. */
   readonly #open = new Map<string, { readonly installation: Installation; readonly users: Set<object> }>();
-  /** Keys of successful installers without a folder that shows it. */
+  /** Keys of completed installations, for installers without a folder that shows the completion. */
   readonly #installed = new Set<string>();
   #running = 0;
   #isClosed = false;

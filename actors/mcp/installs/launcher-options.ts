@@ -15,7 +15,7 @@ export interface SplitWords {
   readonly rest: readonly string[];
 }
 
-/** Returns undefined for an unknown option, or if the value of the last option is missing. */
+/** Splits arguments. Returns undefined for an unknown option, and if the last option lacks its value. */
 export function splitWords(args: readonly string[], names: OptionNames): SplitWords | undefined {
   const values = new Map<string, readonly string[]>();
   const split = (options: number, rest = options): SplitWords => ({

@@ -145,7 +145,7 @@ const recognisers: Readonly<Record<string, readonly (readonly [subcommand: strin
   podman: [[['run'], engine]],
 };
 
-/** Returns undefined for other programs and for unknown options. */
+/** Returns the launcher of a command line; undefined for other programs and for unknown options. */
 export function launcherOf(program: string, args: readonly string[]): Launcher | undefined {
   if (!Object.hasOwn(recognisers, program)) return undefined;
   for (const [subcommand, recognise] of recognisers[program] ?? []) {

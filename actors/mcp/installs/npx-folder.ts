@@ -1,6 +1,6 @@
 // Folder into which npx installs packages: `_npx/HASH` in npm's cache, where the hash depends on the packages
-// only. npm writes `.package-lock.json` into it last. A process that is killed before leaves a folder that
-// npx takes for complete, so that all later starts fail with "Cannot find module".
+// only. npm writes `.package-lock.json` into it last. A process killed before that leaves an incomplete
+// folder, which npx uses as it is: all later starts fail with "Cannot find module".
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';

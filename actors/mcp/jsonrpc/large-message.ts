@@ -43,7 +43,7 @@ export class LargeMessage {
 
   feed(piece: Buffer): void {
     const mark = this.#size === 0 ? markLength(piece) : 0;
-    // Positions would be wrong; the message is read as a whole, without the mark.
+    // A byte order mark shifts the positions, so the message is read as a whole, without the mark.
     if (mark > 0) this.#isInvalid = true;
     this.#scanner.feed(mark === 0 ? piece : piece.subarray(mark));
     this.#size += piece.length;
@@ -57,7 +57,7 @@ export class LargeMessage {
     this.#size -= 1;
   }
 
-  /** Returns a valid response's envelope, in pieces; otherwise undefined. Then use readServerMessage. */
+  /** Returns the envelope of a valid response; undefined for a message that readServerMessage must read. */
   answer(): Envelope | undefined {
     const hasOutcome = (this.#result === undefined) !== (this.#error === undefined);
     if (this.pieces === undefined || !this.#scanner.isComplete) return undefined;

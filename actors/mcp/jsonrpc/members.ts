@@ -84,6 +84,7 @@ export function changeParsedMembers(
   addedText: string,
 ): Edit[] {
   const inside = span.start + 1;
+  // Index of the first member that stays. The added text replaces the members before it.
   const first = members.findIndex(({ key }) => !Object.hasOwn(changes, key));
   let before = members[first];
   if (before === undefined) {

@@ -70,7 +70,7 @@ export function readServerMessage(bytes: Buffer): Envelope {
 
 function read(received: Buffer, isStrict: boolean): Envelope {
   const mark = markLength(received);
-  // A new Buffer for each message would cost a fifth of the reading.
+  // A new Buffer for each message would take a fifth of the time.
   const bytes = mark === 0 ? received : received.subarray(mark);
   const envelope = new Envelope(bytes);
   const scanner = new JsonScanner(bytes);
@@ -148,8 +148,8 @@ function read(received: Buffer, isStrict: boolean): Envelope {
 }
 
 /**
- * Moves the members whose null has a meaning to the envelope: a result, and the id of an error response. A
- * client's `id` must not be null.
+ * Stores null members that have a meaning in the envelope: the `result` of a response, and the `id` of an
+ * error response. A client's `id` must not be null.
  */
 function keepNulls(
   envelope: Envelope,

@@ -53,7 +53,7 @@ export class ManagedServer implements ServerStatus {
   readonly largeBytes = new Share();
   /** Number of starts that followed a failure, since the gateway started. */
   restarts = 0;
-  /** Time when the gate was last opened; undefined while it is closed. */
+  /** Time since which the server accepts calls (its gate is open); undefined while it does not. */
   opened: StartTime | undefined;
   lastError: GatewayError | undefined;
   /** Time of the supervisor's next retry, in epoch milliseconds. */
@@ -183,7 +183,10 @@ export class ManagedServer implements ServerStatus {
     await this.cache.learnClass(key, { connection: member.connection, timeoutMs, capabilities });
   }
 
-  /** Returns the class of a client; undefined if all clients receive equal lists. */
+  /**
+   * Returns the key of the client's class (listing-capabilities.ts); undefined if all clients receive equal
+   * lists.
+   */
   #classOf(client: ListClient): string | undefined {
     const { isolation, forward_roots } = this.entry;
     if (this.eras.for(client.era) === 'modern') {

@@ -29,7 +29,7 @@ export interface ServerSurroundings {
   readonly log: Log;
   readonly redactor: Redactor;
   readonly stateFolder: StateFolder;
-  /** Stores recent lines. */
+  /** Stores recent lines of the servers for queries by operators. */
   readonly lines: RecentLines;
   /** Returns the grace period for calls in flight when the gateway stops, in milliseconds. */
   readonly graceMs: () => number;

@@ -10,7 +10,7 @@ import type { ManagedServer } from './managed-server.ts';
 const MAX_COMPARED = 200;
 
 export class ServerRegistry {
-  /** Increases when the servers or their caches change; views compare it. */
+  /** Increases when the servers or their caches change. Merged lists with an older number are outdated. */
   revision = 0;
   readonly #byId = new Map<string, ManagedServer>();
   #catalog: Catalog = { servers: {} };

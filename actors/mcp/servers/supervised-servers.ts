@@ -53,6 +53,7 @@ export class SupervisedServers {
   readonly #options: SupervisedServersOptions;
   /** Servers by supervisor key, including stopping servers. */
   readonly #byKey = new Map<string, ManagedServer>();
+  /** Cleanup of removed servers by supervisor key, called when their actor has stopped. */
   readonly #whenEnded = new Map<string, () => void>();
   #count = 0;
   /** Number of servers per bucket. */

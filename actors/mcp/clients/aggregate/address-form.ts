@@ -45,7 +45,10 @@ export function schemeOf(uri: string): string {
   return /^[A-Za-z][A-Za-z0-9+.-]*:/.exec(uri)?.[0].toLowerCase() ?? '';
 }
 
-/** Members of a tool's `_meta` that name a page: MCP Apps, its first form, and the Apps SDK. */
+/**
+ * Members of a tool's `_meta` that name a page: in the first form of MCP Apps, and in the Apps SDK. MCP Apps
+ * now uses `ui.resourceUri`.
+ */
 const flatPageMembers = new Set(['ui/resourceUri', 'openai/outputTemplate']);
 const pageMember = /resourceUri|openai\/outputTemplate/;
 

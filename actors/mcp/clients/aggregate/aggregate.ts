@@ -89,6 +89,7 @@ export class Aggregate implements NameLookup {
   /** The first server with each listed resource and each page of a tool. */
   #owners: ReadonlyMap<string, ManagedServer> | undefined;
 
+  /** `pages` is the number of items per page, or the pages of another view, whose cursors stay valid. */
   constructor(
     source: ServerSource,
     pages?: number | ListPages,
@@ -102,7 +103,7 @@ export class Aggregate implements NameLookup {
     this.#maxCachedBytes = narrowing === undefined ? PAGE_CACHE_BYTES : VIEW_PAGE_CACHE_BYTES;
   }
 
-  /** Increases after possible changes of servers or caches. */
+  /** Increases after possible changes of servers or caches. Results of an older stamp are outdated. */
   get stamp(): number {
     this.#refresh();
     return this.#stamp;
@@ -129,7 +130,7 @@ export class Aggregate implements NameLookup {
     for (const server of this.#source.all()) if (server.entry.enabled) yield server;
   }
 
-  /** Returns all enabled servers, including those outside the view. */
+  /** Returns all enabled servers, not only the servers of the view. */
   #allEnabled(): readonly ManagedServer[] {
     return (this.#narrowing?.allServers() ?? this.#source.all()).filter(({ entry }) => entry.enabled);
   }
@@ -183,8 +184,10 @@ export class Aggregate implements NameLookup {
     const owner = allEnabled.find((server) => server.id === id);
     if (owner === undefined || !this.#source.all().includes(owner)) return undefined;
     const { cache, entry } = owner;
+    // The complete list of a shared server contains every name.
     if (entry.isolation === 'shared' && cache.isLearnt && cache.cuts[kind] === undefined) return undefined;
     const isHidden = kind === 'tools' && !this.isAllowed(owner, key);
+    // A known item is listed under another name, or omitted.
     const isKnown = cache.lists[kind]?.some((item) => item.key === key) === true;
     return isHidden || isKnown ? undefined : { server: owner, key };
   }
@@ -366,7 +369,6 @@ export class Aggregate implements NameLookup {
       }
       list.push({ server: server.id, items });
     }
-    // Servers whose list is unknown or truncated.
     const incomplete = servers.filter((server) => {
       const { lists, cuts } = this.listsOf(server);
       return mayHaveList(server.cache, kind) && (lists[kind] === undefined || cuts[kind] !== undefined);

@@ -30,6 +30,7 @@ interface Round {
   /** Client capabilities the round depends on; '' if it serves every client. */
   readonly key: string;
   readonly startedAt: number;
+  /** Resolves when all servers of the round have listed or failed. */
   readonly end: Promise<void>;
 }
 
@@ -48,7 +49,7 @@ export class Discovery {
   readonly #isAwaited: () => boolean;
   #retryTimer: NodeJS.Timeout | undefined;
   #pauseMs = FIRST_PAUSE_MS;
-  /** Result of `#candidates` at this stamp. */
+  /** Result of `#candidates`, valid until the stamp of the servers changes. */
   #candidateCache: { readonly stamp: number; readonly servers: readonly ManagedServer[] } | undefined;
   /** Time of the last attempt per server, by client capabilities. */
   readonly #attempts = new WeakMap<ManagedServer, Map<string, number>>();

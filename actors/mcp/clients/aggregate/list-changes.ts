@@ -28,8 +28,9 @@ const kindsByNotice: readonly (readonly [ListKind, ...ListKind[]])[] = [
 export class ListChanges {
   /** Number of changes so far. */
   #count = 0;
-  /** Number of the last change per list, and of the last change of a list that was already known. */
+  /** Number of the last change per list. */
   readonly #newAt = perKind(0);
+  /** Number of the last change per list, without lists fetched for the first time. */
   readonly #changedAt = perKind(0);
   /**
    * Change number of the oldest list response to a sessionless client since listening clients were last

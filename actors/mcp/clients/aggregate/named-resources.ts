@@ -1,7 +1,7 @@
 // Resources that servers named in results for one client, without listing them: links, embedded resources and
 // pages of apps. They are read from the server that named them first; the same address of another server is
-// qualified (address-form.ts). Stored up to MAX_ENTRIES per client and a memory budget for all clients; the
-// oldest are forgotten first (A8 and A6, ARCHITECTURE.md).
+// qualified (address-form.ts). Limits: MAX_ENTRIES per client, and a memory budget for all clients. The
+// oldest are removed first (A8 and A6, ARCHITECTURE.md).
 
 import { type Budget, Share } from '../../../base/bounds/budget.ts';
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';

@@ -125,5 +125,6 @@ function readReference(envelope: Envelope): Reference | undefined {
     reference[member] = textOf(bytes, start, scanner.pos);
     reference[member === 'name' ? 'nameSpan' : 'uriSpan'] = { start, end: scanner.pos };
   });
+  // A reference has either a name or a uri.
   return count === 1 ? reference : undefined;
 }

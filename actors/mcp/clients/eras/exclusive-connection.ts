@@ -22,7 +22,7 @@ export interface ExclusiveUser extends Pick<CallOwner, 'suspendedAt' | 'yieldCon
 interface ExclusiveEvents {
   /** Called when the connection has closed. */
   readonly onEnd: () => void;
-  /** Called when the server sends a request on an unused connection. */
+  /** Called when the server sends a request while no client request uses the connection. */
   readonly onStrayRequest: () => void;
 }
 
@@ -30,6 +30,7 @@ export class ExclusiveConnection implements CallOwner {
   readonly label: string;
   readonly era = 'legacy';
   readonly isListener = false;
+  /** Version for the handshake with the legacy server. */
   readonly protocolVersion = latestSessionVersion;
   user: ExclusiveUser | undefined;
   readonly key: string;

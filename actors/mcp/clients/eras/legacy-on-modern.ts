@@ -264,6 +264,7 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     const text = `input required by the server could not be provided: ${why}`;
     if (envelope.method === 'tools/call') {
       const result = { content: [{ type: 'text', text }], isError: true };
+      // The exchange replaces the id.
       exchange.answer(readServerMessage(resultMessage('0', result)));
     } else exchange.refuse(new RpcFault(rpcCodes.internalError, text));
   }

@@ -116,6 +116,7 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
       );
       return;
     }
+    // The error that requires a URL elicitation becomes a result for the modern client.
     const urlResult = envelope.error && urlsRequired(envelope, this.#caller.capabilities);
     this.#finish((exchange) => {
       if (urlResult !== undefined) {
@@ -261,7 +262,10 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
     );
   }
 
-  /** Completes the call. `respond` is called now, or for the retry if the call is suspended. */
+  /**
+   * Completes the call. `respond` is called now, or for the retry if the call is suspended. `isAbandoned`:
+   * the server may still send messages about the call.
+   */
   #finish(respond: (exchange: ClientExchange) => void, isAbandoned: boolean): void {
     clearTimeout(this.#suspendTimer);
     this.#questions?.refuseAll('the call has ended');
@@ -285,6 +289,7 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
    */
   #relayTo(exchange: ClientExchange, message: Buffer): void {
     const { progressToken, bytes } = this.#latestRequest;
+    // The message already contains the token of the first request.
     if (this.#latestRequest === this.#route.envelope) {
       exchange.relay(message);
       return;

@@ -38,7 +38,7 @@ export class RequestStates {
     return [replaceSpan(span, rawJson(this.#seal.wrapState(state)))];
   }
 
-  /** Returns the sealed state. */
+  /** Seals a state of the gateway. */
   wrap(state: string): string {
     return this.#seal.wrapState(state);
   }

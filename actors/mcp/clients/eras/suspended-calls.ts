@@ -128,6 +128,7 @@ export function unknownState(rawId: string): RpcFault {
   );
 }
 
+/** Members of `params` that differ between a request and its retry. */
 const retryMembers = new Set(['_meta', 'inputResponses', 'requestState']);
 
 /**

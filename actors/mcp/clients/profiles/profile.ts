@@ -44,15 +44,16 @@ export class Profile implements MergedView {
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
   readonly search: ToolSearch | undefined;
-  /** List changes. */
+  /** Numbers of the list changes, for list_changed notifications. */
   readonly changes = new ListChanges();
   /** Request counters for GET /stats. */
   readonly counts = { total: 0, failed: 0, tool_errors: 0, in_flight: 0 };
   readonly #options: ProfileOptions;
   #filter: ProfileFilter;
   #version = 0;
-  /** Cache of `servers`: all servers at the last call, and the selected ones. */
+  /** All servers at the last call of `servers`. */
   #all: readonly ManagedServer[] = [];
+  /** Result of the last call of `servers`. */
   #own: readonly ManagedServer[] = [];
 
   constructor(options: ProfileOptions) {

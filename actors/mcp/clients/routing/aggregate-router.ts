@@ -232,6 +232,7 @@ function requestList(route: ClientRequest, context: AggregateContext, kind: List
 function list(route: ClientRequest, context: AggregateContext, kind: ListKind): void {
   const { envelope, exchange } = route;
   const aggregate = viewOf(route, context);
+  // A cursor that is no text becomes '', which is invalid.
   const cursor = envelope.param('cursor') && (envelope.paramText('cursor') ?? '');
   try {
     const page = aggregate.list(kind, cursor, clientEra(route));
@@ -301,7 +302,7 @@ const namesResources = new Set([
   ...['tools/call', 'prompts/get', 'resources/read', 'skills/get', 'resources/directory/read'],
 ]);
 
-/** Renames the addresses in the response, and remembers resources that no list contains. */
+/** Renames the resource addresses in the response. Resources that no list contains are recorded. */
 function renameAddresses(route: RoutedRequest, context: AggregateContext): void {
   const { server, exchange } = route;
   let names: ClientNames | undefined;

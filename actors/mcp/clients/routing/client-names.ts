@@ -38,15 +38,15 @@ export class ClientNames implements NameLookup {
   }
 
   /**
-   * Returns the client's address of a resource that the server named. An address that no other server has
-   * remains, and is read from this server.
+   * Returns the client's address of a resource that the server named. An address that no other server has is
+   * not changed, and the client's requests for it go to this server.
    */
   nameOf(server: ManagedServer, uri: string): string {
     const isPlain = !this.#view.isAmbiguous(uri) && this.#ownerOf(server, uri) === server.id;
     return isPlain ? uri : (qualify(server.id, uri) ?? uri);
   }
 
-  /** Returns the server that keeps the address: `server`, unless another had it before. */
+  /** Returns the server that keeps the address: `server`, unless another has it. Records a new address. */
   #ownerOf(server: ManagedServer, uri: string): string {
     const listed = this.#view.ownerOf(uri)?.id;
     if (listed !== undefined) return listed;

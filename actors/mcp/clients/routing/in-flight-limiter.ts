@@ -1,6 +1,6 @@
 // Limits the requests in flight across clients and servers (`limits.in_flight`). A request holds one slot,
 // counted for its server and its session; without a free slot it fails immediately (A8, ARCHITECTURE.md). No
-// server or session can take all slots (A6, budget.ts). Responses from memory (ping, cached lists) need no
+// server or session can take all slots (A6; budget.ts). Responses from memory (ping, cached lists) need no
 // slot. Requests that only need a server description use reserved slots, and requests above LARGE_BYTES also
 // reserve bytes. Suspended calls hold neither (suspended-calls.ts).
 
@@ -10,7 +10,10 @@ import type { ManagedServer } from '../../servers/managed-server.ts';
 import type { ClientExchange } from '../exchange.ts';
 import type { ClientSession } from '../sessions/session.ts';
 
-/** Slots per reserved slot for server descriptions; also the minimum number of reserved slots. */
+/**
+ * Ratio of ordinary slots to slots reserved for server descriptions; also the minimum number of reserved
+ * slots.
+ */
 const INTRODUCTION_RATIO = 8;
 
 const LARGE_BYTES = 65_536;
@@ -25,7 +28,7 @@ export class InFlightLimiter {
   readonly #calls: Budget;
   readonly #large: Budget;
   readonly #introductions: Budget;
-  /** Share of requests that wait for merged lists and so for no particular server. */
+  /** Share of the requests that wait for merged lists, and therefore for no particular server. */
   readonly #mergedLists = new Share();
   readonly #largeMergedLists = new Share();
 

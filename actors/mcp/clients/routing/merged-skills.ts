@@ -79,7 +79,7 @@ class SkillFetch {
     this.server = server;
   }
 
-  /** Never rejects. */
+  /** Fetches the pages. Never rejects; `isComplete` is false after a failure. */
   async run(): Promise<void> {
     await this.server.eras.ensureKnown();
     let cursor: string | undefined;

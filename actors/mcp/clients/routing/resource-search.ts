@@ -1,7 +1,7 @@
-// Searches a resource that no server is known to have: sends the request to each server in turn, until one
-// returns the resource. A stopped server is started only if its lists contain an address of the same scheme,
-// so a wrong address does not start every server. Parked servers are omitted. The search has a deadline, and
-// the client receives exactly one response (A2, ARCHITECTURE.md).
+// Searches for a resource that no server is known to have: sends the request to each server in turn, until
+// one returns the resource. A stopped server is started only if its lists contain an address of the same
+// scheme, so a wrong address does not start every server. Parked servers (circuit-breaker.ts) are omitted.
+// The search has a deadline, and the client receives exactly one response (A2, ARCHITECTURE.md).
 
 import type { RpcFault } from '../../jsonrpc/rpc-fault.ts';
 import type { Message } from '../../jsonrpc/span.ts';
@@ -144,7 +144,7 @@ export class ResourceSearch implements Cancellable {
   }
 }
 
-/** Returns true for a result without contents, with which some servers answer for unknown resources. */
+/** Returns true for a result without contents. Some servers send it instead of an error. */
 function isEmpty(message: Buffer): boolean {
   return message.includes('"contents":[]');
 }

@@ -103,6 +103,7 @@ export class ToolIndex {
     }
     let best = 0;
     for (const score of hits.values()) best = Math.max(best, score);
+    // Tools with exactly this name come before all others.
     for (const [entry, rank] of this.#exact(query.trim()))
       if (isSelected(entry)) hits.set(entry, (hits.get(entry) ?? 0) + rank * (best + 1));
     return [...hits]
@@ -194,6 +195,7 @@ export class ToolIndex {
   #add(entry: IndexEntry): void {
     const before = this.#words;
     this.#search.add(entry);
+    // `tokenize` has counted the terms of the entry.
     const wordCount = this.#words - before;
     if (this.#budget.acquire(wordCount, this.#shareOf(entry))) entry.wordCount = wordCount;
     else this.#search.remove(entry);
@@ -233,6 +235,7 @@ function searchText(query: string): string {
 
 function titleAndDescription(json: string): Pick<IndexedTool, 'title' | 'description'> {
   const { title, description, annotations } = JSON.parse(json) as Record<string, unknown>;
+  // Older servers send the title in the annotations.
   const second = typeof annotations === 'object' && annotations !== null ? annotations : {};
   return {
     title: textIn(title) ?? textIn((second as Record<string, unknown>).title),

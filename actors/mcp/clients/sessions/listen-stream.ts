@@ -38,7 +38,7 @@ export interface ListenStreamOptions {
   /** Profile at /mcp/@NAME. */
   readonly profile?: Profile | undefined;
   readonly caller: ModernCaller;
-  /** Owner of the stream's place in the limit of sessions. */
+  /** Principal and address of the client. The stream counts towards their limit of sessions. */
   readonly owner: SessionOwner;
   readonly outlet: Outlet;
   readonly serverInfo: unknown;
@@ -53,13 +53,14 @@ export class ListenStream implements CallOwner {
   readonly owner: SessionOwner;
   /** Sequence number for display, assigned by Sessions. */
   number = 0;
-  /** Change number (ListChanges) of the client's last notification. */
+  /** Number of the latest list change (list-changes.ts) at the client's last notification; not a time. */
   notifiedAt = 0;
   /** Start, by performance.now(). */
   readonly openedAt = performance.now();
   readonly label = 'listen';
   readonly era = 'modern';
   readonly isListener = true;
+  /** Version for private connections to legacy servers, required by CallOwner. A listener has none. */
   readonly protocolVersion = latestSessionVersion;
   readonly description: ClientDescription;
   /** Lists to notify about; set before the acknowledgement. */
@@ -197,7 +198,7 @@ export class ListenStream implements CallOwner {
     if (this.#close()) this.#options.outlet.drop();
   }
 
-  /** Returns false if the stream is already closed. */
+  /** Closes the stream without a response. Returns false if it is already closed. */
   #close(): boolean {
     if (this.isEnded) return false;
     this.isEnded = true;

@@ -24,7 +24,7 @@ export interface ListenRequest {
   readonly owner: SessionOwner;
   /** Server of the stream; undefined at /mcp and /mcp/@NAME. */
   readonly server: ManagedServer | undefined;
-  /** Profile of the stream. */
+  /** Profile of the stream; undefined at other addresses. */
   readonly profile: Profile | undefined;
   readonly outlet: Outlet;
 }

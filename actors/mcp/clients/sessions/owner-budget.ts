@@ -4,7 +4,7 @@
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 
-/** Holder of sessions. */
+/** Client that owns sessions, listen streams or records of sessions. */
 export interface SessionOwner {
   readonly principal: string;
   /** Network address; empty for a client of this process. */
@@ -23,7 +23,7 @@ export class OwnerBudget {
     return this.#budget.used;
   }
 
-  /** Returns false, without a change, if the principal or the client lacks capacity. */
+  /** Reserves an amount. Returns false, without a change, if the principal or the client lacks capacity. */
   acquire({ principal, client }: SessionOwner, amount: number): boolean {
     const principalShare = this.#shares.principal.get(principal) ?? new Share();
     const clientShare = this.#shares.client.get(client) ?? new Share();
@@ -42,7 +42,7 @@ export class OwnerBudget {
     if (clientShare.used === 0) this.#shares.client.delete(client);
   }
 
-  /** Returns the holder whose share prevents `acquire`: evictions from it make room. */
+  /** Returns the part of the owner whose share prevents `acquire`. Removing its entries frees capacity. */
   lacking({ principal }: SessionOwner, amount: number): keyof SessionOwner {
     const share = this.#shares.principal.get(principal) ?? new Share();
     return this.#budget.hasCapacity(amount, share) ? 'client' : 'principal';

@@ -43,6 +43,7 @@ export class ReplayBuffer implements ListMember<ReplayBuffer> {
   readonly #budget: ReplayBudget;
   readonly #limitBytes: number;
   readonly #share = new Share();
+  /** Events, oldest first. Dropped events are undefined until the array is shortened. */
   #events: (RetainedEvent | undefined)[] = [];
   /** Index of the oldest event in `#events`. */
   #first = 0;

@@ -6,7 +6,7 @@ import { subscribeResources } from './resource-subscription.ts';
 import type { ClientSession } from './session.ts';
 import type { SessionState } from './stored-sessions.ts';
 
-/** Maximum length of the uris in a record; further subscriptions end with the process. */
+/** Maximum length of all uris in a record. Further subscriptions are lost when the gateway stops. */
 const MAX_URI_CHARS = 65_536;
 
 /** Returns the state at these servers. */

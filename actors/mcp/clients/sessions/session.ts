@@ -307,7 +307,8 @@ export class ClientSession implements CallOwner {
 
   /**
    * Sends a message on one stream: the stream of the related call, the notification stream, or the stream of
-   * another request on the same connection.
+   * another request on the same connection. With `prefersStream` the notification stream comes before the
+   * streams of other requests. Returns false if there is no stream.
    */
   #deliver(
     message: Buffer,

@@ -54,6 +54,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #byId = new Map<string, ClientSession>();
   readonly #listening = new Set<ListenStream>();
+  /** Slots of sessions and listening clients, by principal and client address. */
   readonly #places: OwnerBudget;
   readonly #replayBudget = new ReplayBudget();
   readonly #descriptions = new Budget(LARGE_TOTAL_BYTES);
@@ -250,7 +251,7 @@ export class Sessions {
     for (const listening of [...this.#listening]) listening.end();
   }
 
-  /** Reserves a place and memory for a client. Throws OverloadedError if no idle session can make room. */
+  /** Reserves a slot and memory for a client. Throws OverloadedError if no idle session can be unloaded. */
   #reserve({ owner, description }: ClientSession | ListenStream): void {
     const { maxSessions } = this.#options;
     while (!this.#places.acquire(owner, 1)) {
@@ -293,7 +294,7 @@ export class Sessions {
     return this.unload(victim, 'limits.sessions is reached');
   }
 
-  /** Other nodes and clients of this process open a new session themselves. */
+  /** Sessions of other nodes and of clients in this process are not stored: these open a new session. */
   #isStored({ client, principal }: NewSession): boolean {
     return this.#options.areStored === true && client !== undefined && principal?.kind !== 'node';
   }
@@ -344,8 +345,8 @@ export class Sessions {
   }
 
   /**
-   * The next call of a session opens a new connection. Only a session without a record closes with its
-   * connection at /mcp/:id.
+   * Called when a connection of the session was lost. The next call opens a new one. Only a session without a
+   * record closes with its connection at /mcp/:id.
    */
   #onConnectionLost(session: ClientSession, server: string, why: ConnectionEnd, error: GatewayError): void {
     const fields = { session: session.label, server, why, reason: error.message };

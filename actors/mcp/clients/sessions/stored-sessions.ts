@@ -20,8 +20,9 @@ const BYTES_PER_SESSION = 2_048;
 /** Maximum time that a client waits for the storage. */
 const WRITE_TIMEOUT_MS = 2_000;
 
-/** State of a session that the client can change. */
+/** State of a session that changes with the client's requests. */
 export interface SessionState {
+  /** Log level that the client has set. */
   readonly level?: LogLevel | undefined;
   readonly subscriptions: readonly (readonly [server: string, uri: string])[];
   /** Servers that must report the loss of the session's process. */
@@ -145,7 +146,7 @@ export class StoredSessions {
     return true;
   }
 
-  /** Returns the least recently used record of the owner, or of all owners if it has none. */
+  /** Returns the record to remove: the least recently used of the owner, or of all if it has none. */
   #victimFor(owner: SessionOwner, bytes: number): IndexEntry | undefined {
     const lacking = this.#budget.lacking(owner, bytes);
     for (const entry of this.#index.values()) if (entry.owner[lacking] === owner[lacking]) return entry;
@@ -166,7 +167,7 @@ function keyOf(id: string): string {
   return hash('sha256', id, 'base64url');
 }
 
-/** Returns undefined for a damaged or expired record. */
+/** Parses a record; undefined if it is damaged or expired. */
 function parse(text: string): SessionRecord | undefined {
   try {
     const record = JSON.parse(text) as SessionRecord;

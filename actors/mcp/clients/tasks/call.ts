@@ -34,6 +34,7 @@ const plainResult = new ResultChange({}, { 'io.modelcontextprotocol/related-task
 export class TaskCall implements CallExchange, ServerCall {
   readonly #server: ManagedServer;
   readonly #request: CallRequest;
+  /** The call that creates the task. */
   readonly #creation: Call;
   /** The current call: creates the task, or awaits its result. */
   #call: Call;

@@ -16,6 +16,7 @@ import type { PoolMember } from '../../servers/pool/pool-member.ts';
 import type { TaskOwner } from '../../servers/tasks/task-records.ts';
 import { clientEra, type RoutedRequest } from '../routed-request.ts';
 
+/** Owner of the tasks of all clients without session and principal. */
 const anonymousOwner = '';
 
 const taskMethods = new Set(['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel', 'tasks/update']);
@@ -97,8 +98,8 @@ function privateOwner(route: RoutedRequest): CallOwner | undefined {
 }
 
 /**
- * Returns the owner of new tasks: a session with an exclusive connection, otherwise the authenticated
- * principal, otherwise the session.
+ * Returns the owner of new tasks: a session with a private connection, otherwise the authenticated principal,
+ * otherwise the session.
  */
 function ownerOf(route: RoutedRequest): TaskOwner {
   const exclusive = privateOwner(route);
@@ -108,7 +109,7 @@ function ownerOf(route: RoutedRequest): TaskOwner {
   return session.principal.kind === 'anonymous' ? session : principalText(session.principal);
 }
 
-/** Returns the pool member that handled the request. */
+/** Returns the pool member that handled the request; undefined if its connection has closed. */
 function findMember({ server, exchange }: RoutedRequest): PoolMember | undefined {
   const connection = exchange.call?.connection;
   return [...server.pool.members].find((member) => member.connection === connection);
@@ -122,7 +123,7 @@ function onAnswer(route: RoutedRequest, listener: (answer: Envelope) => void): v
   });
 }
 
-/** Adds edits of the response. */
+/** Adds edits of the response to the edits that other parts have added. */
 function rewrite({ exchange }: RoutedRequest, edits: (answer: Envelope) => readonly Edit[]): void {
   const { rewrite: before } = exchange;
   exchange.rewrite = (answer) => concatEdits(before?.(answer), edits(answer));

@@ -35,7 +35,7 @@ export interface HttpDestination {
 export interface ConnectionUser {
   onConnected(): void;
   onHead(head: ResponseHead): void;
-  /** Returns the number of accepted bytes; fewer if `turn` expires. */
+  /** Returns the number of accepted bytes; fewer if the time slice (`turn`) is used up. */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;
   onBroken(error: Error): void;

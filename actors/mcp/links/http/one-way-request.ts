@@ -47,6 +47,7 @@ export class OneWayRequest implements RemoteEvents {
     this.#report(() => this.#events.onDelivered());
   }
 
+  /** Drops the bytes and returns their number: all are accepted. */
   onData(chunk: Buffer): number {
     this.#droppedBytes += chunk.length;
     if (this.#droppedBytes > DROPPED_BYTES) this.#request.destroy();

@@ -15,17 +15,17 @@ export const BUDGET_MS = 3;
  */
 const SAME_TURN_MS = 0.1;
 
-/** Number of readers that wait for the next tick. */
+/** Counts the readers that wait for the next tick. */
 export class WaitingReaders {
   count = 0;
 }
 
-/** Shared by all readers of the process. */
+/** The waiting readers of the whole process. */
 const allWaiting = new WaitingReaders();
 
-/** The time that a consumer may use now. It checks `isOver` between two lines. */
+/** Time slice of a reader in one tick. The consumer checks `isOver` between two lines. */
 export interface ReadingTurn {
-  /** True if the time is used up: the consumer must stop handling bytes. */
+  /** True if the time slice is used up: the consumer must stop handling bytes. */
   readonly isOver: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface PacedSource {
   resume(): unknown;
 }
 
-/** Handles bytes and returns their number; fewer if `turn` expires. */
+/** Handles bytes and returns the number of handled bytes; fewer if the time slice (`turn`) is used up. */
 export type ConsumeBytes = (bytes: Buffer, turn: ReadingTurn | undefined) => number;
 
 export class PacedReader implements ReadingTurn {
@@ -45,13 +45,13 @@ export class PacedReader implements ReadingTurn {
   readonly #others: WaitingReaders;
   /** Received but unhandled bytes. */
   #rest: Buffer | undefined;
-  /** True if the consumer saw that its time is used up. */
+  /** True if the consumer has read that its time slice is used up. */
   #isSpent = false;
   #isWaiting = false;
   #isPausedByOwner = false;
   #isEnded = false;
   #onHandled: (() => void) | undefined;
-  /** Start of the current turn. */
+  /** Start of the current time slice. */
   #beganAt = Number.NEGATIVE_INFINITY;
   /** Time of the last handled bytes. */
   #workedAt = Number.NEGATIVE_INFINITY;

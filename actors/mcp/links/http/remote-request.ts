@@ -42,7 +42,10 @@ export interface RemoteTarget {
 export interface RemoteEvents {
   /** The server accepted the request (2xx); the body follows. */
   onAccepted(head: ResponseHead): void;
-  /** Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered later. */
+  /**
+   * Returns the number of accepted bytes; fewer if the time slice (`turn`) is used up. The rest is delivered
+   * later.
+   */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;
   onRefused(refusal: ErrorResponse): void;
@@ -182,6 +185,7 @@ export class RemoteRequest implements ConnectionUser {
     return true;
   }
 
+  /** Follows a redirect, or reports the refusal. `isWhole`: the body is complete. */
   #refuse(isWhole: boolean): void {
     const refusal = this.#refusal;
     if (this.#isOver || refusal === undefined) return;

@@ -9,7 +9,10 @@ import { HttpFault, ResponseHead } from './response-head.ts';
 export interface ResponseReader {
   /** Head of the final response. */
   onHead(head: ResponseHead): void;
-  /** Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered later. */
+  /**
+   * Returns the number of accepted bytes; fewer if the time slice (`turn`) is used up. The rest is delivered
+   * later.
+   */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number;
   /** `isLast`: the connection cannot carry another request. */
   onEnd(isLast: boolean): void;
@@ -17,7 +20,7 @@ export interface ResponseReader {
 
 const MAX_HEAD_BYTES = 16_384;
 const MAX_SIZE_LINE_BYTES = 4_096;
-/** Number of interim responses and tiny chunks between checks of `turn`. */
+/** Number of interim responses and tiny chunks between checks of the time slice. */
 const PARTS_AT_ONCE = 64;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 0x0d;
@@ -48,8 +51,8 @@ export class ResponseParser {
   }
 
   /**
-   * Parses bytes and returns the number of accepted ones; fewer if `turn` expires. Throws HttpFault; the
-   * parser must not be used afterwards.
+   * Parses bytes and returns the number of accepted ones; fewer if the time slice (`turn`) is used up. Throws
+   * HttpFault; the parser must not be used afterwards.
    */
   feed(chunk: Buffer, turn?: ReadingTurn): number {
     const partialBytes = this.#partial?.length ?? 0;

@@ -125,6 +125,7 @@ export class DetectingLink implements Link {
         if (this.#candidate !== older || first === undefined) return;
         this.#candidate = undefined;
         this.#decide();
+        // The server did not execute the request, because it refused the transport.
         this.#options.events.onUndelivered(first.call, refusal, false);
       },
     );

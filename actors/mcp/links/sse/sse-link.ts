@@ -98,6 +98,7 @@ export class SseLink implements Link, RemoteEvents {
 
   ready(protocolVersion: string): void {
     this.#session.protocolVersion = protocolVersion;
+    // The next message is the notification `initialized`; the gate holds later ones until the server has it.
     this.#gate.arm();
   }
 
@@ -117,6 +118,7 @@ export class SseLink implements Link, RemoteEvents {
     );
   }
 
+  /** Returns the number of parsed bytes; fewer if the time slice (`turn`) is used up. */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
     return this.#parser.feed(chunk, turn);
   }

@@ -27,7 +27,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** State of a stream that outlives its connection: where to resume, and the reconnect delay. */
 export interface SseCursor {
-  /** As latin1, byte for byte. If empty, the stream cannot be resumed. */
+  /** Id of the last event, as latin1, byte for byte. If empty, the stream cannot be resumed. */
   lastEventId: string;
   retryMs: number | undefined;
 }
@@ -64,7 +64,7 @@ export class SseParser {
 
   /**
    * Parses the next bytes and calls the handler for each complete event. Returns the number of accepted
-   * bytes; fewer if `turn` expires.
+   * bytes; fewer if the time slice (`turn`) is used up.
    */
   feed(chunk: Buffer, turn?: ReadingTurn): number {
     let at = this.#bomBytes === undefined ? 0 : this.#skipBom(chunk);

@@ -199,7 +199,10 @@ export class ChildProcess {
     this.#unfinished.moveAside();
   }
 
-  /** Stops marked descendants outside the group. Returns true if there were any. */
+  /**
+   * Stops marked descendants outside the group; without `hasGrace` kills them immediately. Returns true if
+   * there were any.
+   */
   async #endMarked(hasGrace = true): Promise<boolean> {
     const token = this.#token;
     if (token === undefined) return false;

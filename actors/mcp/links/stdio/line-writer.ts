@@ -111,6 +111,7 @@ function joinMessages(messages: readonly Waiting[], size: number): Buffer {
     all[at++] = SPACE;
   }
   replaceLineBreaks(all);
+  // The message ends are written last, so they are not replaced.
   at = -1;
   for (const { bytes } of messages) {
     at += bytes.length + 1;

@@ -67,7 +67,7 @@ export class StderrTail {
     this.#pingLines.end();
   }
 
-  /** Accepts a chunk. Returns the number of accepted bytes; fewer if `turn` expires. */
+  /** Returns the number of accepted bytes; fewer if the time slice (`turn`) is used up. */
   push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
@@ -86,15 +86,15 @@ export class StderrTail {
     this.#rate.end();
   }
 
-  /** Appends a piece of a line; a carriage return in it starts the next state. */
+  /** Appends a piece of a line. A carriage return ends a state of the line, such as of a progress bar. */
   #appendStates(piece: Buffer): void {
     const lastReturn = piece.lastIndexOf(CR);
     if (lastReturn === -1) {
       this.#append(piece);
       return;
     }
-    // Only the last state matters. It may have begun in an earlier piece; a blank one, which erases a bar, is
-    // none.
+    // Only the last state matters, which may have begun in an earlier piece. A blank state erases a progress
+    // bar and does not count.
     let end = lastReturn;
     let start = stateStart(piece, end);
     while (start > 0 && isBlank(piece.subarray(start, end))) {

@@ -1,7 +1,8 @@
 // A link to a local MCP server: a process with one JSON-RPC message per line on stdin and stdout
 // (specification, "Transports", stdio). The SDK's client is not used, because it has no process group and no
-// size limit, and changes bytes. L1 and L2 hold because `onEnd` follows `whenGone` of ChildProcess: process
-// reaped, group empty, output read. A server that closes stdin or stdout is stopped.
+// size limit, and changes bytes. L1 and L2 of link.ts (`onEnd` comes last, and nothing remains) hold because
+// `onEnd` follows `whenGone` of ChildProcess: process reaped, group empty, output read. A server that closes
+// stdin or stdout is stopped.
 
 import { markLength } from '../../../../config/reader/json-text.ts';
 import {

@@ -143,6 +143,7 @@ export class HttpCall implements ListMember<HttpCall> {
     });
   }
 
+  /** Reports a message. `isWholeBody`: the message is the body, so no event stream remains to be closed. */
   #deliver(message: Buffer | LargeMessage, isWholeBody = false): void {
     // The owner may have destroyed the call while several events were delivered.
     if (this.#isOver) return;
@@ -203,6 +204,7 @@ export class HttpCall implements ListMember<HttpCall> {
       onEnd: () => this.#onStreamOver(new ConnectionLostError(this.#describe('ended before the response'))),
       onRefused: (refusal) => {
         const error = refusalError(refusal, this.#options.redactor);
+        // The body is no JSON-RPC response, because the GET contains no JSON-RPC request.
         if (this.#session.id !== undefined && isSessionLost(refusal, false))
           this.#onSessionLost(refusal, true);
         else if (isPermanent(refusal.status)) this.#giveUp(error, true);
@@ -261,7 +263,7 @@ export class HttpCall implements ListMember<HttpCall> {
     this.#giveUp(protocolError(this.#session.url, what, this.#options.redactor), true);
   }
 
-  /** Fails the call unless it is complete. */
+  /** Fails the call unless it is complete. `wasCarriedOut`: the server may have executed it. */
   #giveUp(error: GatewayError, wasCarriedOut: boolean): void {
     if (this.#isOver) return;
     this.destroy();

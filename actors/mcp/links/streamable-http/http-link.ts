@@ -1,6 +1,7 @@
 // A link to a remote MCP server over Streamable HTTP with sessions (2025-03-26 to 2025-11-25). Each link is
-// one remote session. A failed request does not close the link; only a lost session does. L1 and L2 hold
-// because all objects with pending callbacks are stored here and destroyed before `onEnd`.
+// one remote session. A failed request does not close the link; only a lost session does. L1 and L2 of
+// link.ts (`onEnd` comes last, and nothing remains) hold because all objects with pending callbacks are
+// stored here and destroyed before `onEnd`.
 
 import { LinkedList } from '../../../base/bounds/linked-list.ts';
 import { type GatewayError, StoppedError } from '../../../base/errors/errors.ts';
@@ -87,8 +88,9 @@ export class HttpLink implements Link {
 
   ready(protocolVersion: string): void {
     this.#session.protocolVersion = protocolVersion;
+    // The next message is the notification `initialized`; the gate holds later ones until the server has it.
     this.#gate.arm();
-    // Deferred, so that the `initialized` notification, sent right after this call, comes before the stream.
+    // Deferred, because the caller sends `initialized` after this call, and it must come before the stream.
     this.#streamTimer ??= setImmediate(() => this.#gate.after(() => this.#stream.open()));
   }
 
@@ -135,6 +137,7 @@ export class HttpLink implements Link {
         onDelivered: onSettled,
         onFailed: onSettled,
         onRefused: (refusal) => {
+          // A one-way message gets no JSON-RPC response, so the body is none.
           if (this.#session.id !== undefined && isSessionLost(refusal, false))
             this.#expire(sessionLostError(refusal, this.#options.redactor));
           else onSettled();

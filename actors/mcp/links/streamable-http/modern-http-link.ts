@@ -1,8 +1,8 @@
 // A link to a remote MCP server of the modern era (2026-07-28) over Streamable HTTP, without a session: each
 // message is a POST that repeats its metadata in headers. The server sends messages only on responses, which
 // may be endless streams (`subscriptions/listen`) and cannot be resumed. A failed request does not close the
-// link. L1 and L2 hold because all objects with pending callbacks are stored here and destroyed before
-// `onEnd`.
+// link. L1 and L2 of link.ts (`onEnd` comes last, and nothing remains) hold because all objects with pending
+// callbacks are stored here and destroyed before `onEnd`.
 
 import { LinkedList } from '../../../base/bounds/linked-list.ts';
 import { type GatewayError, InternalError, StoppedError } from '../../../base/errors/errors.ts';
@@ -44,8 +44,8 @@ export class ModernHttpLink implements Link {
     this.#session = new RemoteSession(options);
     // The version is set from the start, so no session id is read from responses.
     this.#session.protocolVersion = modernVersion;
-    // Never armed, because there is no handshake. Still keeps notifications in order and limits their number
-    // (A8, ARCHITECTURE.md).
+    // `arm` is not called: it holds messages during a handshake, which this era does not have. The gate only
+    // keeps notifications in order and limits their number (A8, ARCHITECTURE.md).
     this.#gate = new OrderGate((message, onSettled) => this.#forward(message, onSettled));
   }
 

@@ -39,7 +39,10 @@ export class OrderGate {
     return [...this.#waiting, ...this.#oneWayQueue].reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
-  /** Call it after the response to `initialize`: the next one-way message completes the handshake. */
+  /**
+   * Call it after the response to `initialize`. The next one-way message then completes the handshake, and
+   * the gate is shut until the server has accepted it.
+   */
   arm(): void {
     if (this.#state === 'before') this.#state = 'armed';
   }

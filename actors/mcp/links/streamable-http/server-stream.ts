@@ -73,6 +73,7 @@ export class ServerStream implements RemoteEvents {
     });
   }
 
+  /** Returns the number of parsed bytes; fewer if the time slice (`turn`) is used up. */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
     return this.#parser?.feed(chunk, turn) ?? chunk.length;
   }
@@ -84,6 +85,7 @@ export class ServerStream implements RemoteEvents {
 
   onRefused(refusal: ErrorResponse): void {
     const wasOpen = this.#openedAt !== undefined;
+    // The body is no JSON-RPC response, because the GET contains no JSON-RPC request.
     if (wasOpen && this.#session.id !== undefined && isSessionLost(refusal, false)) {
       this.#events.onSessionLost(sessionLostError(refusal, this.#options.redactor));
     } else if (refusal.status === 405 || (refusal.status === 404 && !wasOpen)) {

@@ -30,8 +30,8 @@ const LOSS = new RegExp(`${SENTENCE}[.!]?$`, 'i');
 const LOSS_WITH_ID = new RegExp(`${SENTENCE}(?:[ :]{1,3}\\S{1,100})?[.!]?$`, 'i');
 
 /**
- * `isAnswer`: the body is the JSON-RPC response to the refused request. Called only for requests with a
- * session.
+ * Returns true if the response means that the session is lost. `isAnswer`: the body is the JSON-RPC response
+ * to the refused request. Called only for requests with a session.
  */
 export function isSessionLost({ status, body }: ErrorResponse, isAnswer: boolean): boolean {
   const { code, text } = errorIn(body);

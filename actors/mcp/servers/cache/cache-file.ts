@@ -39,7 +39,7 @@ export class ServerCacheFile {
   #writing: Promise<void> | undefined;
   #isDirty = false;
 
-  /** Without a path nothing is stored. */
+  /** `path` is undefined if nothing is stored. `onProblem` receives errors of reading and writing. */
   constructor(path: string | undefined, onProblem: (message: string) => void) {
     this.#path = path;
     this.#onProblem = onProblem;

@@ -125,7 +125,7 @@ export class ServerCache implements ListSet {
     return era === 'legacy' && offered.some((capability) => !this.#offered.includes(capability));
   }
 
-  /** Returns true if clients of this class may see other lists, which are unknown. */
+  /** Returns true if clients of this class (listing-capabilities.ts) may see other lists, still unknown. */
   lacksListsOf(key: string): boolean {
     return key !== classKey(this.#offered) && !this.own.hasClass(key);
   }
@@ -381,7 +381,10 @@ export class ServerCache implements ListSet {
   }
 }
 
-/** Returns the tools whose schemas annotate headers; usually few. */
+/**
+ * Returns the tools whose schemas annotate headers; usually few. `before` and `after` are the JSON of a tool
+ * around its name.
+ */
 function annotatedToolsIn(tools: readonly ListItem[]): ReadonlyMap<string, ListItem> {
   const annotated = tools.filter(({ before, after }) => (before + after).includes('x-mcp-header'));
   // Reversed, so that the first of several items with the same name wins.

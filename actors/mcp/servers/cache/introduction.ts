@@ -1,4 +1,4 @@
-// Parses the description that a server sends when it is introduced: the result of `initialize` or
+// Parses the description that a server sends in the handshake: the result of `initialize` or
 // `server/discover`. It is cached, so the gateway can describe a server that is not running.
 
 import { UpstreamProtocolError } from '../../../base/errors/errors.ts';

@@ -1,7 +1,7 @@
 // Time limits of a client's request, in performance.now() milliseconds. While the client answers questions of
 // the server (elicitation, sampling, roots), the limits pause. All pauses of a request together are bounded
 // by MAX_PAUSE_MS, so a server cannot extend a request without end by asking again (A6, ARCHITECTURE.md).
-// Without clock and timer: the owner sets a timer for `dueAt` after each change.
+// This class has no clock and no timer: its owner sets a timer for `dueAt` after each change.
 
 /** Time limits in milliseconds. Progress restarts `timeoutMs`, but `maxMs` is the total limit. */
 export interface CallTimeouts {
@@ -35,6 +35,7 @@ export class CallLimits {
   /** Time at which the request fails, unless a later event changes it. */
   get dueAt(): number {
     const isPaused = this.#pauses.size > 0;
+    // The current pause may use the rest of MAX_PAUSE_MS.
     const pausedMs = isPaused ? MAX_PAUSE_MS : this.#pausedMs;
     const lastAt = this.#startedAt + this.#maxMs + pausedMs;
     if (this.#timeoutMs === undefined) return lastAt;

@@ -1,8 +1,8 @@
-// Queue of calls to one server, oldest first. They wait for the gate to open or for a free slot on a
-// connection. With `isolation: session` the limit applies per session (A8, ARCHITECTURE.md). Otherwise all
-// sessions share it: when the queue is full, the session with the most queued calls loses its newest call to
-// a session with fewer (A6). All sessionless calls count as one session. Calls are removed before the first
-// of them is failed, because a failed call may start the next.
+// Queue of calls to one server, oldest first. They wait until the server accepts calls (handle.ts) and has a
+// free slot on a connection. With `isolation: session` the limit applies per session (A8, ARCHITECTURE.md).
+// Otherwise all sessions share it: when the queue is full, the session with the most queued calls loses its
+// newest call to a session with fewer (A6). All sessionless calls count as one session. Calls are removed
+// before the first of them is failed, because a failed call may start the next.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Call } from './call.ts';

@@ -69,6 +69,7 @@ function unitOffsets(raw: string, encoding: 'utf8' | 'latin1'): readonly number[
   const offsets: number[] = [];
   let offset = 0;
   for (const character of raw.match(/\\u.{4}|\\.|[\s\S]/gu) ?? []) {
+    // A character outside the basic plane has two units.
     const isPair = character.length === 2 && character[0] !== '\\';
     offsets.push(...(isPair ? [offset, offset] : [offset]));
     offset += Buffer.byteLength(character, encoding);

@@ -34,7 +34,7 @@ export class CallTable<Call extends { id: number }> {
     return call?.id === id ? call : undefined;
   }
 
-  /** Returns false if the id is unknown. */
+  /** Removes a call. Returns false if the id is unknown. */
   delete(id: number): boolean {
     if (this.get(id) === undefined) return false;
     this.#entries[id & (this.#entries.length - 1)] = undefined;
@@ -42,7 +42,7 @@ export class CallTable<Call extends { id: number }> {
     return true;
   }
 
-  /** Oldest first. */
+  /** Returns the calls, oldest first. */
   all(): Call[] {
     return this.#entries.filter((call) => call !== undefined).sort((a, b) => a.id - b.id);
   }

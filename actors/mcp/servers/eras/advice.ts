@@ -8,8 +8,8 @@ import { isRefusal } from './probe.ts';
 const notLegacy = /-3202[0-2]|-32601/;
 
 /**
- * Returns the error of an introduction in `era`, with the setting to change if the server seems to support
- * the other era.
+ * Returns the error of a handshake in `era`, with the setting to change if the server seems to support the
+ * other era.
  */
 export function withEraAdvice(era: Era, error: GatewayError): GatewayError {
   if (!(error instanceof UpstreamProtocolError) || !isRefusal(error)) return error;

@@ -27,6 +27,7 @@ const SILENCE_MS = 2_000;
 /** Probe time limit. The start that follows has its own limit and reports failures. */
 const MAX_PROBE_MS = 10_000;
 
+/** Support of a single era. */
 const only: Readonly<Record<Era, Eras>> = {
   legacy: { legacy: true, modern: false },
   modern: { legacy: false, modern: true },
@@ -96,7 +97,7 @@ export class ServerEras {
     return this.#round.whenDone;
   }
 
-  /** Makes a pending result permanent: the server was introduced in `era`. */
+  /** Makes a pending result permanent, because the handshake in `era` has succeeded. */
   confirm(era: Era): void {
     const assumed = this.#assumed;
     if (assumed?.certainty === 'pending' && assumed.eras[era]) this.#store(assumed.eras);

@@ -1,7 +1,7 @@
-// Opens and closes a server's gate, together with its dependants: timers, connections for subscribers,
-// notifications of changed lists. The state machine decides when. The gate is open exactly in the machine
-// states `running` and `idle` (A1, ARCHITECTURE.md); timers also stop when a drain begins. After `kill` all
-// connections and probes are closed (A5).
+// Opens and closes a server's gate: calls are sent only while it is open. It is open exactly in the states
+// `running` and `idle` of the state machine (A1, ARCHITECTURE.md). The timers, the connections for
+// subscribers and the notifications of changed lists stop with it, or earlier when a drain begins. After
+// `kill` all connections and probes are closed (A5).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { ServerState } from '../../../../machines/server.ts';
@@ -59,6 +59,7 @@ export class ServerGate {
       onSilent: (member, missedPings) => this.#onSilent(member, missedPings),
       onIdleMember: (member) => this.#onIdleMember(member),
       onQuiet: (span) => {
+        // After half of the idle timeout the machine enters `idle`, and the next call must notify it.
         handle.isIdle = span === 'half';
         life.report({ type: 'quiet', span });
       },

@@ -126,6 +126,7 @@ export class ServerStart {
     else life.send({ type: 'stop' });
   }
 
+  /** Opens the first connection: for the longest waiting call, or for the client that requested the start. */
   #openFirst(): void {
     const { eras, handle, pool, demand } = this.#options;
     const { longestWaiting } = handle;

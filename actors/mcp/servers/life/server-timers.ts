@@ -1,4 +1,5 @@
-// Timers of the open gate: health pings, idleness of the server, and idleness of the connections of sessions.
+// Timers that run while the server accepts calls (server-gate.ts): health pings, idleness of the server, and
+// idleness of the connections of sessions.
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import { IdleMembers } from '../pool/idle-members.ts';

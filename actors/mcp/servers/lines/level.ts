@@ -1,7 +1,7 @@
 // Determines the severity of log messages and stderr lines: one of four levels. Recognises the level names of
 // common loggers. The cost depends only on the first words of a line.
 
-/** Least severe first. */
+/** Levels of lines, least severe first. */
 export const lineLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LineLevel = (typeof lineLevels)[number];
 
@@ -61,6 +61,7 @@ function levelInFields(head: string): LineLevel | undefined {
   return /^\d+$/.test(word) ? levelOfNumber(Number(word)) : levelByName(word);
 }
 
+/** Returns the level for a number of pino. */
 function levelOfNumber(level: number): LineLevel {
   return level < 30 ? 'debug' : level < 40 ? 'info' : level < 50 ? 'warn' : 'error';
 }

@@ -124,7 +124,8 @@ export class RecentLines {
   }
 
   /**
-   * Drops the oldest line of the writer if it exceeds its part, otherwise of the source with the most bytes.
+   * Drops the oldest line of the writing source if that uses more than an equal part, otherwise the oldest
+   * line of the source with the most bytes.
    */
   #dropOne(writer: string, own: SourceLines): void {
     let key = writer;

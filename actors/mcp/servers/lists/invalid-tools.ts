@@ -22,7 +22,8 @@ export function annotationFaultOf(
   item: ListItem,
 ): string | undefined {
   if (entry.runtime === 'stdio' || eras.knownEras?.modern !== true) return undefined;
-  // Few schemas annotate headers; only those are parsed.
+  // Few schemas annotate headers, and only these are parsed. `before` and `after` are the JSON of the tool
+  // around its name.
   if (!(item.before + item.after).includes('x-mcp-header')) return undefined;
   return annotationFault((JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema);
 }

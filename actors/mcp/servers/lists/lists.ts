@@ -9,7 +9,7 @@ export type ListKind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
 export interface ListItem {
   /** Tool or prompt name, resource URI, or URI template. */
   readonly key: string;
-  /** Raw JSON around the value of the key member: `before + JSON(key) + after` is the item. */
+  /** JSON of the item before and after the value of its key: `before + JSON(key) + after` is the item. */
   readonly before: string;
   readonly after: string;
 }

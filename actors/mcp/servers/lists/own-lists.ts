@@ -1,8 +1,8 @@
 // Lists of a server that differ between its clients: per class of client capabilities
 // (listing-capabilities.ts), and per process with lists that changed after its start (`isolation: session`).
-// A new process returned the lists of a class to a client of this class. The sets are immutable, so views can
-// be cached by their version. Limits: MAX_CLASSES classes, and the memory budget of
-// the server's lists (A8, ARCHITECTURE.md).
+// The client of an unchanged process receives the lists of its class. The sets are immutable, so views can be
+// cached by their version. Limits: MAX_CLASSES classes, and the memory budget of the server's lists (A8,
+// ARCHITECTURE.md).
 
 import type { Cuts, Hints } from '../cache/cache-file.ts';
 import type { PoolMember } from '../pool/pool-member.ts';

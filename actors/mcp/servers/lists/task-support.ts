@@ -46,7 +46,10 @@ function taskSupportOf(tool: ListItem): unknown {
   return execution?.taskSupport;
 }
 
-/** Returns false for most tools, which then need no parsing. The member name may contain escapes. */
+/**
+ * Returns false for most tools, which then need no parsing. `before` and `after` are the JSON of the tool
+ * around its name. The member name may contain escapes.
+ */
 function mayHaveTaskSupport({ before, after }: ListItem): boolean {
   return [before, after].some((text) => text.includes(MEMBER) || text.includes('\\u'));
 }

@@ -57,6 +57,7 @@ export class ConnectionObserver {
     const isPrivate = entry.isolation === 'session' && member.era === 'legacy';
     const key = classKey(connection.offered);
     eras.confirm(member.era);
+    // While the gate is closed, this is the first connection of a start: all lists are fetched again.
     if (!handle.isOpen) cache.own.expire();
     if (!handle.isOpen || !cache.wasFetched || cache.mayLearnMoreFrom(connection))
       await cache.learn(connection, remainingMs, isPrivate);

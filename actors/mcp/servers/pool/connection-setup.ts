@@ -1,7 +1,7 @@
 // Opens a pool member's connection: link, handshake and lists, within one start timeout. A remote member that
 // lost its session gets a new connection. Each `open` or `reopen` is followed by one `onOpen` or `onFailed`,
-// unless the member is closed first; `onEnd` reports only the loss of an open member. A private connection is
-// introduced with the identity of its session, a shared one without client capabilities.
+// unless the member is closed first; `onEnd` reports only the loss of an open member. The handshake of a
+// private connection contains the identity of its session. A shared one declares no client capabilities.
 
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../../base/errors/errors.ts';
 import type { NpxFolder } from '../../installs/npx-folder.ts';

@@ -219,7 +219,7 @@ export class Connection {
       if (each.member !== undefined && (call === undefined || each === call)) each.pause(key);
   }
 
-  /** Also resumes a call that continues a paused one. */
+  /** Ends the pause. A call that continues a paused one (`continues`, call.ts) is resumed too. */
   resume(key: object): void {
     for (const call of this.#calls.all()) call.resume(key);
   }
@@ -349,7 +349,7 @@ export class Connection {
     this.#calls.delete(callId);
     if (!wasCarriedOut) {
       call.connection = undefined;
-      // No question belongs to it.
+      // The server cannot have asked the client a question for this call.
       call.resume();
     }
     // A server that requests a pause must not receive the call again immediately.

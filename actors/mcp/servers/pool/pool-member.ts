@@ -5,7 +5,7 @@ import type { CallMember } from '../calls/call.ts';
 import type { CallOwner } from '../calls/owner.ts';
 import type { Connection } from './connection.ts';
 
-/** Creates and introduces member connections. */
+/** Creates the connections of members and performs their handshakes. */
 export interface MemberConnector {
   makeConnection(member: PoolMember): Connection;
   /** Resolves when the handshake is done or has failed. Never rejects. */

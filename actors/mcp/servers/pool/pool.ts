@@ -36,7 +36,9 @@ const STEADY_MS = 5_000;
 export class Pool {
   readonly #options: PoolOptions;
   readonly #members = new Set<PoolMember>();
+  /** Opens the connections of members. */
   readonly #opening: ConnectionSetup;
+  /** Closes the connections of removed members. */
   readonly #closing = new ClosingConnections();
   /** Assigned members: private connections by session, and the shared connection that a client stays on. */
   readonly #byOwner: Readonly<Record<Era, Map<CallOwner | undefined, PoolMember>>> = {
@@ -155,6 +157,7 @@ export class Pool {
     }
   }
 
+  /** Returns the member assigned to the client, otherwise the least used or a new one. */
   #sharedMember(owner: CallOwner | undefined, era: Era): PoolMember {
     const max = this.#isSessionless[era] ? 1 : this.#options.max;
     const assigned = max > 1 ? this.#byOwner[era].get(owner) : undefined;
@@ -174,6 +177,7 @@ export class Pool {
     return best;
   }
 
+  /** Returns the private member of the session; without `owner` the member for all stateless requests. */
   #ownMember(owner: CallOwner | undefined, era: Era): PoolMember {
     const own = this.#byOwner[era].get(owner);
     if (own !== undefined) return own;
@@ -183,6 +187,10 @@ export class Pool {
     return member;
   }
 
+  /**
+   * Frees a slot: closes the member that was unused for longest, or fails the call suspended longest. Throws
+   * UnavailableError if all members are in use.
+   */
   #evictOne(): void {
     let oldest: PoolMember | undefined;
     for (const member of this.#members) {
@@ -267,6 +275,7 @@ export class Pool {
     member.isClosing = true;
     this.#members.delete(member);
     const byOwner = this.#byOwner[member.era];
+    // A shared member has no owner, but several clients may be assigned to it.
     if (byOwner.get(member.owner) === member) byOwner.delete(member.owner);
     else for (const [owner, assigned] of byOwner) if (assigned === member) byOwner.delete(owner);
     return true;

@@ -1,7 +1,7 @@
 // Keeps shared connections open for subscribers without a private one, because no client call opens them or
-// notices their loss. While the gate is open, each era with subscribers has a connection. A lost connection
-// is opened again with a backoff. If the pool is full, the subscribers are notified; the remaining
-// subscribers get a connection later.
+// notices their loss. While the server accepts calls, each protocol era with subscribers has a connection. A
+// lost connection is opened again with a backoff. If the pool is full, the subscribers are notified of the
+// loss, and the gateway tries again later for subscribers that stay.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
@@ -11,7 +11,7 @@ export interface SubscriberConnectionsOptions {
   isMissing(era: Era): boolean;
   /** Opens a connection. Throws a GatewayError if the pool is full. */
   open(era: Era): void;
-  /** The subscribers of this era have no connection and cannot get one now. */
+  /** Called if the pool is full: the subscribers of this era have no connection for now. */
   onUnavailable(era: Era, error: GatewayError): void;
 }
 
