@@ -34,7 +34,7 @@ export interface ClientSideOptions {
   readonly redactor: Redactor;
   readonly version: string;
   readonly servers: ServerRegistry;
-  /** Undefined without node.address. */
+  /** Undefined if `node.address` is not configured, so the gateway is in no cluster. */
   readonly peers: ClientPeers | undefined;
   /** Storage for the records of sessions; undefined if this gateway stores nothing. */
   readonly sessionStorage: SessionStorage | undefined;

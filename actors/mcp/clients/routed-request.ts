@@ -29,7 +29,10 @@ export interface RoutedRequest extends ClientRequest {
   readonly server: ManagedServer;
   /** Edits of the message so far; the sender adds further edits. */
   readonly edits?: readonly Edit[] | undefined;
-  /** Server and name or uri at that server. Set at merged addresses only, where tasks are not supported. */
+  /**
+   * Server, and name or uri at this server. Set at merged addresses only, where legacy clients have no access
+   * to tasks.
+   */
   readonly mergedTarget?: ResolvedTarget | undefined;
   /** Connection to the process that runs the requested task. */
   readonly home?: PoolMember | undefined;

@@ -22,7 +22,7 @@ export interface RouterHost extends MergedView, RoutingContext {
   readonly sessions: Sessions;
   readonly restorer: Pick<SessionRestorer, 'save' | 'forget'>;
   readonly servers: Pick<ServerRegistry, 'all' | 'get'>;
-  /** Undefined without node.address. */
+  /** Undefined if `node.address` is not configured, so the gateway is in no cluster. */
   readonly states: RequestStates | undefined;
   /** Returns a server by id. Throws UnknownServerError. */
   server(id: string): ManagedServer;

@@ -39,7 +39,7 @@ export function looseIdOf(bytes: Buffer): LooseId {
   return { rawId, kind: kindOf(names) };
 }
 
-/** A line of a log may have an id too, but none of the other members. */
+/** Returns the kind of a message with these members. A line of a log may have an id too; it is `other`. */
 function kindOf(names: ReadonlySet<string>): LooseId['kind'] {
   if (names.has('method')) return names.has('jsonrpc') ? 'request' : 'other';
   return names.has('jsonrpc') || names.has('result') || names.has('error') ? 'answer' : 'other';

@@ -21,7 +21,10 @@ interface Answer {
   readonly result: Span | undefined;
 }
 
-/** In a large result in pieces, a name at the border of two pieces is not found. */
+/**
+ * Returns true for a result with `isError: true`. In a large result, a name at the border of two pieces is
+ * not found.
+ */
 export function isToolError(answer: Answer): boolean {
   const { message, result } = answer;
   if (result === undefined) return false;

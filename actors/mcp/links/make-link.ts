@@ -26,6 +26,7 @@ export interface LinkContext {
   readonly ownRedactor: Redactor;
   /** Environment of the gateway. Child processes inherit only a few variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Records of the child processes, so that the next gateway can end them after a crash. */
   readonly records: ChildRecords | undefined;
   /** Files that a local server's launcher may be writing. */
   readonly unfinished: UnfinishedFiles | undefined;

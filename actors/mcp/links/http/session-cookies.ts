@@ -1,5 +1,5 @@
 // Cookies of a remote session. Load balancers keep a session at one server by a cookie; without it the next
-// server does not know the session. A jar belongs to one session and one origin, so it needs no domains.
+// server does not know the session. The cookies belong to one session and one origin, so domains are ignored.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import type { ResponseHead } from './response-head.ts';
@@ -14,7 +14,7 @@ interface Cookie {
   readonly value: string;
   readonly path: string;
   readonly isSecure: boolean;
-  /** Epoch milliseconds; undefined: with the session. */
+  /** Epoch milliseconds; undefined for a cookie that lasts as long as the session. */
   readonly expiresAt: number | undefined;
 }
 
@@ -62,14 +62,14 @@ export class SessionCookies {
   }
 }
 
-/** Max-Age has precedence (RFC 6265, section 5.3). */
+/** Returns the expiry in epoch milliseconds. Max-Age has precedence (RFC 6265, section 5.3). */
 function expiryOf(maxAge: string | undefined, expires: string | undefined): number | undefined {
   if (maxAge !== undefined && /^-?\d{1,12}$/.test(maxAge)) return Date.now() + Number(maxAge) * 1_000;
   const time = Date.parse(expires ?? '');
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Default path (RFC 6265, section 5.1.4). */
+/** Returns the path of a cookie without a path (RFC 6265, section 5.1.4). */
 function folderOf(path: string): string {
   return path.slice(0, Math.max(1, path.lastIndexOf('/')));
 }

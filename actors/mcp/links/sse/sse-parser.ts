@@ -35,6 +35,7 @@ export interface SseCursor {
 export interface SseEvents {
   /** `type` is `message` by default. */
   onEvent(type: string, data: Buffer): void;
+  /** The data exceeded the size limit and was dropped. `remains` has only its size and id. */
   onOversizedEvent(type: string, remains: LargeMessage): void;
 }
 
@@ -50,9 +51,12 @@ export class SseParser {
   #name = '';
   #value = '';
   #isInValue = false;
+  /** True if the next byte may be the space after the colon, which is not part of the value. */
   #mayBeSpace = false;
   #isLineBegun = false;
+  /** True if the last chunk ended with CR: an LF at the start of the next chunk ends no line. */
   #isLfSkipped = false;
+  /** Number of bytes of the byte order mark read so far; undefined after the start of the stream. */
   #bomBytes: number | undefined = 0;
 
   constructor(maxDataBytes: number, cursor: SseCursor, handler: SseEvents) {

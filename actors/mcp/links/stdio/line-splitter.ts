@@ -29,8 +29,8 @@ export class LineSplitter {
   constructor(maxBytes: number, events: LineEvents) {
     this.#maxBytes = maxBytes;
     this.#events = events;
-    // One byte more for the CR, which arrives before the LF.
     const maxWholeBytes = events.onLarge === undefined ? undefined : LARGE_MESSAGE_BYTES;
+    // One byte more for the CR, which arrives before the LF.
     this.#partial = new MessageBuffer(maxBytes + 1, maxWholeBytes);
   }
 

@@ -8,7 +8,7 @@ const SENTINEL_END = '?=';
 
 /** Visible ASCII, with spaces and tabs only inside, because they would be trimmed at the ends. */
 const PLAIN = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
-/** RFC 9110 section 5.1. */
+/** Valid header name (RFC 9110 section 5.1). */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**

@@ -38,6 +38,7 @@ export class CallQueue {
    */
   displace(owner: CallOwner | undefined): Call | undefined {
     if (!this.#isShared) return undefined;
+    // A session displaces calls only of sessions that will not have fewer calls than itself.
     let most = this.#countOf(owner) + 1;
     let largest: CallOwner | undefined;
     let isFound = false;

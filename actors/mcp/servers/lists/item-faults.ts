@@ -14,8 +14,11 @@ export interface ItemFault {
 }
 
 export interface ItemFaults {
+  /** Number of repaired items. */
   readonly repaired: number;
+  /** Number of omitted items. */
   readonly omitted: number;
+  /** The first faults, up to MAX_FAULTS. */
   readonly first: readonly ItemFault[];
 }
 
