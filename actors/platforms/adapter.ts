@@ -64,7 +64,7 @@ export interface TriggerHost {
     trigger: string,
     id: string,
     timeoutMs: number,
-    givenUp: AbortSignal,
+    signal: AbortSignal,
   ): Promise<DeliveryOutcome | undefined>;
   /**
    * Records a delivery as ignored, with the note, and notifies its waiters. Returns false if the delivery is

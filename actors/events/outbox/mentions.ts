@@ -18,7 +18,7 @@ export interface MentionRule {
    * True if the platform accepts a code block only if it is closed with the same marks, and if the language
    * on the opening line is a plain word.
    */
-  readonly isCodeClosed?: boolean | undefined;
+  readonly requiresClosedCode?: boolean | undefined;
 }
 
 /** Word joiner: zero width, no line break. */
@@ -61,7 +61,7 @@ function cardWithMentionsNeutralised(
 /** Returns the text with all mentions neutralised. */
 export function withMentionsNeutralised(
   text: string,
-  { pattern, isReadInCode = false, isCodeClosed = false }: MentionRule,
+  { pattern, isReadInCode = false, requiresClosedCode = false }: MentionRule,
 ): string {
   // Fast path: most texts contain no mention.
   if (text.search(pattern) === -1) return text;
@@ -77,7 +77,7 @@ export function withMentionsNeutralised(
       return line;
     }
     const [marks] = (isCertain ? OPENING.exec(line) : null) ?? [];
-    if (marks !== undefined && (!isCodeClosed || isStrictCodeBlock(all, index, marks))) {
+    if (marks !== undefined && (!requiresClosedCode || isStrictCodeBlock(all, index, marks))) {
       closing = marks;
       // The text after the marks names the language.
       return splitMentions(line, pattern);

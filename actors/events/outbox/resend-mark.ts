@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 export class ResendMarks {
   readonly #begin: string;
   readonly #end: string;
-  readonly #harmless: string;
+  readonly #replacement: string;
 
   /**
    * `begin` is the start of every mark and occurs in no other text of the gateway. `harmless` replaces
@@ -17,15 +17,15 @@ export class ResendMarks {
   constructor({
     begin,
     end,
-    harmless,
+    replacement,
   }: {
     readonly begin: string;
     readonly end: string;
-    readonly harmless: string;
+    readonly replacement: string;
   }) {
     this.#begin = begin;
     this.#end = end;
-    this.#harmless = harmless;
+    this.#replacement = replacement;
   }
 
   /** Returns the outbox row's mark, which is stable across attempts. */
@@ -40,7 +40,7 @@ export class ResendMarks {
 
   /** Returns the text with all marks made harmless. */
   withoutMarks(text: string): string {
-    return text.replaceAll(this.#begin, this.#harmless);
+    return text.replaceAll(this.#begin, this.#replacement);
   }
 }
 
@@ -48,5 +48,5 @@ export class ResendMarks {
 export const htmlMarks = new ResendMarks({
   begin: '<!-- actor-gateway:',
   end: ' -->',
-  harmless: '<!-- actor-gateway ',
+  replacement: '<!-- actor-gateway ',
 });

@@ -9,8 +9,8 @@ import { WeakValues } from '../../base/bounds/weak-values.ts';
 export class ClientsByCredential<T extends Trigger, Client extends object> {
   readonly #credentialOf: (trigger: T) => readonly string[] | undefined;
   readonly #make: (trigger: T) => Client;
-  readonly #ofTrigger = new WeakMap<T, Client>();
-  readonly #ofCredential = new WeakValues<Client>();
+  readonly #byTrigger = new WeakMap<T, Client>();
+  readonly #byCredential = new WeakValues<Client>();
 
   /**
    * `credentialOf` returns the address and secrets that identify a credential; undefined if the trigger has
@@ -23,12 +23,12 @@ export class ClientsByCredential<T extends Trigger, Client extends object> {
 
   /** Returns the client; undefined if the credential is missing. */
   readonly of = (trigger: T): Client | undefined => {
-    const cached = this.#ofTrigger.get(trigger);
+    const cached = this.#byTrigger.get(trigger);
     if (cached !== undefined) return cached;
     const credential = this.#credentialOf(trigger);
     if (credential === undefined) return undefined;
-    const client = this.#ofCredential.getOrCreate(JSON.stringify(credential), () => this.#make(trigger));
-    this.#ofTrigger.set(trigger, client);
+    const client = this.#byCredential.getOrCreate(JSON.stringify(credential), () => this.#make(trigger));
+    this.#byTrigger.set(trigger, client);
     return client;
   };
 

@@ -139,7 +139,7 @@ export class BotAccount {
 export class BotAccounts {
   readonly #services: Pick<AdapterServices, 'store' | 'log'>;
   readonly #accounts = new WeakValues<BotAccount>();
-  readonly #ofTrigger = new WeakMap<BotMessengerTrigger, BotAccount>();
+  readonly #byTrigger = new WeakMap<BotMessengerTrigger, BotAccount>();
   readonly #apis = new WeakMap<BotMessengerTrigger, BotApi>();
 
   constructor(services: Pick<AdapterServices, 'store' | 'log'>) {
@@ -147,14 +147,14 @@ export class BotAccounts {
   }
 
   readonly of = (trigger: BotMessengerTrigger): BotAccount => {
-    const existing = this.#ofTrigger.get(trigger);
+    const existing = this.#byTrigger.get(trigger);
     if (existing !== undefined) return existing;
     const name = accountNameOf(trigger.config);
     const account = this.#accounts.getOrCreate(
       name,
       () => new BotAccount(name, botIdOf(trigger.config), this.#services),
     );
-    this.#ofTrigger.set(trigger, account);
+    this.#byTrigger.set(trigger, account);
     return account;
   };
 

@@ -122,7 +122,7 @@ async function connectPolling(
   const savedOffset = Number((await store.get(OFFSETS, account.name))?.value);
   signal.throwIfAborted();
   const loop = new UpdateLoop({
-    source: new Polls(api, times),
+    source: new UpdatePoller(api, times),
     sink: {
       store: async (updates) => {
         // The process may have been suspended: the lease may be lost and another node may be polling.
@@ -176,7 +176,8 @@ async function showMenu(
   }
 }
 
-class Polls implements UpdateSource {
+/** Requests updates by long polling. Removes a webhook that conflicts with polling. */
+class UpdatePoller implements UpdateSource {
   readonly #api: BotApi;
   readonly #times: PollTimes;
   /** Maximum number of updates per poll. Reduced if a response is too large. */

@@ -117,10 +117,10 @@ class BotSending {
   }
 
   async send(call: BotCall): Promise<SendReceipt> {
-    const { method, parameters, of } = call;
+    const { method, parameters, of: editedRowId } = call;
     if (method === 'answerCallbackQuery') return this.#answerPress(call);
     const chat = this.#directory.currentIdOf(this.#trigger, String(parameters.chat_id));
-    const existing = of === undefined ? undefined : await this.#context.receiptOf(of);
+    const existing = editedRowId === undefined ? undefined : await this.#context.receiptOf(editedRowId);
     return existing === undefined
       ? this.#send(method, chat, parameters)
       : this.#edit(existing, chat, parameters);

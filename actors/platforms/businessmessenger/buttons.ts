@@ -8,15 +8,15 @@ import { shorten } from '../../events/outbox/shorten.ts';
 
 /** Maximum number of buttons; more actions become a list. */
 export const MAX_BUTTONS = 3;
-const BUTTON_TITLE = 20;
-const BUTTON_ID = 256;
-const LIST_ROWS = 10;
-const ROW_TITLE = 24;
-const ROW_DESCRIPTION = 72;
-const ROW_ID = 200;
+const MAX_BUTTON_TITLE = 20;
+const MAX_BUTTON_ID = 256;
+const MAX_LIST_ROWS = 10;
+const MAX_ROW_TITLE = 24;
+const MAX_ROW_DESCRIPTION = 72;
+const MAX_ROW_ID = 200;
 /** Maximum number of lists; longer choices are impractical to scroll. */
 const MAX_LISTS = 5;
-const HEADER = 60;
+const MAX_HEADER = 60;
 
 export interface MessengerButtons {
   /**
@@ -38,13 +38,13 @@ interface Interactive {
 /** Renders the actions. `title` is the title of the card. */
 export function actionButtons(actions: readonly CardAction[], title: string | undefined): MessengerButtons {
   const isShort = actions.length <= MAX_BUTTONS;
-  const maxId = isShort ? BUTTON_ID : ROW_ID;
+  const maxId = isShort ? MAX_BUTTON_ID : MAX_ROW_ID;
   const supportedActions = actions.filter(({ id, title: name }) => isId(id, maxId) && isVisible(name + id));
-  const rendered = supportedActions.slice(0, MAX_LISTS * LIST_ROWS);
+  const rendered = supportedActions.slice(0, MAX_LISTS * MAX_LIST_ROWS);
   const remaining = actions.filter((action) => !rendered.includes(action));
   const [first, ...others] = isShort ? buttonsOf(rendered) : listsOf(rendered, title);
   if (first === undefined) return { interactives: [], hasHeader: false, remaining };
-  const hasHeader = title !== undefined && title !== '' && shorten(title, HEADER) === title;
+  const hasHeader = title !== undefined && title !== '' && shorten(title, MAX_HEADER) === title;
   const withHeader = hasHeader ? { ...first, header: { type: 'text', text: title } } : first;
   return { interactives: [withHeader, ...others], hasHeader, remaining };
 }
@@ -53,10 +53,10 @@ function buttonsOf(actions: readonly CardAction[]): readonly Interactive[] {
   if (actions.length === 0) return [];
   const titles: string[] = [];
   for (const { title, id } of actions) {
-    let label = shorten(title, BUTTON_TITLE) || shorten(id, BUTTON_TITLE);
+    let label = shorten(title, MAX_BUTTON_TITLE) || shorten(id, MAX_BUTTON_TITLE);
     for (let count = 2; titles.includes(label); count += 1) {
       const suffix = ` ${count}`;
-      label = shorten(title || id, BUTTON_TITLE - suffix.length) + suffix;
+      label = shorten(title || id, MAX_BUTTON_TITLE - suffix.length) + suffix;
     }
     titles.push(label);
   }
@@ -65,21 +65,21 @@ function buttonsOf(actions: readonly CardAction[]): readonly Interactive[] {
 }
 
 function listsOf(actions: readonly CardAction[], title = 'Choose'): readonly Interactive[] {
-  const button = shorten(title, BUTTON_TITLE) || 'Choose';
+  const button = shorten(title, MAX_BUTTON_TITLE) || 'Choose';
   const lists: Interactive[] = [];
-  for (let from = 0; from < actions.length; from += LIST_ROWS) {
-    const rows = actions.slice(from, from + LIST_ROWS).map(rowOf);
-    const sections = [{ title: shorten(title, ROW_TITLE) || 'Choose', rows }];
+  for (let from = 0; from < actions.length; from += MAX_LIST_ROWS) {
+    const rows = actions.slice(from, from + MAX_LIST_ROWS).map(rowOf);
+    const sections = [{ title: shorten(title, MAX_ROW_TITLE) || 'Choose', rows }];
     lists.push({ type: 'list', action: { button, sections } });
   }
   return lists;
 }
 
 function rowOf({ id, title, description = '' }: CardAction): object {
-  const details = shorten(description, ROW_DESCRIPTION);
+  const details = shorten(description, MAX_ROW_DESCRIPTION);
   return {
     id,
-    title: shorten(title, ROW_TITLE) || shorten(id, ROW_TITLE),
+    title: shorten(title, MAX_ROW_TITLE) || shorten(id, MAX_ROW_TITLE),
     ...(details === '' ? {} : { description: details }),
   };
 }

@@ -10,7 +10,7 @@ import type { BusinessMessengerTrigger } from '../../../config/resources/trigger
 import { platformNote } from '../../events/outbox/platform-errors.ts';
 import type { WebhookSubscriber } from '../webhooks/webhook-table.ts';
 import { businessMessengerErrors } from './errors.ts';
-import type { PlatformFault } from './notification.ts';
+import type { PlatformFailure } from './notification.ts';
 import type { SendsInProgress } from './sends-in-progress.ts';
 
 const PLATFORM = 'businessmessenger';
@@ -22,9 +22,9 @@ const MAX_LINES = 20;
 
 type FailureSubscriber = WebhookSubscriber<BusinessMessengerTrigger>;
 
-type MessageFault = PlatformFault & { readonly messageId: string };
+type MessageFailure = PlatformFailure & { readonly messageId: string };
 
-export class LateFaults {
+export class LateFailures {
   readonly #sending: SendsInProgress;
   #delayed = 0;
 
@@ -36,24 +36,26 @@ export class LateFaults {
    * Marks the deliveries of the messages as dead, and logs the failures. Rejects if the store does; the
    * notification must then not be acknowledged.
    */
-  async record(faults: readonly PlatformFault[], verified: readonly FailureSubscriber[]): Promise<void> {
-    for (const number of new Set(faults.map(({ phoneNumberId }) => phoneNumberId))) {
+  async record(failures: readonly PlatformFailure[], verified: readonly FailureSubscriber[]): Promise<void> {
+    for (const number of new Set(failures.map(({ phoneNumberId }) => phoneNumberId))) {
       const subscriber = verified.find(({ trigger }) => trigger.config.phone_number_id === number);
       if (subscriber === undefined) continue;
-      const ofNumber = faults.filter(({ phoneNumberId }) => phoneNumberId === number);
-      const ofMessages = ofNumber.filter((fault): fault is MessageFault => fault.messageId !== undefined);
+      const ofNumber = failures.filter(({ phoneNumberId }) => phoneNumberId === number);
+      const ofMessages = ofNumber.filter(
+        (failure): failure is MessageFailure => failure.messageId !== undefined,
+      );
       const ids = await this.#undeliver(subscriber, number, ofMessages);
-      logFaults(subscriber, ofNumber, new Map(ofMessages.map((fault, index) => [fault, ids[index]])));
+      logFailures(subscriber, ofNumber, new Map(ofMessages.map((failure, index) => [failure, ids[index]])));
     }
   }
 
   async #undeliver(
     subscriber: FailureSubscriber,
     number: string,
-    faults: readonly MessageFault[],
+    failures: readonly MessageFailure[],
   ): Promise<readonly (string | undefined)[]> {
-    if (faults.length === 0) return [];
-    const messages = faults.map((fault) => ({ receipt: fault.messageId, note: noteOf(fault) }));
+    if (failures.length === 0) return [];
+    const messages = failures.map((failure) => ({ receipt: failure.messageId, note: noteOf(failure) }));
     const ids = [...(await subscriber.host.undeliver(PLATFORM, number, messages))];
     if (this.#delayed >= MAX_DELAYED) return ids;
     this.#delayed += 1;
@@ -78,38 +80,38 @@ export class LateFaults {
 }
 
 /** Returns the note, which is the same as for an immediate refusal. */
-function noteOf({ code, text }: PlatformFault): string {
+function noteOf({ code, text }: PlatformFailure): string {
   if (code === undefined) return `not delivered: ${text || 'no reason from the platform'}`;
   return platformNote(businessMessengerErrors, code, text);
 }
 
-function logFaults(
+function logFailures(
   { host: { log }, trigger }: FailureSubscriber,
-  faults: readonly PlatformFault[],
-  deliveries: ReadonlyMap<PlatformFault, string | undefined>,
+  failures: readonly PlatformFailure[],
+  deliveries: ReadonlyMap<PlatformFailure, string | undefined>,
 ): void {
-  const ownFaults = faults.filter(
-    (fault) => fault.messageId === undefined || deliveries.get(fault) !== undefined,
+  const ownFailures = failures.filter(
+    (failure) => failure.messageId === undefined || deliveries.get(failure) !== undefined,
   );
-  for (const fault of ownFaults.slice(0, MAX_LINES)) {
-    const { messageId, code } = fault;
-    const fields = { trigger: trigger.name, message: messageId, code, reason: noteOf(fault) };
+  for (const failure of ownFailures.slice(0, MAX_LINES)) {
+    const { messageId, code } = failure;
+    const fields = { trigger: trigger.name, message: messageId, code, reason: noteOf(failure) };
     if (messageId === undefined) log.warn(fields, 'the platform reported a failure for a phone number');
     else
       log.warn(
-        { ...fields, delivery: deliveries.get(fault) },
+        { ...fields, delivery: deliveries.get(failure) },
         'the platform did not deliver an accepted message',
       );
   }
-  const remaining = ownFaults.length - MAX_LINES;
+  const remaining = ownFailures.length - MAX_LINES;
   if (remaining > 0)
     log.warn({ trigger: trigger.name, count: remaining }, 'the platform did not deliver further messages');
   // Other programs may send from the same number.
-  const loggedFaults = new Set(ownFaults);
-  const first = faults.find((fault) => !loggedFaults.has(fault));
+  const loggedFailures = new Set(ownFailures);
+  const first = failures.find((failure) => !loggedFailures.has(failure));
   if (first === undefined) return;
   const { messageId, code } = first;
-  const count = faults.length - ownFaults.length;
+  const count = failures.length - ownFailures.length;
   log.warn(
     { trigger: trigger.name, message: messageId, code, reason: noteOf(first), count },
     'the platform did not deliver messages that this gateway has no deliveries for',

@@ -29,7 +29,7 @@ export interface ReceivedMessage {
 }
 
 /** A message that was accepted but not delivered, or a failure of the number. */
-export interface PlatformFault {
+export interface PlatformFailure {
   readonly phoneNumberId: string;
   /** Message id; undefined for a failure of the number. */
   readonly messageId: string | undefined;
@@ -39,7 +39,7 @@ export interface PlatformFault {
 
 export interface Notification {
   readonly messages: readonly ReceivedMessage[];
-  readonly faults: readonly PlatformFault[];
+  readonly failures: readonly PlatformFailure[];
 }
 
 const MAX_TEXT = 300;
@@ -55,7 +55,7 @@ export function readNotification(body: Buffer): Notification | undefined {
   }
   if (!Array.isArray(memberOf(whole, 'entry'))) return undefined;
   const messages: ReceivedMessage[] = [];
-  const faults: PlatformFault[] = [];
+  const failures: PlatformFailure[] = [];
   for (const entry of listIn(whole, 'entry'))
     for (const change of listIn(entry, 'changes')) {
       const phoneNumberId = textMember(change, 'value.metadata.phone_number_id');
@@ -64,9 +64,9 @@ export function readNotification(body: Buffer): Notification | undefined {
         const received = readMessage(whole, entry, memberOf(change, 'value'), message, phoneNumberId);
         if (received !== undefined) messages.push(received);
       }
-      faults.push(...faultsIn(change, phoneNumberId));
+      failures.push(...failuresIn(change, phoneNumberId));
     }
-  return { messages, faults };
+  return { messages, failures };
 }
 
 function readMessage(
@@ -172,7 +172,7 @@ function idOf(text: string | undefined): string | undefined {
   return text !== undefined && /^(?!\d*$)[\w.:-]{1,200}$/.test(text) ? text : undefined;
 }
 
-function faultsIn(change: unknown, phoneNumberId: string): readonly PlatformFault[] {
+function failuresIn(change: unknown, phoneNumberId: string): readonly PlatformFailure[] {
   const failedStatuses = listIn(change, 'value.statuses').filter(
     (each) => memberOf(each, 'status') === 'failed',
   );
@@ -180,14 +180,14 @@ function faultsIn(change: unknown, phoneNumberId: string): readonly PlatformFaul
     const errors = listIn(status, 'errors');
     // The platform may omit the reason.
     return (errors.length === 0 ? [undefined] : errors).map((error) =>
-      faultOf(error, phoneNumberId, textMember(status, 'id')?.slice(0, MAX_ID)),
+      failureOf(error, phoneNumberId, textMember(status, 'id')?.slice(0, MAX_ID)),
     );
   });
-  const ofNumber = listIn(change, 'value.errors').map((error) => faultOf(error, phoneNumberId, undefined));
+  const ofNumber = listIn(change, 'value.errors').map((error) => failureOf(error, phoneNumberId, undefined));
   return [...ofMessages, ...ofNumber];
 }
 
-function faultOf(error: unknown, phoneNumberId: string, messageId: string | undefined): PlatformFault {
+function failureOf(error: unknown, phoneNumberId: string, messageId: string | undefined): PlatformFailure {
   const code = memberOf(error, 'code');
   const text = textMember(error, 'error_data.details', 'message', 'title') ?? '';
   return {

@@ -35,7 +35,7 @@ export function businessMessengerOutbound(
     apis.set(trigger, api);
     return api;
   };
-  const mark = async (trigger: BusinessMessengerTrigger, id: string, signal: AbortSignal, more = {}) => {
+  const markRead = async (trigger: BusinessMessengerTrigger, id: string, signal: AbortSignal, more = {}) => {
     const json = { messaging_product: 'whatsapp', status: 'read', message_id: id, ...more };
     await apiOf(trigger).post(trigger.config.phone_number_id, json, signal);
   };
@@ -79,11 +79,11 @@ export function businessMessengerOutbound(
     },
     async showTyping(trigger, { repliesTo }, signal) {
       if (repliesTo !== undefined)
-        await mark(trigger, repliesTo, signal, { typing_indicator: { type: 'text' } });
+        await markRead(trigger, repliesTo, signal, { typing_indicator: { type: 'text' } });
     },
     async markSeen(trigger, inbound, signal) {
       const id = contextText(inbound, MESSAGE_ID);
-      if (id !== undefined) await mark(trigger, id, signal);
+      if (id !== undefined) await markRead(trigger, id, signal);
     },
   };
 }

@@ -11,7 +11,7 @@ import type { WebhookReply, WebhookRequest } from '../webhooks/webhook.ts';
 import { malformed } from '../webhooks/webhook-replies.ts';
 import { namesOf, type PathHandler, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
 import { messageEvent } from './event.ts';
-import { LateFaults } from './late-failures.ts';
+import { LateFailures } from './late-failures.ts';
 import { type Notification, readNotification } from './notification.ts';
 import { SenderAliases } from './sender-aliases.ts';
 import type { SendsInProgress } from './sends-in-progress.ts';
@@ -26,7 +26,7 @@ export function businessMessengerPath(
   maxBodyBytes: number,
   sending: SendsInProgress,
 ): PathHandler<MessengerSubscriber> {
-  const faults = new LateFaults(sending);
+  const failures = new LateFailures(sending);
   const aliases = new WeakMap<Store, SenderAliases>();
   const aliasesIn = (store: Store) => {
     const existing = aliases.get(store) ?? new SenderAliases(store);
@@ -44,7 +44,7 @@ export function businessMessengerPath(
       if (notification === undefined) return malformed('the body is not a notification of the platform');
       const events = await eventsOf(notification, verified, request, aliasesIn(host.store), host.store);
       await acceptAll(host, events);
-      await faults.record(notification.faults, verified.subscribers);
+      await failures.record(notification.failures, verified.subscribers);
       return { status: 200, body: { status: events.length === 0 ? 'ignored' : 'accepted' } };
     },
   };

@@ -71,21 +71,21 @@ interface SendingOptions extends WorkspaceDirectory {
 }
 
 class WorkspaceSending {
-  readonly #directory: SendingOptions;
+  readonly #options: SendingOptions;
   readonly #trigger: ChatWorkspaceTrigger;
   readonly #context: SendContext;
 
-  constructor(directory: SendingOptions, trigger: ChatWorkspaceTrigger, context: SendContext) {
-    this.#directory = directory;
+  constructor(options: SendingOptions, trigger: ChatWorkspaceTrigger, context: SendContext) {
+    this.#options = options;
     this.#trigger = trigger;
     this.#context = context;
   }
 
-  async send({ parameters, of }: WorkspaceCall): Promise<SendReceipt> {
-    const existing = of === undefined ? undefined : await this.#context.receiptOf(of);
+  async send({ parameters, of: editedRowId }: WorkspaceCall): Promise<SendReceipt> {
+    const existing = editedRowId === undefined ? undefined : await this.#context.receiptOf(editedRowId);
     const { channel } = parameters;
     return existing === undefined
-      ? this.#directory.unsent.send(this.#context, (mayBePosted) =>
+      ? this.#options.unsent.send(this.#context, (mayBePosted) =>
           this.#withPacing(channel, () => this.#post(parameters, mayBePosted)),
         )
       : this.#withPacing(channel, () => this.#edit(existing, parameters));
@@ -93,8 +93,8 @@ class WorkspaceSending {
 
   async #post(parameters: WorkspaceCall['parameters'], mayBePosted: boolean): Promise<SendReceipt> {
     const { channel } = parameters;
-    const api = this.#directory.apiOf(this.#trigger);
-    const { search } = this.#directory;
+    const api = this.#options.apiOf(this.#trigger);
+    const { search } = this.#options;
     const existing = mayBePosted ? await search.find(api, parameters, this.#context) : undefined;
     if (existing !== undefined) return existing;
     const body = {
@@ -125,7 +125,7 @@ class WorkspaceSending {
     channel: string,
   ): Promise<SendReceipt> {
     try {
-      const api = this.#directory.apiOf(this.#trigger);
+      const api = this.#options.apiOf(this.#trigger);
       const response = await api.call(method, parameters, { signal: this.#context.signal });
       return { id: textMember(response, 'ts') ?? '' };
     } catch (error) {
@@ -134,7 +134,7 @@ class WorkspaceSending {
   }
 
   #withPacing<T>(destination: string, request: () => Promise<T>): Promise<T> {
-    const { accountOf, pacing } = this.#directory;
+    const { accountOf, pacing } = this.#options;
     const slot = { account: accountOf(this.#trigger), destination, isOfDestination: () => true };
     return pacing.run(slot, request);
   }

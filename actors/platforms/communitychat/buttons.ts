@@ -10,14 +10,14 @@ import { SELECT } from './interaction.ts';
 
 export type Component = Readonly<Record<string, unknown>>;
 
-const ROWS = 5;
+const MAX_ROWS = 5;
 const BUTTONS_IN_ROW = 5;
-export const MAX_BUTTONS = ROWS * BUTTONS_IN_ROW;
-const OPTIONS = 25;
-const BUTTON_LABEL = 80;
-const OPTION_TEXT = 100;
-const ID = 100;
-const ADDRESS = 512;
+export const MAX_BUTTONS = MAX_ROWS * BUTTONS_IN_ROW;
+const MAX_OPTIONS = 25;
+const MAX_BUTTON_LABEL = 80;
+const MAX_OPTION_TEXT = 100;
+const MAX_ID = 100;
+const MAX_ADDRESS = 512;
 /** Component types and styles of the platform. */
 const ROW = 1;
 const BUTTON = 2;
@@ -39,8 +39,8 @@ export function actionButtons(actions: readonly CardAction[]): ButtonRows {
   const ids = supportedActions.filter(({ url }) => url === undefined);
   const areButtons = supportedActions.length <= MAX_BUTTONS;
   const buttons = areButtons ? supportedActions : links;
-  const selects = areButtons ? [] : chunks(ids, OPTIONS).slice(0, ROWS);
-  const buttonRows = chunks(buttons, BUTTONS_IN_ROW).slice(0, ROWS - selects.length);
+  const selects = areButtons ? [] : chunks(ids, MAX_OPTIONS).slice(0, MAX_ROWS);
+  const buttonRows = chunks(buttons, BUTTONS_IN_ROW).slice(0, MAX_ROWS - selects.length);
   const rendered = new Set([...buttonRows, ...selects].flat());
   return {
     rows: [
@@ -54,17 +54,17 @@ export function actionButtons(actions: readonly CardAction[]): ButtonRows {
 
 function isSupported({ id, title, url }: CardAction): boolean {
   if (shorten(title, 1) === '') return false;
-  if (url !== undefined) return url.length <= ADDRESS && /^https?:\/\/\S+$/.test(url);
-  return id.length > 0 && id.length <= ID && id.trim() === id && !id.startsWith(SELECT);
+  if (url !== undefined) return url.length <= MAX_ADDRESS && /^https?:\/\/\S+$/.test(url);
+  return id.length > 0 && id.length <= MAX_ID && id.trim() === id && !id.startsWith(SELECT);
 }
 
 function isDescriptionCut({ description = '', url }: CardAction, areButtons: boolean): boolean {
   const isOption = !areButtons && url === undefined;
-  return description.trim() !== '' && !(isOption && shorten(description, OPTION_TEXT) === description);
+  return description.trim() !== '' && !(isOption && shorten(description, MAX_OPTION_TEXT) === description);
 }
 
 function buttonOf({ id, title, style, url }: CardAction): Component {
-  const label = shorten(title, BUTTON_LABEL);
+  const label = shorten(title, MAX_BUTTON_LABEL);
   if (url !== undefined) return { type: BUTTON, style: STYLES.link, label, url };
   return { type: BUTTON, style: STYLES[style ?? 'plain'], label, custom_id: id };
 }
@@ -75,9 +75,9 @@ function selectOf(actions: readonly CardAction[], index: number): Component {
     custom_id: `${SELECT}${index + 1}`,
     placeholder: 'Choose',
     options: actions.map(({ id, title, description = '' }) => {
-      const details = shorten(description, OPTION_TEXT);
+      const details = shorten(description, MAX_OPTION_TEXT);
       return {
-        label: shorten(title, OPTION_TEXT),
+        label: shorten(title, MAX_OPTION_TEXT),
         value: id,
         ...(details !== '' && { description: details }),
       };

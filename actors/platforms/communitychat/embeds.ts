@@ -3,12 +3,12 @@
 
 import type { CardField, MessageCard } from '../../events/outbox/message.ts';
 
-const TITLE = 256;
-const FIELDS = 25;
-const NAME = 256;
-const VALUE = 1024;
+const MAX_TITLE = 256;
+const MAX_FIELDS = 25;
+const MAX_NAME = 256;
+const MAX_VALUE = 1024;
 /** Maximum length of all embed texts per message. */
-const TOTAL = 6000;
+const MAX_TOTAL = 6000;
 
 export interface Embed {
   readonly title?: string;
@@ -24,14 +24,14 @@ export interface Embeds {
 }
 
 export function embedsOf({ title = '', fields = [] }: MessageCard): Embeds {
-  const isTitle = title.trim() !== '' && title.length <= TITLE;
+  const isTitle = title.trim() !== '' && title.length <= MAX_TITLE;
   const supportedFields = fields.filter(isSupported);
   const groups: CardField[][] = [];
   let size = isTitle ? title.length : 0;
   for (const { name, value } of supportedFields) {
     const group = groups.at(-1);
     size += name.length + value.length;
-    if (group !== undefined && group.length < FIELDS && size <= TOTAL) group.push({ name, value });
+    if (group !== undefined && group.length < MAX_FIELDS && size <= MAX_TOTAL) group.push({ name, value });
     else {
       groups.push([{ name, value }]);
       if (groups.length > 1) size = name.length + value.length;
@@ -47,7 +47,7 @@ export function embedsOf({ title = '', fields = [] }: MessageCard): Embeds {
 }
 
 function isSupported({ name, value }: CardField): boolean {
-  return isVisible(name) && isVisible(value) && name.length <= NAME && value.length <= VALUE;
+  return isVisible(name) && isVisible(value) && name.length <= MAX_NAME && value.length <= MAX_VALUE;
 }
 
 const isVisible = (text: string) => text.trim() !== '';

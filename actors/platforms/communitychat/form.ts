@@ -13,11 +13,11 @@ import { findMatch } from './access-filter.ts';
 import { contentIn } from './event.ts';
 import { COMPONENT } from './interaction.ts';
 
-const FIELDS = 5;
-const TITLE = 45;
-const LABEL = 45;
-const PLACEHOLDER = 100;
-const VALUE = 4000;
+const MAX_FIELDS = 5;
+const MAX_TITLE = 45;
+const MAX_LABEL = 45;
+const MAX_PLACEHOLDER = 100;
+const MAX_VALUE = 4000;
 /** Component types and styles of the platform. */
 const ROW = 1;
 const TEXT_INPUT = 4;
@@ -43,11 +43,11 @@ export function formFor(triggers: readonly CommunityChatTrigger[], payload: unkn
   const fieldParameters = parameters.filter(
     ({ name }) => missing.includes(name) || values[name] !== undefined,
   );
-  const isTooLong = ({ name }: Parameter) => (values[name] ?? '').length > VALUE;
-  if (fieldParameters.length > FIELDS || fieldParameters.some(isTooLong)) return undefined;
+  const isTooLong = ({ name }: Parameter) => (values[name] ?? '').length > MAX_VALUE;
+  if (fieldParameters.length > MAX_FIELDS || fieldParameters.some(isTooLong)) return undefined;
   return {
     custom_id: command,
-    title: shorten(description.trim() || `/${command}`, TITLE),
+    title: shorten(description.trim() || `/${command}`, MAX_TITLE),
     components: fieldParameters.map((each) => ({
       type: ROW,
       components: [fieldOf(each, values[each.name], each === parameters.at(-1))],
@@ -64,14 +64,14 @@ function fieldOf(
   value: string | undefined,
   isLast: boolean,
 ): object {
-  const placeholder = shorten(description, PLACEHOLDER);
+  const placeholder = shorten(description, MAX_PLACEHOLDER);
   return {
     type: TEXT_INPUT,
     custom_id: name,
-    label: shorten(name, LABEL),
+    label: shorten(name, MAX_LABEL),
     style: isLast ? PARAGRAPH : SHORT,
     required,
-    max_length: VALUE,
+    max_length: MAX_VALUE,
     ...(placeholder !== '' && { placeholder }),
     ...(value !== undefined && value !== '' && { value }),
   };

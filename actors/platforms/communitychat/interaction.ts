@@ -125,13 +125,13 @@ type ParsedInteraction = Omit<Interaction, 'id'>;
 function commandOf(data: unknown): ParsedInteraction {
   const name = textMember(data, 'name') ?? '';
   const kind = MENU_KINDS[Number(memberOf(data, 'type'))];
-  const all = { names: [name], rest: '', customId: undefined, isSupported: true };
-  if (kind !== undefined) return { ...all, kind, text: `/${name} ${targetOf(data)}`.trim(), values: {} };
+  const common = { names: [name], rest: '', customId: undefined, isSupported: true };
+  if (kind !== undefined) return { ...common, kind, text: `/${name} ${targetOf(data)}`.trim(), values: {} };
   const { path, values } = optionsOf(data, MAX_DEPTH);
   const valueTexts = values.map(([option, value]) => `${option}: ${value}`);
   const [onlyValue] = values.length === 1 ? values : [];
   const text = onlyValue?.[0] === TEXT ? onlyValue[1] : [`/${name}`, ...path, ...valueTexts].join(' ');
-  return { ...all, kind: 'command', text, values: Object.fromEntries(values) };
+  return { ...common, kind: 'command', text, values: Object.fromEntries(values) };
 }
 
 /** Returns a menu command's target: the text of the message, or the name of the user. */

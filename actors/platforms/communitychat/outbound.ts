@@ -26,7 +26,7 @@ import { type CommunityMessage, communityMessages, TEXT } from './render-message
 const EARLY_RETRY_MS = [500, 2_000] as const;
 const CHANNEL_ID = /^\d{1,20}$/;
 /** Maximum nonce length. */
-const NONCE = 25;
+const MAX_NONCE = 25;
 /** Time for which the platform certainly remembers a nonce; it documents only "a few minutes". */
 const NONCE_LASTS_MS = 60_000;
 const DUPLICATE_NOTE =
@@ -90,7 +90,7 @@ export function communityChatOutbound(
 
 async function post(
   api: CommunityChatApi,
-  { channel, of, body }: CommunityMessage,
+  { channel, of: editedRowId, body }: CommunityMessage,
   { signal, rowId, createdAt, receiptOf }: SendContext,
   {
     mayBePosted,
@@ -100,11 +100,11 @@ async function post(
     readonly withPacing: (request: () => Promise<string>) => Promise<string>;
   },
 ): Promise<SendReceipt> {
-  const existing = of === undefined ? undefined : await receiptOf(of);
+  const existing = editedRowId === undefined ? undefined : await receiptOf(editedRowId);
   // The id is empty if the response was unreadable.
   if (existing !== undefined && existing.id !== '')
     return { id: await api.edit(channel, existing.id, body, signal).catch(rethrowMissing) };
-  const nonce = createHash('sha256').update(rowId).digest('hex').slice(0, NONCE);
+  const nonce = createHash('sha256').update(rowId).digest('hex').slice(0, MAX_NONCE);
   const id = await withPacing(() => api.post(channel, { ...body, nonce, enforce_nonce: true }, signal));
   const ageMs = Math.abs(Date.now() - createdAt);
   return { id, note: mayBePosted && ageMs > NONCE_LASTS_MS ? DUPLICATE_NOTE : undefined };

@@ -24,7 +24,7 @@ export interface RateRoute {
 
 interface RateBucket {
   /** Name for operators. */
-  readonly of: string;
+  readonly label: string;
   /** Requests that may still be sent; undefined if unknown. */
   remaining: number | undefined;
   /** Next reset time, on the clock of the constructor. */
@@ -81,8 +81,8 @@ export class RateBuckets {
       ['everything', this.#allBlockedUntil - now],
       ['the bot', this.#botBlockedUntil - now],
     ]);
-    for (const { of, remaining, resetAt } of this.#buckets.values())
-      if (remaining === 0) pauses.set(of, Math.max(resetAt - now, pauses.get(of) ?? 0));
+    for (const { label, remaining, resetAt } of this.#buckets.values())
+      if (remaining === 0) pauses.set(label, Math.max(resetAt - now, pauses.get(label) ?? 0));
     return [...pauses]
       .map(([of, ms]) => ({ of, forMs: Math.ceil(ms) }))
       .filter(({ forMs }) => forMs > 0)
@@ -139,7 +139,7 @@ export class RateBuckets {
   #bucketOf({ kind, major, isOfBot }: RateRoute): RateBucket {
     const key = `${this.#names.get(kind) ?? kind} ${major}`;
     const bucket = this.#buckets.get(key) ?? {
-      of: isOfBot ? major || 'commands' : 'answers to interactions',
+      label: isOfBot ? major || 'commands' : 'answers to interactions',
       remaining: undefined,
       resetAt: 0,
       inProgress: 0,

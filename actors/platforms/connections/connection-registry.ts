@@ -134,9 +134,9 @@ export class ConnectionRegistry {
       log: this.#options.log,
       closeMs: CLOSE_MS,
       onStandby: (by) => this.#onStandby(shared, by),
-      onOpen: (notice) => {
+      onOpen: (userUpdates) => {
         send({ type: 'opened' });
-        shared.onOpen(notice);
+        shared.onOpen(userUpdates);
       },
       onUsersRefused: (refusals) => shared.onUsersRefused(refusals),
     });

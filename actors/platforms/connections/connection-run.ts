@@ -12,7 +12,7 @@ import type { ConnectionFailure } from '../../../machines/connection-failure.ts'
 import type { Log } from '../../base/errors/log.ts';
 import type { ConnectionLease, HeldLease } from './connection-lease.ts';
 import { ConnectionError, type Connector, failureOf, type OpenConnection, type Users } from './connector.ts';
-import { UsersNotice } from './user-updates.ts';
+import { UserUpdates } from './user-updates.ts';
 
 export interface ConnectionRunOptions {
   /** Key of the lease, and for the log: platform and account. */
@@ -23,7 +23,7 @@ export interface ConnectionRunOptions {
   readonly log: Log;
   /** Called with the connected node during standby, and with undefined when the lease is acquired. */
   readonly onStandby: (by: { readonly node: string | undefined } | undefined) => void;
-  readonly onOpen: (notice: UsersNotice) => void;
+  readonly onOpen: (userUpdates: UserUpdates) => void;
   readonly onUsersRefused: (refusals: ReadonlyMap<Trigger, string>) => void;
   /** Time for a graceful close. */
   readonly closeMs: number;
@@ -113,15 +113,15 @@ export class ConnectionRun {
 
   async #serve(open: OpenConnection): Promise<RunEnd> {
     const { key, users, onOpen, onUsersRefused, closeMs, log } = this.#options;
-    const notice = new UsersNotice({ open, users, onRefused: onUsersRefused, log, key });
+    const userUpdates = new UserUpdates({ open, users, onRefused: onUsersRefused, log, key });
     try {
-      onOpen(notice);
+      onOpen(userUpdates);
       const event = await firstEvent(open.closed, undefined, this.#closing.signal, this.#aborting.signal);
       if (event !== 'aborted') return await endOf(open);
       await this.#closeConnection(open, this.#aborting.signal.aborted ? 0 : closeMs);
       return undefined;
     } finally {
-      notice.close();
+      userUpdates.close();
     }
   }
 

@@ -10,7 +10,7 @@ import type { ConnectionEvent, ConnectionState } from '../../../machines/connect
 import { type ConnectionFailure, isVisible } from '../../../machines/connection-failure.ts';
 import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
 import type { Connector } from './connector.ts';
-import type { UsersNotice } from './user-updates.ts';
+import type { UserUpdates } from './user-updates.ts';
 
 /** Connection status in GET /triggers, the inspector and `top`. Times are epoch ms. */
 export interface ConnectionStatus extends ConnectedAccount {
@@ -57,7 +57,7 @@ export class SharedConnection {
   /** Identity of the current or last run's connector. */
   #identity: string | undefined;
   #standby: { readonly node: string | undefined; readonly since: number } | undefined;
-  #notice: UsersNotice | undefined;
+  #userUpdates: UserUpdates | undefined;
   #onEnded: (() => void)[] = [];
 
   constructor({ platform, account }: ConnectedAccount, now: number) {
@@ -129,8 +129,8 @@ export class SharedConnection {
     return [...newest.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   };
 
-  onOpen(notice: UsersNotice): void {
-    this.#notice = notice;
+  onOpen(userUpdates: UserUpdates): void {
+    this.#userUpdates = userUpdates;
   }
 
   /** Updates the standby state. Returns true if the node already was in standby. */
@@ -151,7 +151,7 @@ export class SharedConnection {
   onState(change: StateChange): void {
     this.#lastChange = change;
     const { state, failure } = change;
-    if (state !== 'connected') this.#notice = undefined;
+    if (state !== 'connected') this.#userUpdates = undefined;
     if (state === 'failed' && failure !== undefined && isVisible(failure)) this.#refuse(failure.reason);
     else if (state === 'connected') this.#refuse(undefined);
   }
@@ -173,7 +173,7 @@ export class SharedConnection {
   #eventsOfChange(): readonly ConnectionEvent[] {
     const identity = this.#users.at(-1)?.connector.identity;
     if (this.#identity !== undefined && identity !== this.#identity) return [{ type: 'renew' }];
-    this.#notice?.notifyChange();
+    this.#userUpdates?.notifyChange();
     return [];
   }
 }

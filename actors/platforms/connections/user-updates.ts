@@ -20,7 +20,7 @@ import {
   type Users,
 } from './connector.ts';
 
-export interface UsersNoticeOptions {
+export interface UserUpdatesOptions {
   readonly open: OpenConnection;
   readonly users: Users;
   /** Receives the triggers that the platform refuses, with reasons; empty if all are accepted. */
@@ -37,15 +37,15 @@ const CALL_MS = 90_000;
 /** Deadline for an aborted call to settle. */
 const ABORT_MS = 1_000;
 
-export class UsersNotice {
-  readonly #options: UsersNoticeOptions;
+export class UserUpdates {
+  readonly #options: UserUpdatesOptions;
   readonly #closing = new AbortController();
   #isDue = false;
   #isRunning = false;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
 
-  constructor(options: UsersNoticeOptions) {
+  constructor(options: UserUpdatesOptions) {
     this.#options = options;
     this.notifyChange();
   }

@@ -69,7 +69,7 @@ class HookWatch {
       this.#lastReports.delete('');
       const active = ours.filter(({ isInactive }) => !isInactive);
       for (const { id } of active) this.#lastReports.delete(id);
-      for (const { id } of active.filter(({ isOff }) => isOff).slice(0, MAX_ENABLED)) {
+      for (const { id } of active.filter(({ isDisabled }) => isDisabled).slice(0, MAX_ENABLED)) {
         const subscription = `webhook subscription ${id}`;
         await this.#request(
           { method: 'POST', path: path`/webhook_subscriptions/${id}/enable` },
@@ -92,7 +92,7 @@ class HookWatch {
 
   /** Returns the hooks that lead to the trigger's path. */
   async #findHooks() {
-    const ours: { readonly id: string; readonly isOff: boolean; readonly isInactive: boolean }[] = [];
+    const ours: { readonly id: string; readonly isDisabled: boolean; readonly isInactive: boolean }[] = [];
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const query = { limit: PAGE, offset: page * PAGE };
       const list = await this.#request(
@@ -104,7 +104,11 @@ class HookWatch {
         const id = textMember(each, 'id');
         if (id === undefined || !isOurAddress(this.#watch.trigger.config.path, each)) continue;
         const isInactive = memberOf(each, 'active') === false;
-        ours.push({ id, isInactive, isOff: memberOf(each, 'delivery_method.temporarily_disabled') === true });
+        ours.push({
+          id,
+          isInactive,
+          isDisabled: memberOf(each, 'delivery_method.temporarily_disabled') === true,
+        });
       }
       if (memberOf(list, 'more') !== true) break;
     }

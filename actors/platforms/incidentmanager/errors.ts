@@ -9,6 +9,7 @@ import { memberOf, textMember } from '../payloads/payload-member.ts';
 
 export const ALREADY_RESOLVED = 1001;
 export const ALREADY_ACKNOWLEDGED = 1002;
+export const NOT_FOUND = 2100;
 
 export const incidentManagerErrors: PlatformErrors = {
   [ALREADY_RESOLVED]: { meaning: 'the incident is already resolved', kind: 'final' },
@@ -37,7 +38,7 @@ export const incidentManagerErrors: PlatformErrors = {
   2018: { meaning: 'access denied: the incident may be resolved', kind: 'final' },
   2019: { meaning: 'product limit reached', kind: 'final' },
   2020: { meaning: 'too many requests', kind: 'rateLimited' },
-  2100: { meaning: 'not found', kind: 'final' },
+  [NOT_FOUND]: { meaning: 'not found', kind: 'final' },
   5001: { meaning: 'not found', kind: 'final' },
   6007: { meaning: 'the request could not be completed', kind: 'transient' },
 };

@@ -11,7 +11,7 @@ import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound, SendContext, SendReceipt } from '../../events/outbox/outbound.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import { EVENTS_PACE, type IncidentManagerApi, REST_PACE } from './api.ts';
-import { ALREADY_ACKNOWLEDGED, ALREADY_RESOLVED } from './errors.ts';
+import { ALREADY_ACKNOWLEDGED, ALREADY_RESOLVED, NOT_FOUND } from './errors.ts';
 import { noteMark } from './note-mark.ts';
 import type { OwnChanges } from './own-changes.ts';
 import {
@@ -29,6 +29,9 @@ export interface IncidentApis {
   eventsOf(trigger: IncidentManagerTrigger): IncidentManagerApi | undefined;
   senderOf(trigger: IncidentManagerTrigger): string | undefined;
 }
+
+/** Status of a response without an error code of the platform. */
+const HTTP_NOT_FOUND = 404;
 
 type Of<Do extends IncidentRequest['do']> = Extract<IncidentRequest, { readonly do: Do }>;
 
@@ -86,20 +89,20 @@ function throwMissingKey({ name }: IncidentManagerTrigger, key: string): never {
 async function writeNote(
   api: IncidentManagerApi,
   { retry }: IncidentManagerTrigger,
-  { incident, text, of }: Of<'note'>,
+  { incident, text, of: editedRowId }: Of<'note'>,
   { rowId, wasTried, receiptOf, signal }: SendContext,
   own: OwnChanges,
 ): Promise<SendReceipt> {
   const notes = path`/incidents/${incident}/notes`;
   const what = `a note on ${incident}`;
   const json = { note: { content: noteContent(text, rowId) } };
-  const posted = of === undefined ? undefined : await receiptOf(of);
+  const posted = editedRowId === undefined ? undefined : await receiptOf(editedRowId);
   if (posted !== undefined) {
     const at = path`/incidents/${incident}/notes/${posted.id}`;
     await api
       .request({ method: 'PUT', path: at, json, signal }, what, retry)
       .catch((error: DeliveryError) => {
-        const isMissing = error.platformCode === 404 || error.platformCode === 2100;
+        const isMissing = error.platformCode === HTTP_NOT_FOUND || error.platformCode === NOT_FOUND;
         throw isMissing ? error.with({ isFinal: true, isTargetMissing: true }) : error;
       });
     return posted;

@@ -75,27 +75,29 @@ export function incidentRequests(
 ): readonly IncidentRequest[] {
   if (action.do === 'react') throw new UnrenderableError('a note can be posted and edited, not reacted to');
   const hasNotes = config.api_key !== undefined;
-  const canEvent = alert !== undefined;
+  const canSendEvent = alert !== undefined;
   const isSupported = (each: CardAction) =>
-    each.url === undefined && eventActions.has(each.id) && (canEvent || (hasNotes && each.id !== 'trigger'));
+    each.url === undefined &&
+    eventActions.has(each.id) &&
+    (canSendEvent || (hasNotes && each.id !== 'trigger'));
   const actions = card?.actions ?? [];
   const others = actions.filter((each) => !isSupported(each));
   const fullText = withCardText(text, card && { ...card, actions: others }).trimEnd();
-  const rest = { incident, host: new URL(config.api_url).host };
-  const events = { incident, host: new URL(config.events_url).host };
+  const restTarget = { incident, host: new URL(config.api_url).host };
+  const eventsTarget = { incident, host: new URL(config.events_url).host };
   const requests: IncidentRequest[] = [];
   if (hasNotes && fullText !== '') {
     const of = action.do === 'edit' ? { of: action.of } : {};
-    requests.push({ do: 'note', ...rest, text: noteText(fullText), ...of });
+    requests.push({ do: 'note', ...restTarget, text: noteText(fullText), ...of });
   }
-  const isTriggered = !hasNotes && canEvent && fullText !== '';
-  if (isTriggered && alert !== undefined) requests.push(eventOf(events, alert, 'trigger', fullText));
+  const isTriggered = !hasNotes && canSendEvent && fullText !== '';
+  if (isTriggered && alert !== undefined) requests.push(eventOf(eventsTarget, alert, 'trigger', fullText));
   for (const each of actions.filter(isSupported)) {
     const id = each.id as EventAction;
     if (alert === undefined)
-      requests.push({ do: 'state', ...rest, status: id === 'resolve' ? 'resolved' : 'acknowledged' });
+      requests.push({ do: 'state', ...restTarget, status: id === 'resolve' ? 'resolved' : 'acknowledged' });
     else if (id !== 'trigger' || !isTriggered)
-      requests.push(eventOf(events, alert, id, id === 'trigger' ? fullText || each.title : ''));
+      requests.push(eventOf(eventsTarget, alert, id, id === 'trigger' ? fullText || each.title : ''));
   }
   return requests;
 }

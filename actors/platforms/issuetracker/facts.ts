@@ -56,10 +56,10 @@ export function trackerFacts(
   const event = eventOf(webhookEvent, nameInUrl);
   if (event === undefined) return 'ignored';
   if (event.startsWith('sprint_')) return sprintFacts(event, payload);
-  const at = memberOf(payload, 'issue') === undefined && webhookEvent === undefined ? '' : 'issue.';
-  const issue = issueAt(payload, at);
+  const prefix = memberOf(payload, 'issue') === undefined && webhookEvent === undefined ? '' : 'issue.';
+  const issue = issueAt(payload, prefix);
   if (issue === undefined) return undefined;
-  const hasComment = memberOf(payload, 'comment') !== undefined && at !== '';
+  const hasComment = memberOf(payload, 'comment') !== undefined && prefix !== '';
   if (event === 'comment_created' && !hasComment) return undefined;
   const comment = hasComment
     ? { id: idAt(payload, 'comment.id'), author: senderAt(payload, 'comment.author') }
@@ -69,8 +69,8 @@ export function trackerFacts(
   const facts = { event, issue, sprint: undefined, comment, sender };
   return {
     ...facts,
-    text: event === 'tracker:issue_deleted' ? undefined : newText(payload, at, facts),
-    context: issueContext(payload, at, facts),
+    text: event === 'tracker:issue_deleted' ? undefined : newText(payload, prefix, facts),
+    context: issueContext(payload, prefix, facts),
   };
 }
 
@@ -90,9 +90,9 @@ export const trackerPaths: readonly string[] = [
   'comment.self',
   'comment.author',
   'comment.body',
-  ...['', 'issue.'].flatMap((at) =>
+  ...['', 'issue.'].flatMap((prefix) =>
     ['id', 'key', 'self']
-      .map((name) => at + name)
+      .map((name) => prefix + name)
       .concat(
         [
           'summary',
@@ -104,7 +104,7 @@ export const trackerPaths: readonly string[] = [
           'assignee',
           'reporter',
           'labels',
-        ].map((name) => `${at}fields.${name}`),
+        ].map((name) => `${prefix}fields.${name}`),
       ),
   ),
 ];
@@ -133,15 +133,15 @@ function sprintFacts(event: TrackerFacts['event'], payload: unknown): TrackerFac
   return { event, issue: undefined, sprint, comment: undefined, sender, text: undefined, context };
 }
 
-function issueAt(payload: unknown, at: string): TrackerIssue | undefined {
-  const key = textMember(payload, `${at}key`) ?? '';
+function issueAt(payload: unknown, prefix: string): TrackerIssue | undefined {
+  const key = textMember(payload, `${prefix}key`) ?? '';
   const project = ISSUE_KEY.exec(key)?.[1];
   if (project === undefined) return undefined;
   return {
     key,
-    id: idAt(payload, `${at}id`),
-    project: textMember(payload, `${at}fields.project.key`) ?? project,
-    type: textMember(payload, `${at}fields.issuetype.name`),
+    id: idAt(payload, `${prefix}id`),
+    project: textMember(payload, `${prefix}fields.project.key`) ?? project,
+    type: textMember(payload, `${prefix}fields.issuetype.name`),
   };
 }
 
@@ -162,10 +162,10 @@ function senderAt(payload: unknown, path: string): TrackerSender {
 type IssueFacts = Pick<TrackerFacts, 'event' | 'comment' | 'sender'> & { readonly issue: TrackerIssue };
 
 /** Returns text that is new with this event. Updates repeat old text that was already handled. */
-function newText(payload: unknown, at: string, { event, comment }: IssueFacts): string | undefined {
+function newText(payload: unknown, prefix: string, { event, comment }: IssueFacts): string | undefined {
   if (comment !== undefined) return textAt(payload, 'comment.body');
   if (event === 'tracker:issue_updated') return undefined;
-  const texts = [textAt(payload, `${at}fields.summary`), textAt(payload, `${at}fields.description`)];
+  const texts = [textAt(payload, `${prefix}fields.summary`), textAt(payload, `${prefix}fields.description`)];
   const text = texts.filter((each) => each !== undefined).join('\n\n');
   return text === '' ? undefined : text;
 }
@@ -177,9 +177,9 @@ function textAt(payload: unknown, path: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-function issueContext(payload: unknown, at: string, { event, issue, comment, sender }: IssueFacts) {
-  const field = (name: string) => textMember(payload, `${at}fields.${name}`);
-  const labels = memberOf(payload, `${at}fields.labels`);
+function issueContext(payload: unknown, prefix: string, { event, issue, comment, sender }: IssueFacts) {
+  const field = (name: string) => textMember(payload, `${prefix}fields.${name}`);
+  const labels = memberOf(payload, `${prefix}fields.labels`);
   return definedContext({
     'tracker.event': event === UNNAMED ? undefined : event,
     'issue.key': issue.key,
@@ -192,7 +192,7 @@ function issueContext(payload: unknown, at: string, { event, issue, comment, sen
     'issue.assignee': field('assignee.displayName'),
     'issue.reporter': field('reporter.displayName'),
     'issue.labels': Array.isArray(labels) && labels.length > 0 ? labels : undefined,
-    'issue.url': urlOf(textMember(payload, `${at}self`), issue.key),
+    'issue.url': urlOf(textMember(payload, `${prefix}self`), issue.key),
     'issue.changed': event === 'tracker:issue_updated' ? changesIn(payload) : undefined,
     'comment.id': comment?.id,
     'comment.author': comment?.author.name,

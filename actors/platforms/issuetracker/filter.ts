@@ -9,16 +9,16 @@ import type { InboundEvent } from '../../events/inbound-event.ts';
 interface Filter {
   readonly projects: ReadonlySet<string>;
   readonly types: ReadonlySet<string>;
-  readonly ignored: ReadonlySet<string>;
+  readonly ignoredSenders: ReadonlySet<string>;
 }
 
 const filters = new WeakMap<IssueTrackerTrigger, Filter>();
 
 /** Applies the filters that need only the event. The tracker's checks follow (checks.ts). */
 export function passesOwnFilters(trigger: IssueTrackerTrigger, inbound: InboundEvent): boolean {
-  const { projects, types, ignored } = filterOf(trigger);
+  const { projects, types, ignoredSenders } = filterOf(trigger);
   const { channel: project, context, user, userAliases = [] } = inbound;
-  if ([user, ...userAliases].some((name) => name !== undefined && ignored.has(name.toLowerCase())))
+  if ([user, ...userAliases].some((name) => name !== undefined && ignoredSenders.has(name.toLowerCase())))
     return false;
   if (project === undefined) return true;
   if (projects.size > 0 && !projects.has(project)) return false;
@@ -34,7 +34,7 @@ function filterOf(trigger: IssueTrackerTrigger): Filter {
     // Keys are upper case; type names are case-insensitive, as in the tracker's queries.
     projects: new Set(projects),
     types: new Set(issue_types.map((type) => type.toLowerCase())),
-    ignored: new Set(ignore_senders.map((sender) => sender.toLowerCase())),
+    ignoredSenders: new Set(ignore_senders.map((sender) => sender.toLowerCase())),
   };
   filters.set(trigger, filter);
   return filter;

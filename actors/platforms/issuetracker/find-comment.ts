@@ -12,7 +12,7 @@ const MAX_PAGES = 10;
 /** Tolerance for a slow tracker clock. */
 const CLOCK_SKEW_MS = 600_000;
 
-export interface SoughtComment {
+export interface CommentQuery {
   readonly issue: string;
   readonly body: TrackerDocument;
   readonly property: CommentProperty;
@@ -26,14 +26,14 @@ export type CommentSearchResult = { readonly id: string } | 'absent' | 'unknown'
 /** Searches for a comment. Rejects with a DeliveryError. */
 export async function findComment(
   api: IssueTrackerApi,
-  sought: SoughtComment,
+  query: CommentQuery,
   signal: AbortSignal,
 ): Promise<CommentSearchResult> {
-  const since = sought.madeAt - CLOCK_SKEW_MS;
+  const since = query.madeAt - CLOCK_SKEW_MS;
   let from: number | undefined = 0;
   for (let count = 0; count < MAX_PAGES; count += 1) {
-    const { comments, next, time } = await api.newestComments(sought.issue, from, signal);
-    const id = await matchingId(api, comments, sought, signal);
+    const { comments, next, time } = await api.newestComments(query.issue, from, signal);
+    const id = await matchingId(api, comments, query, signal);
     if (id !== undefined) return { id };
     const isClockRight = time === undefined || time >= since;
     const isOlder =
@@ -48,7 +48,7 @@ export async function findComment(
 async function matchingId(
   api: IssueTrackerApi,
   comments: readonly ListedComment[],
-  { body, property }: SoughtComment,
+  { body, property }: CommentQuery,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const match = comments.find((each) => hasProperty(each, property));

@@ -101,15 +101,15 @@ function renderComments({
 
 async function sendComment(
   access: TrackerAccess,
-  { issue, body, of }: IssueComment,
+  { issue, body, of: editedRowId }: IssueComment,
   context: SendContext,
 ): Promise<SendReceipt> {
   const { rowId, createdAt, wasTried, signal } = context;
-  const posted = of === undefined ? undefined : await context.receiptOf(of);
+  const posted = editedRowId === undefined ? undefined : await context.receiptOf(editedRowId);
   if (posted !== undefined) return changeComment(access, { issue, body }, posted, signal);
   const property = commentMark(rowId);
-  const sought = { issue, body, property, madeAt: createdAt };
-  const existing = wasTried ? await findComment(access.api, sought, signal) : 'absent';
+  const query = { issue, body, property, madeAt: createdAt };
+  const existing = wasTried ? await findComment(access.api, query, signal) : 'absent';
   if (typeof existing === 'object') return existing;
   const id = await access.comments.write(issue, async () => {
     const comment = await access.api.post(issue, body, [property], signal);

@@ -31,15 +31,15 @@ export interface RepoAdapterOptions {
 }
 
 export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
-  kind: RepoHost<T, Api>,
+  repoHost: RepoHost<T, Api>,
   { maxBodyBytes, recoverAfterMs = RECOVER_AFTER_MS, replayWindowMs = 0 }: RepoAdapterOptions,
 ): Adapter<T> {
   const diagnostics = new Diagnostics();
   const writers = new RepoWriters();
-  const table = new WebhookTable<RepoSubscriber<T, Api>>(repoPath(kind, maxBodyBytes, replayWindowMs));
+  const table = new WebhookTable<RepoSubscriber<T, Api>>(repoPath(repoHost, maxBodyBytes, replayWindowMs));
   const { of: apiOf, digestOf } = new ClientsByCredential<T, Api>(
     ({ config: { api_url, token } }) => (token === undefined ? undefined : [api_url, token]),
-    (trigger) => kind.api(trigger, trigger.config.token ?? ''),
+    (trigger) => repoHost.api(trigger, trigger.config.token ?? ''),
   );
 
   /** APIs with tokens that may write reviews. */
@@ -50,20 +50,20 @@ export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
     );
 
   return {
-    type: kind.type,
+    type: repoHost.type,
     account: ({ config }) => new URL(config.api_url).host,
     async open(trigger, host) {
       const { path, api_url: apiUrl, reviews } = trigger.config;
       const api = apiOf(trigger);
       const reviewer = api !== undefined && reviews === 'allow' ? { apiUrl, api } : undefined;
-      const subscriber = { trigger, host, methods: ['POST'], verifier: kind.verifier(trigger), api };
+      const subscriber = { trigger, host, methods: ['POST'], verifier: repoHost.verifier(trigger), api };
       const leave = await table.add(subscriber, path);
       const closing = new AbortController();
       const timer = setTimeout(() => {
         if (api === undefined) return;
         const sharedWith = sameVerifierNames(table.subscribersOf(path), subscriber);
         const verifiedFor = sharedWith[0] ?? trigger.name;
-        void kind.recover?.({
+        void repoHost.recover?.({
           api,
           trigger,
           host,
@@ -84,15 +84,15 @@ export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
         },
       };
     },
-    read: (stored) => readRepoEvent(kind.events, stored),
+    read: (stored) => readRepoEvent(repoHost.events, stored),
     addLookups(inbound, triggers) {
       const incomplete = triggers.filter(
-        (trigger) => needsWriter(trigger, inbound) && isOfInterest(kind.marks, trigger, inbound, isOurs),
+        (trigger) => needsWriter(trigger, inbound) && isOfInterest(repoHost.marks, trigger, inbound, isOurs),
       );
       return incomplete.length === 0 ? undefined : writers.complete(inbound, incomplete, apiOf);
     },
-    accepts: (trigger, inbound) => acceptsRepoEvent(kind.marks, trigger, inbound, isOurs),
-    outbound: repoOutbound(kind, apiOf, digestOf),
+    accepts: (trigger, inbound) => acceptsRepoEvent(repoHost.marks, trigger, inbound, isOurs),
+    outbound: repoOutbound(repoHost, apiOf, digestOf),
     diagnostics: ({ name }) => diagnostics.of(name),
   };
 }

@@ -127,10 +127,11 @@ class CachedFacts {
 export function readRepoEvent(events: RepoEvents, stored: StoredEvent): InboundEvent {
   const { triggers, event, isForm: isInForm, spans } = JSON.parse(stored.meta) as RepoMeta;
   const { parsed } = stored;
-  // The bytes are needed to parse the facts, and for a large payload, which is passed on as bytes.
-  const isNeeded = spans !== undefined || !(parsed instanceof CachedFacts);
-  const bytes = payloadBytes(stored.body, isInForm && isNeeded);
-  const facts = parsed instanceof CachedFacts ? parsed.facts : readFacts(events, event, bytes, spans);
+  const cachedFacts = parsed instanceof CachedFacts ? parsed.facts : undefined;
+  // The JSON in a form is decoded only if it is read: by the parser, or as a large payload.
+  const isJsonRead = spans !== undefined || cachedFacts === undefined;
+  const bytes = payloadBytes(stored.body, isInForm && isJsonRead);
+  const facts = cachedFacts ?? readFacts(events, event, bytes, spans);
   if (typeof facts !== 'object') throw new Error(`the payload does not match the repository event ${event}`);
   const { names, repository, sender, text, payload } = facts;
   return {

@@ -26,7 +26,7 @@ interface Filter {
   readonly hasRepository: (name: string) => boolean;
   readonly hasBranch: (name: string) => boolean;
   readonly events: ReadonlySet<string>;
-  readonly ignored: ReadonlySet<string>;
+  readonly ignoredSenders: ReadonlySet<string>;
 }
 
 const filters = new WeakMap<RepoTrigger, Filter>();
@@ -64,7 +64,7 @@ export function isOfInterest(
   const facts = factsOf(inbound);
   if (filter.events.size > 0 && !names.some((name) => filter.events.has(name))) return false;
   if (!filter.hasRepository(channel)) return false;
-  if (filter.ignored.has(user.toLowerCase())) return false;
+  if (filter.ignoredSenders.has(user.toLowerCase())) return false;
   if (marks.isMarked(text) && isOwnMessage(facts, (name) => isOurs(trigger, name))) return false;
   if (trigger.config.branches.length === 0) return true;
   const { branches } = facts;
@@ -98,7 +98,7 @@ function filterOf(trigger: RepoTrigger): Filter {
     hasRepository: names.length === 0 ? () => true : compileGlobs(names, { kind: 'ref', isCaseless: true }),
     hasBranch: branches.length === 0 ? () => true : compileGlobs(branches, { kind: 'ref' }),
     events: new Set(repo_events),
-    ignored: new Set(ignore_senders.map((login) => login.toLowerCase())),
+    ignoredSenders: new Set(ignore_senders.map((login) => login.toLowerCase())),
   };
   filters.set(trigger, filter);
   return filter;

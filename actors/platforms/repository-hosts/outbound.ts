@@ -60,8 +60,8 @@ export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
       const target = targetOf(inbound, item);
       // Reviews cannot be internal.
       if (item.isInternal === true) return { ...target, thread: INTERNAL };
-      const mayJudge = config.reviews === 'allow' && reviews !== undefined && pull !== undefined;
-      return mayJudge ? { ...target, thread: REVIEWS } : target;
+      const mayReview = config.reviews === 'allow' && reviews !== undefined && pull !== undefined;
+      return mayReview ? { ...target, thread: REVIEWS } : target;
     },
     render(_, message) {
       const verdict = verdictOf(message, reviews);
@@ -150,9 +150,9 @@ async function sendComment(
   comment: Comment,
   { rowId, createdAt, wasTried, signal, receiptOf }: SendContext,
 ): Promise<SendReceipt> {
-  const { text, body = markPrefix(marks, rowId) + text, of } = comment;
+  const { text, body = markPrefix(marks, rowId) + text, of: editedRowId } = comment;
   const place = toPlace(comment);
-  const existing = of === undefined ? undefined : await receiptOf(of);
+  const existing = editedRowId === undefined ? undefined : await receiptOf(editedRowId);
   if (existing !== undefined) {
     // An edit can be repeated safely.
     await api.changeComment(place, existing.id, body, signal);

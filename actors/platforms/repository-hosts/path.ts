@@ -16,18 +16,18 @@ export interface RepoSubscriber<T extends RepoTrigger, Api extends RepoApi> exte
  * `replayWindowMs` is the replay window, for signed bodies under another id; the trigger's file may set it.
  */
 export function repoPath<T extends RepoTrigger, Api extends RepoApi>(
-  kind: RepoHost<T, Api>,
+  repoHost: RepoHost<T, Api>,
   maxBodyBytes: number,
   replayWindowMs: number,
 ): PathHandler<RepoSubscriber<T, Api>> {
   const seen = new SeenBodies();
-  const { events } = kind;
+  const { events } = repoHost;
   return {
     maxBodyBytes,
-    unauthorisedText: kind.unauthorised,
+    unauthorisedText: repoHost.unauthorised,
     async receive({ subscribers, principal }, request, body) {
       const [first] = subscribers;
-      const delivery = kind.delivery(request);
+      const delivery = repoHost.delivery(request);
       if (delivery === 'ping') return { status: 200, body: { status: 'pong' } };
       if ('fault' in delivery) return malformed(delivery.fault);
       const { event, id: deliveryId } = delivery;
@@ -41,10 +41,10 @@ export function repoPath<T extends RepoTrigger, Api extends RepoApi>(
       const { facts } = parsed;
       for (const { api } of subscribers) api?.own.learn();
       // An event that a token's user caused must not reach the trigger with that token.
-      const sender = facts[kind.ownBy ?? 'sender'];
+      const sender = facts[repoHost.ownBy ?? 'sender'];
       const receivers = subscribers.filter(({ api }) => api?.own.isName(sender) !== true);
       if (receivers.length === 0) return ignored(id);
-      const signature = kind.signature(request);
+      const signature = repoHost.signature(request);
       const signed = {
         path: first.trigger.config.path,
         signature,
@@ -58,7 +58,7 @@ export function repoPath<T extends RepoTrigger, Api extends RepoApi>(
         ),
       );
       if (!first.verifier.isOpen)
-        kind.noteDelivery?.(first.host, first.trigger.name, request, facts.repository);
+        repoHost.noteDelivery?.(first.host, first.trigger.name, request, facts.repository);
       return acceptanceReply(id, outcome);
     },
   };

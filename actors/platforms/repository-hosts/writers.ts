@@ -15,20 +15,20 @@ import { mayWriteAt } from './filter.ts';
 import type { RepoApi, RepoSender, RepoTrigger } from './host.ts';
 
 /** Cache lifetimes of granted and denied access. */
-const TRUE_MS = 60_000;
-const FALSE_MS = 5_000;
+const GRANTED_MS = 60_000;
+const DENIED_MS = 5_000;
 /** Maximum number of cached results per token. */
 const MAX_CACHED = 10_000;
 /** Timeout of the whole check, with all requests. */
 const CHECK_MS = 20_000;
 
 export interface RepoWritersTimes {
-  readonly trueMs?: number;
-  readonly falseMs?: number;
+  readonly grantedMs?: number;
+  readonly deniedMs?: number;
   readonly checkMs?: number;
 }
 
-interface CachedAnswer {
+interface CachedAccess {
   readonly answer: Promise<boolean>;
   /** Expiry, by `performance.now`. */
   until: number;
@@ -36,11 +36,11 @@ interface CachedAnswer {
 
 export class RepoWriters {
   /** Results per token, by repository and user. */
-  readonly #answers = new WeakMap<RepoApi, Map<string, CachedAnswer>>();
+  readonly #cache = new WeakMap<RepoApi, Map<string, CachedAccess>>();
   readonly #times: Required<RepoWritersTimes>;
 
-  constructor({ trueMs = TRUE_MS, falseMs = FALSE_MS, checkMs = CHECK_MS }: RepoWritersTimes = {}) {
-    this.#times = { trueMs, falseMs, checkMs };
+  constructor({ grantedMs = GRANTED_MS, deniedMs = DENIED_MS, checkMs = CHECK_MS }: RepoWritersTimes = {}) {
+    this.#times = { grantedMs, deniedMs, checkMs };
   }
 
   /**
@@ -83,21 +83,21 @@ export class RepoWriters {
 
   /** Checks a user with one token. Concurrent checks of the same user share one request. */
   #mayWrite(api: RepoApi, repository: string, sender: RepoSender): Promise<boolean> {
-    const { trueMs, falseMs, checkMs } = this.#times;
-    const ofToken = this.#answers.get(api) ?? new Map<string, CachedAnswer>();
-    this.#answers.set(api, ofToken);
+    const { grantedMs, deniedMs, checkMs } = this.#times;
+    const ofToken = this.#cache.get(api) ?? new Map<string, CachedAccess>();
+    this.#cache.set(api, ofToken);
     const key = JSON.stringify([repository.toLowerCase(), sender.id]);
     const cached = ofToken.get(key);
     if (cached !== undefined && performance.now() < cached.until) return cached.answer;
     const answer = withDeadline(checkMs, (signal) => api.mayWrite(repository, sender, signal));
     // A pending check is shared and does not expire.
-    const entry: CachedAnswer = { answer, until: Number.POSITIVE_INFINITY };
+    const entry: CachedAccess = { answer, until: Number.POSITIVE_INFINITY };
     ofToken.delete(key);
     ofToken.set(key, entry);
     deleteOldest(ofToken, MAX_CACHED);
     answer.then(
       (mayWrite) => {
-        entry.until = performance.now() + (mayWrite ? trueMs : falseMs);
+        entry.until = performance.now() + (mayWrite ? grantedMs : deniedMs);
       },
       () => {
         if (ofToken.get(key) === entry) ofToken.delete(key);

@@ -102,7 +102,7 @@ class OpenSchedule implements OpenTrigger {
     this.#handled = now;
     this.#newest = Math.max(now, since);
     if (since < now) this.#addMissed(this.#missedFrom(since, now), now);
-    this.#arm();
+    this.#scheduleNext();
   }
 
   async close(): Promise<void> {
@@ -128,7 +128,7 @@ class OpenSchedule implements OpenTrigger {
     this.#handled = now;
     if (handled < fresh) this.#addMissed(handled, fresh);
     this.#writer.add(lastInstants(this.#instants, fresh, now, MAX_PENDING), false);
-    this.#arm();
+    this.#scheduleNext();
     return true;
   }
 
@@ -137,7 +137,7 @@ class OpenSchedule implements OpenTrigger {
     this.#newest = now;
     this.#handled = now;
     this.#writer.correct({ now, reached: this.#reached });
-    this.#arm();
+    this.#scheduleNext();
   }
 
   /** Returns the beginning of the missed range between `from` and `to`. */
@@ -147,7 +147,7 @@ class OpenSchedule implements OpenTrigger {
 
   /** Called at the next instant, or slightly earlier if the clock went back. */
   readonly #onTimer = (): void => {
-    if (!this.#check()) this.#arm();
+    if (!this.#check()) this.#scheduleNext();
   };
 
   /** Adds the missed instants in the range (`from`, `to`]. */
@@ -158,7 +158,7 @@ class OpenSchedule implements OpenTrigger {
     this.#writer.add(lastInstants(this.#instants, from, to, max), true);
   }
 
-  #arm(): void {
+  #scheduleNext(): void {
     this.#cancelJob();
     const next = this.#instants.after(this.#handled);
     this.#next = next;

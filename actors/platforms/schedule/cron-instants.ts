@@ -49,10 +49,12 @@ export class CronInstants {
   /** Returns true if the match at `at` counts, near a change from offset `before` to `after`. */
   #isInstant(at: number, before: number, after: number): boolean {
     const offset = this.#offsetAt(at);
-    const isShown = this.#times.has(at + offset);
-    if (this.#times.isEveryHour) return isShown;
-    const wasShown = offset === after && this.#offsetAt(at + after - before) === before;
-    if (isShown && !wasShown) return true;
+    const isMatch = this.#times.has(at + offset);
+    if (this.#times.isEveryHour) return isMatch;
+    // The same local time occurred before the clock was set back.
+    const isRepetition = offset === after && this.#offsetAt(at + after - before) === before;
+    if (isMatch && !isRepetition) return true;
+    // The clock was set forward over the local time.
     const isSkipped = offset === after && this.#offsetAt(at + before - after) === before;
     return isSkipped && this.#times.has(at + before);
   }

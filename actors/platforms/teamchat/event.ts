@@ -148,15 +148,15 @@ const NO_CONTENT: ActivityContent = { names: [], text: undefined, parameters: {}
 
 function contentOf(activity: Activity, app: string): ActivityContent {
   const { type, payload, senderId, speaker } = activity;
-  const ofApp = `${PROGRAM}${app}`;
-  const { botId = ofApp } = activity;
+  const appBotId = `${PROGRAM}${app}`;
+  const { botId = appBotId } = activity;
   if (type === 'conversationUpdate')
     return hasMember(activity, 'membersAdded', botId)
       ? { ...NO_CONTENT, isArrival: true }
       : unsupportedContent('a conversationUpdate that does not bring the bot in');
   if (type !== 'message' && type !== 'invoke' && type !== REACTION)
     return unsupportedContent(`an activity of type ${type.slice(0, 64)}`);
-  if (speaker === 'bot' && (senderId === botId || senderId === ofApp))
+  if (speaker === 'bot' && (senderId === botId || senderId === appBotId))
     return unsupportedContent('written by the bot itself');
   if (type === REACTION) return reactionContent(activity);
   if (type === 'invoke') {

@@ -65,8 +65,8 @@ export function teamChatOutbound(
   const request = async (
     trigger: TeamChatTrigger,
     { serviceUrl, conversation, signal }: Sending,
-    to: { readonly method: string; readonly path: string; readonly json: object },
-    faultOf: (response: ApiResponse) => DeliveryError,
+    call: { readonly method: string; readonly path: string; readonly json: object },
+    errorOf: (response: ApiResponse) => DeliveryError,
   ): Promise<SendReceipt> => {
     const account = trigger.config.app_id;
     if (!isServiceAllowed(serviceUrl, trigger.config))
@@ -75,12 +75,12 @@ export function teamChatOutbound(
     return pacing.run({ account, destination: conversation, isOfDestination }, async () => {
       const response = await apis
         .required(trigger)
-        .request(serviceUrl, { ...to, signal })
+        .request(serviceUrl, { ...call, signal })
         .catch((error: unknown) => {
           throw error instanceof NoTokenError ? withPause(error, account, trigger) : error;
         });
       pauses.end(account);
-      if (!isSuccess(response)) throw withPause(faultOf(response), name, trigger);
+      if (!isSuccess(response)) throw withPause(errorOf(response), name, trigger);
       pauses.end(name);
       return { id: textMember(response.json, 'id') ?? '' };
     });
@@ -125,15 +125,15 @@ export function teamChatOutbound(
         if (existing === undefined)
           return { ...(await post(trigger, message, signal)), ...(mayBePosted && { note: DUPLICATE_NOTE }) };
         const { conversation, activity } = message;
-        const to = { method: 'PUT', path: activitiesOf(conversation, existing.id), json: activity };
-        const { id } = await request(trigger, { ...message, signal }, to, editErrorOf);
+        const call = { method: 'PUT', path: activitiesOf(conversation, existing.id), json: activity };
+        const { id } = await request(trigger, { ...message, signal }, call, editErrorOf);
         return { id: id || existing.id };
       });
     },
     async showTyping(trigger, { place: conversation, serviceUrl }, signal) {
       if (serviceUrl === undefined) return;
-      const to = { method: 'POST', path: activitiesOf(conversation), json: { type: 'typing' } };
-      await request(trigger, { serviceUrl, conversation, signal }, to, deliveryErrorOf);
+      const call = { method: 'POST', path: activitiesOf(conversation), json: { type: 'typing' } };
+      await request(trigger, { serviceUrl, conversation, signal }, call, deliveryErrorOf);
     },
   };
 }

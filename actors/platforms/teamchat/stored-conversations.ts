@@ -17,7 +17,7 @@ const KEEP_MS = 183 * 24 * 3_600_000;
 
 export class StoredConversations {
   readonly #store: Pick<Store, 'put' | 'get' | 'delete' | 'keys'>;
-  readonly #ofApps = new Map<string, ConversationReferences>();
+  readonly #byAccount = new Map<string, ConversationReferences>();
 
   constructor(store: Pick<Store, 'put' | 'get' | 'delete' | 'keys'>) {
     this.#store = store;
@@ -55,7 +55,7 @@ export class StoredConversations {
   }
 
   #of(account: string): ConversationReferences {
-    const existing = this.#ofApps.get(account);
+    const existing = this.#byAccount.get(account);
     if (existing !== undefined) return existing;
     const references = new ConversationReferences({
       store: this.#store,
@@ -63,7 +63,7 @@ export class StoredConversations {
       account,
       keepMs: KEEP_MS,
     });
-    this.#ofApps.set(account, references);
+    this.#byAccount.set(account, references);
     return references;
   }
 }

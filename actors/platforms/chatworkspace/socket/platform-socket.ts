@@ -123,7 +123,7 @@ export class PlatformSocket {
       this.#wire = wires.connect(url, {
         onText: (text, bytes) => this.#onText(text, bytes),
         onOversized: (envelope, bytes) => this.#drop(envelope, bytes),
-        onSign: () => this.#noteActivity(),
+        onActivity: () => this.#noteActivity(),
         onClosed: (reason, retryAfterMs) => this.#end({ kind: 'transient', reason, retryAfterMs }),
       });
     } catch {

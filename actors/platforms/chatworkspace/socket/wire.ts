@@ -6,7 +6,7 @@ export interface WireEvents {
   /** An oversized text frame that was redelivered: envelope id, if found, and size in bytes. */
   onOversized(envelope: string | undefined, bytes: number): void;
   /** Any other activity of the platform: a ping, a pong, or a binary frame. */
-  onSign(): void;
+  onActivity(): void;
   /** Called once, as the last event. `reason` does not contain the address, which is a credential. */
   onClosed(reason: string, retryAfterMs?: number): void;
 }

@@ -34,11 +34,11 @@ export async function webSocketWires(limit: FrameLimit): Promise<Wires> {
       const socket = new WebSocket(url, { maxPayload, perMessageDeflate: false });
       let reason: string | undefined;
       socket.on('message', (data, isBinary) => {
-        if (isBinary) events.onSign();
+        if (isBinary) events.onActivity();
         else onText(events, data as Buffer, limit.maxBytes);
       });
-      socket.on('ping', () => events.onSign());
-      socket.on('pong', () => events.onSign());
+      socket.on('ping', () => events.onActivity());
+      socket.on('pong', () => events.onActivity());
       socket.on('unexpected-response', (_, response: IncomingMessage) => {
         const headers = new Headers();
         for (const name of ['retry-after', 'date']) {

@@ -18,7 +18,7 @@ import {
   type TableRow,
   type TaskList,
 } from './nodes.ts';
-import { TaskNames, taskListOf } from './task-list.ts';
+import { TaskIds, taskListOf } from './task-list.ts';
 
 /** Valid language name for code blocks. */
 const LANGUAGE = /^[\w+#.-]{1,40}$/;
@@ -33,10 +33,10 @@ type ParsedBlock = Exclude<Block, TaskList>;
 export function blocksOf(markdown: string): readonly Block[] {
   const text = visibleText(markdown);
   if (text.trim() === '') return [];
-  const names = new TaskNames(text);
+  const ids = new TaskIds(text);
   const blocks = new BlockReader(tokensOf(text))
     .read()
-    .map((block) => (block.type === 'bulletList' ? (taskListOf(block, names) ?? block) : block));
+    .map((block) => (block.type === 'bulletList' ? (taskListOf(block, ids) ?? block) : block));
   // The tracker refuses an empty comment, so a text that is only Markdown syntax becomes plain text.
   return blocks.some((block) => plainText(block).trim() !== '') ? blocks : [plainParagraph(text)];
 }

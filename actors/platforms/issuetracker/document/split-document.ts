@@ -31,7 +31,7 @@ const CUT_SHARE = 1 / 2;
 const ID_SUFFIX_LENGTH = 8;
 
 const sizeOf = (value: object): number => JSON.stringify(value).length;
-const EMPTY = sizeOf(documentOf([]));
+const EMPTY_DOCUMENT_SIZE = sizeOf(documentOf([]));
 
 /** Returns the documents. `limit` is in characters of JSON. */
 export function splitDocument(blocks: Iterable<Block>, limit: number): readonly TrackerDocument[] {
@@ -40,7 +40,7 @@ export function splitDocument(blocks: Iterable<Block>, limit: number): readonly 
 
 /** Yields the documents in order. */
 export function* documents(blocks: Iterable<Block>, limit: number): Generator<TrackerDocument> {
-  const capacity = limit - EMPTY;
+  const capacity = limit - EMPTY_DOCUMENT_SIZE;
   let group: Block[] = [];
   let size = 0;
   for (const block of blocks)
@@ -100,11 +100,11 @@ function listParts(list: Extract<Block, { type: 'bulletList' | 'orderedList' }>,
     content: [],
   });
   const first = list.type === 'orderedList' ? (list.attrs?.order ?? 1) : 1;
-  const inner = capacity - sizeOf(emptyOrderedList(first + list.content.length));
+  const innerCapacity = capacity - sizeOf(emptyOrderedList(first + list.content.length));
   const items = list.content.flatMap((item, i) =>
-    itemParts(item, inner).map((part) => ({ part, order: first + i })),
+    itemParts(item, innerCapacity).map((part) => ({ part, order: first + i })),
   );
-  return pack(items, inner, ({ part }) => sizeOf(part)).map((group): Block => {
+  return pack(items, innerCapacity, ({ part }) => sizeOf(part)).map((group): Block => {
     const content = group.map(({ part }) => part);
     const order = group[0]?.order ?? 1;
     if (list.type === 'bulletList') return { ...list, content };
@@ -114,20 +114,23 @@ function listParts(list: Extract<Block, { type: 'bulletList' | 'orderedList' }>,
 
 function itemParts(item: ListItemNode, capacity: number): readonly ListItemNode[] {
   if (sizeOf(item) <= capacity) return [item];
-  const inner = capacity - sizeOf({ ...item, content: [] });
-  const blocks = item.content.flatMap((each) => divideItemBlock(each, inner));
-  return pack(blocks, inner).map((content) => ({ ...item, content }));
+  const innerCapacity = capacity - sizeOf({ ...item, content: [] });
+  const blocks = item.content.flatMap((each) => divideItemBlock(each, innerCapacity));
+  return pack(blocks, innerCapacity).map((content) => ({ ...item, content }));
 }
 
 function taskParts(list: TaskList, capacity: number): readonly TaskList[] {
-  const inner = capacity - sizeOf({ ...list, content: [] }) - ID_SUFFIX_LENGTH;
+  const innerCapacity = capacity - sizeOf({ ...list, content: [] }) - ID_SUFFIX_LENGTH;
   const parts = list.content.flatMap((each): readonly (TaskItem | TaskList)[] => {
-    if (sizeOf(each) <= inner) return [each];
-    if (each.type === 'taskList') return taskParts(each, inner);
-    const contents = inlineParts(each.content, inner - sizeOf({ ...each, content: [] }) - ID_SUFFIX_LENGTH);
+    if (sizeOf(each) <= innerCapacity) return [each];
+    if (each.type === 'taskList') return taskParts(each, innerCapacity);
+    const contents = inlineParts(
+      each.content,
+      innerCapacity - sizeOf({ ...each, content: [] }) - ID_SUFFIX_LENGTH,
+    );
     return contents.map((content, i) => ({ ...each, attrs: partOf(each.attrs, i), content }));
   });
-  return pack(parts, inner).map((content, i) => ({ ...list, attrs: partOf(list.attrs, i), content }));
+  return pack(parts, innerCapacity).map((content, i) => ({ ...list, attrs: partOf(list.attrs, i), content }));
 }
 
 /** Returns the attributes of a later part, with a task id that is still unique. */
@@ -140,10 +143,10 @@ function tableParts(table: TableNode, capacity: number): readonly Block[] {
   const isHead = first?.content.every(({ type }) => type === 'tableHeader') === true;
   const head = isHead && sizeOf(first) <= capacity * HEAD_SHARE ? first : undefined;
   const rows = head === undefined ? table.content : others;
-  const inner = capacity - sizeOf({ ...table, content: head === undefined ? [] : [head] }) - 1;
-  return pack(rows, inner, sizeOf).flatMap((group): readonly Block[] => {
+  const innerCapacity = capacity - sizeOf({ ...table, content: head === undefined ? [] : [head] }) - 1;
+  return pack(rows, innerCapacity, sizeOf).flatMap((group): readonly Block[] => {
     const [row] = group;
-    if (row !== undefined && sizeOf(row) > inner) return divide(rowParagraph(row), capacity);
+    if (row !== undefined && sizeOf(row) > innerCapacity) return divide(rowParagraph(row), capacity);
     return [{ ...table, content: head === undefined ? group : [head, ...group] }];
   });
 }
@@ -173,15 +176,15 @@ function pack<T extends object>(
 
 function codeParts(block: CodeBlock, capacity: number): readonly CodeBlock[] {
   const code = block.content.map(({ text }) => text).join('');
-  const inner = capacity - sizeOf({ ...block, content: [textNode('')] });
-  return textParts(code, inner, /\n/).map((text) => ({ ...block, content: [textNode(text)] }));
+  const innerCapacity = capacity - sizeOf({ ...block, content: [textNode('')] });
+  return textParts(code, innerCapacity, /\n/).map((text) => ({ ...block, content: [textNode(text)] }));
 }
 
 function inlineParts(nodes: readonly InlineNode[], capacity: number): readonly (readonly InlineNode[])[] {
   const pieces = nodes.flatMap((node): readonly InlineNode[] => {
     if (node.type !== 'text' || sizeOf(node) <= capacity) return [node];
-    const inner = capacity - sizeOf({ ...node, text: '' });
-    return textParts(node.text, inner, /[ \n]/).map((text) => textNode(text, node.marks));
+    const innerCapacity = capacity - sizeOf({ ...node, text: '' });
+    return textParts(node.text, innerCapacity, /[ \n]/).map((text) => textNode(text, node.marks));
   });
   return pack(pieces, capacity);
 }

@@ -8,37 +8,37 @@ import type { BulletList, InlineNode, ListItemNode, TaskItem, TaskList } from '.
 const BOX = /^\[([ xX])\](?: +|$)/;
 
 /** Generates task ids: unique in a text, and equal each time the text is rendered. */
-export class TaskNames {
-  readonly #ofText: string;
+export class TaskIds {
+  readonly #textDigest: string;
   #count = 0;
 
   constructor(text: string) {
-    this.#ofText = digest(text);
+    this.#textDigest = digest(text);
   }
 
   next(): string {
     this.#count += 1;
-    return digest(`${this.#count} ${this.#ofText}`).slice(0, 32);
+    return digest(`${this.#count} ${this.#textDigest}`).slice(0, 32);
   }
 }
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** Returns the task list; undefined unless every item begins with a checkbox. */
-export function taskListOf({ content }: BulletList, names: TaskNames): TaskList | undefined {
+export function taskListOf({ content }: BulletList, ids: TaskIds): TaskList | undefined {
   const items: (TaskItem | TaskList)[] = [];
   for (const item of content) {
-    const tasks = tasksOf(item, names);
+    const tasks = tasksOf(item, ids);
     if (tasks === undefined) return undefined;
     items.push(...tasks);
   }
-  return { type: 'taskList', attrs: { localId: names.next() }, content: items };
+  return { type: 'taskList', attrs: { localId: ids.next() }, content: items };
 }
 
 /** Returns the task, followed by the list of its subtasks. */
 function tasksOf(
   { content: [head, below, ...more] }: ListItemNode,
-  names: TaskNames,
+  ids: TaskIds,
 ): readonly (TaskItem | TaskList)[] | undefined {
   if (head?.type !== 'paragraph' || more.length > 0) return undefined;
   const [first, ...rest] = head.content;
@@ -47,8 +47,8 @@ function tasksOf(
   const text = first.text.slice(box.length);
   const content: readonly InlineNode[] = [...(text === '' ? [] : [textNode(text)]), ...rest];
   const state = sign === ' ' ? 'TODO' : 'DONE';
-  const task: TaskItem = { type: 'taskItem', attrs: { localId: names.next(), state }, content };
+  const task: TaskItem = { type: 'taskItem', attrs: { localId: ids.next(), state }, content };
   if (below === undefined) return [task];
-  const list = below.type === 'bulletList' ? taskListOf(below, names) : undefined;
+  const list = below.type === 'bulletList' ? taskListOf(below, ids) : undefined;
   return list === undefined ? undefined : [task, list];
 }

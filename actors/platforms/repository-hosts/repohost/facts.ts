@@ -117,7 +117,7 @@ class RepoHostFacts implements RepoFacts {
   }
 
   get sha(): string | undefined {
-    return commitOf(at(this.payload, this.#shape.sha));
+    return commitOf(textAt(this.payload, this.#shape.sha));
   }
 
   get ref(): string | undefined {
@@ -152,7 +152,7 @@ class RepoHostFacts implements RepoFacts {
   }
 
   get reviewer(): string | undefined {
-    return at(this.payload, this.#shape.reviewer);
+    return textAt(this.payload, this.#shape.reviewer);
   }
 }
 
@@ -187,7 +187,7 @@ function repoPaths(event: string): readonly string[] {
 
 const commonPaths = ['action', 'repository.full_name', 'sender.login', 'ref', 'ref_type', 'branches'];
 
-function at(payload: unknown, path: string | undefined): string | undefined {
+function textAt(payload: unknown, path: string | undefined): string | undefined {
   return path === undefined ? undefined : textMember(payload, path);
 }
 
@@ -197,9 +197,9 @@ function commitOf(sha: string | undefined): string | undefined {
 }
 
 function refOf(shape: PayloadShape, payload: unknown, sha: string | undefined): string | undefined {
-  const tag = at(payload, shape.tag);
+  const tag = textAt(payload, shape.tag);
   if (tag !== undefined) return `refs/tags/${tag}`;
-  const name = shape.hasRef ? textMember(payload, 'ref') : at(payload, shape.branch);
+  const name = shape.hasRef ? textMember(payload, 'ref') : textAt(payload, shape.branch);
   // Deployments of plain commits have no branch.
   if (name === undefined || name === '' || name === sha) return undefined;
   if (name.startsWith('refs/')) return name;
@@ -214,7 +214,7 @@ function branchesOf(
   if (shape.branch === undefined && shape.hasRef !== true) return undefined;
   const more = memberOf(payload, 'branches');
   const names = Array.isArray(more) ? more.map((each) => textMember(each, 'name')) : [];
-  const first = shape.target === undefined ? own : at(payload, shape.target);
+  const first = shape.target === undefined ? own : textAt(payload, shape.target);
   return [first, ...names].filter((name) => name !== undefined);
 }
 

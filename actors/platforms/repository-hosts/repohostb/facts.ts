@@ -31,38 +31,38 @@ interface PayloadShape {
   /** Paths of texts by a person, in order. */
   readonly texts?: readonly string[];
   /** True if groups also send such events, which then concern no repository. */
-  readonly isOfGroupsToo?: boolean;
+  readonly isAlsoOfGroups?: boolean;
 }
 
 const ACTION = 'object_attributes.action';
 const titleAndText = ['object_attributes.title', 'object_attributes.description'];
-const pushed: PayloadShape = {
+const pushShape: PayloadShape = {
   ref: 'ref',
   sha: ['after'],
   sender: 'user_username',
   senderId: 'user_id',
 };
-const written: PayloadShape = {
+const itemShape: PayloadShape = {
   action: ACTION,
   issues: ['object_attributes'],
   texts: titleAndText,
-  isOfGroupsToo: true,
+  isAlsoOfGroups: true,
 };
-const commented: PayloadShape = {
+const commentShape: PayloadShape = {
   action: ACTION,
   requests: ['merge_request'],
   issues: ['issue', 'work_item'],
-  isOfGroupsToo: true,
+  isAlsoOfGroups: true,
 };
 
 const shapes: Readonly<Record<string, PayloadShape>> = {
   merge_request: { action: ACTION, requests: ['object_attributes'], texts: titleAndText },
-  issue: written,
-  work_item: written,
-  note: { ...commented, sha: ['commit.id'], texts: ['object_attributes.note'] },
-  emoji: commented,
-  push: pushed,
-  tag_push: pushed,
+  issue: itemShape,
+  work_item: itemShape,
+  note: { ...commentShape, sha: ['commit.id'], texts: ['object_attributes.note'] },
+  emoji: commentShape,
+  push: pushShape,
+  tag_push: pushShape,
   pipeline: {
     action: 'object_attributes.status',
     ref: 'object_attributes.ref',
@@ -73,8 +73,8 @@ const shapes: Readonly<Record<string, PayloadShape>> = {
   build: { action: 'build_status', ref: 'ref', isTag: 'tag', sha: ['sha'] },
   deployment: { action: 'status', ref: 'ref', mayLackBranch: true },
   release: { action: 'action', tag: 'tag', sha: ['commit.id'] },
-  wiki_page: { action: ACTION, isOfGroupsToo: true },
-  milestone: { action: 'action', isOfGroupsToo: true },
+  wiki_page: { action: ACTION, isAlsoOfGroups: true },
+  milestone: { action: 'action', isAlsoOfGroups: true },
   feature_flag: {},
 };
 
@@ -174,9 +174,9 @@ class RepoHostBFacts implements RepoFacts {
   get branches(): readonly string[] | undefined {
     const { ref, mayLackBranch } = this.#shape;
     const at = this.#request;
-    if (at !== undefined) return listed(textMember(this.payload, `${at}.target_branch`));
+    if (at !== undefined) return listOf(textMember(this.payload, `${at}.target_branch`));
     if (ref === undefined || (mayLackBranch && this.ref === undefined)) return undefined;
-    return listed(this.sourceRepository === undefined ? branchOf(this) : undefined);
+    return listOf(this.sourceRepository === undefined ? branchOf(this) : undefined);
   }
 
   get text(): string | undefined {
@@ -224,14 +224,14 @@ export const repoHostBEvents: RepoEvents = {
     const shape = Object.hasOwn(shapes, event) ? shapes[event] : undefined;
     if (shape === undefined) return 'unhandled';
     const repository = textMember(payload, 'project.path_with_namespace');
-    if (repository === undefined && shape.isOfGroupsToo) return 'unhandled';
+    if (repository === undefined && shape.isAlsoOfGroups) return 'unhandled';
     if (repository === undefined || !fullName.test(repository)) return undefined;
     return new RepoHostBFacts(event, repository, shape, payload);
   },
   paths: () => allPaths,
 };
 
-function listed(name: string | undefined): readonly string[] {
+function listOf(name: string | undefined): readonly string[] {
   return name === undefined ? [] : [name];
 }
 

@@ -41,9 +41,9 @@ export class RepoHostBReviews implements RepoReviews {
     } catch (error) {
       // 401 is the response to an invalid token, to a repeated approval, and to a user who may not approve.
       if ((error as DeliveryError).platformCode !== 401) throw error;
-      const { has, may } = await this.#approvalState(place, signal);
-      if (has) return APPROVED;
-      if (may) throw error;
+      const { hasApproved, mayApprove } = await this.#approvalState(place, signal);
+      if (hasApproved) return APPROVED;
+      if (mayApprove) throw error;
       return undefined;
     }
   }
@@ -53,19 +53,19 @@ export class RepoHostBReviews implements RepoReviews {
     _: ReviewVerdict,
     { signal }: Pick<CommentSearch, 'signal'>,
   ): Promise<string | undefined> {
-    return (await this.#approvalState(place, signal)).has ? APPROVED : undefined;
+    return (await this.#approvalState(place, signal)).hasApproved ? APPROVED : undefined;
   }
 
   /** Returns the state of the token's user: has approved, may approve. */
   async #approvalState(
     place: RepoItemRef,
     signal: AbortSignal,
-  ): Promise<{ readonly has: boolean; readonly may: boolean }> {
+  ): Promise<{ readonly hasApproved: boolean; readonly mayApprove: boolean }> {
     const what = `the approvals of ${nameOf(place)}`;
     const { data } = await this.#rest.read(`${pathOf(place)}/approvals`, what, signal);
     return {
-      has: memberOf(data, 'user_has_approved') === true,
-      may: memberOf(data, 'user_can_approve') === true,
+      hasApproved: memberOf(data, 'user_has_approved') === true,
+      mayApprove: memberOf(data, 'user_can_approve') === true,
     };
   }
 }

@@ -21,7 +21,7 @@ const MENTION = /(?<![A-Za-z0-9])(?:@|&commat;|&#0*64;|&#[xX]0*40;)(?=[A-Za-z0-9
 const linkMarks = new ResendMarks({
   begin: '[//]: # (actor-gateway:',
   end: ')',
-  harmless: '[//]: # (actor-gateway ',
+  replacement: '[//]: # (actor-gateway ',
 });
 
 export interface RepoHostCOptions extends RepoAdapterOptions {
@@ -48,7 +48,8 @@ function repoHostC(userRetryMs: number): RepoHost<RepoHostCTrigger, RepoHostCApi
     api: ({ config }, token) => new RepoHostCApi(config.api_url, token, userRetryMs),
     marks: linkMarks,
     maxComment: 32_768,
-    mentions: { pattern: MENTION, isCodeClosed: true },
+    mentions: { pattern: MENTION, requiresClosedCode: true },
+    // The host accepts comments on pull requests (`!`), not on issues (`#`).
     hasComments: ({ sign }) => sign === '!',
     reviews: { verdicts: ['approve', 'request_changes'], haveText: false },
   };

@@ -14,7 +14,7 @@ import { pageAfter } from './pages.ts';
 
 /** Maximum number of pages, of a hundred users each. */
 const MAX_PAGES = 20;
-const WRITING: ReadonlySet<string | undefined> = new Set(['write', 'admin']);
+const WRITE_PERMISSIONS: ReadonlySet<string | undefined> = new Set(['write', 'admin']);
 
 /**
  * Returns true if the sender may write. Rejects with a DeliveryError, which is final if the token may not
@@ -56,7 +56,7 @@ async function isListed(
     const all = memberOf(data, 'values');
     if (!Array.isArray(all)) throw new DeliveryError(`the host returned no list for ${what}`);
     const writer: unknown = all.find((each) => accountOf(memberOf(each, 'user')) === id);
-    if (writer !== undefined) return WRITING.has(textMember(writer, 'permission'));
+    if (writer !== undefined) return WRITE_PERMISSIONS.has(textMember(writer, 'permission'));
     page = pageAfter(writers, data);
   }
   return false;
@@ -72,7 +72,7 @@ async function hasDirectPermission(
   const user = `/repositories/${repository}/permissions-config${path`/users/${id}`}`;
   try {
     const { data } = await rest.read(user, `the permission of ${name} in ${repository}`, signal);
-    return WRITING.has(textMember(data, 'permission'));
+    return WRITE_PERMISSIONS.has(textMember(data, 'permission'));
   } catch (error) {
     const fault = error as DeliveryError;
     if (fault.isFinal) return false;

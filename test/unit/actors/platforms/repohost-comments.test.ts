@@ -217,7 +217,7 @@ describe('a comment', () => {
     expect(postedBodies()).toHaveLength(1);
   });
 
-  test('is posted once if the first attempt does not count: a shutdown aborted it, or its dead row is replayed (COM1)', async () => {
+  test('is posted once if the first attempt does not count: a shutdown aborted it, or its dead row is replayed', async () => {
     const row = await rowFor('once');
     rest.refuse(POST, { status: 0, isCut: true });
     await failure(row);

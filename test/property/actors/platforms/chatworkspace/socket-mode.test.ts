@@ -71,7 +71,7 @@ class FakeWire {
       if (this.isOpen && !this.isLeft) this.#world.checkAcknowledged(envelope_id, this);
     },
     ping: () => {
-      if (this.isOpen && !this.isSilent) this.#events.onSign();
+      if (this.isOpen && !this.isSilent) this.#events.onActivity();
     },
     pause: () => {
       this.isPaused = true;

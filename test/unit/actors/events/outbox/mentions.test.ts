@@ -59,7 +59,9 @@ describe('code', () => {
     ['is closed by a longer fence', '```\n@ada\n````\n```', false],
     ['has more than one word after its fence', '```py one two\n@ada\n```', false],
   ])('in a block that %s counts as code only if the platform would close it', (_, text, isCode) => {
-    expect(withMentionsNeutralised(text, { pattern, isCodeClosed: true }).includes('\u2060')).toBe(!isCode);
+    expect(withMentionsNeutralised(text, { pattern, requiresClosedCode: true }).includes('\u2060')).toBe(
+      !isCode,
+    );
   });
 
   test('is text if the platform parses mentions in code', () => {
@@ -79,6 +81,6 @@ test.each([
   ['many blocks', `@ada\n${'```\na\n```\n'.repeat(60_000)}`],
 ])('a long text is processed in linear time: %s', (_, text) => {
   const before = process.cpuUsage();
-  withMentionsNeutralised(text, { pattern, isCodeClosed: true });
+  withMentionsNeutralised(text, { pattern, requiresClosedCode: true });
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
 });

@@ -6,7 +6,7 @@ import {
   ConnectionError,
   TriggersRefusedError,
 } from '../../../../../actors/platforms/connections/connector.ts';
-import { UsersNotice } from '../../../../../actors/platforms/connections/user-updates.ts';
+import { UserUpdates } from '../../../../../actors/platforms/connections/user-updates.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 
 beforeEach(() => {
@@ -25,7 +25,7 @@ function createBench(answer: (names: readonly string[], signal: AbortSignal) => 
   const calls: string[] = [];
   const warnings: object[] = [];
   const refusals: string[] = [];
-  const notice = new UsersNotice({
+  const notice = new UserUpdates({
     open: {
       closed: new Promise(() => {}),
       close: async () => {},

@@ -59,7 +59,7 @@ test('a verdict is cached for the user and repository only', async () => {
 });
 
 test('a positive verdict expires, and a negative one expires sooner', async () => {
-  const writers = new RepoWriters({ trueMs: 250, falseMs: 20 });
+  const writers = new RepoWriters({ grantedMs: 250, deniedMs: 20 });
   const { api, requests } = tokenOf(false, true, false);
   const trigger = triggerAt();
   const askMayWrite = createCheck([[trigger, api]], writers);

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { inlineNodes } from '../../../../../../actors/platforms/issuetracker/document/inline-nodes.ts';
 import type { Token } from '../../../../../../actors/platforms/issuetracker/document/markdown.ts';
-import { TaskNames } from '../../../../../../actors/platforms/issuetracker/document/task-list.ts';
+import { TaskIds } from '../../../../../../actors/platforms/issuetracker/document/task-list.ts';
 
 const token = (type: string, more: object = {}) => ({ type, tag: '', nesting: 0, content: '', ...more });
 
@@ -34,7 +34,7 @@ test('nested emphasis takes linear time', () => {
 
 test('names of many tasks take linear time', () => {
   const usedMs = cpuMs(() => {
-    const names = new TaskNames('a'.repeat(2_000_000));
+    const names = new TaskIds('a'.repeat(2_000_000));
     const all = new Set(Array.from({ length: 5_000 }, () => names.next()));
     expect(all.size).toBe(5_000);
   });
