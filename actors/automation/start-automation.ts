@@ -1,7 +1,7 @@
 // Starts the automation: opens the store, and loads the cluster side for a shared store. It starts before the
 // HTTP front end, so that triggers are loaded when webhooks arrive, and is drained after it. Events accepted
-// during shutdown remain in the store for the next start: the store closes after this part (STP2,
-// store/store-part.ts).
+// during shutdown remain in the store for the next start: the store closes after this part
+// (store/store-part.ts).
 
 import type { ResourcesInUse } from './resources-in-use.ts';
 import { type AutomationServices, RunningAutomation } from './running-automation.ts';

@@ -57,7 +57,7 @@ export interface TriggerHost {
   accept(event: NewEvent): Promise<AppendOutcome>;
   /**
    * Resolves when the delivery is finished or parked (it waits for a person, such as an approver). Resolves
-   * with undefined at the deadline, or when `givenUp` is aborted. The number of waiting callers is limited,
+   * with undefined at the deadline, or when the signal is aborted. The number of waiting callers is limited,
    * in total and per trigger. Call it before `accept`, so that no outcome is missed.
    */
   waitUntilSettled(

@@ -11,8 +11,8 @@ export class ResendMarks {
   readonly #replacement: string;
 
   /**
-   * `begin` is the start of every mark and occurs in no other text of the gateway. `harmless` replaces
-   * `begin` in texts of agents.
+   * `begin` is the start of every mark and occurs in no other text of the gateway. `replacement` replaces
+   * `begin` in texts of agents, which must contain no mark.
    */
   constructor({
     begin,
@@ -38,7 +38,7 @@ export class ResendMarks {
     return text.includes(this.#begin);
   }
 
-  /** Returns the text with all marks made harmless. */
+  /** Returns the text with `begin` of all marks replaced. */
   withoutMarks(text: string): string {
     return text.replaceAll(this.#begin, this.#replacement);
   }

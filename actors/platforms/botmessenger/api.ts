@@ -1,6 +1,6 @@
 // HTTP client of the platform's Bot API for one bot. Methods are POST requests with a JSON body; a response
 // contains `ok: true` and the result, or an error. The URL contains the token, so the client removes it from
-// errors (HC4 of libs/rest/http-api.ts).
+// errors (libs/rest/http-api.ts).
 
 import { HttpApi } from '../../../libs/rest/http-api.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';

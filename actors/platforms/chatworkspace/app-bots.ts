@@ -1,9 +1,9 @@
 // Tracks the bots of an app, one per workspace. Decides which bot an event is for, and which content comes
 // from the app's own bots. The platform returns a bot's identity, which may be unknown for a while.
 //
-// If another bot is known to be in the event's workspace, or is the only candidate, the trigger does not get
-// the event. Messages of the app's own bots are never events; nor is a bot message whose sender is still
-// unknown.
+// Each trigger uses one bot. A trigger gets an event only if its bot may be in the event's workspace. It does
+// not if another bot is known to be there, or if only another bot can be there. Messages of the app's own
+// bots are never events; nor is a bot message whose sender is still unknown.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { textMember } from '../payloads/payload-member.ts';
@@ -73,6 +73,7 @@ export function isOurs(
   }
   // Some bot messages contain no user id, only a bot id.
   const hasUserId = content.type === 'arrival' || content.sender.id !== content.botId;
+  // The payload names the app's bots, and the sender is none of them.
   if (hasUserId && botsIn(payload).length > 0) return false;
   const teams = teamsOf(payload);
   return bots.some((bot) => isUnknown(bot) && isPossibleReceiver(bot, bots, teams)) ? undefined : false;
@@ -94,7 +95,10 @@ const isIn =
   ({ identity }: WorkspaceBot): boolean =>
     identity !== undefined && teams.includes(identity.team);
 
-/** Returns true if the bot is in one of the workspaces, or may be the bot that is. */
+/**
+ * Returns true if the bot is in one of the workspaces or, while it is unknown which bot is there, if this bot
+ * may be there.
+ */
 function isPossibleReceiver(
   bot: WorkspaceBot,
   bots: readonly WorkspaceBot[],
@@ -102,7 +106,7 @@ function isPossibleReceiver(
 ): boolean {
   if (teams.length === 0) return true;
   if (bots.some(isIn(teams))) return isIn(teams)(bot);
-  // No identified bot is in the workspaces: an unidentified bot may be. If all are identified, none is
-  // excluded.
+  // No identified bot is in the workspaces, so only an unidentified bot can be there. If all bots are
+  // identified, all are returned, and the access filter refuses the event with a reason.
   return isUnknown(bot) || !bots.some(isUnknown);
 }

@@ -27,6 +27,7 @@ const INTERVAL_MS = 1_200;
 const BURST = 20;
 const TIMEOUT_MS = 5_000;
 
+/** Name of the diagnostics; only one name is needed. */
 const TOPIC = 'names';
 const NAMES_REFUSED =
   'the platform refuses channel names; filters by name match nothing for five minutes: use channel ids, or add the scope to the app';

@@ -76,7 +76,7 @@ export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[]
     user: sender.id,
     payload,
     parameters: {},
-    // A slash command shows its sender nothing but the reply.
+    // The sender of a slash command sees only the reply, so a missing answer is replaced by a notice.
     isAwaited: content.type === 'command' || undefined,
     isArrival: content.type === 'arrival' || undefined,
     unsupported: unsupportedNote(content),
@@ -127,6 +127,7 @@ function textMembersOf(content: PayloadContent, bots: readonly string[], isMenti
   if (content.type === 'message') return { names: [], text: plainText(content.text, bots, isMention) };
   if (content.type === 'command') {
     const text = decode(content.rest);
+    // Like a choice, a slash command is no written message: the trigger's patterns do not apply.
     return { names: [content.command], text, commandRest: text, isChoice: true };
   }
   if (content.type !== 'choice') return { names: [], text: undefined };

@@ -43,7 +43,8 @@ export class WorkspaceInbox {
     const bots = account.bots.with(triggers);
     // Undefined while it is unknown, because the platform has not returned each bot's identity.
     const isOwn = isOurs(content, bots, payload);
-    // Unknown authors and arrivals are stored, and checked again when the event is handled.
+    // A message by an unknown author and an arrival of an unknown member are stored. The origin is checked
+    // again when the event is handled.
     if (content.type === 'message' && isOwn === true) return undefined;
     // Only an arrival of the bot itself is an event.
     if (content.type === 'arrival' && isOwn === false) return undefined;
@@ -59,7 +60,8 @@ export class WorkspaceInbox {
     const matching = candidates.filter((trigger) => account.bots.mayConcern(trigger, payload));
     const event = workspaceEvent({
       account: account.name,
-      // If no workspace matches, the event names all triggers, so that its record contains the refusal.
+      // If no trigger matches the event's workspaces, the event names all candidates. Each refuses the event
+      // later, and the delivery record then contains the reason.
       triggers: (matching.length > 0 ? matching : candidates).map(({ name }) => name),
       principal,
       kind,

@@ -38,6 +38,7 @@ interface SearchProgress {
   readonly cursor: string | undefined;
   /** Number of pages already searched. */
   readonly count: number;
+  /** Number of rate-limited searches. */
   readonly refusals: number;
 }
 

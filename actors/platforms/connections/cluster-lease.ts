@@ -1,8 +1,8 @@
 // Account leases in a cluster: only the node that holds a platform account's lease may connect to it; the
 // other nodes poll for the lease. Loaded only in a cluster.
 //
-// - Only one node holds the lease of an account, and within the node only one connection (AL1,
-// connection-lease.ts).
+// - Only one node holds the lease of an account, and within the node only one connection
+//   (connection-lease.ts).
 // - A lease belongs to a membership epoch of the node and is lost with it, before another node can acquire
 //   it. The holder is notified immediately.
 // - Waiting nodes poll at least every MAX_POLL_MS, and immediately when a member leaves.

@@ -1,8 +1,7 @@
 // Leases of platform accounts, acquired before each connect. In a cluster a lease excludes other nodes
 // (cluster-lease.ts); in a single process it only waits for the account's previous connection.
 //
-// AL1  an account has at most one holder; waiters acquire the lease in order, or leave when their signal
-//      aborts.
+// An account has at most one holder; waiters acquire the lease in order, or leave when their signal aborts.
 
 export interface HeldLease {
   /** Aborted if the lease is lost before its release. The connection must then be closed immediately. */

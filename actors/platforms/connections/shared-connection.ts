@@ -29,6 +29,7 @@ export interface ConnectionStatus extends ConnectedAccount {
  */
 export type OnRefused = (reason: string | undefined) => void;
 
+/** A trigger that uses the connection. */
 export interface User {
   readonly trigger: Trigger;
   readonly connector: Connector;

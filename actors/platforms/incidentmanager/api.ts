@@ -30,6 +30,7 @@ const MAX_ANSWER_BYTES = 33_554_432;
 export const REST_PACE = { everyMs: 100, burst: 10 } as const;
 export const EVENTS_PACE = { everyMs: 550, burst: 5 } as const;
 
+/** Name of the pauses; each client has a single key. */
 const PAUSE_NAME = 'key';
 
 /** One client per key. */

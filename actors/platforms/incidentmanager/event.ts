@@ -22,8 +22,8 @@ interface IncidentMeta {
 
 /**
  * Returns the event id. `id` is the platform's event id, equal for redeliveries. `verifiedFor` is the first
- * trigger by name that the event was verified for. It is part of the id, so that one team cannot suppress
- * events of another.
+ * trigger by name that the event was verified for. The trigger name is part of the id. Otherwise a sender
+ * with the secret of one trigger could reuse an event id and thereby suppress an event of another trigger.
  */
 export function incidentEventId(verifiedFor: string, id: string): string {
   return `incidentmanager:${verifiedFor}/${id}`;

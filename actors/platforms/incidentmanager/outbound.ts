@@ -1,9 +1,9 @@
 // Sends answers to the incident manager: notes and states by the REST API, events by the events API.
 //
-// If an earlier attempt began, the note is searched for before the post. The earlier attempt may have posted
-// it and stopped without recording that, even if the attempt is not counted. Before a state is set, the
-// current state is read, because acknowledging a resolved incident would reopen it. Events can be repeated
-// safely: an event with the key of an open alert joins that alert.
+// If an earlier attempt began, the note is searched for before the post: that attempt may have posted the
+// note and stopped before the receipt was stored. This includes attempts that do not count, such as deferred
+// attempts. Before a state is set, the current state is read, because acknowledging a resolved incident would
+// reopen it. Events can be repeated safely: an event with the key of an open alert joins that alert.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { path } from '../../../libs/rest/path.ts';
@@ -141,6 +141,7 @@ async function setState(
   if (currentStatus === status) return { id: incident };
   if (currentStatus === 'resolved') return { id: incident, note: NOT_REOPENED };
   const eventType = `incident.${status}`;
+  // The API key acts as a user, so the platform reports the change as made by a person.
   const { ownUser } = api;
   await own.addState(incident, eventType, { isPerson: true, id: ownUser });
   const json = { incident: { type: 'incident_reference', status } };

@@ -1,9 +1,10 @@
 // Sends answers as comments on issues. Each comment has an invisible property, which identifies it as the
 // gateway's, and by which the comment of an earlier attempt is found.
 //
-// If an earlier attempt began, the comment is searched for before the post. The earlier attempt may have
-// posted it and stopped without recording that, even if the attempt is not counted. Comments never mention
-// people: mentions are nodes of the document format, which the gateway never creates.
+// If an earlier attempt began, the comment is searched for before the post. That attempt may have posted the
+// comment and stopped before the receipt was stored. This includes attempts that do not count, such as
+// deferred attempts. Comments never mention people: mentions are nodes of the document format, which the
+// gateway never creates.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';

@@ -26,7 +26,8 @@ export function issueTrackerPath(maxBodyBytes: number): PathHandler<TrackerSubsc
     async receive({ subscribers, principal }, request, body) {
       const [first] = subscribers;
       const { identifier, isNamed } = identifierOf(request);
-      // The id contains the first verified trigger, so that one team cannot suppress events of another.
+      // The id contains the first verified trigger. Otherwise a sender with the secret of one trigger could
+      // suppress an event of another trigger by its identifier.
       const id = `issuetracker:${first.trigger.name}/${identifier}`;
       const parsed = await parseTrackerRequest(
         body,

@@ -30,8 +30,9 @@ export interface ParsedPayload {
 }
 
 /**
- * Parses the payload. Returns undefined if it does not match the event, and `unhandled` as in `RepoEvents`.
- * Rejects with an OverloadedError at the limit of large payloads in progress.
+ * Parses the payload. Returns undefined if it does not match the event, and `unhandled` if the gateway does
+ * not handle the event or the event concerns no repository. Rejects with an OverloadedError at the limit of
+ * large payloads in progress.
  */
 export async function parseRepoPayload(
   events: RepoEvents,
@@ -73,8 +74,9 @@ function payloadBytes(body: Uint8Array, isInForm: boolean): Buffer {
 
 /**
  * Returns the event id. `delivery` is the host's delivery id, equal for redeliveries and for all hooks that
- * send the event. `verifiedFor` is the first trigger by name that the event was verified for. It is part of
- * the id, so that one team cannot suppress events of another.
+ * send the event. `verifiedFor` is the first trigger by name that the event was verified for. The trigger
+ * name is part of the id. Otherwise a sender with the secret of one trigger could reuse a delivery id and
+ * thereby suppress an event of another trigger.
  */
 export function repoEventId({ platform }: RepoEvents, verifiedFor: string, delivery: string): string {
   return `${platform}:${verifiedFor}/${delivery}`;

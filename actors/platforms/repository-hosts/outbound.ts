@@ -3,8 +3,9 @@
 // earlier attempt is found. A mark at the end could be hidden by an unclosed code block, HTML comment or
 // folded section.
 //
-// COM1  if an earlier attempt began, the comment is searched for before the post. The earlier attempt may
-//      have posted it and stopped without recording that, even if the attempt is not counted.
+// If an earlier attempt began, the comment is searched for before the post: that attempt may have posted the
+// comment and stopped before the receipt was stored. This includes attempts that do not count, such as
+// deferred attempts.
 
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';

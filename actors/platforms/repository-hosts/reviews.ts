@@ -2,9 +2,9 @@
 // trigger's file allows reviews. On hosts with reviews that contain no text, the text is a separate comment
 // before the review.
 //
-// Before a second attempt the review is searched for, like a comment (COM1, outbound.ts). If the host refuses
-// the review, because authors may not approve their own pull requests, the text is posted as a comment; its
-// first line and the record contain the reason.
+// Before a second attempt the review is searched for, like a comment (outbound.ts). If the host refuses the
+// review, because authors may not approve their own pull requests, the text is posted as a comment; its first
+// line and the record contain the reason.
 
 import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';

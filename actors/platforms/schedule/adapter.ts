@@ -124,6 +124,7 @@ class OpenSchedule implements OpenTrigger {
     if (!wasSetBack && (this.#next === undefined || now < this.#next)) return false;
     const begin = now - newest > FRESH_MS ? this.#missedFrom(this.#handled, now) : this.#handled;
     const handled = wasSetBack ? now : begin;
+    // Later instants are on time; earlier instants were missed.
     const fresh = Math.max(handled, now - FRESH_MS);
     this.#handled = now;
     if (handled < fresh) this.#addMissed(handled, fresh);

@@ -1,13 +1,16 @@
 // Extracts the text that a person wrote from an activity. Mentions are `<at>name</at>` in the text, with an
-// entry in `entities`; other markup is escaped as in HTML.
+// entry in the member `entities`. Other markup is escaped by HTML entities, such as `&lt;`.
 //
-// Mentions of the bot are removed; other mentions become names. Mentions are matched before entities are
-// decoded, so that typed tags do not become mentions. The time is linear in the size of the body, also for
-// hostile input.
+// Mentions of the bot are removed; other mentions become names. Mentions are matched before HTML entities are
+// decoded: an `<at>` that a person typed is still escaped, and is not a mention. The time is linear in the
+// size of the body, also for hostile input.
 
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 
-/** Maximum number of different mentions of the bot; some conversations number them. */
+/**
+ * Maximum number of different mention texts of the bot. Some clients number the mentions (`<at id="0">`), so
+ * each text is different.
+ */
 const MAX_MENTIONS = 50;
 /** Maximum mention length, longer than names on the platform. */
 const MAX_MENTION = 250;
@@ -84,7 +87,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   nbsp: ' ',
 };
 
-/** Decodes entities once: an entity in the result was typed by the person. */
+/** Decodes HTML entities once: an entity in the result was typed by the person. */
 function decode(text: string): string {
   if (!text.includes('&')) return text.replaceAll('\u00a0', ' ');
   return text

@@ -68,4 +68,5 @@ export class StoredConversations {
   }
 }
 
+/** Account name of the list for products without verified users. */
 const othersOf = (app: string) => `${app}/others`;

@@ -27,7 +27,7 @@ export interface SocketTimes {
   readonly leaveMs: number;
 }
 
-/** The vendor's client has the same limit of 30 s. */
+/** `silenceMs` equals the limit of the vendor's client. */
 export const socketTimes: SocketTimes = {
   addressMs: 10_000,
   helloMs: 15_000,
@@ -91,8 +91,8 @@ export class PlatformSocket {
   }
 
   /**
-   * Closes the socket gracefully. With `isLast`, new envelopes are ignored; the platform sends them to
-   * another client.
+   * Closes the socket gracefully. `isLast` is true if no other socket replaces this socket. New envelopes are
+   * then ignored, and the platform sends them to another client.
    */
   leave(isLast: boolean): void {
     if (isLast) this.#acceptsNew = false;

@@ -1,10 +1,10 @@
 // Notes the hooks that sent verified events, from the host's headers. Failed deliveries can then be requested
 // even if a trigger's file names no repository, or the hook belongs to an organisation. Notes expire.
 //
-// A hook is stored under the trigger name in its event ids, so that tokens of other teams never query it. It
-// is stored at its first event, and renewed once a day while it sends. Storing neither delays events nor
-// fails them. Triggers that accept the same signatures share their hooks, because their order may change with
-// the files.
+// A hook is stored under the trigger name in its event ids, so that the tokens of other triggers never query
+// it. It is stored at its first event, and renewed once a day while it sends. Storing neither delays events
+// nor fails them. Triggers that accept the same signatures share their hooks, because their order may change
+// with the files.
 
 import { path } from '../../../../libs/rest/path.ts';
 import { monotonicNow } from '../../../base/time/monotonic-clock.ts';

@@ -16,7 +16,8 @@ const USER_RETRY_MS = 60_000;
 const MENTION = /(?<![A-Za-z0-9])(?:@|&commat;|&#0*64;|&#[xX]0*40;)(?=[A-Za-z0-9{"_])/g;
 
 /**
- * Marks are unused link definitions, which the page does not render. HTML comments would be visible there.
+ * Marks by which the gateway finds and recognises its own comments. They are unused link definitions, which
+ * the page does not render; HTML comments would be visible there.
  */
 const linkMarks = new ResendMarks({
   begin: '[//]: # (actor-gateway:',
