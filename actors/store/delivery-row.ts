@@ -56,8 +56,8 @@ export function deliveryOf<Failures>(
   row: DeliveryRow<Failures>,
   failuresOf: (failures: Failures) => readonly Failure[],
 ): Delivery {
-  const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...texts] = row;
-  const [trigger, note, answer, receipt, deferrals, failures, kind, waitsFor] = texts;
+  const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...others] = row;
+  const [trigger, note, answer, receipt, deferrals, failures, kind, waitsFor] = others;
   // `retry_at` of a parked event is the time at which a timer wakes it.
   const isWaiting = waitsFor !== null;
   return {

@@ -33,7 +33,7 @@ export async function gatherRuns(
   readPart: (filter: RunFilter) => Promise<RunPage>,
 ): Promise<RunPage> {
   const runs: Run[] = [];
-  const limit = limitOfPart(filter);
+  const limit = boundedLimit(filter);
   let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   for (let count = 0; count < MAX_PAGE_PARTS && runs.length < limit && beforeSeq !== undefined; count += 1) {
     const result: RunPage = await readPart({ ...filter, beforeSeq, limit: limit - runs.length });
@@ -43,6 +43,7 @@ export async function gatherRuns(
   return { runs, beforeSeq };
 }
 
-export function limitOfPart({ limit }: { readonly limit: number }): number {
+/** Returns the requested limit of a page or part, between 1 and LIST_LIMIT. */
+export function boundedLimit({ limit }: { readonly limit: number }): number {
   return Math.max(1, Math.min(LIST_LIMIT, Math.floor(limit)));
 }

@@ -9,7 +9,7 @@ import { approvalColumns, approvalStates } from './approval-row.ts';
 import type { DeliveryFilter, DeliveryState } from './delivery.ts';
 import { comparedColumns, deliveryColumns } from './delivery-row.ts';
 import { firstNonBlocking, stateCodes } from './delivery-states.ts';
-import { limitOfPart, SCAN_LIMIT } from './list-parts.ts';
+import { boundedLimit, SCAN_LIMIT } from './list-parts.ts';
 import { toStorableText } from './record-texts.ts';
 import type { RunFilter } from './run.ts';
 import { runColumns } from './run-row.ts';
@@ -42,7 +42,7 @@ export function postgresText(text: string): string {
 /** Builds the queries for a part of the deliveries. */
 export function deliveriesPart(filter: DeliveryFilter): PartQuery {
   const { states = [], trigger, idPrefix, keyPrefix, since = 0 } = filter;
-  const limit = limitOfPart(filter);
+  const limit = boundedLimit(filter);
   const values = valuesOf(filter.beforeSeq ?? Number.MAX_SAFE_INTEGER);
   const sources = indexedSources(states) ?? ['delivery WHERE true'];
   const parts = conditionOn('state', states);
@@ -61,7 +61,7 @@ export function deliveriesPart(filter: DeliveryFilter): PartQuery {
 /** Builds the queries for a part of the runs, by a state index or the name index. */
 export function runsPart(filter: RunFilter): PartQuery {
   const { states = [], kind, name } = filter;
-  const limit = limitOfPart(filter);
+  const limit = boundedLimit(filter);
   const values = valuesOf(filter.beforeSeq ?? Number.MAX_SAFE_INTEGER);
   const parts = conditionOn('delivery.state', states);
   const ofName = name === undefined ? undefined : `name = ${values.add(toStorableText(name))}`;
@@ -90,7 +90,7 @@ export function approvalsQuery({ states = [], run, before, limit }: ApprovalFilt
   const index = run !== undefined ? 'seq' : codes.length === 0 ? 'asked' : 'state';
   const text = `SELECT ${approvalColumns} FROM approval INDEXED BY approval_${index}
     CROSS JOIN delivery ON delivery.seq = approval.seq WHERE ${parts.join(' AND ')}
-    ORDER BY asked DESC, approval.id DESC LIMIT ${limitOfPart({ limit })}`;
+    ORDER BY asked DESC, approval.id DESC LIMIT ${boundedLimit({ limit })}`;
   return { text, values: values.all };
 }
 

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { StoreFileError } from './errors.ts';
-import { compareKeys, lineOf, type MovedRow, membersOf, rowOf } from './row-format.ts';
+import { compareKeys, lineOf, membersOf, rowOf, type TableRow } from './row-format.ts';
 import { exportedTables, type TableName, tableNames } from './tables.ts';
 
 const FORMAT = 'actor-gateway store';
@@ -70,7 +70,7 @@ export class RecordWriter {
   }
 
   /** Throws StoreFileError for a row that cannot be exported. */
-  async add({ table, row }: MovedRow): Promise<void> {
+  async add({ table, row }: TableRow): Promise<void> {
     const line = lineOf(table, row, this.#now);
     if (line.length * 3 > MAX_LINE_BYTES && Buffer.byteLength(line) > MAX_LINE_BYTES)
       throw new StoreFileError(`a row of ${table.name} is too large`);
@@ -138,8 +138,8 @@ export class RecordReader {
   }
 
   /** Completes once the last line is verified. Rejects with StoreFileError. */
-  async *rows(now: number): AsyncGenerator<MovedRow & { readonly bytes: number }, ExportSummary> {
-    let last: MovedRow | undefined;
+  async *rows(now: number): AsyncGenerator<TableRow & { readonly bytes: number }, ExportSummary> {
+    let last: TableRow | undefined;
     for (let bytes = await this.#next(); bytes !== undefined; bytes = await this.#next()) {
       const line = bytes;
       const members = this.#withLineNumber(() => membersOf(line));
@@ -188,7 +188,7 @@ export class RecordReader {
   }
 }
 
-function checkOrder(before: MovedRow, { table, row }: MovedRow): void {
+function checkOrder(before: TableRow, { table, row }: TableRow): void {
   const isInOrder =
     before.table === table
       ? compareKeys(table, before.row, row) < 0

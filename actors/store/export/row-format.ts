@@ -9,7 +9,7 @@ import { toStorableText } from '../record-texts.ts';
 import { StoreFileError } from './errors.ts';
 import { type ExportColumn, type ExportRow, type ExportTable, exportedTables, type Value } from './tables.ts';
 
-export interface MovedRow {
+export interface TableRow {
   readonly table: ExportTable;
   readonly row: ExportRow;
 }
@@ -55,7 +55,7 @@ export function membersOf(line: Uint8Array): Readonly<Record<string, unknown>> {
 }
 
 /** `now` is the target store's clock, epoch milliseconds. Throws StoreFileError. */
-export function rowOf(members: Readonly<Record<string, unknown>>, now: number): MovedRow {
+export function rowOf(members: Readonly<Record<string, unknown>>, now: number): TableRow {
   const table = byName.get(String(members.kind));
   if (table === undefined) throw new StoreFileError('unknown kind');
   const remaining = new Set(Object.keys(members));
@@ -116,13 +116,13 @@ function read(
       if (typeof value !== 'string' || toStorableText(value) !== value) throw wrong('text');
       return value;
     case 'count':
-      if (!isWhole(value) || value < 0) throw wrong('count');
+      if (!isInteger(value) || value < 0) throw wrong('count');
       return value;
     case 'time':
-      if (!isWhole(value)) throw wrong('time');
+      if (!isInteger(value)) throw wrong('time');
       return value;
     case 'due':
-      if (!isWhole(value)) throw wrong('time');
+      if (!isInteger(value)) throw wrong('time');
       return isRemaining ? value + now : value;
     case 'flag':
       if (value !== true) throw wrong('flag');
@@ -145,12 +145,12 @@ function read(
   }
 }
 
-const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
 function isFailure(value: unknown): value is Failure {
   if (typeof value !== 'object' || value === null) return false;
   const { attempt, at, note } = value as Record<string, unknown>;
-  return isWhole(attempt) && isWhole(at) && typeof note === 'string' && toStorableText(note) === note;
+  return isInteger(attempt) && isInteger(at) && typeof note === 'string' && toStorableText(note) === note;
 }
 
 /** Returns the failure with a fixed member order. */

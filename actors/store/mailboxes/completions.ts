@@ -56,7 +56,7 @@ export class Completions {
     let attempt: number | undefined;
     if (result.outcome === 'checkpoint') attempt = progress.checkpoint(result);
     else if (result.outcome !== 'parked') deliveries.writeOutcome(result, now);
-    runs.keep(result, now);
+    runs.write(result, now);
     if (result.snapshot !== undefined) snapshots.set(key, result.snapshot, now);
     for (const name of result.cancelTimers ?? []) timers.cancel(key, name);
     for (const timer of result.timers ?? []) timers.set(key, timer, now);

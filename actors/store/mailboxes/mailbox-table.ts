@@ -187,21 +187,22 @@ export class MailboxTable {
     return undefined;
   }
 
-  #mayStart({ key, claim, crashes: own }: MailboxEntry): boolean {
-    const domain = crashDomainOf(key);
-    let near = 0;
-    let worst = 0;
+  /** Returns true if the suspect may run together with the running suspects (machines/crashes.ts). */
+  #mayStart(suspect: MailboxEntry): boolean {
+    const domain = crashDomainOf(suspect.key);
+    let inDomain = 0;
+    let maxCrashes = 0;
     for (const [runningDomain, counts] of this.#runningSuspects) {
-      const isNear = runningDomain === domain;
+      const isInDomain = runningDomain === domain;
       for (const [crashes, count = 0] of counts.entries()) {
         // A mailbox with an expired claim does not count against itself.
-        const others = count - Number(isNear && claim?.crashes === crashes);
+        const others = count - Number(isInDomain && suspect.claim?.crashes === crashes);
         if (others === 0) continue;
-        worst = Math.max(worst, crashes);
-        if (isNear && crashes >= own) near += others;
+        maxCrashes = Math.max(maxCrashes, crashes);
+        if (isInDomain && crashes >= suspect.crashes) inDomain += others;
       }
     }
-    return mayStartWith(own, near, worst);
+    return mayStartWith(suspect.crashes, inDomain, maxCrashes);
   }
 
   /** Returns the next ready time after `time`, epoch milliseconds. */

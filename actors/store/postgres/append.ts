@@ -9,9 +9,9 @@ import type { AppendResult } from '../sync-store.ts';
 import { type InsertedEvents, insertEvents } from './arrivals.ts';
 import {
   type ArrivingEvent,
+  canRevive,
   correctClaims,
   firstOfFree,
-  isRevived,
   type KnownEvent,
 } from './claim-at-append.ts';
 import { statement, type Transaction } from './database.ts';
@@ -114,7 +114,7 @@ async function handleKnown(
     known === undefined || known.state === 'dead' ? (await findAll(transaction, [id])).get(id) : known;
   if (found === undefined) throw new Error('no record found after an insert conflict');
   const { seq, key, state } = found;
-  if (!isRevived(event, found)) return { outcome: 'duplicate', state };
+  if (!canRevive(event, found)) return { outcome: 'duplicate', state };
   keysToSchedule.add(key);
   await lockOrCreateMailboxes(transaction, [key]);
   await requeue(transaction, seq);

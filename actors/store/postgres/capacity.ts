@@ -10,7 +10,7 @@
 import type { NewEvent } from '../event.ts';
 import { toStorableText } from '../record-texts.ts';
 import { findAll } from './append.ts';
-import { isRevived, type KnownEvent } from './claim-at-append.ts';
+import { canRevive, type KnownEvent } from './claim-at-append.ts';
 import { type Database, statement, type Transaction } from './database.ts';
 import { unfinished } from './history.ts';
 import { isAwaited } from './parked-events.ts';
@@ -164,7 +164,7 @@ async function addedBy(
     const { key, wakes } = event;
     const id = toStorableText(event.id);
     const found = knownEvents.get(id);
-    if (found !== undefined && !isRevived(event, found)) continue;
+    if (found !== undefined && !canRevive(event, found)) continue;
     const mayWake = wakes !== undefined && !wokenNames.has(waitOf(key, wakes));
     if (mayWake && (await isAwaited(transaction, toStorableText(key), toStorableText(wakes)))) continue;
     added.add(id);

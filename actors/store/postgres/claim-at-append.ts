@@ -54,13 +54,13 @@ export function firstOfFree(
     if (found === undefined) {
       if (!row.isRepeated && remainingKeys.delete(row.key) && row.claimMs !== undefined)
         firsts.set(row.key, row);
-    } else if (isRevived(row.event, found)) remainingKeys.delete(found.key);
+    } else if (canRevive(row.event, found)) remainingKeys.delete(found.key);
   }
   return firsts;
 }
 
-/** Returns true if the event is dead and may be revived. */
-export function isRevived({ isOnce }: NewEvent, { state }: KnownEvent): boolean {
+/** Returns true if an append of this event requeues the stored one: it is dead, and `isOnce` is not set. */
+export function canRevive({ isOnce }: NewEvent, { state }: KnownEvent): boolean {
   return state === 'dead' && isOnce !== true;
 }
 
@@ -72,14 +72,14 @@ export async function correctClaims(
   firsts: ReadonlyMap<string, ArrivingEvent>,
   seqs: ReadonlyMap<string, number>,
 ): Promise<void> {
-  const late = [...firsts.values()].filter((row) => before.get(row.key) !== row);
-  const early = [...before.values()].filter((row) => firsts.get(row.key) !== row);
+  const missing = [...firsts.values()].filter((row) => before.get(row.key) !== row);
+  const unwanted = [...before.values()].filter((row) => firsts.get(row.key) !== row);
   const unusedKeys = [...free].filter((key) => !firsts.has(key));
-  const undoneSeqs = early.flatMap(({ id }) => seqs.get(id) ?? []);
+  const undoneSeqs = unwanted.flatMap(({ id }) => seqs.get(id) ?? []);
   if (undoneSeqs.length > 0) await transaction.run(undoAll, [undoneSeqs]);
   if (unusedKeys.length > 0) await transaction.run(releaseAll, [unusedKeys]);
-  if (late.length === 0) return;
-  const claimRows = late.map(({ id, key, claimMs = 0 }) => ({
+  if (missing.length === 0) return;
+  const claimRows = missing.map(({ id, key, claimMs = 0 }) => ({
     seq: seqs.get(id),
     key,
     lease_ms: Math.ceil(claimMs),

@@ -165,16 +165,16 @@ async function admittedSuspects(
 ): Promise<readonly ReadyRow[]> {
   await transaction.rows(lockSuspects);
   const running = [...(await transaction.rows(runningSuspects))];
-  return suspects.filter(([key, , own]) => {
+  return suspects.filter(([key, , ownCrashes]) => {
     const domain = crashDomainOf(key);
     // A mailbox with an expired claim does not count against itself.
     const others = running.filter(([other]) => other !== key);
-    const near = others.filter(
-      ([other, crashes]) => crashes >= own && crashDomainOf(other) === domain,
+    const inDomain = others.filter(
+      ([other, crashes]) => crashes >= ownCrashes && crashDomainOf(other) === domain,
     ).length;
-    const worst = Math.max(0, ...others.map(([, crashes]) => crashes));
-    if (!mayStartWith(own, near, worst)) return false;
-    running.push([key, own]);
+    const maxCrashes = Math.max(0, ...others.map(([, crashes]) => crashes));
+    if (!mayStartWith(ownCrashes, inDomain, maxCrashes)) return false;
+    running.push([key, ownCrashes]);
     return true;
   });
 }

@@ -18,7 +18,7 @@ import { writeRun } from './runs.ts';
 import { cancelTimer, setTimer } from './timers.ts';
 import { writeSnapshot } from './values-and-leases.ts';
 
-const close = statement('DELETE FROM mailbox WHERE key = ANY ($1)');
+const deleteMailboxes = statement('DELETE FROM mailbox WHERE key = ANY ($1)');
 const extendAll = statement(
   `UPDATE mailbox SET ready_at = $2::bigint + lease_ms, running = next.seq, crashes = next.crashes
    FROM json_to_recordset($1::json) AS next (key text, seq bigint, crashes int)
@@ -157,7 +157,7 @@ async function nextEvents(
       bytes += first.bytes;
     }
   }
-  if (toClose.length > 0) transaction.runLast(close, [toClose]);
+  if (toClose.length > 0) transaction.runLast(deleteMailboxes, [toClose]);
   await scheduleMailboxes(transaction, toRelease);
   if (next.length === 0) return new Map();
   await transaction.run(extendAll, [JSON.stringify(next), transaction.now, next.map(({ key }) => key)]);

@@ -26,13 +26,13 @@ const MAX_BATCH_KEYS = 1_000;
 /** Lease of imported running events. It must not expire before the first node joins. */
 const DEAD_NODE_LEASE_MS = 86_400_000;
 
-export interface PostgresToMove {
+export interface PostgresTransferOptions {
   readonly url: string;
   /** Epoch milliseconds. Defaults to the server's clock. */
   readonly now?: () => number;
 }
 
-interface PostgresToRead extends PostgresToMove {
+interface PostgresSourceOptions extends PostgresTransferOptions {
   /** True if gateways may use the database: they are not excluded. */
   readonly isLive?: boolean;
 }
@@ -42,7 +42,7 @@ export async function openPostgresSource({
   url,
   now: clock,
   isLive = false,
-}: PostgresToRead): Promise<ExportSource> {
+}: PostgresSourceOptions): Promise<ExportSource> {
   const session = await TransferSession.open(url, isLive ? 'shared' : 'exclusive');
   try {
     await session.rows('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -63,7 +63,7 @@ export async function openPostgresSource({
 }
 
 /** Creates missing tables. Rejects with TransferRefusedError if the store is not empty. */
-export async function openPostgresTarget({ url, now }: PostgresToMove): Promise<ImportTarget> {
+export async function openPostgresTarget({ url, now }: PostgresTransferOptions): Promise<ImportTarget> {
   const session = await TransferSession.open(url, 'created');
   try {
     await session.rows('BEGIN');

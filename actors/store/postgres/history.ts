@@ -39,7 +39,7 @@ const countUnfinished = statement<readonly [number]>(
   `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstNonBlocking})
      + (SELECT count(*) FROM delivery WHERE waits_for IS NOT NULL)`,
 );
-const oldest = statement<readonly [seq: number, at: number, isOver: boolean]>(
+const oldest = statement<readonly [seq: number, at: number, isFinished: boolean]>(
   'SELECT seq, at, coalesce(ended < $2, false) FROM delivery WHERE seq > $1 ORDER BY seq LIMIT $3',
 );
 const removals = ['delivery', 'body', 'progress', 'run', 'step', 'approval'].map((table) =>
@@ -105,10 +105,12 @@ export async function sweepDeliveries(
   // Records are in order of arrival: once a record has arrived after `before`, no later record can have
   // finished earlier.
   const end = rows.findIndex(([, at]) => at >= before && at <= transaction.now);
-  const over = (end === -1 ? rows : rows.slice(0, end)).filter(([, , isOver]) => isOver).map(([seq]) => seq);
-  if (over.length > 0) for (const removal of removals) await transaction.run(removal, [over]);
+  const finished = (end === -1 ? rows : rows.slice(0, end))
+    .filter(([, , isFinished]) => isFinished)
+    .map(([seq]) => seq);
+  if (finished.length > 0) for (const removal of removals) await transaction.run(removal, [finished]);
   const isEnd = end !== -1 || rows.length < MAX_SWEEP_RECORDS;
-  return { removed: over.length, afterSeq: isEnd ? undefined : rows.at(-1)?.[0] };
+  return { removed: finished.length, afterSeq: isEnd ? undefined : rows.at(-1)?.[0] };
 }
 
 const toDelivery = (row: HistoryRow): Delivery => deliveryOf(row, (failures) => failures);

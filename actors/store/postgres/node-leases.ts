@@ -14,7 +14,7 @@ import type { Membership } from './membership.ts';
 /**
  * Acquires the lease for a member if it is free; otherwise returns no row. `node` is the membership epoch.
  */
-const take = statement<readonly [epoch: number]>(
+const acquireLease = statement<readonly [epoch: number]>(
   `INSERT INTO node_lease (name, node, epoch)
    SELECT $1, $2, nextval('counter') WHERE EXISTS (SELECT 1 FROM node WHERE id = $2 AND until > $3)
    ON CONFLICT (name) DO UPDATE SET node = excluded.node, epoch = excluded.epoch
@@ -48,7 +48,7 @@ export class PostgresNodeLeases implements NodeLeases {
       if (this.#own.get(name) === memberEpoch) this.#own.delete(name);
     };
     const [row] = await this.#database
-      .transaction((transaction) => transaction.rows(take, [name, memberEpoch, transaction.now]))
+      .transaction((transaction) => transaction.rows(acquireLease, [name, memberEpoch, transaction.now]))
       .catch((error: unknown) => {
         forget();
         throw error;

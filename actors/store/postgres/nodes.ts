@@ -30,8 +30,8 @@ const join = statement<readonly [id: number]>(
    WHERE NOT EXISTS (SELECT 1 FROM node WHERE name = $1 AND until > $5) RETURNING id`,
 );
 const renewOne = statement('UPDATE node SET until = $2, about = $3 WHERE id = $1 AND until > $4');
-const leave = statement('UPDATE node SET until = 0 WHERE id = $1');
-const dead = statement<readonly [id: number]>(
+const endMembership = statement('UPDATE node SET until = 0 WHERE id = $1');
+const expiredNodes = statement<readonly [id: number]>(
   'SELECT id FROM node WHERE until <= $1 AND id <> $2 ORDER BY id FOR UPDATE SKIP LOCKED',
 );
 const keysOfNode = statement<readonly [key: string]>(
@@ -44,12 +44,12 @@ const suspectsWaiting = statement<readonly [seq: number, key: string, crashes: n
   `SELECT seq, key, crashes FROM delivery WHERE crashes > 0 AND state = ${stateCodes.retrying} ORDER BY key`,
 );
 const waitLonger = statement('UPDATE delivery SET retry_at = greatest(retry_at, $2) WHERE seq = $1');
-const remove = statement('DELETE FROM node WHERE id = $1');
+const deleteNode = statement('DELETE FROM node WHERE id = $1');
 const releaseAll = statement('DELETE FROM node_lease WHERE node = $1');
 const isAnyDead = statement<readonly [count: number]>(
   'SELECT count(*)::int FROM node WHERE until <= $1 AND id <> $2',
 );
-const list = statement<readonly [id: number, name: string, address: string, about: string]>(
+const currentMembers = statement<readonly [id: number, name: string, address: string, about: string]>(
   'SELECT id, name, address, about FROM node WHERE until > $1 ORDER BY name, id',
 );
 /**
@@ -88,11 +88,11 @@ export async function lockMembership(transaction: Transaction, id: number): Prom
 
 /** Ends the membership; another node then releases its claims. */
 export async function leaveNodes(transaction: Transaction, id: number): Promise<void> {
-  await transaction.run(leave, [id]);
+  await transaction.run(endMembership, [id]);
 }
 
 export async function members(transaction: Transaction): Promise<readonly NodeRow[]> {
-  const rows = await transaction.rows(list, [transaction.now]);
+  const rows = await transaction.rows(currentMembers, [transaction.now]);
   return rows.map(([id, name, address, about]) => ({ id, name, address, about }));
 }
 
@@ -107,7 +107,7 @@ export async function hasDeadNodes(transaction: Transaction, self: number): Prom
  */
 export async function removeDeadNodes(transaction: Transaction, self: number): Promise<boolean> {
   let hasMore = false;
-  for (const [id] of await transaction.rows(dead, [transaction.now, self])) {
+  for (const [id] of await transaction.rows(expiredNodes, [transaction.now, self])) {
     const found = await transaction.rows(keysOfNode, [id, MAX_RELEASED_MAILBOXES]);
     const mailboxes = await lockMailboxes(
       transaction,
@@ -119,7 +119,7 @@ export async function removeDeadNodes(transaction: Transaction, self: number): P
     if (found.length === MAX_RELEASED_MAILBOXES) hasMore = true;
     else {
       await transaction.run(releaseAll, [id]);
-      await transaction.run(remove, [id]);
+      await transaction.run(deleteNode, [id]);
       await delaySuspects(transaction);
     }
   }

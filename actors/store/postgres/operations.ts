@@ -47,8 +47,8 @@ export async function requeue(
   const found = await lockEvent(transaction, id);
   if (found === undefined) return false;
   const { seq, key, state } = found;
-  const isOpen = ['done', 'dead', 'ignored', 'waiting'].includes(state);
-  if (isOpen) {
+  const canRequeue = ['done', 'dead', 'ignored', 'waiting'].includes(state);
+  if (canRequeue) {
     if (state === 'waiting') await cancelWait(transaction, seq, key);
     else transaction.added += 1;
     await queueAgain(transaction, seq, keepsJournal);
@@ -60,7 +60,7 @@ export async function requeue(
     await appendEmitted(transaction);
   }
   await scheduleUnclaimed(transaction, [key]);
-  return isOpen;
+  return canRequeue;
 }
 
 export async function discard(
@@ -72,8 +72,8 @@ export async function discard(
   const found = await lockEvent(transaction, id);
   if (found === undefined) return false;
   const { seq, key, state } = found;
-  const isOpen = ['queued', 'retrying', 'held', 'waiting', 'dead'].includes(state);
-  if (isOpen) {
+  const canDiscard = ['queued', 'retrying', 'held', 'waiting', 'dead'].includes(state);
+  if (canDiscard) {
     if (state === 'waiting') await cancelWait(transaction, seq, key);
     await ignore(transaction, seq, note);
     if (state !== 'dead') {
@@ -83,7 +83,7 @@ export async function discard(
     await appendEmitted(transaction);
   }
   await scheduleUnclaimed(transaction, [key]);
-  return isOpen;
+  return canDiscard;
 }
 
 /** Serialises the releases per name, so that every event is counted once. */

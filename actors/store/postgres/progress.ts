@@ -14,11 +14,11 @@ import { toStorableText } from '../record-texts.ts';
 import { statement, type Transaction } from './database.ts';
 
 const extras = statement<ExtrasRow>(`${selectExtras} = ANY ($1)`);
-const stateOf = statement<readonly [string | null]>('SELECT state FROM progress WHERE seq = $1');
-const keep = statement(postgresText(setState));
-const forget = statement('DELETE FROM progress WHERE seq = $1');
-const forgetWoken = statement(postgresText(removeWaker));
-const copy = statement(postgresText(copyWaker));
+const selectState = statement<readonly [string | null]>('SELECT state FROM progress WHERE seq = $1');
+const writeState = statement(postgresText(setState));
+const deleteExtras = statement('DELETE FROM progress WHERE seq = $1');
+const clearWaker = statement(postgresText(removeWaker));
+const copyToWoken = statement(postgresText(copyWaker));
 
 export async function extrasBySeq(
   transaction: Transaction,
@@ -37,21 +37,21 @@ export async function saveState(
 ): Promise<boolean> {
   if (state === undefined) return false;
   const stored = state === null ? null : toStorableText(state);
-  const [before] = await transaction.rows(stateOf, [seq]);
+  const [before] = await transaction.rows(selectState, [seq]);
   if (before !== undefined && before[0] === stored) return false;
-  await transaction.run(keep, [seq, stored]);
+  await transaction.run(writeState, [seq, stored]);
   return stored !== (before?.[0] ?? null);
 }
 
 export async function deleteWaker(transaction: Transaction, seq: number): Promise<void> {
-  await transaction.run(forgetWoken, [seq]);
+  await transaction.run(clearWaker, [seq]);
 }
 
 export async function copyWakerTo(transaction: Transaction, seq: number, waker: number): Promise<void> {
-  await transaction.run(copy, [seq, waker]);
+  await transaction.run(copyToWoken, [seq, waker]);
 }
 
 /** Deletes the saved state when an event restarts. */
 export async function deleteProgress(transaction: Transaction, seq: number): Promise<void> {
-  await transaction.run(forget, [seq]);
+  await transaction.run(deleteExtras, [seq]);
 }

@@ -14,8 +14,10 @@ const CLOCK_STEP_MS = 1_000;
 /** Maximum round trip of an accurate reading. A slower reading does not replace an accurate one. */
 const ACCURATE_MS = 200;
 
-const readClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock');
-const lockClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock FOR UPDATE');
+const readClock = statement<readonly [at: number, corrections: number]>('SELECT at, sets FROM clock');
+const lockClock = statement<readonly [at: number, corrections: number]>(
+  'SELECT at, sets FROM clock FOR UPDATE',
+);
 const recordStep = statement('UPDATE clock SET at = $1, sets = sets + 1');
 /** Skips the update if another transaction has locked the row to do the same. */
 const recordTime = statement(
@@ -45,7 +47,8 @@ export interface ReadingTimes {
 /** Last reading of the server's clock by this node. */
 export interface ClockReading extends ReadingTimes {
   readonly at: number;
-  readonly sets: number;
+  /** Number of steps that nodes have corrected (column `sets`). */
+  readonly corrections: number;
 }
 
 /**
@@ -58,14 +61,14 @@ export async function followServerClock(
   times: ReadingTimes,
 ): Promise<ClockReading> {
   const { now } = transaction;
-  const stepFrom = ([[recordedAt, sets] = [0, 0]]: readonly (readonly [number, number])[]) => ({
-    sets,
-    byMs: stepOf(recordedAt, previous, { at: now, sets, ...times }),
-  });
-  const { byMs, sets } = stepFrom(await transaction.rows(readClock));
+  const stepFrom = (rows: readonly (readonly [number, number])[]) => {
+    const [recordedAt, corrections] = rows[0] ?? [0, 0];
+    return { corrections, byMs: stepOf(recordedAt, previous, { at: now, corrections, ...times }) };
+  };
+  const { byMs, corrections } = stepFrom(await transaction.rows(readClock));
   if (byMs === 0) {
     await transaction.run(recordTime, [now]);
-    return moreAccurate(previous, { at: now, sets, ...times });
+    return moreAccurate(previous, { at: now, corrections, ...times });
   }
   // Several nodes may detect a step; the first node corrects it.
   const lockedStep = stepFrom(await transaction.rows(lockClock));
@@ -74,7 +77,7 @@ export async function followServerClock(
     if (lockedStep.byMs < 0) for (const move of movesBackward) await transaction.run(move, [lockedStep.byMs]);
     await transaction.run(recordStep, [now]);
   }
-  return { at: now, sets: lockedStep.sets + (lockedStep.byMs === 0 ? 0 : 1), ...times };
+  return { at: now, corrections: lockedStep.corrections + (lockedStep.byMs === 0 ? 0 : 1), ...times };
 }
 
 /** Returns the size of a step that no node has corrected yet; 0 if there is none. */
@@ -83,19 +86,21 @@ export function stepOf(
   previous: ClockReading | undefined,
   reading: ClockReading,
 ): number {
-  const { at, sets, requestedMs, answeredMs } = reading;
+  const { at, corrections, requestedMs, answeredMs } = reading;
   // Without a previous reading, only a backward step is detectable: the downtime is unknown.
-  if (previous === undefined || previous.sets !== sets)
+  if (previous === undefined || previous.corrections !== corrections)
     return at < recordedAt - CLOCK_STEP_MS ? at - recordedAt : 0;
   const passedMs = at - previous.at;
   const minMs = requestedMs - previous.answeredMs;
   const maxMs = answeredMs - previous.requestedMs;
-  const isSet = passedMs > maxMs + CLOCK_STEP_MS || passedMs < minMs - CLOCK_STEP_MS;
-  return isSet ? Math.round(passedMs - minMs) : 0;
+  const isStep = passedMs > maxMs + CLOCK_STEP_MS || passedMs < minMs - CLOCK_STEP_MS;
+  return isStep ? Math.round(passedMs - minMs) : 0;
 }
 
 /** Returns the reading for the next comparison. */
 export function moreAccurate(previous: ClockReading | undefined, reading: ClockReading): ClockReading {
   const isAccurate = reading.answeredMs - reading.requestedMs <= ACCURATE_MS;
-  return isAccurate || previous === undefined || previous.sets !== reading.sets ? reading : previous;
+  return isAccurate || previous === undefined || previous.corrections !== reading.corrections
+    ? reading
+    : previous;
 }

@@ -20,7 +20,7 @@ import { copyDamagedLog } from './damaged-log-copy.ts';
 import { faultOf } from './faults.ts';
 import { migrate, rejectForeign } from './schema.ts';
 
-export interface MovedFile {
+export interface SqliteTransferOptions {
   readonly file: string;
   /** Receives a description of damaged records. */
   readonly onDamage: (what: string) => void;
@@ -40,7 +40,7 @@ export async function openSqliteSource({
   onDamage,
   now = Date.now,
   isLiveCopy = false,
-}: MovedFile): Promise<ExportSource> {
+}: SqliteTransferOptions): Promise<ExportSource> {
   if (!existsSync(file)) throw new TransferRefusedError(`no store at ${file}: nothing to export`);
   const damage = isLiveCopy ? undefined : copyDamagedLog(file);
   if (damage !== undefined) onDamage(damage);
@@ -48,7 +48,11 @@ export async function openSqliteSource({
 }
 
 /** Creates a missing file. Rejects with TransferRefusedError if the store is not empty. */
-export async function openSqliteTarget({ file, onDamage, now = Date.now }: MovedFile): Promise<ImportTarget> {
+export async function openSqliteTarget({
+  file,
+  onDamage,
+  now = Date.now,
+}: SqliteTransferOptions): Promise<ImportTarget> {
   return openConnection(file, onDamage, (connection) => new SqliteTarget(connection, file, now()));
 }
 

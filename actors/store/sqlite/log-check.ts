@@ -35,22 +35,22 @@ export function logDamage(file: string): LogDamage | undefined {
   const sum = new Checksum((magic & 1) === 1);
   sum.add(log, 0, 24);
   let whole = 0;
-  let isWhole = (magic & ~1) === MAGIC && sum.isAt(log, 24);
+  let isIntact = (magic & ~1) === MAGIC && sum.isAt(log, 24);
   // If the head is damaged, the first frame provides the salts.
-  const frameBytes = FRAME_HEADER_BYTES + (isWhole ? log.readUInt32BE(8) : PAGE_BYTES);
-  const salts = isWhole ? log.subarray(16, 24) : log.subarray(HEADER_BYTES + 8, HEADER_BYTES + 16);
+  const frameBytes = FRAME_HEADER_BYTES + (isIntact ? log.readUInt32BE(8) : PAGE_BYTES);
+  const salts = isIntact ? log.subarray(16, 24) : log.subarray(HEADER_BYTES + 8, HEADER_BYTES + 16);
   const isBlank = salts.every((byte) => byte === 0);
   let lost = 0;
   let lostCommits = 0;
   let foreign = 0;
   for (let at = HEADER_BYTES; at + frameBytes <= log.length; at += frameBytes) {
     const isOfThisLog = !isBlank && salts.equals(log.subarray(at + 8, at + 16));
-    if (isWhole) {
+    if (isIntact) {
       sum.add(log, at, 8);
       sum.add(log, at + FRAME_HEADER_BYTES, frameBytes - FRAME_HEADER_BYTES);
-      isWhole = isOfThisLog && sum.isAt(log, at + 16);
+      isIntact = isOfThisLog && sum.isAt(log, at + 16);
     }
-    if (isWhole) whole += 1;
+    if (isIntact) whole += 1;
     else if (isOfThisLog) {
       lost += 1;
       if (log.readUInt32BE(at + 4) !== 0) lostCommits += 1;

@@ -27,8 +27,8 @@ export class RunRecords {
   }
 
   /** Writes the journal, summary and approvals of a run. */
-  keep(result: TurnResult, now: number): void {
-    this.journals.keep(result, now);
+  write(result: TurnResult, now: number): void {
+    this.journals.write(result, now);
     if (result.outcome !== 'checkpoint' && result.outcome !== 'parked') return;
     for (const approval of result.asks ?? []) this.approvals.open(result.seq, approval, now);
   }
@@ -76,7 +76,7 @@ export class SqliteRuns {
   }
 
   /** Writes journal steps and the summary of a run. */
-  keep({ seq, steps = [], run }: TurnResult, now: number): void {
+  write({ seq, steps = [], run }: TurnResult, now: number): void {
     if (run === undefined && steps.length === 0) return;
     this.#mark.run([seq]);
     if (run !== undefined)

@@ -81,7 +81,7 @@ export function argumentsToPost<O extends StoreOperation>(
 }
 
 /** Returns the result's transferable memory. Bodies come from the driver and do not share memory. */
-export function movableIn(
+export function movableBuffers(
   operation: StoreOperation,
   result: OperationResult<StoreOperation>,
 ): readonly ArrayBuffer[] {
@@ -98,7 +98,7 @@ export function movableIn(
 function eventToPost(event: NewEvent, moved: ArrayBuffer[]): NewEvent {
   const { body } = event;
   if (transferredMemory.has(body.buffer)) throw new InternalError('event body was already transferred');
-  const own = isWhole(body) ? body : new Uint8Array(body);
+  const own = ownsBuffer(body) ? body : new Uint8Array(body);
   addMovable(own, moved);
   return posted(event, own);
 }
@@ -134,7 +134,7 @@ function resultToPost(result: TurnResult): TurnResult {
 
 function copyEvent(event: NewEvent): NewEvent {
   const { body } = event;
-  return posted(event, isWhole(body) ? body : new Uint8Array(body));
+  return posted(event, ownsBuffer(body) ? body : new Uint8Array(body));
 }
 
 /** Omits undefined members, which most events have. */
@@ -148,7 +148,7 @@ function copyTimer({ id, inMs, event }: NewTimer): NewTimer {
   return { id, inMs, event: copyEvent(event) };
 }
 
-function isWhole({ buffer, byteLength }: Uint8Array): boolean {
+function ownsBuffer({ buffer, byteLength }: Uint8Array): boolean {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
 }
 

@@ -35,7 +35,8 @@ export type WorkerMessage =
       readonly migration: Migration | undefined;
     }
   | { readonly kind: 'refused'; readonly error: SentError }
-  | { readonly kind: 'answers'; readonly answers: readonly SentResult[]; readonly isNews: boolean }
+  /** `isWakeDue` is true if events can possibly be claimed. */
+  | { readonly kind: 'answers'; readonly answers: readonly SentResult[]; readonly isWakeDue: boolean }
   /** `what` describes the damaged record. */
   | { readonly kind: 'damaged'; readonly what: string }
   | { readonly kind: 'wake' };

@@ -9,13 +9,13 @@ import { copyDamagedLog } from '../sqlite/damaged-log-copy.ts';
 import { SqliteEngine } from '../sqlite/engine.ts';
 import type { StoreCall } from '../sync-store.ts';
 import { commitGroup } from './group-commit.ts';
-import { movableIn } from './message-transfer.ts';
+import { movableBuffers } from './message-transfer.ts';
 import type { CallsMessage, SentError, SentResult, WorkerMessage, WorkerSettings } from './store-messages.ts';
 
 /** Maximum number of calls per transaction, to limit the latency of the first. */
 const MAX_GROUP_CALLS = 2_000;
 /** Maximum timer duration if any event has a due date. Also limits how late a clock step is noticed. */
-const LONGEST_TIMER_MS = RECORD_EVERY_MS;
+const MAX_TIMER_MS = RECORD_EVERY_MS;
 
 if (parentPort === null) throw new Error('the store worker was started without a parent thread');
 const port = parentPort;
@@ -70,20 +70,20 @@ function work(engine: SqliteEngine, first: CallsMessage): void {
 
 function runCalls(engine: SqliteEngine, calls: readonly StoreCall[]): void {
   const moved: ArrayBuffer[] = [];
-  const answers = commitGroup(engine, calls).map((given, index): SentResult => {
-    if ('error' in given) return { error: sentError(given.error) };
+  const answers = commitGroup(engine, calls).map((callResult, index): SentResult => {
+    if ('error' in callResult) return { error: sentError(callResult.error) };
     const { operation } = calls[index] as StoreCall;
-    for (const memory of movableIn(operation, given.result)) moved.push(memory);
-    return given;
+    for (const memory of movableBuffers(operation, callResult.result)) moved.push(memory);
+    return callResult;
   });
-  const hasFallenDue = checkDue(engine);
-  post({ kind: 'answers', answers, isNews: engine.takeWake() || hasFallenDue }, moved);
+  const isDue = checkDue(engine);
+  post({ kind: 'answers', answers, isWakeDue: engine.takeWake() || isDue }, moved);
 }
 
 function onTimer(engine: SqliteEngine): void {
   // A clock step makes events ready without a timer.
-  const hasFallenDue = checkDue(engine);
-  if (engine.takeWake() || hasFallenDue) post({ kind: 'wake' });
+  const isDue = checkDue(engine);
+  if (engine.takeWake() || isDue) post({ kind: 'wake' });
 }
 
 /** Returns true if any event became due since the last call. Sets the timer for the next due event. */
@@ -95,11 +95,11 @@ function checkDue(engine: SqliteEngine): boolean {
   const since = Math.min(reportedUntil, now);
   reportedUntil = now;
   const due = nextDue(engine, since);
-  const hasFallenDue = due <= now;
-  const next = hasFallenDue ? nextDue(engine, now) : due;
+  const isDue = due <= now;
+  const next = isDue ? nextDue(engine, now) : due;
   if (next !== Number.POSITIVE_INFINITY)
-    timer = setTimeout(onTimer, Math.max(1, Math.min(LONGEST_TIMER_MS, next - now)), engine);
-  return hasFallenDue;
+    timer = setTimeout(onTimer, Math.max(1, Math.min(MAX_TIMER_MS, next - now)), engine);
+  return isDue;
 }
 
 function followClock(engine: SqliteEngine): void {
@@ -116,7 +116,7 @@ function nextDue(engine: SqliteEngine, after: number): number {
     return engine.nextDueAfter(after) ?? Number.POSITIVE_INFINITY;
   } catch {
     // The file is not readable now. Store calls report the error; this check must not end the thread.
-    return after + LONGEST_TIMER_MS;
+    return after + MAX_TIMER_MS;
   }
 }
 

@@ -97,10 +97,10 @@ export class WorkerChannel implements StoreChannel {
     operation: O,
     args: OperationArguments<O>,
   ): Promise<OperationResult<O>> {
-    const { content, transferList: moved, bytes } = argumentsToPost(operation, args);
+    const { content, transferList, bytes } = argumentsToPost(operation, args);
     const refusal = this.#refusal(bytes);
     if (refusal !== undefined) throw refusal;
-    markTransferred(moved);
+    markTransferred(transferList);
     this.#inFlight += 1;
     this.#bytes += bytes;
     if (this.#queue.length === 0) setImmediate(() => this.#post(false));
@@ -111,7 +111,7 @@ export class WorkerChannel implements StoreChannel {
         previous: undefined,
         next: undefined,
         dueAt: 0,
-        transferList: moved,
+        transferList,
         bytes,
         expire: () => {
           isTimedOut = true;
@@ -120,7 +120,7 @@ export class WorkerChannel implements StoreChannel {
         settle: (answer) => {
           this.#deadlines.delete(call);
           if (isTimedOut && 'result' in answer)
-            this.#releaseTurns(operation, content, answer.result as OperationResult<O>);
+            this.#releaseClaims(operation, content, answer.result as OperationResult<O>);
           if ('error' in answer) reject(this.#report(errorOf(answer.error)));
           else resolve(answer.result as OperationResult<O>);
         },
@@ -170,7 +170,7 @@ export class WorkerChannel implements StoreChannel {
     try {
       this.#worker.postMessage(
         message,
-        calls.flatMap(({ transferList: moved }) => moved),
+        calls.flatMap(({ transferList }) => transferList),
       );
     } catch {
       this.#postSingly(message, calls);
@@ -180,9 +180,9 @@ export class WorkerChannel implements StoreChannel {
   }
 
   /** Posts calls separately when posting the group failed, to reject the invalid call only. */
-  #postSingly({ calls: gathered, close }: CallsMessage, calls: readonly PostedCall[]): void {
-    for (const [index, call] of calls.entries()) {
-      const message: CallsMessage = { calls: gathered.slice(index, index + 1), close: false };
+  #postSingly({ calls, close }: CallsMessage, postedCalls: readonly PostedCall[]): void {
+    for (const [index, call] of postedCalls.entries()) {
+      const message: CallsMessage = { calls: calls.slice(index, index + 1), close: false };
       try {
         this.#worker.postMessage(message, call.transferList);
         this.#groups.push([call]);
@@ -200,7 +200,7 @@ export class WorkerChannel implements StoreChannel {
         const call = this.#nextPosted();
         if (call !== undefined) this.#settle(call, answer);
       }
-      if (message.isNews) this.#wake();
+      if (message.isWakeDue) this.#wake();
     } else if (message.kind === 'damaged') this.#options.onDamagedRecord(message.what);
     else if (message.kind === 'wake') this.#wake();
   }
@@ -223,7 +223,7 @@ export class WorkerChannel implements StoreChannel {
   }
 
   /** Releases the claims of a late response, which would otherwise last until the lease expires. */
-  #releaseTurns<O extends StoreOperation>(
+  #releaseClaims<O extends StoreOperation>(
     operation: O,
     args: OperationArguments<O>,
     result: OperationResult<O>,

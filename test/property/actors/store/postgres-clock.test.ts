@@ -38,7 +38,7 @@ function readAll(all: readonly Reading[]) {
     const requestedMs = uptimeMs + pauseMs;
     const at = requestedMs + askingMs + offsetMs;
     uptimeMs = requestedMs + askingMs + answeringMs;
-    const reading = { at, sets: 0, requestedMs, answeredMs: uptimeMs };
+    const reading = { at, corrections: 0, requestedMs, answeredMs: uptimeMs };
     const byMs = stepOf(noted, seen, reading);
     const openMs = widthOf(reading) + (seen === undefined ? 0 : widthOf(seen));
     seen = byMs === 0 ? moreAccurate(seen, reading) : reading;

@@ -85,7 +85,7 @@ test('without a factory, opening the store is rejected', async () => {
   await expect(store.open(user())).rejects.toThrow('this gateway has no store');
 });
 
-test('closes after the parts that use it and before the release of the state folder, and stays closed (STP2)', async () => {
+test('closes after the parts that use it and before the release of the state folder, and stays closed', async () => {
   const { open, store } = factory();
   const order: string[] = [];
   const lock = () => existsSync(join(folder, 'state', 'gateway.lock.1'));
