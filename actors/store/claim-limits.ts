@@ -1,4 +1,4 @@
-// Limits per call, for both engines.
+// Limits per call of `claim` and `commit`, for both engines.
 
 /** Maximum bytes of bodies and snapshots that a claim or commit returns. The last body may exceed it. */
 export const MAX_CLAIM_BYTES = 16 * 1024 * 1024;

@@ -4,8 +4,8 @@
 // store. A full disk does not fail the start: calls are rejected until there is space. An alarm is active
 // while the store rejects calls (store-probe.ts).
 //
-// STP2  The store closes later than all parts that use it, and before the state folder is released. Events
-//       accepted during shutdown are kept for the next start.
+// The store closes later than all parts that use it, and before the state folder is released. Events accepted
+// during shutdown are kept for the next start.
 
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { Alarms } from '../base/alarms/alarms.ts';

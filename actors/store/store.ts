@@ -2,7 +2,7 @@
 // outcome. A claim is a lease on a mailbox, identified by its fence, a number. The store also has snapshots,
 // timers, leases, schedule ticks, journals, approvals and delivery records (one per event). The conformance
 // suite in test/fixtures/store/ checks every engine. The promise of a change resolves when the change is
-// durable.
+// durable. Other files cite the rules S1 to S16.
 //
 // S1   An event acknowledged by `append` survives kill -9 of the process, and a power loss if the disk
 //      honours fsync.

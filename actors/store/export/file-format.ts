@@ -11,15 +11,17 @@ import { exportedTables, type TableName, tableNames } from './tables.ts';
 const FORMAT = 'actor-gateway store';
 const VERSION = 1;
 /**
- * Texts of the store are limited to 64 MiB, and bodies are base64 here. JavaScript cannot create much longer
- * strings.
+ * The longest text of the store, 64 MiB, fits into a line, also in base64. JavaScript strings are limited to
+ * about twice this length.
  */
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
 const BUFFER_BYTES = 1024 * 1024;
 
 /** Store counters that are not derived from rows. */
 export interface StoreCounters {
-  /** Highest issued fence, epoch or version. */
+  /**
+   * Highest number issued by the store's counter, which numbers fences, lease epochs and versions of values.
+   */
   readonly counter: number;
   /** Highest issued `seq`, including deleted records. */
   readonly lastSeq: number;

@@ -1,5 +1,5 @@
 // Operations of the embedded engine that complete or restart events: commits, and the operator's `requeue`
-// and `discard`. An operation and all its effects are one transaction (S5, ../store.ts).
+// and `discard`. An operation and all its effects are one transaction (rule S5 in ../store.ts).
 
 import { toStorableText } from '../record-texts.ts';
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';

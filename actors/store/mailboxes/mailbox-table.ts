@@ -2,9 +2,10 @@
 // not in the file, since they do not survive the process; each start rebuilds the table from the events.
 //
 // A mailbox is in the ready list of its kind (longest ready first) or in the heap of later mailboxes. It is
-// in neither if its first event is `held` (paused trigger, no slot) or a parked event blocks it. `rollBack`
-// restores the state at `begin`, except for the order of ready mailboxes. A suspect is an event that was
-// running when the process crashed; only a limited number of suspects may run together (machines/crashes.ts).
+// in neither if its first event is `held` (its trigger is paused, or no concurrency slot is free) or a parked
+// event blocks it. `rollBack` restores the state at `begin`, except for the order of ready mailboxes. A
+// suspect is an event that was running when the process crashed; only a limited number of suspects may run
+// together (machines/crashes.ts).
 
 import { mayStartWith } from '../../../machines/crashes.ts';
 import { LinkedList, type ListMember } from '../../base/bounds/linked-list.ts';
@@ -130,7 +131,7 @@ export class MailboxTable {
     entry.mayHaveMore = true;
   }
 
-  /** Blocks or unblocks the mailbox for a parked event. */
+  /** Sets `isBlocked`. The caller then calls `set`, which moves the mailbox out of the lists or back. */
   setBlocked(key: string, isBlocked: boolean): void {
     const existing = this.#entries.get(key);
     if ((existing?.isBlocked ?? false) === isBlocked) return;

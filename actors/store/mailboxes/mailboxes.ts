@@ -4,8 +4,8 @@
 // A claim has a fence: a number that is issued once. A result with another fence changes nothing. A key runs
 // a single event: the event returned with the claim, or a later event under the same claim. An unclaimed
 // mailbox is ready when its first unfinished event may start; it is not ready if that event is held
-// (`held_by`: paused trigger, or no slot) or a parked event blocks the key. A suspect is an event that was
-// running when the process crashed.
+// (`held_by`: its trigger is paused, or no concurrency slot is free) or a parked event blocks the key. A
+// suspect is an event that was running when the process crashed.
 
 import { isDeadAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import type { StoredEvent } from '../event.ts';
@@ -220,7 +220,7 @@ export class Mailboxes {
     for (const [, seq, state] of unfinished) {
       const crashes = suspects.get(seq) ?? 0;
       if (state === 'running') this.#crash(seq, crashes + 1, now);
-      // The pause of a suspect restarts with the process (CS4, machines/crashes.ts).
+      // The pause of a suspect restarts with the process (machines/crashes.ts).
       else if (state === 'retrying' && crashes > 0)
         this.#deliveries.delayRetry(seq, now + pauseAfterCrashMs(crashes));
     }

@@ -1,9 +1,10 @@
-// Matches parked events with wakers, the events that wake them. Either can arrive first; the match is part of
-// the transaction in which the second one arrives.
+// Matches parked events with wakers. A parked event waits for a named event of its key, its waker. It blocks
+// the key exactly if it has `holdsKey`.
 //
-// A key never has both an event that waits for a name and a queued event that wakes this name. When a wait
-// completes, the timers that wake the same name are cancelled, unless another event of the key waits for it.
-// A parked event waits for a named event of its key. It blocks the key exactly if it has `holdsKey`.
+// Either event can arrive first; the match is part of the transaction in which the second one arrives. A key
+// therefore never has both an event that waits for a name and a queued event that wakes this name. When a
+// wait completes, the timers that wake the same name are cancelled, unless another event of the key waits for
+// it.
 
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
 import type { SqliteParkedEvents } from '../sqlite/parked-events.ts';

@@ -1,8 +1,8 @@
 // Inserts events with one statement, which needs one round trip: locks their mailboxes, assigns sequence
 // numbers, and claims idle mailboxes for their first event. All mailboxes are locked before any number is
 // assigned, because the events are joined to the rows of their mailboxes. Therefore the numbers of a key
-// increase in commit order (S4, ../store.ts). The row of a mailbox claimed here has no `running` number,
-// since it is not known before the insert. Its event is the only running event of the key.
+// increase in commit order (rule S4 in ../store.ts). The row of a mailbox claimed here has no `running`
+// number, since it is not known before the insert. Its event is the only running event of the key.
 
 import { stateCodes } from '../delivery-states.ts';
 import { INBOUND, type NewEvent } from '../event.ts';

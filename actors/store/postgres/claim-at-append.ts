@@ -88,8 +88,8 @@ export async function correctClaims(
 }
 
 /**
- * Returns false for a waker, and for an event whose texts the store changes: only `claim` returns the stored
- * texts.
+ * Returns false for a waker (an event that wakes a parked event), and for an event whose texts the store
+ * changes: only `claim` returns the stored texts.
  */
 export function isClaimable({ id, key, trace, meta, wakes }: NewEvent): boolean {
   return wakes === undefined && [id, key, trace, meta].every((text) => toStorableText(text) === text);

@@ -1,7 +1,7 @@
 // Claims ready mailboxes for a node, and renews its claims. Rows that another transaction has locked are
 // skipped, so nodes claim concurrently without waiting. An expired claim is lost when a new claim replaces it
-// (S3, ../store.ts); its event is requeued with a note. A suspect (an event that was running when a node
-// crashed) is claimed only if not too many suspects run in the cluster (machines/crashes.ts).
+// (rule S3 in ../store.ts); its event is requeued with a note. A suspect (an event that was running when a
+// node crashed) is claimed only if not too many suspects run in the cluster (machines/crashes.ts).
 
 import { mayStartWith } from '../../../machines/crashes.ts';
 import { crashDomainOf } from '../crash-domain.ts';

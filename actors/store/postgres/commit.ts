@@ -1,6 +1,6 @@
 // Commits groups of results in one transaction: outcomes, snapshots, timers, journals and emitted events.
 // Returns the next event of each key under the same claim, or releases the claim. A result whose claim is
-// lost changes nothing (S3, ../store.ts). A group has a single result per key, because a second result
+// lost changes nothing (rule S3 in ../store.ts). A group has a single result per key, because a second result
 // depends on the first.
 
 import type { StoredEvent } from '../event.ts';

@@ -3,9 +3,9 @@
 //
 // A failed transaction has changed nothing, unless the connection was lost during COMMIT: then its outcome is
 // unknown, and the caller receives StoreUnavailableError. Server and client both have statement timeouts. The
-// timestamp of a transaction is its start by the server's clock, never by a node's clock (S8, ../store.ts);
-// statements use it as `nowMs`. A round trip costs as much as a small statement, so statements that need no
-// earlier result are sent together with BEGIN or COMMIT.
+// timestamp of a transaction is its start by the server's clock, never by a node's clock (rule S8 in
+// ../store.ts); statements use it as `nowMs`. A round trip costs as much as a small statement, so statements
+// that need no earlier result are sent together with BEGIN or COMMIT.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';

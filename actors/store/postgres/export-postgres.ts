@@ -1,7 +1,7 @@
 // Exports and imports a PostgreSQL store, table by table, in one transaction. Loaded only by `store export`
 // and `store import` with `store.postgres`. Imported running events belong to a dead node, as if a gateway
 // had crashed. The first node that joins removes it, which counts one attempt and one crash for each of these
-// events (S11, ../store.ts). Mailboxes are not exported, but derived from the events.
+// events (rule S11 in ../store.ts). Mailboxes are not exported, but derived from the events.
 
 import type { Failure } from '../delivery.ts';
 import { firstNonBlocking, stateCodes } from '../delivery-states.ts';
@@ -167,6 +167,8 @@ class PostgresTarget implements ImportTarget {
     await session.rows('UPDATE clock SET at = $1', [this.now]);
     // The store is empty, so the rows of dead nodes have no events.
     for (const table of ['node_lease', 'node']) await session.rows(`DELETE FROM ${table}`);
+    // The dead node. Its id is the restored counter, which is lower than the ids of later nodes. It is also
+    // needed for suspects: the removal of a node restarts their pauses.
     await session.rows(
       `INSERT INTO node (id, name, address, until, about) SELECT $1, 'moved', '', 0, '{}'
        WHERE EXISTS (SELECT 1 FROM delivery WHERE state = ${stateCodes.running} OR (crashes > 0 AND state < ${firstNonBlocking}))`,
@@ -253,7 +255,7 @@ function fromSqlValue({ type }: ExportColumn, value: unknown): Value {
 
 function toSqlValue({ type }: ExportColumn, value: Value | undefined): unknown {
   if (type === 'failures' && value !== null) return JSON.stringify(value);
-  // A view would be written with the whole buffer.
+  // For other views than a Buffer, the driver would write their whole underlying memory.
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return value ?? null;
 }

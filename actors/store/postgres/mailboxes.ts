@@ -1,11 +1,11 @@
 // Mailbox rows: every key with unfinished events has a row. Every change of the key first locks this row, so
 // all nodes agree on the first event and the claim.
 //
-// A mailbox is claimed exactly if its row has a fence, a number that is issued once (S3, ../store.ts). An
-// unclaimed mailbox is ready when its first unfinished event may start. It is not ready if that event is
-// held (`held_by`: paused trigger, or no slot), or a parked event, which waits for another event of the key,
-// blocks the key (`is_locked`). To prevent deadlocks, row locks are acquired in byte order of the keys,
-// before any data is read.
+// A mailbox is claimed exactly if its row has a fence, a number that is issued once (rule S3 in ../store.ts).
+// An unclaimed mailbox is ready when its first unfinished event may start. It is not ready if that event is
+// held (`held_by`: its trigger is paused, or no concurrency slot is free), or a parked event, which waits for
+// another event of the key, blocks the key (`is_locked`). To prevent deadlocks, row locks are acquired in
+// byte order of the keys, before any data is read.
 
 import { firstNonBlocking } from '../delivery-states.ts';
 import { kindOf } from '../key-kinds.ts';

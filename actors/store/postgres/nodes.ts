@@ -1,8 +1,8 @@
 // Rows of cluster members. A node renews its row. If the row has expired or the node has left, it is dead:
 // another node removes it, which releases its claims and deletes its rows. A node that is not in the table
 // has no claims; its next renewal fails, and it rejoins with a new id. The removal counts one attempt and one
-// crash for every running event of the node. The event is retried later, or dead at the crash limit (S11,
-// ../store.ts). The pauses of all suspects (events with crashes) are extended.
+// crash for every running event of the node. The event is retried later, or dead at the crash limit (rule S11
+// in ../store.ts). The pauses of all suspects (events with crashes) are extended.
 
 import { isDeadAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import { stateCodes } from '../delivery-states.ts';
@@ -133,7 +133,7 @@ async function crashOne(transaction: Transaction, seq: number, crashes: number):
   else await crash(transaction, seq, PROCESS_ENDED, crashes, transaction.now + pauseAfterCrashMs(crashes));
 }
 
-/** Restarts the pauses of suspects, because a node has crashed (CS4, machines/crashes.ts). */
+/** Restarts the pauses of suspects, because a node has crashed (machines/crashes.ts). */
 async function delaySuspects(transaction: Transaction): Promise<void> {
   const waiting = await transaction.rows(suspectsWaiting);
   const keys = waiting.map(([, key]) => key);

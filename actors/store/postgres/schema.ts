@@ -6,7 +6,7 @@
 import { StoreUnavailableError } from '../../base/errors/errors.ts';
 import { type Database, statement } from './database.ts';
 
-/** "aGwS", as in the header of the SQLite file. */
+/** Key of the advisory lock: "aGwS" in ASCII, as in the header of the SQLite file. */
 const LOCK = 0x61_47_77_53;
 
 /** Collation "C" compares texts by their bytes, like SQLite, independent of the database locale. */

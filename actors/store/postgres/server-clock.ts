@@ -1,9 +1,11 @@
 // Detects clock steps of the database server; the server's clock decides due dates and expiry. A node
-// compares the server's clock with the local monotonic clock. At each step, it moves stored timestamps by the
-// same amount, so that memberships and claims keep their durations. Pauses never become longer. A suspended
-// node or a late response is not mistaken for a step: the server read its clock between request and response,
-// and only a difference outside this interval counts. If the size of a step is uncertain, memberships become
-// longer rather than shorter.
+// compares the server's clock with the local monotonic clock. At each step, it moves the expiry of
+// memberships, leases and claims by the same amount, so that they keep their durations. Due dates of retries
+// and timers are moved at backward steps only: their pauses become shorter at a forward step, never longer.
+//
+// A suspended node or a late response is not mistaken for a step: the server read its clock between request
+// and response, and only a difference outside this interval counts. If the size of a step is uncertain,
+// memberships become longer rather than shorter.
 
 import { approvalStates } from '../approval-row.ts';
 import { firstNonBlocking } from '../delivery-states.ts';
@@ -53,7 +55,8 @@ export interface ClockReading extends ReadingTimes {
 
 /**
  * Records the server's clock, and moves stored timestamps at a clock step. `previous` is the result of the
- * last call. Only a step locks rows that other nodes need, because this node may be suspended with the lock.
+ * last call. Without a step, it locks no row that other nodes need: this node may be suspended while it holds
+ * the lock.
  */
 export async function followServerClock(
   transaction: Transaction,

@@ -1,7 +1,8 @@
-// Implements Store on PostgreSQL (S1–S16, ../store.ts), for a node of a cluster. This file has the write
-// operations, read-operations.ts the read operations. The frequent operations, appends (append-calls.ts) and
-// commits, run in groups (group-commit.ts); every other operation is a separate transaction
-// (transactions.ts). A promise resolves when the change is committed; a rejected call has changed nothing.
+// Implements Store on PostgreSQL (rules S1–S16 in ../store.ts), for a node of a cluster. This file has the
+// write operations, read-operations.ts the read operations. The frequent operations, appends
+// (append-calls.ts) and commits, run in groups (group-commit.ts); every other operation is a separate
+// transaction (transactions.ts). A promise resolves when the change is committed; a rejected call has changed
+// nothing.
 
 import type { NewDecision } from '../approval.ts';
 import { MAX_CLAIM_BYTES, MAX_CLAIM_TIMERS } from '../claim-limits.ts';

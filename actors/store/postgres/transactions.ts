@@ -1,6 +1,6 @@
 // Transactions of the store on PostgreSQL. Before the commit, a transaction appends the events that it has
 // emitted. If it makes mailboxes claimable, the nodes are notified (wakes.ts). A lost notification only
-// causes delay, because all nodes also poll (S10, ../store.ts).
+// causes delay, because all nodes also poll (rule S10 in ../store.ts).
 
 import { StoppedError } from '../../base/errors/errors.ts';
 import { appendEmitted } from './append.ts';

@@ -1,8 +1,8 @@
 // Values by space and key, leases, schedule ticks and snapshots in PostgreSQL. A tick is a scheduled point in
 // time; a snapshot is the state that an event saves for the next event of the key. Versions and epochs are
 // never reused: `ifVersion` cannot match a later value. The epoch of a lease increases when the node or
-// address changes, and when an expired lease is acquired (S6, ../store.ts). A sweep does not delete the last
-// tick of a name, from which the schedule continues.
+// address changes, and when an expired lease is acquired (rule S6 in ../store.ts). A sweep does not delete
+// the last tick of a name, from which the schedule continues.
 
 import { firstNonBlocking } from '../delivery-states.ts';
 import { toStorableText } from '../record-texts.ts';

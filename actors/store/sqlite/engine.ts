@@ -1,6 +1,6 @@
-// Embedded engine of the store (S1–S16, ../store.ts) on SQLite, synchronous. It runs in the worker thread
-// (worker/). The caller opens a transaction with `transaction` and calls the operations in it. Tests pass
-// their own clock.
+// Embedded engine of the store (rules S1–S16 in ../store.ts) on SQLite, synchronous. It runs in the worker
+// thread (worker/). The caller opens a transaction with `transaction` and calls the operations in it. Tests
+// pass their own clock.
 
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import { MAX_CLAIM_BYTES, MAX_CLAIM_TIMERS } from '../claim-limits.ts';

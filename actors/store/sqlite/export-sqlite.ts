@@ -1,6 +1,7 @@
-// Exports and imports a SQLite store, table by table, on an exclusive connection. Loaded only by `store
-// export` and `store import`. An export does not void claims, so a running event is exported as running. An
-// import is one transaction; before its commit, even after kill -9, the file contains only empty tables.
+// Exports and imports a SQLite store, table by table, on an exclusive connection. Loaded only by
+// `store export` and `store import`. Unlike a start of the gateway, an export keeps the claims, so a running
+// event is exported as running. An import is one transaction; before its commit, even after kill -9, the file
+// contains only empty tables.
 
 import { existsSync } from 'node:fs';
 import type { Failure } from '../delivery.ts';
@@ -124,7 +125,7 @@ class SqliteSource implements ExportSource {
   async close(): Promise<void> {
     try {
       this.#connection.exec('ROLLBACK');
-      // In a file with a remaining log, only the removal of the log releases the lock.
+      // Removes the write-ahead log: while a log exists, SQLite keeps the exclusive lock.
       this.#connection.exec('PRAGMA journal_mode = DELETE');
     } catch {
       // Without disk space the log remains, and is recovered at the next start.

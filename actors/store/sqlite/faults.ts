@@ -5,7 +5,7 @@ import { StoreFullError, StoreRecordError, StoreUnavailableError } from '../../b
 import { DamagedRecordError } from '../damaged-record.ts';
 import { UnusableFileError } from './connection.ts';
 
-/** `room` (disk space): a smaller call may still succeed. `file`: all calls fail. */
+/** `room`: the disk is full, but a smaller call may still succeed. `file`: all calls fail. */
 export type SqliteFaultKind = 'room' | 'file';
 
 export interface SqliteFault {

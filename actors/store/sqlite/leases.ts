@@ -1,5 +1,5 @@
 // Leases: a node owns a name for a limited time. The epoch identifies the owner: it increases when the node
-// or address changes, and when an expired lease is acquired (S6, ../store.ts).
+// or address changes, and when an expired lease is acquired (rule S6 in ../store.ts).
 
 import { toStorableText } from '../record-texts.ts';
 import type { Lease, Owner } from '../store.ts';

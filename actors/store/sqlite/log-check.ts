@@ -17,7 +17,7 @@ const MAX_LOGS = 2 ** 24;
 export interface LogDamage {
   /** Number of intact frames before the first damaged one. Frames are pages. */
   readonly whole: number;
-  /** Number of lost frames after that. */
+  /** Number of lost frames after the first damaged one. */
   readonly lost: number;
   readonly lostCommits: number;
 }
@@ -40,6 +40,7 @@ export function logDamage(file: string): LogDamage | undefined {
   const frameBytes = FRAME_HEADER_BYTES + (isIntact ? log.readUInt32BE(8) : PAGE_BYTES);
   const salts = isIntact ? log.subarray(16, 24) : log.subarray(HEADER_BYTES + 8, HEADER_BYTES + 16);
   const isBlank = salts.every((byte) => byte === 0);
+  // `lost`: frames of this log after the damage. `foreign`: frames of neither this log nor an older one.
   let lost = 0;
   let lostCommits = 0;
   let foreign = 0;

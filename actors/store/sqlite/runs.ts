@@ -1,4 +1,4 @@
-// Journals and approvals of runs, and run lists. journal steps are numbered from 1 without gaps, and are
+// Journals and approvals of runs, and run lists. Journal steps are numbered from 1 without gaps, and are
 // immutable. A journal is limited to 10,000 rows and 64 MiB, because a single transaction deletes it, which
 // delays other calls.
 

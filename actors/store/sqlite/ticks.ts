@@ -1,6 +1,6 @@
 // Records the ticks of schedules. A tick is a scheduled point in time, and is recorded once, even with
-// several callers (S7, ../store.ts). A sweep does not delete the last tick of a name, from which the schedule
-// continues.
+// several callers (rule S7 in ../store.ts). A sweep does not delete the last tick of a name, from which the
+// schedule continues.
 
 import { toStorableText } from '../record-texts.ts';
 import type { SqliteConnection, SqliteStatement } from './connection.ts';
