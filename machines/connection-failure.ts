@@ -26,7 +26,7 @@ const pauses: Readonly<Record<FailureKind, { readonly minMs: number; readonly ma
 /** Maximum random increase, so that connections lost together do not reconnect together. */
 const JITTER = 0.25;
 /** Longer requested pauses count as a clock error of the platform. */
-const LONGEST_MS = 3_600_000;
+const MAX_REQUESTED_MS = 3_600_000;
 
 /**
  * Returns true if the triggers of the connection show the failure, because only the operator can correct its
@@ -40,6 +40,6 @@ export function isVisible({ kind }: ConnectionFailure): boolean {
 export function connectionPause(failure: ConnectionFailure, count: number, random: number): number {
   const { minMs, maxMs } = pauses[failure.kind];
   const backoffMs = Math.min(maxMs, minMs * 2 ** Math.min(32, Math.max(0, count - 1)));
-  const requestedMs = Math.min(LONGEST_MS, Math.max(0, failure.retryAfterMs ?? 0));
+  const requestedMs = Math.min(MAX_REQUESTED_MS, Math.max(0, failure.retryAfterMs ?? 0));
   return Math.round(Math.max(backoffMs, requestedMs) * (1 + JITTER * random));
 }

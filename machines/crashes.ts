@@ -14,27 +14,27 @@
 
 /** Number of crashes after which an event becomes dead. */
 export const CRASH_LIMIT = 10;
-const GIVING_UP_TIMES = 3;
+const MAX_NOTICE_CRASHES = 3;
 const ISOLATION_CRASHES = 5;
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 300_000;
+const MAX_PAUSE_MS = 300_000;
 
 /** Pause after process start, for this number of crashes. */
 export function pauseAfterCrashMs(crashes: number): number {
-  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (crashes - 1));
+  return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (crashes - 1));
 }
 
 /** Returns true if the notification about the dead event has also crashed the process too often. */
 export function isDeadAfter(crashes: number): boolean {
-  return crashes >= CRASH_LIMIT + GIVING_UP_TIMES;
+  return crashes >= CRASH_LIMIT + MAX_NOTICE_CRASHES;
 }
 
 /**
  * Returns true if a suspect may start now. `near` is the number of running events in its crash domain with at
  * least as many crashes; `worst` is the highest crash count among the running events.
  */
-export function mayStartWith(crashes: number, near: number, worst: number): boolean {
-  return near < maxTogether(crashes) && (crashes < ISOLATION_CRASHES || worst < ISOLATION_CRASHES);
+export function mayStartWith(crashes: number, inDomain: number, maxCrashes: number): boolean {
+  return inDomain < maxTogether(crashes) && (crashes < ISOLATION_CRASHES || maxCrashes < ISOLATION_CRASHES);
 }
 
 /** Returns the maximum number of concurrent suspects per domain: 256, 64, 16, 4, then 1. */

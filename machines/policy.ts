@@ -55,13 +55,13 @@ export class RestartLimitError extends Error {
 }
 
 /** Longest delay of Node timers; a timer with a longer delay fires immediately. */
-const longestTimerMs = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Longest park of a server that is away, in milliseconds: limits the attempts of frequent calls. */
 const UNREACHABLE_PARK_MS = 1_000;
 
 /** Maximum random reduction, so that servers started together do not restart together. */
-const serverJitter = 0.2;
+const SERVER_JITTER = 0.2;
 
 /**
  * Returns the times of the restarts within the period before `now`, in milliseconds. Older restarts no longer
@@ -109,7 +109,7 @@ export function decideRestart(
  * failing server must not stop the gateway (A6). Throws RangeError for a pause of 0.
  */
 export function restartPolicy(settings: RestartSettings): RestartPolicy {
-  const minMs = Math.min(settings.min_backoff_ms, longestTimerMs);
+  const minMs = Math.min(settings.min_backoff_ms, MAX_TIMER_MS);
   if (!(minMs > 0)) throw new RangeError(`restart.min_backoff_ms must be above 0, not ${minMs}`);
   return {
     restart: 'transient',
@@ -119,8 +119,8 @@ export function restartPolicy(settings: RestartSettings): RestartPolicy {
     parkMs: settings.park_seconds * 1000,
     backoff: {
       minMs,
-      maxMs: Math.max(minMs, Math.min(settings.max_backoff_seconds * 1000, longestTimerMs)),
-      jitter: serverJitter,
+      maxMs: Math.max(minMs, Math.min(settings.max_backoff_seconds * 1000, MAX_TIMER_MS)),
+      jitter: SERVER_JITTER,
     },
   };
 }

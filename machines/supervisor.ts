@@ -16,45 +16,45 @@ function endingOf(event: SupervisorEvent): Ending {
   return 'error' in event ? { kind: 'failed', error: event.error } : { kind: 'done' };
 }
 
-const startFirst = supervisorSetup.enqueueActions((step) => {
+const startFirst = supervisorSetup.enqueueActions((action) => {
   // One event per child, so that the guard for `child.start` also rejects duplicate keys here.
-  for (const spec of step.context.specs) step.enqueue.raise({ type: 'child.start', spec });
-  step.enqueue.assign({ specs: [] });
+  for (const spec of action.context.specs) action.enqueue.raise({ type: 'child.start', spec });
+  action.enqueue.assign({ specs: [] });
 });
 
-const startOne = supervisorSetup.enqueueActions((step) => {
-  if (step.event.type === 'child.start') start(step, step.event.spec);
+const startOne = supervisorSetup.enqueueActions((action) => {
+  if (action.event.type === 'child.start') start(action, action.event.spec);
 });
 
 /** Applies `act` to the child of the event. */
-const withChild = (act: (step: SupervisorAction, child: Child) => void) =>
-  supervisorSetup.enqueueActions((step) => {
-    const child = childOf(step);
-    if (child) act(step, child);
+const withChild = (act: (action: SupervisorAction, child: Child) => void) =>
+  supervisorSetup.enqueueActions((action) => {
+    const child = childOf(action);
+    if (child) act(action, child);
   });
 
 /** Handles a failure reported by a live child, in any phase except stopping. */
-const onFailure = withChild((step, child) => {
-  if (child.phase !== 'stopping') applyPolicy(step, child, endingOf(step.event));
+const onFailure = withChild((action, child) => {
+  if (child.phase !== 'stopping') applyPolicy(action, child, endingOf(action.event));
 });
 
 /** Handles a stopped actor, normal or by an exception. */
-const onEnd = withChild((step, child) => {
-  if (child.phase === 'stopping') removeEnded(step, child, endingOf(step.event));
+const onEnd = withChild((action, child) => {
+  if (child.phase === 'stopping') removeEnded(action, child, endingOf(action.event));
   else if (child.ref) {
-    step.enqueue.stopChild(child.ref);
-    applyPolicy(step, { ...child, ref: undefined }, endingOf(step.event));
+    action.enqueue.stopChild(child.ref);
+    applyPolicy(action, { ...child, ref: undefined }, endingOf(action.event));
   }
 });
 
 /** Handles a stopped actor while draining: it is not restarted. */
-const onEndWhileDraining = withChild((step, child) => removeEnded(step, child, endingOf(step.event)));
+const onEndWhileDraining = withChild((action, child) => removeEnded(action, child, endingOf(action.event)));
 
-const drainNext = supervisorSetup.enqueueActions((step) => {
-  for (const child of [...step.context.children.values()].reverse()) {
-    askToStop(step, child);
+const drainNext = supervisorSetup.enqueueActions((action) => {
+  for (const child of [...action.context.children.values()].reverse()) {
+    askToStop(action, child);
     // An inactive child is removed immediately and sends no event that would continue the drain.
-    if (child.ref && step.context.drain === 'ordered') return;
+    if (child.ref && action.context.drain === 'ordered') return;
   }
 });
 

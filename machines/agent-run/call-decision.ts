@@ -56,21 +56,21 @@ const INITIAL_CALL_STATE: CallState = { startCount: 0, pendingApproval: undefine
 export function callStates(rows: readonly JournalRow[]): (id: string) => CallState {
   const calls = new Map<string, CallState>();
   const callOf = new Map<string, string>();
-  const of = (id: string) => calls.get(id) ?? INITIAL_CALL_STATE;
+  const stateOf = (id: string) => calls.get(id) ?? INITIAL_CALL_STATE;
   for (const row of rows) {
     if (row.kind === 'called')
-      calls.set(row.id, { ...INITIAL_CALL_STATE, startCount: of(row.id).startCount + 1 });
+      calls.set(row.id, { ...INITIAL_CALL_STATE, startCount: stateOf(row.id).startCount + 1 });
     else if (row.kind === 'asked' && row.call !== undefined) {
       callOf.set(row.approval, row.call);
-      calls.set(row.call, { ...of(row.call), pendingApproval: row.approval, decision: undefined });
+      calls.set(row.call, { ...stateOf(row.call), pendingApproval: row.approval, decision: undefined });
     } else if (row.kind === 'decided') {
       const id = callOf.get(row.approval);
       // A decision counts only for the last request of its call.
-      if (id !== undefined && of(id).pendingApproval === row.approval)
-        calls.set(id, { ...of(id), decision: row });
+      if (id !== undefined && stateOf(id).pendingApproval === row.approval)
+        calls.set(id, { ...stateOf(id), decision: row });
     }
   }
-  return of;
+  return stateOf;
 }
 
 export type CallDecision =
@@ -100,7 +100,8 @@ export interface OpenCall {
 const MAX_CALLS = 64;
 /** Maximum number of starts per call, because it may crash the process each time. */
 const MAX_STARTS = 4;
-const MAX_NAMES = 2_000;
+/** Maximum length of the tool names in an error, in characters. */
+const MAX_NAMES_LENGTH = 2_000;
 
 export function judgeCall({ call, index, tools, state, settings }: OpenCall): CallDecision {
   const { id, name, input } = call;
@@ -166,6 +167,7 @@ function denialReason({ state, by, comment }: Extract<JournalRow, { readonly kin
 
 function unknownTool(name: string, tools: readonly JournaledTool[]): string {
   const names = tools.map((each) => each.name).join(', ');
-  const available = names === '' ? 'no tools are available' : `available tools: ${names.slice(0, MAX_NAMES)}`;
+  const available =
+    names === '' ? 'no tools are available' : `available tools: ${names.slice(0, MAX_NAMES_LENGTH)}`;
   return `not called: unknown tool ${JSON.stringify(name.slice(0, 200))}; ${available}`;
 }

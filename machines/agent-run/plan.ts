@@ -59,11 +59,11 @@ export function nextStep(
   if (!isOpen) return askModel(rows, answer.iteration + 1, settings);
   if (answer.iteration >= settings.max_iterations)
     return tooMany(settings, 'the model requests more tool calls');
-  const of = callStates(rows);
+  const stateOf = callStates(rows);
   const judgements = answer.calls.flatMap((call, index) =>
     results.has(call.id)
       ? []
-      : [judgeCall({ call, index, tools: beginRow.tools, state: of(call.id), settings })],
+      : [judgeCall({ call, index, tools: beginRow.tools, state: stateOf(call.id), settings })],
   );
   return planCalls(rows, judgements, settings);
 }
@@ -71,8 +71,8 @@ export function nextStep(
 function askModel(rows: readonly JournalRow[], iteration: number, settings: RunSettings): NextStep {
   const { max_iterations, budget } = settings;
   if (iteration > max_iterations) return tooMany(settings, 'the run has no answer yet');
-  const over = exhaustedLimit(budget, figuresOf(rows, 0), 0) ?? unenforceableLimit(budget, rows);
-  if (over !== undefined) return { do: 'fail', reason: over };
+  const exceeded = exhaustedLimit(budget, figuresOf(rows, 0), 0) ?? unenforceableLimit(budget, rows);
+  if (exceeded !== undefined) return { do: 'fail', reason: exceeded };
   return { do: 'ask', iteration, hasTools: iteration < max_iterations };
 }
 
@@ -89,8 +89,8 @@ function planCalls(
   const planned = judgements.filter((each): each is PlannedCall => each.do === 'make' || each.do === 'ask');
   const isNew = ({ isRepeated }: PlannedCall) => !isRepeated;
   const moreCalls = planned.filter(isNew).length;
-  const over = exhaustedLimit(budget, figuresOf(rows, 0), moreCalls) ?? unenforceableLimit(budget, rows);
-  if (over !== undefined && planned.length > 0) return { do: 'fail', reason: over };
+  const exceeded = exhaustedLimit(budget, figuresOf(rows, 0), moreCalls) ?? unenforceableLimit(budget, rows);
+  if (exceeded !== undefined && planned.length > 0) return { do: 'fail', reason: exceeded };
   const callable = planned.filter((each) => each.do === 'make');
   if (callable.length > 0) return { do: 'call', calls: callable };
   if (planned.length > 0) return { do: 'people', calls: planned };

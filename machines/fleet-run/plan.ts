@@ -31,27 +31,27 @@ class FleetMembers {
   readonly all: readonly FleetMember[];
   readonly answers = new Map<string, Answer>();
   readonly reasons = new Map<string, string>();
-  readonly #fates = new Map<string, MemberRow['kind']>();
+  readonly #states = new Map<string, MemberRow['kind']>();
 
   constructor(all: readonly FleetMember[], rows: readonly MemberRow[]) {
     this.all = all;
     for (const row of rows) {
-      const before = this.#fates.get(row.in);
+      const before = this.#states.get(row.in);
       if (row.kind === 'retried') {
         if (before !== 'failed' && before !== 'dropped') continue;
         this.reasons.delete(row.in);
-        this.#fates.set(row.in, 'entered');
+        this.#states.set(row.in, 'entered');
         continue;
       }
       if (before !== undefined && before !== 'entered') continue;
-      this.#fates.set(row.in, row.kind);
+      this.#states.set(row.in, row.kind);
       if (row.kind === 'ended') this.answers.set(row.in, { name: row.in, text: row.text, data: row.data });
       if (row.kind === 'failed') this.reasons.set(row.in, row.reason);
     }
   }
 
-  isNotStarted = ({ name }: FleetMember): boolean => !this.#fates.has(name);
-  isAtWork = ({ name }: FleetMember): boolean => this.#fates.get(name) === 'entered';
+  isNotStarted = ({ name }: FleetMember): boolean => !this.#states.has(name);
+  isAtWork = ({ name }: FleetMember): boolean => this.#states.get(name) === 'entered';
   isOver = (member: FleetMember): boolean => !this.isNotStarted(member) && !this.isAtWork(member);
 
   answersOf(members: readonly FleetMember[]): readonly Answer[] {
@@ -61,9 +61,9 @@ class FleetMembers {
 
 /** Returns the members to restart when a failed fleet is retried: the started members without an answer. */
 export function withoutAnswer(rows: readonly MemberRow[]): readonly string[] {
-  const fates = new Map<string, MemberRow['kind']>();
-  for (const { in: name, kind } of rows) if (fates.get(name) !== 'ended') fates.set(name, kind);
-  return [...fates].flatMap(([name, fate]) => (fate === 'failed' || fate === 'dropped' ? [name] : []));
+  const states = new Map<string, MemberRow['kind']>();
+  for (const { in: name, kind } of rows) if (states.get(name) !== 'ended') states.set(name, kind);
+  return [...states].flatMap(([name, kind]) => (kind === 'failed' || kind === 'dropped' ? [name] : []));
 }
 
 /** Returns the next step. `input` is the input of the fleet; `rows` contains only rows of members. */
@@ -91,8 +91,8 @@ function planPipeline({ on_failure }: FleetSettings, members: FleetMembers, inpu
     if (members.isNotStarted(member))
       return start([member], before === undefined ? input : afterAnswer(input, before));
     if (members.isAtWork(member)) return start([], input);
-    const fault = on_failure === 'fail' ? faultOf(members, [member]) : undefined;
-    if (fault !== undefined) return fault;
+    const failure = on_failure === 'fail' ? failureOf(members, [member]) : undefined;
+    if (failure !== undefined) return failure;
     before = members.answers.get(member.name) ?? before;
   }
   return before === undefined ? allFailed(members, members.all) : doneWith(before);
@@ -125,8 +125,8 @@ function planTiers(
     const tier = participants.filter((member) => member.tier === number);
     const isLast = number === numbers.at(-1);
     if (isLast && typeof by === 'object') return decideByVote(by, tier, members, input, decider);
-    const fault = settings.on_failure === 'fail' ? faultOf(members, tier) : undefined;
-    if (fault !== undefined) return fault;
+    const failure = settings.on_failure === 'fail' ? failureOf(members, tier) : undefined;
+    if (failure !== undefined) return failure;
     const notStarted = tier.filter(members.isNotStarted);
     if (notStarted.length > 0 || !tier.every(members.isOver)) return start(notStarted, input);
     const answers = members.answersOf(tier);
@@ -225,7 +225,7 @@ const doneWith = ({ text, data }: Pick<Answer, 'text' | 'data'>): FleetStep => (
 
 const failWith = (reason: string): FleetStep => ({ end: { how: 'failed', reason } });
 
-function faultOf({ reasons }: FleetMembers, members: readonly FleetMember[]): FleetStep | undefined {
+function failureOf({ reasons }: FleetMembers, members: readonly FleetMember[]): FleetStep | undefined {
   const broken = members.find(({ name }) => reasons.has(name));
   return broken && failWith(`${broken.name}: ${reasons.get(broken.name)}`);
 }
