@@ -1,7 +1,7 @@
-// Steps of the supervisor (supervisor.ts) for one child: start it, apply the restart policy, stop it, remove
-// it. Each step enqueues its effects within a transition of the supervisor's machine and leaves the registry
-// of children consistent. It updates the registry before it reports the change, so that listeners can read
-// it. A removed child is stopped and its timers are cancelled.
+// Actions of the supervisor (supervisor.ts) for one child: start it, apply the restart policy, stop it,
+// remove it. Each function enqueues its effects within a transition of the supervisor's machine and leaves
+// the registry of children consistent. It updates the registry before it reports the change, so that
+// listeners can read it. A removed child is stopped and its timers are cancelled.
 
 import type { AnyActorRef, ProvidedActor, Spawner } from 'xstate';
 import type { Child, ChildChange, ChildSpec } from './child.ts';
@@ -72,7 +72,7 @@ export function resume(action: SupervisorAction, child: Child): void {
 /**
  * Starts a child immediately, in every phase except `stopping`: a live actor receives `start`, otherwise a
  * new actor is spawned. Clears the restart history, unless the server is away: then a failed attempt parks it
- * again, instead of letting the calls wait for several attempts.
+ * again, and the calls do not wait for several attempts.
  */
 export function wake(action: SupervisorAction, child: Child): void {
   if (child.phase === 'stopping') return;

@@ -1,7 +1,6 @@
-// Failure kinds of platform connections, and the pause before the next attempt. A pure decision (A7,
-// ARCHITECTURE.md): randomness is an input. The pause grows with consecutive failures, is positive, and never
-// shorter than requested by the platform. The number of attempts is unlimited; rejections are retried less
-// often.
+// Failure kinds of platform connections, and the pause before the next attempt. A pure function: randomness
+// is an input. The pause grows with consecutive failures, is positive, and never shorter than requested by
+// the platform. The number of attempts is unlimited; rejections are retried less often.
 
 /**
  * transient: not related to the credential (lost connection, server error, rate limit). conflict: another

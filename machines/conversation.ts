@@ -1,10 +1,12 @@
-// State machine of an active mailbox (the event queue of a conversation): ready → busy → ready … → ended. An
-// idle conversation has no actor; a busy conversation keeps its actor for reuse, for some seconds after each
-// turn. Short turns bypass the machine. It handles long runs, runs that must be stopped, and runs that do not
-// stop in time. It has no clock: long runs, deadlines, lost claims and idleness arrive as events (A7,
-// ARCHITECTURE.md). A long run is an actor that lives exactly in `busy`; the machine leaves `busy` only after
-// the run has really stopped (A4). Each long run is settled once: its result is committed, or dropped if this
-// node has lost the claim on the event.
+// State machine of an active mailbox (the event queue of a conversation): ready → busy → ready … → ended. Its
+// actor exists while the conversation is busy, and for some seconds afterwards, for reuse.
+//
+// - A turn is the handling of one event. Short turns bypass the machine. It handles turns that take long,
+//   that must be stopped, or that do not stop in time (long runs).
+// - A long run is an actor that lives exactly in `busy`. The machine leaves `busy` only after the run has
+//   really stopped. Each long run is settled once: its result is committed, or dropped if this node has lost
+//   the claim on the event.
+// - The machine has no clock: long runs, deadlines, lost claims and idleness arrive as events.
 
 import { assign, type CallbackActorLogic, setup } from 'xstate';
 
@@ -20,7 +22,7 @@ interface ConversationContext extends ConversationInput {
 }
 
 export type ConversationEvent =
-  /** The turn takes long, or must receive a `stop` or a deadline. */
+  /** The turn has become a long run: it takes long, or it must receive a `stop` or a deadline. */
   | { type: 'lasting'; attempt: number }
   /** The long run has finished, with any outcome. */
   | { type: 'run.ended' }
@@ -32,7 +34,7 @@ export type ConversationEvent =
   | { type: 'patience.over' }
   /** Another node may own the mailbox. */
   | { type: 'claim.lost' }
-  /** No event for some time. */
+  /** The conversation has had no event for some time. */
   | { type: 'quiet' };
 
 export const conversationMachine = setup({

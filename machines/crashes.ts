@@ -1,16 +1,16 @@
 // Isolates events that may crash the process. A crash does not reveal which of the running events caused it,
 // so all of them become suspects: events with a crash count above 0. The more crashes a suspect has, the
 // later it runs and with the fewer other suspects, until it finishes, or crashes the process while running
-// alone. A pure decision (A7, ARCHITECTURE.md) from the crash counts.
+// alone. The decisions are pure functions of the crash counts.
 //
-// After CRASH_LIMIT crashes an event becomes dead, and its sender is notified. The notification may crash
-// too; after GIVING_UP_TIMES crashes of it the event is dropped. Two events with ISOLATION_CRASHES crashes or
-// more never run together. Below ISOLATION_CRASHES a suspect is delayed only by suspects of the same crash
-// domain (trigger, repository or platform), so hanging events of an agent do not delay schedules (A6). The
-// pause of a suspect is at most LONGEST_PAUSE_MS and does not count as a retry.
-//
-// CS4  The pause begins at the start of the process: a suspect resumes only when the process has run that
-// long without it. Crashes during the pause have another cause and do not count for the suspect.
+// - After CRASH_LIMIT crashes an event becomes dead, and its sender is notified. The notification may crash
+//   the process too; after MAX_NOTICE_CRASHES such crashes the event is dropped.
+// - Two events with ISOLATION_CRASHES crashes or more never run together. With fewer crashes, a suspect is
+//   delayed only by suspects of its crash domain (trigger, repository or platform), so hanging events of an
+//   agent do not delay schedules.
+// - The pause of a suspect is at most MAX_PAUSE_MS and does not count as a retry. It begins at the start
+//   of the process: a suspect resumes only when the process has run that long without it. Crashes during the
+//   pause have another cause and do not count for the suspect.
 
 /** Number of crashes after which an event becomes dead. */
 export const CRASH_LIMIT = 10;
@@ -30,8 +30,8 @@ export function isDeadAfter(crashes: number): boolean {
 }
 
 /**
- * Returns true if a suspect may start now. `near` is the number of running events in its crash domain with at
- * least as many crashes; `worst` is the highest crash count among the running events.
+ * Returns true if a suspect may start now. `inDomain` is the number of running suspects in its crash domain
+ * with at least as many crashes; `maxCrashes` is the highest crash count among the running suspects.
  */
 export function mayStartWith(crashes: number, inDomain: number, maxCrashes: number): boolean {
   return inDomain < maxTogether(crashes) && (crashes < ISOLATION_CRASHES || maxCrashes < ISOLATION_CRASHES);

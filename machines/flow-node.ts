@@ -9,11 +9,14 @@ export type FlowNodeEvent =
   | { readonly type: 'entered' }
   /** End of the node's wait, in epoch milliseconds. */
   | { readonly type: 'waits'; readonly until: number }
-  /** The node has failed and is retried at `until`, in epoch milliseconds. */
+  /** The attempt has failed; the node retries it at `until`, in epoch milliseconds. */
   | { readonly type: 'again'; readonly until: number; readonly reason: string }
   /** A loop iteration starts. */
   | { readonly type: 'turn'; readonly n: number }
-  /** The flow is retried after it failed at this node. */
+  /**
+   * The failed flow is retried at this node. Its failure is not in the replayed rows (flow-run/retry.ts), so
+   * the node is still `working`.
+   */
   | { readonly type: 'retried' }
   /** The node has completed. */
   | { readonly type: 'left' }

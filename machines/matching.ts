@@ -1,9 +1,11 @@
-// Selects the trigger and the command for an event: a pure decision (A7, ARCHITECTURE.md). Filters of a
-// single trigger type (repositories, branches) are checked earlier; this file has the filters that all chats
-// share, and the score. Excluded are triggers with a mismatching filter, and triggers with neither a matching
-// command nor a default agent unless the event has `needsNoCommand`. The highest score wins: channel +100,
-// user +80, pattern +60, platform +10. Ties are resolved by: a command typed by a person, the more exact
-// command name, a text rule, the trigger name.
+// Selects the trigger and the command for an event; a pure function. Filters of a single trigger type
+// (repositories, branches) are checked earlier; this file has the filters that all chats share, and the
+// score.
+//
+// - A trigger is excluded if one of its filters does not match. It is also excluded if it has neither a
+//   matching command, a text rule nor a default agent, unless the event has `needsNoCommand`.
+// - The highest score wins: channel +100, user +80, pattern +60, platform +10. Ties are resolved by: a
+//   command typed by a person, the more exact command name, a text rule, the trigger name.
 
 import type { Binding } from '../config/resources/triggers/binding.ts';
 import type { Trigger } from '../config/resources/triggers/trigger.ts';
@@ -136,6 +138,7 @@ function candidateOf<T extends Routable>(
   score: number,
 ): TriggerCandidate<T> | undefined {
   const text = event.text ?? '';
+  // On platforms with typed commands, the configured commands keep their slash.
   const typedBinding = trigger.commands.find(({ command }) => command === event.typedCommand);
   if (typedBinding !== undefined) {
     const { rest } = commandWordOf(text);

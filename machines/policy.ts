@@ -1,10 +1,12 @@
-// Restart policy of supervised children: decides if and when a child is restarted. A pure decision (A7,
-// ARCHITECTURE.md) without clock or timer, executed by the supervisor. Within any `periodMs` up to
-// `intensity` restarts are allowed. The next failure parks the child (no restart until `child.wake`) or fails
-// the supervisor. Failures whose cause is outside the child do not count, but lengthen the pause. A remote
-// server that is away is parked only briefly, so that it serves as soon as it is back. A pause is between
-// `backoff.minMs` and `backoff.maxMs`, or longer if the failure requests it, and never 0: a child that fails
-// during its start must not cause an endless loop inside one call of `send`.
+// Restart policy of supervised children: decides if and when a child is restarted. A pure function without
+// clock or timer; the supervisor executes the decisions.
+//
+// - Within any `periodMs` up to `intensity` restarts are allowed. The next failure parks the child (no
+//   restart until `child.wake`) or fails the supervisor.
+// - Failures whose cause is outside the child do not count, but lengthen the pause. A remote server that is
+//   away is parked only briefly, so that it serves as soon as it is back.
+// - A pause is between `backoff.minMs` and `backoff.maxMs`, or longer if the failure requests it. It is never
+//   0: a child that always fails during its start would be restarted in an endless loop.
 
 import { isExternal } from './external-failure.ts';
 import { pauseRequestedIn } from './requested-pause.ts';
@@ -106,7 +108,7 @@ export function decideRestart(
 
 /**
  * Returns a tool server's policy from the catalog entry: transient, and parked at the limit, because one
- * failing server must not stop the gateway (A6). Throws RangeError for a pause of 0.
+ * failing server must not stop the gateway. Throws RangeError for a pause of 0.
  */
 export function restartPolicy(settings: RestartSettings): RestartPolicy {
   const minMs = Math.min(settings.min_backoff_ms, MAX_TIMER_MS);

@@ -1,7 +1,7 @@
 // Retry policy of events: decides if and when the gateway handles a failed event again. An event becomes dead
 // (never retried) by a final failure, or when the last of the configured `attempts` has failed. The function
-// is pure (A7, ARCHITECTURE.md): time and randomness are inputs. A pause is positive and not longer than
-// configured, but a longer pause that the receiver requests is respected up to an hour.
+// is pure: time and randomness are inputs. A pause is positive and not longer than configured, but a longer
+// pause that the receiver requests is respected up to an hour.
 //
 // A rate limit of the receiver is no failed attempt during the first hour after the event was accepted.
 // Afterwards it counts as one, so that no event is retried forever. A delay by the gateway's own rate limit

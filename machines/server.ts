@@ -1,5 +1,5 @@
-// State machine of a tool server: stopped → starting → running ⇄ idle → stopping → stopped, and failed. The
-// tags A1, A5 and A7 are invariants in ARCHITECTURE.md.
+// State machine of a tool server: stopped → starting → running ⇄ idle → stopping → stopped, and failed.
+// ARCHITECTURE.md explains the invariants A1, A5 and A7.
 //
 // - The machine decides. The actions and the `pool` actor, which the gateway provides, execute the decisions.
 // - It has no clock and runs no queries: every fact arrives as an event, so the same snapshot and event yield
@@ -7,8 +7,7 @@
 // - The gate, through which calls reach the server, is open exactly in `running` and `idle` (A1). Every other
 //   state closes it on entry.
 // - The pool owns the connections. It lives exactly in `starting`, `running`, `idle` and `stopping`, and
-// kills
-//   the remaining processes on exit (A5).
+//   kills the remaining processes on exit (A5).
 // - Each entry to `failed` reports one failure to the supervisor. Only the supervisor completes a backoff.
 
 import {

@@ -40,7 +40,7 @@ export type SupervisorEvent =
   /** Reported by a running child. */
   | { type: 'child.failed'; key: string; generation: number; error: unknown }
   | { type: 'shutdown' }
-  /** Timers of the supervisor. */
+  /** Timers of the supervisor: the pause before a restart has passed, or the time for stopping has. */
   | { type: 'child.due'; key: string; generation: number }
   | { type: 'child.overdue'; key: string; generation: number }
   | DoneActorEvent
@@ -60,7 +60,10 @@ export function childOf({ context, event }: ReceivedEvent): Child | undefined {
 
 const isCurrent = (received: ReceivedEvent) => childOf(received) !== undefined;
 const isLive = (received: ReceivedEvent) => childOf(received)?.ref !== undefined;
-/** Only child ids contain `#`. The supervisor's own escalation has none and must remain unhandled. */
+/**
+ * Only child ids contain `#`. The error by which the supervisor fails itself (`escalate` in child-steps.ts)
+ * has another id; it must match no guard, because XState fails the supervisor by an unhandled error.
+ */
 const isOfChild = ({ event }: ReceivedEvent) => 'actorId' in event && event.actorId.includes('#');
 const isUnknown = ({ context, event }: ReceivedEvent) =>
   event.type === 'child.start' && !context.children.has(event.spec.key);

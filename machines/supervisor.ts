@@ -1,11 +1,13 @@
-// Supervisor (one_for_one): starts children, restarts them by policy, and drains them on shutdown. The same
-// machine serves every level: infrastructure, tool servers, sessions, conversations. Two kinds of failure
-// share one policy: a live child in its `failed` state reports `child.failed` and receives `due` after the
-// pause; a child whose machine threw is respawned as the next generation. Every live child is in the registry
-// (`children`); finished children are stopped and removed (A5, ARCHITECTURE.md). Events for an earlier
-// generation or a removed key are ignored. A failing child affects no other child unless its policy is
-// `escalate` (A6). `shutdown` always leads to `stopped`: a child is terminated after `shutdownMs`. Clock and
-// randomness are inputs; timers belong to the actor system and stop with this machine (A7).
+// Supervisor: starts children, restarts each failed child by its policy, and drains all children on shutdown.
+// The same machine serves every level: infrastructure, tool servers, sessions, conversations.
+//
+// - Two kinds of failure share one policy. A live child in its `failed` state reports `child.failed`, and
+//   receives `due` after the pause. A child whose machine threw is respawned as the next generation.
+// - Every live child is in the registry (`children`); finished children are stopped and removed. Events for
+//   an earlier generation or a removed key are ignored.
+// - A failing child affects no other child unless its policy is `escalate`. `shutdown` always leads to
+//   `stopped`: a child is terminated after `shutdownMs`.
+// - Clock and randomness are inputs; timers belong to the actor system and stop with this machine.
 
 import type { Child } from './child.ts';
 import { applyPolicy, askToStop, removeEnded, resume, start, terminate, wake } from './child-steps.ts';

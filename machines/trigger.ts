@@ -60,7 +60,10 @@ export const triggerMachine = setup({
   actors: {
     /** Opens the trigger. If it completes only after the termination of this actor, it closes the trigger. */
     open: {} as PromiseActorLogic<unknown, TriggerInput>,
-    /** Closes the trigger. After a failure the trigger counts as closed: no other code can close it. */
+    /**
+     * Closes the trigger. If this fails, the trigger still counts as closed, because another attempt would
+     * not help.
+     */
     close: {} as PromiseActorLogic<unknown, TriggerInput & { readonly openResource: unknown }>,
   },
   actions: {

@@ -122,6 +122,7 @@ export function judgeCall({ call, index, tools, state, settings }: OpenCall): Ca
       ? settleInterrupted(id, denialReason(decision))
       : settleRefused(id, denialReason(decision));
   if (!isRepeated) return plannedCall(tool.verdict === 'ask' ? 'ask' : 'make');
+  // The tool itself continues the interrupted call.
   if (tool.hints.goesOn === true) return plannedCall('make');
   if (startCount >= MAX_STARTS)
     return settleInterrupted(id, `it was started ${startCount} times and never completed`);

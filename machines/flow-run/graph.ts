@@ -8,7 +8,7 @@ export interface TurnOfLoop {
 
 /**
  * Parsed path of a node: `poll#3/check` is the node `check` in the third iteration of the loop `poll`. Work
- * inside a node, such as a fleet member, has the node's path and further segments.
+ * inside a node, such as one of several agents (fleet members), has the node's path and further segments.
  */
 export interface NodePath {
   /** Loops from outermost to innermost. */
