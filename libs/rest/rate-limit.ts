@@ -21,7 +21,7 @@ export interface Limit {
 }
 
 /** Pause after a refusal without an announced pause, as platforms recommend. */
-const UNNAMED_WAIT_MS = 60_000;
+const DEFAULT_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 /** Maximum pause; longer ones are a mistake of the platform. */
 const MAX_WAIT_MS = 3_600_000 + 60_000;
@@ -65,7 +65,7 @@ export function limitOf({
   const isAboutLimits = status === 429 || /rate limit|abuse detection/i.test(text);
   if (!isAboutLimits) return undefined;
   return untilResetMs === undefined
-    ? { kind: 'secondary', waitMs: UNNAMED_WAIT_MS }
+    ? { kind: 'secondary', waitMs: DEFAULT_WAIT_MS }
     : { kind: 'primary', waitMs: untilResetMs };
 }
 

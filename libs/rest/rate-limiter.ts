@@ -7,7 +7,7 @@
 // together. A late caller uses the slot of its retry time. A hold lasts at most an hour of the monotonic
 // clock.
 
-const LONGEST_MS = 3_600_000;
+const MAX_HOLD_MS = 3_600_000;
 /** Delay after which the slot of an absent caller is dropped. */
 const LATE_MS = 10_000;
 /** Maximum number of announced retry times; later callers share the last one. */
@@ -90,7 +90,7 @@ export class RateLimiter {
 
   /** Holds all requests for a duration. The refused request is first afterwards. */
   hold(ms: number): void {
-    const until = this.#now() + Math.min(LONGEST_MS, ms);
+    const until = this.#now() + Math.min(MAX_HOLD_MS, ms);
     this.#isProven = false;
     if (until <= this.#heldUntil) return;
     this.#heldUntil = until;

@@ -2,7 +2,7 @@
 // `Date` header, so a wrong local clock is harmless: the result is a pause from now, in milliseconds. Pauses
 // are limited to a day.
 
-const LONGEST_MS = 86_400_000;
+const MAX_PAUSE_MS = 86_400_000;
 
 /** HTTP dates and ISO 8601 only; `Date.parse` accepts nearly any text with a number. */
 const DATE = /^([A-Za-z]{3,9},? |\d{4}-\d\d-\d\dT)/;
@@ -31,5 +31,5 @@ export function hostTime(headers: HeaderValues): number {
 }
 
 function inBounds(ms: number): number | undefined {
-  return Number.isFinite(ms) ? Math.min(LONGEST_MS, Math.max(0, Math.ceil(ms))) : undefined;
+  return Number.isFinite(ms) ? Math.min(MAX_PAUSE_MS, Math.max(0, Math.ceil(ms))) : undefined;
 }

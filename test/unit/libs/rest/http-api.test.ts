@@ -198,7 +198,7 @@ describe('a response', () => {
     });
   });
 
-  test('contains no secrets in its body, in any notation (HC4)', async () => {
+  test('contains no secrets in its body, in any notation', async () => {
     const spellings = [
       TOKEN,
       encodeURIComponent(TOKEN),
