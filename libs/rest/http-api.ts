@@ -7,7 +7,7 @@
 // never reach another origin; for writes only if the redirect keeps method and body. Requests are never
 // repeated.
 //
-// HC4  every failure is a RequestFault without secrets; configured secrets are also removed from response
+// Every failure is a RequestFault without secrets; configured secrets are also removed from response
 //      bodies.
 
 import manifest from '../../package.json' with { type: 'json' };
