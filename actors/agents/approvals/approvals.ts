@@ -63,7 +63,7 @@ export class Approvals {
 
   /**
    * Expires an overdue approval that was just read, and returns the current state. `wakesRun` is false if the
-   * run itself has read it.
+   * run itself has read it, because a working run needs no wake-up.
    */
   async expireIfDue(approval: StoredApproval, wakesRun = true): Promise<StoredApproval> {
     if (approval.state !== 'pending' || remainingMs(approval) > 0) return approval;
@@ -100,8 +100,8 @@ export class Approvals {
   }
 
   /**
-   * Returns messages about approvals that a finished run did not use; `undone` is the reason. Rejects with
-   * the store's error.
+   * Returns the messages that an approved action was not done, for each approval that a finished run did not
+   * use. `undone` is the reason. Rejects with the store's error.
    */
   async undoneRows(
     { id: run, steps = 0 }: Pick<StoredEvent, 'id' | 'steps'>,

@@ -49,11 +49,14 @@ export interface ApprovalBody extends Pick<ApprovalRequest, 'kind' | 'title' | '
   readonly requestedBy?: Person | undefined;
   /** Type of the trigger of the run. */
   readonly type: Trigger['type'];
+  /** Name of the requesting agent, fleet or flow. */
   readonly agent: string;
   readonly rights: ApprovalRights;
+  /** Message with the request; undefined if none was sent. */
   readonly question?: ApprovalMessage | undefined;
 }
 
+/** Way of the decision; `timer` for an expiry. */
 export type Via = 'api' | 'chat' | 'inspector' | 'timer';
 
 export interface DecisionBody {

@@ -1,6 +1,6 @@
-// Interface for runs that need approvals. A run requests approvals by parking (parked.ts) with the wake-up
-// name `approvalWake(event id)` and the effects of the requests. Each decision wakes the run, which reads the
-// outcomes. The run also expires overdue approvals; the first decision counts.
+// Interface for runs that need approvals. To request approvals, a run parks (parked.ts) under the name
+// `approvalWake(event id)`, and commits the requests with this result. Each decision wakes the run, which
+// then reads the outcomes. The run also expires overdue approvals; the first decision counts.
 
 import type { ToolPolicy } from '../../../config/resources/agents/model-runtime.ts';
 import type { Effects } from '../../events/inbox/work.ts';
@@ -57,5 +57,5 @@ export interface RunApprovals {
   outcome(id: string): Promise<ApprovalOutcome | undefined>;
 }
 
-/** Returns the wake-up name for approvals. */
+/** Returns the name that a run parks on while it waits for its approvals. */
 export const approvalWake = (eventId: string): string => `approval ${eventId}`;

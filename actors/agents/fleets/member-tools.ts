@@ -41,7 +41,9 @@ const inputSchema = {
 
 export class MemberTools implements RunTools {
   readonly #options: MemberToolsOptions;
+  /** Callbacks of the calls that wait for a slot. */
   readonly #waiting: (() => void)[] = [];
+  /** Number of working members. */
   #working = 0;
 
   constructor(options: MemberToolsOptions) {

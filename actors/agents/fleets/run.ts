@@ -29,7 +29,7 @@ export interface FleetRow {
 }
 
 export interface FleetRunOptions {
-  /** As defined when the run started. */
+  /** Fleet as defined when the run started. */
   readonly fleet: Fleet;
   readonly firstRow: FleetRow;
   readonly job: Job;
@@ -54,6 +54,7 @@ export class FleetRun {
     const { journal, context, job } = options;
     const signal = AbortSignal.any([context.signal, this.#timeout.signal]);
     this.#parts = new RunningParts<AgentReply>({ journal, signal, wakeName: approvalWake(job.event.id) });
+    // `hasWaited`: a call may resume from a wait, and then needs the event that woke the run.
     this.#tools = new MemberTools({
       fleet: options.fleet,
       journal,

@@ -17,7 +17,7 @@ export type Values = Readonly<Record<string, unknown>>;
 
 export interface NodeResult {
   readonly output: unknown;
-  /** Last journal rows, from an agent. */
+  /** Journal rows and messages of the node that are committed with its output. */
   readonly effects?: Pick<Effects, 'steps' | 'emit'> | undefined;
 }
 
@@ -30,6 +30,7 @@ export interface NodeHost {
   readonly job: Job;
   readonly context: HandlerContext;
   readonly values: Values;
+  /** True if the node resumes from a wait. */
   readonly hasWaited: boolean;
   handlerOf(work: HandlerWork): Handler | undefined;
   /**
@@ -42,6 +43,7 @@ export interface NodeHost {
 export const textIn = (template: Template, values: Values): string =>
   textOf(evaluate(() => template.render(values)));
 
+/** Renders a value whose texts may be templates. */
 export const valueIn = (value: ValueTemplate, values: Values): unknown =>
   evaluate(() => renderedValue(value, values));
 

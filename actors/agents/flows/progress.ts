@@ -12,6 +12,7 @@ import { resultOfTurn } from './loop-turns.ts';
 import type { Values } from './node-host.ts';
 import { TurnResults } from './turn-results.ts';
 
+/** Kinds of rows about nodes (machines/flow-run/rows.ts). */
 const flowKinds: ReadonlySet<unknown> = new Set([
   'entered',
   'again',
@@ -109,7 +110,7 @@ export class FlowProgress {
     return this.#items.get(loop);
   }
 
-  /** Stores the result of turn `n` - 1, once. */
+  /** Stores the result of the turn before turn `n`, once. */
   storeResult(loop: string, n: number): void {
     const results = this.#results.get(loop) ?? new TurnResults();
     this.#results.set(loop, results);
@@ -170,7 +171,7 @@ export class FlowProgress {
     return prefix === '' ? this.#flow : this.placeOf(`${prefix}x`).body;
   }
 
-  /** Throws RangeError if a loop of the path does not exist. */
+  /** Returns the node at a path, and its body. Throws RangeError if a loop of the path does not exist. */
   placeOf(path: string): NodePlace {
     const names = path.split('/');
     const id = names.pop() ?? '';

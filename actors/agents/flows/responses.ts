@@ -44,6 +44,7 @@ export class FlowResponses {
     if (this.#pending.length === 0 || this.#messages?.canSend !== true) return;
     for (const { path, text } of [...this.#pending]) {
       const emit = await this.#messages.rows(text, path);
+      // Records that the text was sent, for later attempts.
       this.#journal.add({ kind: 'said', of: path });
       this.#journal.addEffects({ emit });
       this.#removePending(path);

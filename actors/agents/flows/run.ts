@@ -45,7 +45,7 @@ export interface FlowFirstRow {
 }
 
 export interface FlowRunOptions {
-  /** As defined when the run started. */
+  /** Flow as defined when the run started. */
   readonly flow: Flow;
   readonly firstRow: FlowFirstRow;
   readonly job: Job;
@@ -58,6 +58,7 @@ export interface FlowRunOptions {
 const slowTypes: ReadonlySet<NodeType> = new Set(['Agent', 'Fleet', 'Tool', 'HTTP', 'Approval', 'Wait']);
 /** Minimum time for which a run parks: prevents repeated wake-ups shortly before a wait expires. */
 const SHORTEST_WAIT_MS = 250;
+/** Limit of nodes that a note or an error names. */
 const MAX_NAMED_NODES = 5;
 
 export class FlowRun {
@@ -244,7 +245,10 @@ export class FlowRun {
     this.#leave(path, node, body, output);
   }
 
-  /** Completes a node: stores its output and its taken connections. Too large an output fails the node. */
+  /**
+   * Completes a node with the row `left`: its output and its taken connections. An output that is too large
+   * fails the node.
+   */
   #leave(path: string, node: FlowNode, body: FlowBody, output: unknown): void {
     const size = JSON.stringify(output ?? null).length;
     if (size > MAX_OUTPUT) {

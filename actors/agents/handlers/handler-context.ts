@@ -46,7 +46,7 @@ export interface HandlerContext {
    * Shows the answer so far, if the platform supports it. A newer text replaces it; any text may be dropped.
    */
   progress(text: string): void;
-  /** Notifies watchers about a failed request, which is repeated in `inMs` milliseconds. */
+  /** Notifies the API clients that watch the run about a failed request, which is repeated in `inMs` ms. */
   reportRetry(reason: string, inMs: number): void;
 }
 

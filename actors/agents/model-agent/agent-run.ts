@@ -63,7 +63,7 @@ function stripFence(text: string): string {
 }
 
 export interface AgentRunOptions {
-  /** As defined when the run started. */
+  /** Agent as defined when the run started. */
   readonly runtime: ModelRuntime;
   readonly job: Job;
   readonly context: HandlerContext;
@@ -141,7 +141,7 @@ export class AgentRun {
     return this.#rows.find((row): row is BegunRow => row.kind === 'begun');
   }
 
-  /** Returns undefined if the run continues. */
+  /** Executes a planned step. Returns undefined if the run continues. */
   async #execute(next: NextStep): Promise<AgentReply | Parked | undefined> {
     const { job, journal } = this.#options;
     switch (next.do) {
@@ -287,6 +287,7 @@ export class AgentRun {
     return Math.max(0, Math.min(this.#options.context.remainingMs, this.#ownRemainingMs()));
   }
 
+  /** Returns the remaining working time of the agent, which the attempt may limit further. */
   #ownRemainingMs(): number {
     const { runtime, journal } = this.#options;
     return Math.max(0, runtime.timeout_seconds * 1000 - journal.workedMs);

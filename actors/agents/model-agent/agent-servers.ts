@@ -1,10 +1,8 @@
-// Servers defined in agent files. They run like servers of the catalog, under a separate supervisor: started
-// when a run needs them, stopped when idle, restarted after failures, and hidden from clients. Their ids
-// contain a slash, so they never equal catalog ids. An agent has one server per distinct entry. A changed
-// entry is a new server; runs that started with the old entry keep the old server, also after restarts.
-// Servers unused by loaded agents and runs are removed. The number is limited by MAX_SERVERS; a single agent
-// cannot use all slots (A8, A6, ARCHITECTURE.md). An unused server is removed if its slot is needed; without
-// any unused server, new runs are rejected.
+// Servers defined in agent files. They run like servers of the catalog, but under a separate supervisor and
+// hidden from clients. Their ids contain a slash, so they never equal catalog ids. A changed entry is a new
+// server; runs that started with the old entry keep the old server. A server that no loaded agent and no run
+// uses is removed. MAX_SERVERS limits the number, and a single agent cannot use all slots. If no slot is
+// free, an unused server is removed; if all servers are in use, new runs are rejected.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { entryHash } from '../../../config/catalog/entry-hash.ts';

@@ -1,9 +1,9 @@
 // Tools for agent runs, from the agent's servers and the catalog, called in this process. A tool is visible
 // if its server offers it, the server's `tools` allow it, and the agent's `tools` match it. If a server is
 // unavailable, listing fails and the attempt is repeated: with fewer tools the run would behave differently.
-// Too many tools fail the run, because the agent's author must select fewer (A8, ARCHITECTURE.md). Arguments
-// are not validated here: servers validate them with better errors, and an untrusted `pattern` could block
-// the thread (A6).
+// Too many tools fail the run, because the agent's author must select fewer. Arguments are not validated
+// here: servers validate them with better errors, and an untrusted `pattern` in a schema could block the
+// thread.
 
 import { setMaxListeners } from 'node:events';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
@@ -96,6 +96,7 @@ export function withRunTools(box: ToolBox, tools: RunTools | undefined): AllTool
 const MAX_TOOLS = 128;
 /** Limit of names, descriptions and schemas together. */
 const MAX_BYTES = 262_144;
+/** Limit of servers that the error names. */
 const MAX_NAMED = 10;
 
 /** Returns the tools, or throws TooManyToolsError: each tool costs tokens in every model call. */

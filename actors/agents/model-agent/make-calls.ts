@@ -71,7 +71,8 @@ export async function makeCalls(calls: readonly PlannedCall[], host: CallsHost):
 function writeCalledRows(calls: readonly PlannedCall[], journal: RunJournal): Promise<void> {
   const row = ({ id, isRepeated }: PlannedCall): JournalRow =>
     isRepeated ? { kind: 'called', id, isRepeated } : { kind: 'called', id };
-  // A resumed call has only one row.
+  // A tool with `goesOn` continues an interrupted call instead of starting it again, so one row is
+  // sufficient.
   const newCalls = calls.filter(({ isRepeated, tool }) => !isRepeated || tool.hints.goesOn !== true);
   journal.add(...newCalls.map(row));
   return journal.flush();

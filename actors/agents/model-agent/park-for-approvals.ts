@@ -1,6 +1,6 @@
 // Requests approvals for tool calls, parks the run, and reads the decisions. A parked run releases its slot
-// and waits in the store until it is woken (parked.ts). All requests of a run have the same wake-up name, and
-// each decision wakes the run.
+// and waits in the store under a name, until an event with this name wakes it (parked.ts). All approval
+// requests of a run share one name, so each decision wakes the run.
 
 import type { ToolPolicy } from '../../../config/resources/agents/model-runtime.ts';
 import type { JournaledTool, JournalRow } from '../../../machines/agent-run/journal.ts';
@@ -21,7 +21,7 @@ const SHORTEST_WAIT_MS = 250;
 
 interface WaitingRun {
   readonly agent: string;
-  /** Id of the run's event. */
+  /** Id of the event that started the run. */
   readonly event: string;
   readonly journal: RunJournal;
 }

@@ -1,5 +1,6 @@
-// Progress text for watchers and drafts: the answer so far, and below it the tools in use. Updates are
-// limited to one per PACE_MS, because each update contains the whole text.
+// Text that shows the progress of a run, to API clients that watch it and in the draft message of a chat: the
+// answer so far, and below it the tools in use. Updates are limited to one per PACE_MS, because each update
+// contains the whole text.
 
 /** Limit of named tools; further tools are counted. */
 const MAX_NAMED = 3;
@@ -36,6 +37,7 @@ export class ProgressText {
 
   endCall(id: string): void {
     this.#calls.delete(id);
+    // After the last call no update is needed: the next text of the model replaces the tool lines.
     if (this.#calls.size > 0) this.#scheduleUpdate();
   }
 

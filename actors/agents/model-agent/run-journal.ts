@@ -1,10 +1,9 @@
-// Journal for one attempt of an agent run. The store calls its rows steps. Rows are added here and become
-// durable before any operation that depends on them. Rows are written once, in order; a failed write stops
-// all later writes. The working time, which excludes disk writes, is stored with the rows; time after the
-// last row is lost with the attempt. A failed attempt stores no state, because a changed checkpoint counts as
-// progress and resets the number of failed attempts. Rows are limited to MAX_ROW_LENGTH, and an almost full
-// journal rejects new rows (A8, ARCHITECTURE.md). Both fail the run permanently, because a later attempt
-// would fail in the same way.
+// Journal for one attempt of an agent run. The store calls its rows steps. Rows become durable before any
+// operation that depends on them. They are written once, in order; a failed write stops all later writes. The
+// working time is stored with the rows, so the time after the last row is lost with the attempt. A failed
+// attempt stores no state, because a changed checkpoint counts as progress and resets the number of failed
+// attempts. A row above MAX_ROW_LENGTH and an almost full journal fail the run permanently, because a later
+// attempt would fail in the same way.
 
 import type { JournalRow, RunFigures } from '../../../machines/agent-run/journal.ts';
 import { UsageCounter } from '../../../machines/agent-run/usage.ts';

@@ -7,7 +7,7 @@
 // Redirects are not followed, so the key reaches only the configured address. A response that is not an event
 // stream is rejected, because it would look like an empty answer. `end` releases or closes the socket. Lone
 // surrogates in request bodies are replaced, because parsers reject them. Reading yields to the event loop
-// after each piece (A6, ARCHITECTURE.md).
+// after each piece, so a fast provider cannot block other calls.
 
 import { setImmediate } from 'node:timers/promises';
 import { wellFormedJson } from '../../../machines/agent-run/tool-arguments.ts';

@@ -8,7 +8,8 @@
 //      unclear fault concerns the request.
 //
 // Statuses 408, 409, 425, 429 and 5xx, network errors and truncated streams are temporary; other errors are
-// final. An exhausted quota (also 429) is temporary for the run, but not within the attempt.
+// final. An exhausted quota (also 429) is not retried within the attempt, but a later attempt of the run may
+// succeed.
 
 import type { ModelName } from '../../../config/resources/agents/model-runtime.ts';
 import { HandlerError } from '../handlers/handler.ts';

@@ -1,7 +1,7 @@
 // Creates the client for a provider's protocol; its library is loaded with the first request. Every value
-// that a client could read from the environment is passed explicitly: key and address come from the settings,
-// and a missing key is not sent. If the protocol supports it, requests disable the storage of answers at the
-// provider.
+// that a client could read from the environment is passed explicitly: key and address come from the settings.
+// A missing key is passed as an empty text, and exchange.ts removes the header with it. If the protocol
+// supports it, requests disable the storage of answers at the provider.
 
 import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '../../../config/gateway-file/providers.ts';

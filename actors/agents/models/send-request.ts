@@ -1,5 +1,5 @@
-// Sends one request to a model with the provider's client, and assembles the streamed answer (ADR39). Loaded
-// with the first model request.
+// Sends one request to a model with the provider's client, and assembles the streamed answer. Loaded with the
+// first model request.
 //
 // Each request is sent once and unchanged: no loop, no retry, no telemetry. The client must not write to
 // stdout, which may carry the MCP protocol. Ids of calls and results come from the run. If the model must

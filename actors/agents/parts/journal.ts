@@ -76,7 +76,7 @@ export interface PartsJournalOptions {
 /** Limits of the journal, as a number of rows and in bytes (run-journal.ts). */
 const MAX_ROWS = 8_000;
 const MAX_SIZE = 32 * 1_048_576;
-/** Additional characters for the path and the state in a part's row. */
+/** Maximum characters that the path and the stored state add to a part's row. */
 const MAX_AROUND = 20_000;
 
 /** Messages and approvals that are committed with rows. */
@@ -130,7 +130,7 @@ export class PartsJournal {
     return this.time.state;
   }
 
-  /** Combined figures. */
+  /** Tokens, cost, calls, iterations and working time of the run, including its parts. */
   get figures(): RunFigures {
     return this.#figures.after(this.workedMs);
   }

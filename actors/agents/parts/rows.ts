@@ -15,7 +15,7 @@ interface RowMembers {
   readonly kept?: unknown;
 }
 
-/** Row kind for stored states. */
+/** Kind of a row that only stores a state. */
 const KEPT_KIND = 'kept';
 /** Row kind for parked parts, written by the run. */
 const PARKED_KIND = 'parked';

@@ -1,7 +1,7 @@
 // Live events of runs, for watchers: the newest text of the answer, journal rows once they are durable, and
 // the result. The feed is in the memory of this process; durable data is in the store. Agents without a
 // journal have events too. Without a watcher, only the newest text is stored, and only during an attempt. The
-// number of watchers is limited; a single trigger cannot use all slots (A8, A6, ARCHITECTURE.md).
+// number of watchers is limited, and a single trigger cannot use all slots.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import { Budget, Share } from '../../base/bounds/budget.ts';
@@ -35,6 +35,7 @@ type Watcher = (news: RunNews) => void;
 
 interface LiveRun {
   readonly watchers: Set<Watcher>;
+  /** Number of attempts in progress. */
   attempts: number;
   text: string;
   reply: LiveReply | undefined;

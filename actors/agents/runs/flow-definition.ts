@@ -13,7 +13,7 @@ export interface DefinedNode {
   readonly join: JoinStrategy;
   /** Next node after failures. */
   readonly onError: string | undefined;
-  /** Only in loops. */
+  /** Body of a Loop node; undefined for other types. */
   readonly inside: DefinedGraph | undefined;
 }
 
@@ -41,7 +41,10 @@ export function parseFlowDefinition(definition: string): DefinedGraph | undefine
   }
 }
 
-/** Returns the target nodes of taken connections. `takenIndexes` is the member `taken` of the row `left`. */
+/**
+ * Returns the target nodes of the connections that a finished node has taken. A finished node has a row
+ * `left`; `takenIndexes` is its member `taken`.
+ */
 export function takenTargets(
   { graph }: DefinedGraph,
   path: string,
@@ -52,6 +55,7 @@ export function takenTargets(
   let around: FlowGraph | undefined = graph;
   for (const { loop } of parsed.turns) around = around?.nodes.find(({ id }) => id === loop)?.inside;
   if (around === undefined) return [];
+  // Arrows are the connections and the links to `onError`; `outOf` has the indexes of a node's own arrows.
   const { nodes, arrows, outOf, indexOf } = wiringOf(around);
   return (outOf[indexOf.get(parsed.id) ?? -1] ?? []).flatMap((at) => {
     const { connectionIndex, to } = arrows[at] ?? {};

@@ -75,7 +75,7 @@ export class RunMembers {
       // each question has its result, and more questions may follow.
       const isQuestion = path !== before.path;
       if (before.endedAt !== undefined && !isQuestion) continue;
-      // Any other row means that the member works.
+      // A row of kind `kept` only stores a state. Any other row means that the member works.
       const state = states[String(row.kind)] ?? (row.kind === 'kept' ? before.state : 'working');
       this.#members.set(before.path, this.#advance(before, row, at, state, field));
     }

@@ -200,6 +200,7 @@ export class RunNodes {
     return { ...state, attempts };
   }
 
+  /** Updates the details of the node that the row is about. */
   #note(row: TimedRow): void {
     const { in: path, at } = row;
     const before = this.#details.get(path);

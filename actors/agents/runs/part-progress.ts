@@ -8,7 +8,7 @@ import { type RunNode, RunNodes } from './node-progress.ts';
 import { definitionIn, type Excerpt, type PlainRow, plainRow } from './step-view.ts';
 
 export interface RunParts {
-  /** Only in flows. */
+  /** Undefined for fleets. */
   readonly nodes?: readonly RunNode[];
   /** Members of all involved fleets. */
   readonly members?: readonly RunMember[];
@@ -54,6 +54,7 @@ export class PartsOfRun {
     else this.#members.begin('', parseFleetDefinition(definition));
   }
 
+  /** Adds the members of a fleet that a node calls. A new loop turn removes the members of earlier turns. */
   #followFleets(path: string, { kind, definition }: PlainRow): void {
     if (kind === 'turn') this.#members?.removeTurns(path);
     if (kind === 'fleet' && typeof definition === 'string')

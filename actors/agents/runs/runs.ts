@@ -60,6 +60,7 @@ export interface RunOrigin {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** Limit of steps per page. */
 const MAX_STEPS = 500;
 /** Limit of a page of raw rows, in UTF-16 units; the last row may exceed it. */
 const MAX_RAW_CHARS = 4 * 1024 * 1024;

@@ -13,6 +13,7 @@ export interface StepView {
   /** Path of the flow node or fleet member, e.g. `vote/security`. */
   readonly part?: string | undefined;
   readonly text?: string | undefined;
+  /** Number of the model request within the run. */
   readonly iteration?: number | undefined;
   readonly model?: string | undefined;
   readonly tokens?: Usage | undefined;
@@ -23,8 +24,11 @@ export interface StepView {
   readonly tool?: string | undefined;
   readonly arguments?: string | undefined;
   readonly result?: string | undefined;
+  /** Outcome of a tool call, or the state of an approval. */
   readonly state?: string | undefined;
+  /** Id of the approval. */
   readonly approval?: string | undefined;
+  /** Person who decided. */
   readonly by?: string | undefined;
   /** A node's output, as JSON text. */
   readonly output?: string | undefined;
@@ -35,6 +39,6 @@ export interface StepView {
   /** End of the pause, in epoch ms. */
   readonly until?: number | undefined;
   readonly waitingFor?: 'approval' | 'time' | undefined;
-  /** Number of the loop's iteration, from 1. */
+  /** Turn of a Loop node, counted from 1. */
   readonly turn?: number | undefined;
 }

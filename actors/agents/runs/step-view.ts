@@ -65,7 +65,7 @@ export class StepViews {
   readonly #excerpt: Excerpt;
   /** Calls by part and id, because agents in one run use equal call ids. */
   readonly #calls = new Map<string, ToolCall>();
-  /** Only for flows. */
+  /** Graph of the flow; undefined for other runs. */
   #graph: DefinedGraph | undefined;
 
   constructor(excerpt: Excerpt) {

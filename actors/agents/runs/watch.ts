@@ -1,7 +1,7 @@
 // Streams one run to a reader (an API client): first the journal, then live events. A slow reader gets only
-// the newest text, and rows are read from the store when it has room for them. Each journal row is sent once,
-// in order. A text that extends the previous text is sent as a delta, any other text completely. Calls of
-// different parts are distinguished even if their ids are equal. Answers of parts are sent with the part's
+// the newest text, and rows are read from the store when the reader accepts them. Each journal row is sent
+// once, in order. A text that extends the previous text is sent as a delta, any other text completely. Calls
+// of different parts are distinguished even if their ids are equal. Answers of parts are sent with the part's
 // name and are not text of the run.
 
 import type { JournalRow, ModelAnswerRow } from '../../../machines/agent-run/journal.ts';
