@@ -11,7 +11,7 @@ import { PauseFollower, type PauseFollowerOptions } from './triggers/pause-follo
 export interface ClusterSideOptions
   extends Omit<NodeCoordinationOptions, 'cluster'>,
     Pick<PauseFollowerOptions, 'pauses' | 'mark'> {
-  /** Instance id of this process; undefined if counters are not shared. */
+  /** Instance id of this process in the cluster; undefined if counters are not shared. */
   readonly instance: string | undefined;
   readonly counters: { readonly triggers: TriggerCounters; readonly targets: AgentCounters };
   redact(text: string): string;

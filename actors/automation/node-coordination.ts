@@ -68,6 +68,8 @@ export class NodeCoordination {
     if (before.every(({ epoch }) => members.some((member) => member.epoch === epoch))) return;
     const { store, log } = this.#options;
     try {
+      // Holders are the causes for which events wait in the store, by name: slot groups and paused triggers.
+      // Events that wait for a living node are released too, and queue there again.
       for (const name of await store.holders()) if (isSlotGroup(name)) await store.release(name);
     } catch (error) {
       // Retried with the next list of members.

@@ -69,10 +69,11 @@ export interface RunningAutomationOptions extends AutomationServices {
 
 const DAY_MS = 86_400_000;
 /**
- * In a shared store the membership protects claims; a lease only expires claims whose response was lost.
+ * Claim times for a shared store. A claim there is valid only while its node is a member of the cluster. The
+ * lease ends claims that their node never received, because the response of the store was lost.
  */
 const SHARED_CLAIM = { leaseMs: 10_000, renewMs: 3_000 };
-/** Share of the grace period that is reserved for closing the store. */
+/** Part of the grace period that is reserved for closing the store. */
 const CLOSE_MS = 500;
 
 export class RunningAutomation implements Part {
@@ -205,7 +206,10 @@ export class RunningAutomation implements Part {
     return this.#circuits.status(`${platform}/${account}`);
   }
 
-  /** Marks the paused triggers. With a full disk, triggers open before the pauses are read. */
+  /**
+   * Marks the paused triggers when the store opens late. If the disk was full at the start, the triggers have
+   * opened before the store, and so before the pauses were read.
+   */
   #markPaused(): void {
     for (const { name } of this.triggers.all()) if (this.pauses.has(name)) this.triggers.mark(name, true);
   }

@@ -105,6 +105,7 @@ export class Admission {
   /** Returns the target that has started the run of the event; `configuredTarget` for a new event. */
   async #ownerOf({ id, steps = 0 }: StoredEvent, configuredTarget: Target): Promise<Target> {
     const run = steps === 0 ? undefined : await this.#options.records.run(id);
+    // A run of kind `command` is only the approval of a command (command-gate.ts): no target has started yet.
     const { kind } = run ?? {};
     return run === undefined || kind === undefined || kind === 'command'
       ? configuredTarget

@@ -31,7 +31,7 @@ export type BuiltInAnswer =
 
 const AT_WORK: readonly DeliveryState[] = ['running', 'retrying'];
 const WAITING: readonly DeliveryState[] = ['queued', 'held'];
-/** Limit per conversation. */
+/** Limit of unfinished events that are read per conversation. */
 const MAX_EVENTS = 1_000;
 /** Limit of quoted user text. */
 const MAX_QUOTED = 100;
@@ -165,7 +165,7 @@ export class BuiltInAnswers {
     };
   }
 
-  /** Returns trigger and target for an event in the conversation. */
+  /** Returns the names of the trigger and the target that handle an event of the conversation. */
   async #ownerOf({ adapter }: RoutedEvent, id: string) {
     const record = await this.#records.delivery(id);
     if (record === undefined) return undefined;

@@ -73,6 +73,7 @@ export class Draft {
     clearTimeout(this.#timer);
     const updating = this.#updating;
     if (updating === undefined) return false;
+    // On a platform with previews, a late edit would overwrite the answer that replaces the preview.
     const waitMs = this.#options.outbound.replacesPreview === true ? EDIT_MS + MAX_WAIT_MS : MAX_WAIT_MS;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {

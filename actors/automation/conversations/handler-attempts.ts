@@ -74,7 +74,7 @@ export class EventMessages implements RunMessages {
   }
 }
 
-/** Default interval of typing indicators. */
+/** Display time of a typing indicator, for platforms that specify none. */
 const TYPING_LASTS_MS = 5_000;
 
 /** Marks the event as seen and shows a typing indicator, best effort. */

@@ -16,7 +16,7 @@ export interface TimeLimit {
   readonly field: string;
 }
 
-/** Returns the trigger's limit; manual runs have a separate field. */
+/** Returns the trigger's limit. Triggers of type Manual have a separate field for it. */
 export function timeLimit(trigger: Trigger): TimeLimit {
   const manualLimit = triggerTypes[trigger.type].byHand?.timeLimit(trigger.config);
   return manualLimit ?? { seconds: trigger.timeout_seconds, field: 'timeout_seconds' };

@@ -1,9 +1,9 @@
 // Processes a conversation event: reads it, finds trigger and target, runs the handler (admission.ts,
-// handler-attempts.ts), and returns one outcome with history and messages, which is committed as a whole (S5,
-// store/store.ts). An event without a matching trigger is `ignored` with a reason, never an error; a waiting
-// sender is notified. While a trigger is paused, its events are held, except built-in commands that the
-// gateway answers itself. If the platform accepts answers only for a limited time, runs stop before that
-// deadline, and no run starts or is postponed beyond it.
+// handler-attempts.ts), and returns one outcome with history and messages, which is committed as a whole. An
+// event without a matching trigger is `ignored` with a reason, never an error; a waiting sender is notified.
+// While a trigger is paused, its events are held, except built-in commands that the gateway answers itself.
+// If the platform accepts answers only for a limited time, runs stop before that deadline, and no run starts
+// or is postponed beyond it.
 
 import type { Match } from '../../../machines/matching.ts';
 import { Approvals } from '../../agents/approvals/approvals.ts';

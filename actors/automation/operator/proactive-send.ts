@@ -26,13 +26,13 @@ export interface ProactiveOrigin {
 
 export interface ProactiveHost {
   readonly store: Pick<Store, 'put' | 'get' | 'delivery'>;
-  /** A key's lifetime, in milliseconds. */
+  /** Time for which an `Idempotency-Key` is stored, in milliseconds. */
   readonly keepMs: number;
   /** Stores messages, all or none. */
   post(rows: readonly NewEvent[]): Promise<unknown>;
 }
 
-/** Stored under the sender's key. */
+/** Stored result of a request, under its `Idempotency-Key`. */
 interface Sent {
   /** Digest of the message. */
   readonly asked: string;

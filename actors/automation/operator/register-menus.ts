@@ -23,7 +23,7 @@ export type MenuResult =
 
 export interface MenuAccounts {
   readonly accounts: readonly AccountTriggers[];
-  /** Triggers whose platforms have no menus, or for a selected guild no menus per guild. */
+  /** Triggers whose platforms have no menus, or no menus per guild if a guild is selected. */
   readonly without: readonly string[];
   /** Triggers excluded from the menu by their files. */
   readonly keptOut: readonly string[];

@@ -12,6 +12,7 @@ export interface ResourceReloadsOptions {
   readonly log: Log;
   /** Reads the files after folder changes; errors are in the problems. */
   load(): Promise<LoadedResources>;
+  /** Returns the resources in use. */
   current(): LoadedResources;
   apply(resources: LoadedResources): TriggerDifference;
   /** Called with the problems of changed files. */

@@ -24,7 +24,7 @@ export interface ClusterTalliesOptions {
   /** Instance id of this process. */
   readonly instance: string;
   own(): Tallies;
-  /** Increases with each change of the counters. */
+  /** Returns a number that increases with each change of the counters. */
   revision(): number;
   redact(text: string): string;
 }

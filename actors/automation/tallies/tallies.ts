@@ -36,6 +36,7 @@ const figures: readonly (keyof AgentCounts)[] = [
   'cost',
 ];
 
+/** Valid values of `refused.reason`; other versions may publish further ones. */
 const faults: readonly string[] = ['missing', 'wrong', 'forbidden', 'unavailable'] satisfies ProofFault[];
 
 export function sumOf(all: readonly Tallies[]): Tallies {

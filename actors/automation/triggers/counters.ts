@@ -15,7 +15,7 @@ export interface TriggerCounts {
   readonly failed: number;
   /** Time of the last finished attempt, epoch ms. */
   readonly lastAt: number | undefined;
-  /** Rejected requests without valid proof; undefined while zero. */
+  /** Rejected requests whose signature, token or key was missing or wrong; undefined while zero. */
   readonly refused: RefusedProofs | undefined;
 }
 

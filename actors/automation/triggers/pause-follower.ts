@@ -11,7 +11,7 @@ export interface PauseFollowerOptions {
   readonly store: Store;
   readonly pauses: Pauses;
   readonly log: Log;
-  /** Updates the local trigger with that name, if any. */
+  /** Shows the pause or resume in the state of the local trigger with that name, if any. */
   mark(name: string, isPaused: boolean): void;
 }
 

@@ -46,6 +46,7 @@ export interface TriggerLife {
 
 interface RegisteredTrigger {
   readonly trigger: Trigger;
+  /** Key of the actor in the supervisor. */
   readonly key: string;
   connection?: WatchedConnection | undefined;
 }
@@ -116,7 +117,7 @@ export class TriggerRegistry {
     };
   }
 
-  /** Sends a pause or resume to the trigger's actor, whose state shows it. */
+  /** Sends a pause or resume to the trigger's actor, so that its state shows the pause. */
   mark(name: string, isPaused: boolean): void {
     const entry = this.#entries.get(name);
     const child = entry && childOf(this.#options.supervisor(), entry.key);

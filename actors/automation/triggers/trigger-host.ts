@@ -45,8 +45,11 @@ export function triggerHost(
     waitUntilSettled,
     discard,
     cancel,
+    // Marks sent messages as dead that the platform could not deliver. The prefix selects all destinations of
+    // the account.
     undeliver: (platform, account, messages) =>
       deliveries.undeliver(destinationKey({ platform, account }, ''), messages),
+    // The proof of a webhook request is its signature, token or key.
     onProofRefused: (trigger, refusal) => counters.countRefused(trigger, refusal),
     listen: (webhook, address) => listeners.listen(webhook, address),
     connections: {

@@ -27,7 +27,7 @@ export type OpenListener = (
 interface SeparateListener {
   readonly paths: Map<string, Webhook>;
   readonly opened: Promise<CloseListener>;
-  /** Number of active webhooks. */
+  /** Number of webhooks that are not removed. */
   users: number;
 }
 
@@ -56,6 +56,7 @@ export class WebhookListeners {
 
   /** Rejects for used paths and unavailable addresses. Returns a function that removes the webhook. */
   async listen(webhook: Webhook, address?: ListenerAddress): Promise<() => Promise<void>> {
+    // Webhooks of adapters delay this release themselves (platforms/webhooks/webhook-table.ts).
     if (address === undefined) return claimPath(this.#main, webhook);
     const name = `${address.host}:${address.port}`;
     const listener = this.#separate.get(name) ?? this.#open(name, address);
@@ -101,6 +102,7 @@ export class WebhookListeners {
 
 function claimPath(paths: Map<string, Webhook>, webhook: Webhook): () => Promise<void> {
   const before = paths.get(webhook.path);
+  // Triggers of one type share a webhook per path, so a second webhook belongs to another type.
   if (before !== undefined && before.releasePath?.() !== true)
     throw new Error(`path ${webhook.path} is already used by another trigger type`);
   paths.set(webhook.path, webhook);

@@ -1,10 +1,10 @@
 // Sends outbox rows (messages), in order per destination, until the platform accepts a row or rejects it
-// permanently. A row is as durable as its event, and survives changes of the trigger. Rate-limited rows are
-// deferred without counting an attempt. The message id of the platform is committed with the row. Expired
-// rows are not sent. A row is sent only with its original account; if the trigger was removed, another
-// trigger with the same account and credential sends it. An edit of a deleted message becomes a new message,
-// unless the row is only an edit (`onlyEdits`). A draft is a row that shows an unfinished answer; the
-// answer's rows replace it (`replacedBy`). Drafts are sent once, and never after the answer.
+// permanently. Rate-limited rows are deferred without counting an attempt, and expired rows are not sent. The
+// message id of the platform is committed with the row. A row is sent only with its original account; if the
+// trigger was removed, another trigger with the same account and credential sends it. An edit of a deleted
+// message becomes a new message, unless the row is only an edit (`onlyEdits`). A draft is a row that shows an
+// unfinished answer; the answer's rows replace it (`replacedBy`). Drafts are sent once, and never after the
+// answer.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
@@ -167,6 +167,7 @@ const MAX_ROWS = 1_000;
 
 const noTrigger = ({ trigger }: RowMeta) => `trigger ${trigger} no longer exists, and no other can send it`;
 
+/** Result of `receiptOf` for a row whose message no longer exists. */
 const nothing = Promise.resolve(undefined);
 const isTargetMissing = (error: unknown): boolean => error instanceof DeliveryError && error.isTargetMissing;
 

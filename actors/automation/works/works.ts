@@ -18,7 +18,7 @@ export interface WorksOptions {
  * trigger is at its limit.
  */
 const SPARE_CLAIMS = 64;
-/** Memory for bodies of running events; MIN_LARGE_BODIES of maximum size always fit. */
+/** Memory for the bodies of running events. It is larger if needed for MIN_LARGE_BODIES of maximum size. */
 const BODIES_BYTES = 64 * 1024 * 1024;
 const MIN_LARGE_BODIES = 4;
 
