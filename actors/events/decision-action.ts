@@ -1,5 +1,6 @@
-// Ids of the two buttons below an approval question: approve and deny. A click returns the button id; whether
-// the person may decide is checked elsewhere. Ids have up to 64 bytes, which every platform accepts.
+// Ids of the two buttons below an approval question: approve and deny. A click returns the button id. The
+// permission of the person is checked later (agents/approvals/decision-access.ts). Ids have up to 64 bytes,
+// which every platform accepts.
 
 import type { DecisionInbound } from './decision-inbound.ts';
 

@@ -34,7 +34,7 @@ export class Attempt {
   /** Resolves after the last pending checkpoint. */
   #pendingCheckpoint: Promise<void> | undefined;
 
-  /** Duration of the completed attempt, in milliseconds. */
+  /** Duration of the finished attempt, in milliseconds. */
   get tookMs(): number {
     return this.#endedAt - this.#startedAt;
   }
@@ -99,7 +99,10 @@ export class Attempt {
     return now >= this.#patienceUntil;
   }
 
-  /** Returns the outcome; 'none' if the attempt does not count. */
+  /**
+   * Returns the outcome; 'none' if the attempt does not count. Undefined if the handler returned none, which
+   * the caller commits as an internal error.
+   */
   evaluate({ abortReason, note }: MailboxLife): WorkOutcome | 'none' | undefined {
     const outcome = this.#outcome;
     // The gateway stopped the run: the event is handled again, without counting this attempt.

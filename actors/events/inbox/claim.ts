@@ -105,7 +105,8 @@ export class Claim {
   }
 
   /**
-   * Drops the queued claim if its membership epoch has passed. Returns whether the current claim's epoch has.
+   * Drops the queued claim if its membership epoch has ended. Returns true if the epoch of the current claim
+   * has ended.
    */
   onMembershipLost(): boolean {
     if (this.#queued?.epoch.isOver === true) this.#queued = undefined;
@@ -121,7 +122,10 @@ export class Claim {
     else if (this.#turn.fence === fence) this.#expiresAt = expiresAt;
   }
 
-  /** Handles a claim that the store no longer has; drops a queued claim. Returns whether it is current. */
+  /**
+   * Handles a claim that the store no longer has; a queued claim is dropped. Returns true for the current
+   * claim.
+   */
   onClaimGone(fence: number): boolean {
     if (this.#queued?.turn.fence !== fence) return this.#turn.fence === fence;
     this.#queued = undefined;

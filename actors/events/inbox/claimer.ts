@@ -89,7 +89,7 @@ export class Claimer {
     }
   }
 
-  /** Claims events while there are free slots and the store has waiting events. */
+  /** Claims events, repeatedly, while slots are free and the store has waiting events. */
   pump(): void {
     if (this.#isClaiming) this.#isWoken = true;
     else if (this.#queue.isOpen && performance.now() >= this.#notBefore) void this.#claim();

@@ -23,23 +23,24 @@ export interface DeliveryControl {
     signal?: AbortSignal,
   ): Promise<DeliveryOutcome | undefined>;
   /**
-   * Settles a running or parked delivery as `ignored`; returns false in other states. Rejects with
-   * UnavailableError if the node that runs it does not respond.
+   * Settles a running or parked delivery (state `running` or `waiting`) as `ignored`; returns false in other
+   * states. Rejects with UnavailableError if the node that runs it does not respond.
    */
   cancel(id: string, note: string): Promise<boolean>;
   /**
-   * Settles a waiting, `held` or dead delivery as `ignored` and notifies the sender; returns false in other
-   * states.
+   * Settles a queued, retrying, `held`, parked or dead delivery as `ignored` and notifies the sender; returns
+   * false in other states.
    */
   discard(id: string, note: string): Promise<boolean>;
   /**
-   * Reruns a settled or parked delivery; with `keepsJournal` it continues with the next step. Otherwise
-   * returns false.
+   * Reruns a settled or parked delivery; returns false in other states. With `keepsJournal` the run continues
+   * at its next step, otherwise it starts over.
    */
   requeue(id: string, options?: { readonly keepsJournal?: boolean }): Promise<boolean>;
   /**
-   * Marks messages as dead that the platform first accepted and then reported as undelivered. Selects them by
-   * receipt, in keys with this prefix. Returns their ids, and undefined for unknown receipts.
+   * Marks messages as dead that the platform first accepted and then reported as undelivered. Finds them by
+   * the message id of the platform (receipt), among the outbox rows whose keys begin with `keyPrefix`.
+   * Returns the ids of the rows, and undefined for unknown receipts.
    */
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]>;
 }

@@ -3,7 +3,7 @@
 //
 // Each call resolves once: with the outcome, or with undefined after its timeout, after `close`, or when its
 // signal aborts. The number of pending calls is limited, in total and per trigger; further calls are rejected
-// immediately (A6 and A8, ARCHITECTURE.md).
+// immediately.
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';

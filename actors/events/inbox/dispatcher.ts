@@ -3,7 +3,7 @@
 //
 // Each claimed event is committed once, or its claim is lost and the store redelivers the event. Events with
 // the same key are handled in order, never concurrently (A4, ARCHITECTURE.md). A key that hangs or fails does
-// not delay other keys (A6). After `drain` neither runs nor timers remain; unreleased claims expire.
+// not delay other keys. After `drain` neither runs nor timers remain; unreleased claims expire.
 
 import { InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
@@ -81,6 +81,7 @@ export class Dispatcher {
     this.#pollMs = options.pollMs ?? 1_000;
     this.#committer = new Committer(store, log);
     const { listener } = options;
+    // Deliveries that settle in this process are reported directly. The poll must not report them again.
     this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, listener, (id, { state }) =>
       this.#remoteDeliveries?.markReported(id, state),
     );
@@ -152,8 +153,8 @@ export class Dispatcher {
   }
 
   /**
-   * Settles a waiting, `held` or dead event as `ignored`, and notifies its sender and the waiting callers.
-   * Returns false in other states.
+   * Settles a queued, retrying, `held`, parked or dead event as `ignored`, and notifies its sender and the
+   * waiting callers. Returns false in other states.
    */
   async discard(id: string, note: string): Promise<boolean> {
     const { store } = this.#options;

@@ -38,7 +38,7 @@ export type MailboxEvent =
   | { readonly type: 'moment.over' }
   /** An aborted run is still executing after `patienceMs`. */
   | { readonly type: 'patience.over' }
-  /** The actor follows the run. */
+  /** The actor follows the run: from now on it decides when the run is settled. */
   | { readonly type: 'followed' }
   /** The run finished. */
   | { readonly type: 'ended' }
@@ -46,7 +46,7 @@ export type MailboxEvent =
   | { readonly type: 'settle' }
   /** The actor failed. */
   | { readonly type: 'crash' }
-  /** The actor stopped while the run was still executing. */
+  /** The actor stopped, possibly while the run was still executing; the run is then aborted. */
   | { readonly type: 'abandon' }
   /** The drain timed out. */
   | { readonly type: 'surrender' }

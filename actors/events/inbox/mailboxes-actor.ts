@@ -24,6 +24,7 @@ type MailboxesSnapshot = Snapshot<undefined> & {
 const conversationLogic = stopChildrenOnThrow(
   conversationMachine.provide({
     actors: {
+      // The machine starts this actor to follow a long or aborted run, and stops it at the end of the run.
       run: fromCallback(({ input }) => {
         const mailbox = mailboxOf(input);
         mailbox.apply({ type: 'followed' });

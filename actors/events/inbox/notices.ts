@@ -48,10 +48,13 @@ export function withNotice(
         : withRows(result, work.noticeRows(event, 'waits', result.trigger));
     case 'held':
     case 'queued': {
+      // `heldBy` names the paused trigger or the full slot group. Without it, the gateway is stopping, and
+      // the event runs at the next start.
       if (result.heldBy === undefined) return result;
       const [notice] = work.noticeRows(event, 'waits', result.trigger);
       const withNoticeTimer = withTimer(result, noticeTimerOf(event), notice, msUntilNoticeable(event, now));
       if (notAfter === undefined) return withNoticeTimer;
+      // The second value limits the time if the clock was set back since the event arrived.
       const inMs = Math.max(0, Math.min(notAfter - now, notAfter - event.at));
       return withTimer(withNoticeTimer, expiryTimerOf(event), work.expiryEvent?.(event), inMs);
     }

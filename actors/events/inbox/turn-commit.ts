@@ -43,7 +43,8 @@ export class TurnCommit implements Commit {
   #wasRefused = false;
 
   /**
-   * `evaluate` returns the outcome; with 'none' the event returns to the queue, and the claim is released.
+   * `evaluate` returns the outcome. With 'none' the attempt does not count: the event returns to the queue,
+   * and the claim is released.
    */
   constructor(mailbox: CommittingMailbox, claim: Claim, evaluate: () => WorkOutcome | 'none' | undefined) {
     this.#mailbox = mailbox;
@@ -51,7 +52,7 @@ export class TurnCommit implements Commit {
     try {
       const outcome = evaluate();
       const { newestTurn } = claim;
-      // `turnResult` rejects a missing outcome.
+      // For a missing outcome `turnResult` throws, which is committed as an internal error.
       this.#result =
         outcome === 'none'
           ? stoppedResult(newestTurn, newestTurn.event)

@@ -1,8 +1,8 @@
 // Mailboxes and slots for one kind of work. Each kind of work has a separate queue, so that a full queue does
 // not delay other kinds (A6, ARCHITECTURE.md). The claimer (claimer.ts) feeds the queue with claimed events.
 //
-// The queue has `slots` + `spare` slots, and claims one mailbox per slot (A8). The same number of zombie runs
-// is allowed: aborted runs that still execute after `patienceMs`, without a slot. When a zombie run finally
+// The queue has `slots` + `spare` slots, and claims one mailbox per slot. The same number of zombie runs is
+// allowed: aborted runs that still execute after `patienceMs`, without a slot. When a zombie run finally
 // stops, its mailbox gets a slot even above the limit, since it already has a claim. Mailboxes are in
 // `active` while they process an event, and in `resting` while they are idle and keep their actor for reuse.
 

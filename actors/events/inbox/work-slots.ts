@@ -1,7 +1,7 @@
 // Limits concurrent runs per receiver (agent or platform) and per trigger, so that a hanging receiver cannot
-// use all slots (A6 and A8, ARCHITECTURE.md; base/bounds/budget.ts). The receiver is not known before an
-// event is claimed and read. If no slot is free, the event returns to the store and is queued there under its
-// group's name (trigger and receiver). It uses no slot and counts as no attempt.
+// use all slots (base/bounds/budget.ts). The receiver is not known before an event is claimed and read. If no
+// slot is free, the event returns to the store and is queued there under its group's name (trigger and
+// receiver). It uses no slot and counts as no attempt.
 //
 // When slots become free, queued events are released in the store, the group with the lowest load first. A
 // released event is claimed like every other event; meanwhile it counts as arriving and reserves a slot, for
@@ -27,7 +27,7 @@ export interface WorkSlot {
   end(): void;
 }
 
-/** Prefix of group names. Trigger names have neither blanks nor colons. */
+/** Prefix of group names, which are stored. Trigger names have neither blanks nor colons. */
 const GROUP = 'place: ';
 
 /** Returns whether the name belongs to a group, on any node. */

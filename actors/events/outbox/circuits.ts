@@ -177,6 +177,7 @@ const newCircuit = (account: string): Circuit => ({
   probeUntil: 0,
 });
 
+/** Account and service of a circuit, and the key that consists of both. */
 interface CircuitKey {
   readonly account: string;
   readonly service?: string;

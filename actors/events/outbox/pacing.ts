@@ -66,6 +66,7 @@ interface DestinationState {
   readonly emptyAt: number;
 }
 
+/** State of a destination without recent messages and pauses. */
 const FREE: DestinationState = { burstRestoredAt: 0, heldUntil: 0, wasRefused: false, times: [], emptyAt: 0 };
 
 export class Pacing {

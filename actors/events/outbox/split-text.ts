@@ -159,7 +159,7 @@ const MIN_LIMIT = 64;
 const PARAGRAPH_SHARE = 7 / 8;
 const LINE_SHARE = 3 / 4;
 
-/** Part start. */
+/** Start of a part. */
 interface Begin {
   readonly at: number;
   /** Code block that is open at the start. */
@@ -203,7 +203,7 @@ interface SplitPoint {
   readonly next: Begin;
 }
 
-/** Builds a part. */
+/** Builds one part: the longest piece of the text that fits, from a given start. */
 class PartBuilder {
   readonly #text: string;
   readonly #begin: Begin;

@@ -108,7 +108,7 @@ export class TypingIndicators {
   }
 }
 
-/** Stops waiting after `ms`, even if the call ignores its signal. */
+/** Calls `show`, and stops waiting for it after `ms`, even if the call ignores its signal. */
 async function within(ms: number, show: Show): Promise<void> {
   const deadline = new AbortController();
   let timer: NodeJS.Timeout | undefined;

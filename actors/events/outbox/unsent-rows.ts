@@ -1,4 +1,4 @@
-// Records the outbox rows that certainly were not sent by earlier attempts, so that the next attempt is not
+// Records the outbox rows that earlier attempts certainly did not send, so that the next attempt is not
 // treated as a possible duplicate. A refusal or a rate limit proves that this attempt sent nothing, but
 // proves nothing about earlier attempts; only a search on the platform does. For rows that are no longer
 // recorded, and after a restart, the outcome of earlier attempts is unknown.
