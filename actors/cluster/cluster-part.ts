@@ -36,6 +36,7 @@ export class ClusterPart implements Part {
   readonly peers: NodePeers | undefined;
   /** Placement of servers with `placement: cluster`. */
   readonly placement: ServerPlacement;
+  /** Creates the links to servers with `placement: cluster`. */
   readonly makePlaced: MakePlacedLink;
   /** Records of client sessions. */
   readonly sessionRows: SessionRows;

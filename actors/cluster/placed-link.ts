@@ -35,7 +35,7 @@ export class PlacedLink implements Link {
   #inner: Link | undefined;
   #placement: Placement | undefined;
   #state: 'open' | 'closing' | 'ended' = 'open';
-  /** Overrides the close reason of the inner link. */
+  /** Reason to report instead of the close reason of the inner link. */
   #reason: GatewayError | undefined;
 
   constructor(options: PlacedLinkOptions) {
@@ -58,6 +58,7 @@ export class PlacedLink implements Link {
     return this.#inner?.advice;
   }
 
+  /** Number of stdout lines that were no MCP messages. */
   get noiseLines(): number {
     return this.#inner?.noiseLines ?? 0;
   }

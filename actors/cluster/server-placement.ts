@@ -19,7 +19,7 @@ export interface Placement {
   release(): void;
 }
 
-/** Remote placement. */
+/** Placement of a server on another node. */
 export interface RemotePlacement {
   readonly member: Member;
   /** Epoch of the lease, sent with each call. */
@@ -132,6 +132,7 @@ export class ServerPlacement {
     return { member, epoch: holder.epoch };
   }
 
+  /** Makes one lease request per server at a time; concurrent callers wait for the pending one. */
   async #once(server: string, ask: () => Promise<void>): Promise<void> {
     const pending = this.#pending.get(server) ?? ask().finally(() => this.#pending.delete(server));
     this.#pending.set(server, pending);

@@ -37,7 +37,8 @@ export class SessionRows implements SessionStorage {
   }
 
   /**
-   * Returns the record, and takes the session over if its node is lost or `gone`. Otherwise returns the node.
+   * Returns the record, and takes the session over if its node is lost. `gone` is a node that has certainly
+   * exited, even if it is still a member. Returns the node if it still serves the session.
    */
   async find(key: string, gone?: string): Promise<string | SessionOwnerNode | undefined> {
     const { store, instance } = this.#options;

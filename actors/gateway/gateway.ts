@@ -72,6 +72,7 @@ export class GatewayRuntime {
     const lines = new RecentLines();
     const log = storingLog(options.log, lines, redactor);
     const alarms = new Alarms(log);
+    // Hash of each server's catalog entry. It names the file that caches the lists of the server.
     const entryHashes = new Map<ManagedServer, string>();
     const stateFolder = await life.boot('state', () =>
       StateFolder.open({
@@ -111,6 +112,8 @@ export class GatewayRuntime {
       cluster,
       entryHashes,
       stateFolder,
+      // Time limit for stopping a server: calls in flight may complete first, then processes are killed. The
+      // last second is a margin, so that this limit is never the first to expire.
       shutdownMs: life.shutdownMs + REAP_MS + 1000,
       graceMs: () => life.graceMs,
     });

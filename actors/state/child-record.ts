@@ -1,5 +1,5 @@
-// Record of a running child process, in a small file. By the record, a later gateway identifies the child if
-// this gateway is killed (A5, ARCHITECTURE.md).
+// Record of a running child process, in a small file. If this gateway is killed, a later gateway identifies
+// the child by the record and terminates it.
 
 import { type Container, parseContainer } from './container.ts';
 import type { ProcessIdentity } from './process-identity.ts';

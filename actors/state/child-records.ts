@@ -1,7 +1,7 @@
 // Records each running child process in a small file. After a gateway was killed, its children are orphans:
-// the next gateway terminates them in a sweep (A5, ARCHITECTURE.md). A child is terminated only if its owner,
-// the gateway that started it, is dead and pid and start time prove the child's identity; names are not
-// compared. No method throws; problems go to `onWarning`.
+// the next gateway terminates them in a sweep. A child is terminated only if its owner, the gateway that
+// started it, is dead and pid and start time prove the child's identity; names are not compared. No method
+// throws; problems go to `onWarning`.
 //
 // On Linux, a sweep also finds processes by their mark, an environment variable (owner-mark.ts): children
 // that were started just before a kill, and processes that left their process group. Records are for other
@@ -43,7 +43,7 @@ interface DeadRecord {
 export class ChildRecords {
   readonly #stateDir: string;
   readonly #folder: string;
-  /** Makes file names unique, since several gateways can share the folder, and a pid can be reused. */
+  /** Random part of the file names: several gateways can share the folder, and pids are reused. */
   readonly #tag = randomBytes(6).toString('hex');
   readonly #owner: ProcessIdentity;
   readonly #onWarning: (message: string) => void;

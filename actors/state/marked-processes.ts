@@ -28,7 +28,7 @@ const assignment = Buffer.from(`\0${MARK_VARIABLE}=`);
 
 export interface MarkedProcess extends ProcessIdentity {
   readonly group: number;
-  /** Innermost owner first. */
+  /** One mark per owner, innermost first: a gateway can itself be a marked child of another gateway. */
   readonly marks: readonly OwnerMark[];
 }
 
@@ -53,6 +53,7 @@ export class MarkedProcesses {
   }
 }
 
+/** Running scan, and the scan that follows it. */
 let currentScan: Promise<MarkedProcesses> | undefined;
 let nextScan: Promise<MarkedProcesses> | undefined;
 const unreadable = new Set<string>();

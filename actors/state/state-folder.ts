@@ -93,7 +93,7 @@ export class StateFolder implements Part {
     });
   }
 
-  /** Releases the lock; the lists were written before. */
+  /** Releases the lock. The servers, which write the lists, have stopped before this part. */
   async drain(): Promise<void> {
     clearInterval(this.#marking);
     await this.sessions?.close();

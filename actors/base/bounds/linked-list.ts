@@ -1,6 +1,6 @@
 // Doubly linked list in insertion order, from which any member can be removed. The links are in the members,
-// so the list allocates nothing and references no removed member, as a Set's internal tables would
-// (actors/mcp/servers/calls/in-flight.ts). A member can be in a single list.
+// so the list allocates nothing. It keeps no reference to a removed member; the internal table of a Set may
+// keep one until it is rebuilt. A member can be in a single list.
 
 export interface ListMember<T> {
   /** Neighbours in the list, written by the list only; undefined at the ends, and for an unlisted member. */

@@ -1,5 +1,5 @@
-// Shared values by name, referenced weakly: a value exists as long as a user references it, and must not be
-// released explicitly.
+// Shared values by name, referenced weakly: a value exists as long as a user references it, and needs no
+// explicit release.
 
 export class WeakValues<Value extends object> {
   readonly #values = new Map<string, WeakRef<Value>>();

@@ -11,7 +11,7 @@ export interface DeadLetter {
   readonly target: string;
 }
 
-/** Number of letters kept. */
+/** Limit of stored letters. */
 const MAX_RECENT = 100;
 
 export class DeadLetters {

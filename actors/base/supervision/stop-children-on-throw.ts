@@ -67,8 +67,8 @@ function stopChildren(logic: AnyActorLogic, snapshot: AnySnapshot, scope: AnyAct
 
 /**
  * Adds the children that the failed transition spawned. They are in no snapshot and never started. But they
- * or their children may have registered a system id, which is released when they stop. They are found by it:
- * each registered actor is followed up to the child of this actor.
+ * or their children may have registered a system id, which is released when they stop. The search begins at
+ * the actors with a system id, and goes up to the child of this actor.
  */
 function withUnstartedChildren(snapshot: AnySnapshot, scope: AnyActorScope): AnySnapshot {
   if (!('children' in snapshot)) return snapshot;

@@ -21,7 +21,7 @@ export class Deadlines<T extends TimedEntry<T>> {
     this.#ms = ms;
   }
 
-  /** True while a timer is set, possibly for a removed entry. */
+  /** True while a timer is set. It may have been set for an entry that was removed since then. */
   get isTicking(): boolean {
     return this.#timer !== undefined;
   }
