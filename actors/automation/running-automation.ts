@@ -123,7 +123,7 @@ export class RunningAutomation implements Part {
     const counters = new AgentCounters(
       (target, own) => this.#clusterSide?.tallies?.sumOfTarget(target, own) ?? own,
     );
-    this.feed = new RunFeed(undefined, counters);
+    this.feed = new RunFeed({ counters });
     this.#adapters = makeAdapters({ maxBodyBytes, store, log });
     this.#clusterSide = makeClusterSide?.({
       store,
@@ -274,7 +274,7 @@ export class RunningAutomation implements Part {
       isPaused: (name) => this.pauses.has(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (target) => targets.handlerOf(target),
-      attemptSecondsOf: (target) => targets.triggerOf(target)?.timeout_seconds,
+      attemptSecondsOf: (target) => targets.builtInTriggerOf(target)?.timeout_seconds,
       loaded: () => targets.loaded,
       stop: (id, note) => this.#stop(id, note),
       discard: (id, note) => this.deliveries.discard(id, note),

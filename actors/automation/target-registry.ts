@@ -30,12 +30,12 @@ import type { TriggerRegistry } from './triggers/registry.ts';
 export function approvalTriggers(
   adapters: Pick<Adapters, 'ofPlatform'>,
   triggers: Pick<TriggerRegistry, 'all' | 'get'>,
-  targets: Pick<TargetRegistry, 'trigger'>,
+  targets: Pick<TargetRegistry, 'builtInTrigger'>,
 ): ApprovalTriggers {
   return {
     adapterOf: (platform) => adapters.ofPlatform(platform),
     trigger: (name) => {
-      const trigger = triggers.get(name) ?? targets.trigger(name);
+      const trigger = triggers.get(name) ?? targets.builtInTrigger(name);
       return trigger?.enabled === true ? trigger : undefined;
     },
     triggers: () => triggers.all().filter(({ enabled }) => enabled),
@@ -43,7 +43,7 @@ export function approvalTriggers(
 }
 
 /** Handler whose code is loaded with the first run: gateways without such agents never load it. */
-export class LateHandler implements Handler {
+export class LazyHandler implements Handler {
   readonly #load: () => Promise<Handler>;
   #loading: Promise<Handler> | undefined;
 
@@ -97,8 +97,8 @@ export class TargetRegistry {
     this.#toolBoxes = new AgentToolBoxes(host);
     this.#handlers = new Handlers({
       agent: (agent) => this.#agent(agent),
-      fleet: (fleet) => new LateHandler(() => this.#fleet(fleet)),
-      flow: (flow) => new LateHandler(() => this.#flow(flow)),
+      fleet: (fleet) => new LazyHandler(() => this.#fleet(fleet)),
+      flow: (flow) => new LazyHandler(() => this.#flow(flow)),
     });
   }
 
@@ -124,12 +124,12 @@ export class TargetRegistry {
   }
 
   /** Returns a target's built-in trigger. */
-  triggerOf(target: Target): ManualTrigger | undefined {
+  builtInTriggerOf(target: Target): ManualTrigger | undefined {
     return this.#triggers.of(target);
   }
 
   /** Returns a built-in trigger by name. */
-  trigger(name: string): ManualTrigger | undefined {
+  builtInTrigger(name: string): ManualTrigger | undefined {
     return this.#triggers.get(name);
   }
 
@@ -143,7 +143,7 @@ export class TargetRegistry {
   }
 
   #agent(agent: Agent): Handler | undefined {
-    return makeHandler(agent, (runtime, file) => new LateHandler(() => this.#modelAgent(runtime, file)));
+    return makeHandler(agent, (runtime, file) => new LazyHandler(() => this.#modelAgent(runtime, file)));
   }
 
   /** Accepts a name or an inline agent. */
@@ -154,7 +154,7 @@ export class TargetRegistry {
 
   #fleetOf(fleet: string | Fleet): Handler | undefined {
     if (typeof fleet === 'string') return this.#handlers.of({ kind: 'fleet', name: fleet });
-    return this.#inlineHandler(fleet, () => new LateHandler(() => this.#fleet(fleet)));
+    return this.#inlineHandler(fleet, () => new LazyHandler(() => this.#fleet(fleet)));
   }
 
   #inlineHandler(inline: Agent | Fleet, make: () => Handler | undefined): Handler | undefined {

@@ -27,7 +27,9 @@ export function requestMessage(
 ): ApprovalContent {
   const { card } = outline(request);
   return {
-    text: [`Waiting for approval${within(expiresInMs)}.`, requestBlock(id, request, excerpt)].join('\n\n'),
+    text: [`Waiting for approval${expiryText(expiresInMs)}.`, requestBlock(id, request, excerpt)].join(
+      '\n\n',
+    ),
     status: 'warning',
     mentions: 'none',
     card: {
@@ -114,7 +116,7 @@ function requestBlock(id: string, request: RequestFields, excerpt: number): stri
   return `${block}\n\nFirst ${part.length} of ${fullText.length} characters; full text: \`approvals show ${id}\``;
 }
 
-function within(ms: number | undefined): string {
+function expiryText(ms: number | undefined): string {
   if (ms === undefined) return '';
   const minutes = Math.max(1, Math.round(ms / 60_000));
   if (minutes < 120) return `, for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;

@@ -19,7 +19,7 @@ interface Explanation {
 
 export class RefusalLimit {
   readonly #now: () => number;
-  /** By person and request, most recent last. */
+  /** By person and approval, most recent last. */
   readonly #explanations = new Map<string, Explanation>();
   /** Times of repeated explanations. */
   #repeats: readonly number[] = [];
@@ -30,8 +30,8 @@ export class RefusalLimit {
   }
 
   /** Returns true if the person gets an explanation for this event, and counts it. */
-  mayExplain(person: string, question: string, event: string): boolean {
-    const name = JSON.stringify([person, question]);
+  mayExplain(person: string, approval: string, event: string): boolean {
+    const name = JSON.stringify([person, approval]);
     const before = this.#explanations.get(name);
     const now = this.#now();
     if (before?.event === event) return true;

@@ -17,7 +17,7 @@ import { resolveChannel } from './resolve-channel.ts';
 import type { ApprovalOutcome, ApprovalRequest, CreatedRequest, RunApprovals } from './run-approvals.ts';
 
 /** The run with the request. */
-export interface AskingRun {
+export interface RequestingRun {
   readonly adapter: Adapter;
   readonly trigger: Trigger;
   readonly event: StoredEvent;
@@ -27,7 +27,7 @@ export interface AskingRun {
   readonly deadlineMs: number | undefined;
 }
 
-export interface RunAskingOptions {
+export interface ApprovalRequestsOptions {
   readonly approvals: Approvals;
   readonly triggerLookup: ApprovalTriggers;
   readonly store: Pick<Store, 'approval'>;
@@ -39,10 +39,10 @@ const MAX_BODY = 1_048_576;
 type RequestRules = ApprovalRequest['rules'];
 
 export class ApprovalRequests implements RunApprovals {
-  readonly #run: AskingRun;
-  readonly #options: RunAskingOptions;
+  readonly #run: RequestingRun;
+  readonly #options: ApprovalRequestsOptions;
 
-  constructor(run: AskingRun, options: RunAskingOptions) {
+  constructor(run: RequestingRun, options: ApprovalRequestsOptions) {
     this.#run = run;
     this.#options = options;
   }

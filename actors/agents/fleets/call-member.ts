@@ -15,7 +15,7 @@ const LONGEST_PAUSE_MS = 30_000;
  * Returns the member's answer, or the result that parks it (parked.ts). Rejects with the error of the last
  * request.
  */
-export async function askMember(
+export async function callMember(
   handler: Handler,
   job: Job,
   contextOf: () => PartContext,

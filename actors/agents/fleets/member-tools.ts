@@ -74,14 +74,14 @@ export class MemberTools implements RunTools {
     if (before !== undefined) return before;
     await this.#waitForSlot(signal);
     try {
-      return await this.#askMember(member, path, question, signal);
+      return await this.#callMember(member, path, question, signal);
     } finally {
       this.#working -= 1;
       this.#waiting.shift()?.();
     }
   }
 
-  async #askMember(
+  async #callMember(
     member: FleetMember,
     path: string,
     question: string,

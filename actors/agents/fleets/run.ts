@@ -15,7 +15,7 @@ import { PartContext } from '../parts/context.ts';
 import { messageOf } from '../parts/failure-reason.ts';
 import type { PartsJournal } from '../parts/journal.ts';
 import { type PartResult, RunningParts } from '../parts/running-parts.ts';
-import { askMember } from './call-member.ts';
+import { callMember } from './call-member.ts';
 import { MemberTools } from './member-tools.ts';
 
 export interface FleetRow {
@@ -176,7 +176,7 @@ export class FleetRun {
       // A question of the manager contains its own context.
       ...(path === member.name ? {} : { history: [] }),
     };
-    return askMember(handler, memberJob, () => new PartContext(part), firstPauseMs);
+    return callMember(handler, memberJob, () => new PartContext(part), firstPauseMs);
   }
 
   /** Stores a member's result. */

@@ -123,7 +123,7 @@ export class ModelExchange {
     const { idleMs = IDLE_MS, maxBytes = MAX_BYTES, maxLineBytes = MAX_LINE_BYTES } = this.#limits;
     const reader = body?.getReader();
     let size = 0;
-    let line = 0;
+    let lineBytes = 0;
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
@@ -133,10 +133,10 @@ export class ModelExchange {
             clearTimeout(this.#idle);
             if (done || value === undefined) return controller.close();
             size += value.length;
-            const feed = value.lastIndexOf(LINE_FEED);
-            line = feed === -1 ? line + value.length : value.length - feed - 1;
+            const lastLineFeed = value.lastIndexOf(LINE_FEED);
+            lineBytes = lastLineFeed === -1 ? lineBytes + value.length : value.length - lastLineFeed - 1;
             if (size > maxBytes) throw tooLarge(maxBytes);
-            if (line > maxLineBytes) throw tooLarge(maxLineBytes);
+            if (lineBytes > maxLineBytes) throw tooLarge(maxLineBytes);
             await setImmediate();
             controller.enqueue(value);
           } catch (error) {

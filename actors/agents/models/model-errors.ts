@@ -74,8 +74,11 @@ export interface ModelFault {
   /** True if the provider accepts no more requests now. */
   readonly isRateLimited?: boolean;
   readonly retryAfterMs?: number | undefined;
-  /** True if a retry of this model within the attempt cannot succeed, because its quota is exhausted. */
-  readonly isExhausted?: boolean;
+  /**
+   * True if this model cannot answer within the attempt, but possibly later: its quota is exhausted, or its
+   * client library cannot be loaded.
+   */
+  readonly isUnusableNow?: boolean;
 }
 
 /** Converts a status, or an error within a stream. */
@@ -104,7 +107,7 @@ export function faultOfStatus(
     mayFallbackAnswer: statusesOfModel.has(status) || (reason !== undefined && reasonsOfModel.has(reason)),
     isRateLimited: !isFinal && (status === 429 || retryAfterMs !== undefined),
     retryAfterMs: isFinal ? undefined : retryAfterMs,
-    isExhausted: reason === 'insufficient_quota',
+    isUnusableNow: reason === 'insufficient_quota',
   };
 }
 
@@ -119,7 +122,7 @@ export class ModelFaultError extends Error {
 
 export function handlerError(
   model: ModelName,
-  { description, ...fault }: Omit<ModelFault, 'isExhausted' | 'mayFallbackAnswer'>,
+  { description, ...fault }: Omit<ModelFault, 'isUnusableNow' | 'mayFallbackAnswer'>,
 ): HandlerError {
   return new HandlerError(faultText(model, description), fault);
 }

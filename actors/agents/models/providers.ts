@@ -16,7 +16,7 @@ export async function loadClient<Client>(label: string, load: () => Promise<Clie
     const fault = {
       description: `cannot be used: ${label} ${describeLoadError(error)}`,
       isFinal: false,
-      isExhausted: true,
+      isUnusableNow: true,
     };
     throw new ModelFaultError(fault);
   }

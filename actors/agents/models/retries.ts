@@ -76,7 +76,7 @@ async function askModel<T>(
       fault = error.fault;
     }
     const pauseMs = Math.max(backoffMs(n, options), fault.retryAfterMs ?? 0);
-    const isOver = fault.isFinal || fault.isExhausted === true || n >= options.retries;
+    const isOver = fault.isFinal || fault.isUnusableNow === true || n >= options.retries;
     if (isOver || pauseMs > LONGEST_PAUSE_MS || pauseMs >= until - performance.now())
       return { ...fault, model };
     options.onRetry?.(faultText(model, fault.description), Math.round(pauseMs));

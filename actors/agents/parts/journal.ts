@@ -149,7 +149,8 @@ export class PartsJournal {
       const ownRow = partRow(path, row);
       if (ownRow === undefined) continue;
       if (ownRow.text !== '') texts.push(ownRow.text);
-      if (ownRow.kept !== undefined) state = ownRow.kept ?? undefined;
+      // Null removes the state.
+      if (ownRow.storedState !== undefined) state = ownRow.storedState ?? undefined;
     }
     return { texts, state };
   }

@@ -7,7 +7,7 @@ export interface PartRow {
   /** JSON text; empty if the row contains only a state. */
   readonly text: string;
   /** State that the part stored with the row, for later attempts; null: removed, undefined: unchanged. */
-  readonly kept: string | null | undefined;
+  readonly storedState: string | null | undefined;
 }
 
 interface RowMembers {
@@ -44,8 +44,8 @@ export function partRow(
   if (typeof at !== 'string' || (at !== path && !at.startsWith(`${path}/`))) return undefined;
   // A row of a nested part contains the state of that part.
   if (at !== path)
-    return { text: JSON.stringify({ in: at.slice(path.length + 1), ...rest, kept }), kept: undefined };
+    return { text: JSON.stringify({ in: at.slice(path.length + 1), ...rest, kept }), storedState: undefined };
   if (rest.kind === PARKED_KIND) return undefined;
   const state = kept === null || typeof kept === 'string' ? kept : undefined;
-  return { text: rest.kind === KEPT_KIND ? '' : JSON.stringify(rest), kept: state };
+  return { text: rest.kind === KEPT_KIND ? '' : JSON.stringify(rest), storedState: state };
 }

@@ -23,7 +23,7 @@ export type RunNews =
   /** A request of the attempt failed and is repeated in `inMs` milliseconds. The text so far is discarded. */
   | { readonly kind: 'retrying'; readonly reason: string; readonly inMs: number }
   /** The attempt has failed and will be repeated; the delivery record has the time and the reason. */
-  | { readonly kind: 'putOff' }
+  | { readonly kind: 'deferred' }
   /** The run has finished or is parked. `reply` is defined if an attempt in this process produced it. */
   | { readonly kind: 'settled'; readonly settled: DeliveryOutcome; readonly reply: LiveReply | undefined }
   /** The gateway stops; no more events follow. */
@@ -57,6 +57,12 @@ export interface LiveAttempt {
 
 const MAX_WATCHERS = 1_024;
 
+export interface RunFeedOptions {
+  /** Limit of watchers. @default 1024 */
+  readonly max?: number;
+  readonly counters?: AgentCounters;
+}
+
 export class RunFeed implements DeliveryListener {
   readonly counters: AgentCounters;
   readonly #runs = new Map<string, LiveRun>();
@@ -64,7 +70,7 @@ export class RunFeed implements DeliveryListener {
   readonly #shares = new Map<string, Share>();
   #isClosed = false;
 
-  constructor(max = MAX_WATCHERS, counters = new AgentCounters()) {
+  constructor({ max = MAX_WATCHERS, counters = new AgentCounters() }: RunFeedOptions = {}) {
     this.counters = counters;
     this.#slots = new Budget(max);
   }
@@ -150,7 +156,7 @@ export class RunFeed implements DeliveryListener {
   /** Called when a retry of the event is durable. */
   onDeferred(id: string): void {
     const run = this.#runs.get(id);
-    if (run !== undefined) notify(run, { kind: 'putOff' });
+    if (run !== undefined) notify(run, { kind: 'deferred' });
   }
 
   /** Yields the watched runs that this process does not handle. */

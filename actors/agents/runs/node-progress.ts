@@ -144,7 +144,7 @@ export class RunNodes {
     // The state drops turns when their loop finishes, or when the graph around it reaches an `End`.
     if (endKinds.has(row.kind) && (this.#turns.has(row.in) || row.isEnd === true)) this.#storeTurns();
     if (nodePath(row.in) !== undefined) this.#state.apply(row as unknown as FlowRow);
-    this.#note(row);
+    this.#updateDetails(row);
   }
 
   /** Returns the nodes in definition order; inner nodes follow their loop. `isOver`: the run has finished. */
@@ -201,7 +201,7 @@ export class RunNodes {
   }
 
   /** Updates the details of the node that the row is about. */
-  #note(row: TimedRow): void {
+  #updateDetails(row: TimedRow): void {
     const { in: path, at } = row;
     const before = this.#details.get(path);
     const { input = before?.input, approval = before?.approval } = row as NodeDetails;

@@ -29,7 +29,7 @@ import { type RunReader, RunWatch } from './watch.ts';
 interface TargetLookup {
   readonly loaded: { readonly flows: readonly Flow[] };
   /** Returns the built-in manual trigger of a target; undefined for unknown targets. */
-  triggerOf(target: Target): ManualTrigger | undefined;
+  builtInTriggerOf(target: Target): ManualTrigger | undefined;
 }
 
 export interface RunsHost {
@@ -183,11 +183,12 @@ export class Runs {
       // starts with the check, because its run may have finished.
       for (let isWaiting = isNew; ; isWaiting = !isWaiting) {
         const reply = isWaiting ? await outcome : undefined;
-        const now = await this.answer(event.id);
+        const current = await this.answer(event.id);
         // The record contains only the beginning of long answers, and no data.
-        if (now.state === 'done' && reply !== undefined)
-          return { ...now, answer: reply.text, data: reply.data ?? now.data };
-        if (hasEnded(now.state) || remainingMs() === 0 || !mayFinishWithin(now, remainingMs())) return now;
+        if (current.state === 'done' && reply !== undefined)
+          return { ...current, answer: reply.text, data: reply.data ?? current.data };
+        if (hasEnded(current.state) || remainingMs() === 0) return current;
+        if (!mayFinishWithin(current, remainingMs())) return current;
         if (isWaiting) outcome = next();
       }
     } finally {
@@ -230,7 +231,7 @@ export class Runs {
   /** Throws NotFoundError for unknown targets, and InvalidQueryError for invalid parameters. */
   #eventFor(target: Target, request: RunRequest, { trace, principal, idempotencyKey }: RunOrigin): NewEvent {
     const { targets } = this.#host;
-    const trigger = targets.triggerOf(target);
+    const trigger = targets.builtInTriggerOf(target);
     if (trigger === undefined)
       throw new NotFoundError(
         `there is no ${target.kind} ${JSON.stringify(target.name.slice(0, 64))}; GET /${target.kind}s lists them`,

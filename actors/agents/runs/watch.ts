@@ -262,9 +262,10 @@ export class RunWatch {
   }
 
   async #sendEnd(): Promise<void> {
-    const now = await this.#host.answer(this.#id);
-    const reply = now.state === 'done' ? this.#reply : undefined;
-    const answer = reply === undefined ? now : { ...now, answer: reply.text, data: reply.data ?? now.data };
+    const current = await this.#host.answer(this.#id);
+    const reply = current.state === 'done' ? this.#reply : undefined;
+    const answer =
+      reply === undefined ? current : { ...current, answer: reply.text, data: reply.data ?? current.data };
     await this.#send({ event: 'end', answer });
     this.#end();
   }

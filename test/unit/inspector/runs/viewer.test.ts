@@ -217,6 +217,6 @@ describe('a viewer of a run', () => {
   });
 
   test('is refused before a response if too many watch', () => {
-    expect(() => viewerOf({ feed: new RunFeed(0) })).toThrow(OverloadedError);
+    expect(() => viewerOf({ feed: new RunFeed({ max: 0 }) })).toThrow(OverloadedError);
   });
 });

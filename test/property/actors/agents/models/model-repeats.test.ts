@@ -10,7 +10,7 @@ const passing = fc.record({
   description: fc.constant('answered 500'),
   isFinal: fc.constant(false),
   isRateLimited: fc.boolean(),
-  isExhausted: fc.boolean(),
+  isUnusableNow: fc.boolean(),
   // Too long to wait for, or no delay.
   retryAfterMs: fc.constantFrom(undefined, 100_000, 200_000),
 });
@@ -85,8 +85,8 @@ it('no sequence of failures exceeds the allowed requests, and a final error for 
         for (const [n, each] of outcomesSoFar.entries())
           if (
             typeof each === 'object' &&
-            'isExhausted' in each &&
-            (each.isExhausted || each.retryAfterMs !== undefined)
+            'isUnusableNow' in each &&
+            (each.isUnusableNow || each.retryAfterMs !== undefined)
           )
             expect(attemptTimes[n + 1]).not.toBe(attemptTimes[n]);
       },

@@ -40,7 +40,7 @@ it('only known error reasons of a provider are reported (ME1)', () => {
   expect(readError({}, { error: { code: 'sk-secret', type: 'your text' } }).reason).toBeUndefined();
   expect(faultOfStatus(429, { reason: 'insufficient_quota' })).toMatchObject({
     description: 'answered 429 (insufficient_quota)',
-    isExhausted: true,
+    isUnusableNow: true,
     isRateLimited: true,
   });
 });

@@ -13,6 +13,6 @@ it('a missing provider client is reported with a remedy, and the event waits', a
       /^cannot be used: the client of openai cannot be loaded \(\w+\): the gateway's installation is incomplete, or has changed while it ran; reinstall it \(npm ci, npm run build\) and restart it$/,
     ),
     isFinal: false,
-    isExhausted: true,
+    isUnusableNow: true,
   });
 });

@@ -128,7 +128,7 @@ describe('repeatRequest', () => {
     const quotaExceeded = fault({
       description: 'answered 429 (insufficient_quota)',
       isRateLimited: true,
-      isExhausted: true,
+      isUnusableNow: true,
     });
     expect(await run([quotaExceeded, 'yes'], { models: ['a', 'b'] })).toMatchObject({
       result: 'yes',

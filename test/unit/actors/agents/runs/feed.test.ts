@@ -44,14 +44,14 @@ test('a watcher receives all events of its run in order, across attempts, and no
     { kind: 'text', text: 'On' },
     { kind: 'retrying', reason: 'it answered 503', inMs: 400 },
     { kind: 'rows', first: 1, rows: ['{}'] },
-    { kind: 'putOff' },
+    { kind: 'deferred' },
     { kind: 'begun' },
     { kind: 'settled', settled: done, reply: { text: 'Yes.', data: { of: 1 } } },
   ]);
 });
 
 test('the number of watchers is limited, no agent can use all slots, and a watcher that stops frees its slot', () => {
-  const feed = new RunFeed(4);
+  const feed = new RunFeed({ max: 4 });
   const stops = [subscribe(feed, 'r1', 'greedy'), subscribe(feed, 'r2', 'greedy')];
   expect(() => subscribe(feed, 'r3', 'greedy')).toThrow(/2 of 4/);
   subscribe(feed, 'r4', 'other');
