@@ -141,8 +141,9 @@ export class BuiltInAnswers {
     );
     let stopCount = 0;
     for (const { id } of atWork) {
-      const by = await this.#ownerOf(routedEvent, id);
-      if (by === undefined || !names.has(by.trigger) || (agent ?? by.agent) !== by.agent) continue;
+      const owner = await this.#ownerOf(routedEvent, id);
+      if (owner === undefined || !names.has(owner.trigger)) continue;
+      if ((agent ?? owner.agent) !== owner.agent) continue;
       if (await this.#host.stop(id, STOP_NOTE)) stopCount += 1;
     }
     const nothing =

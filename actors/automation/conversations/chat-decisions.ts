@@ -18,7 +18,7 @@ import type { ApprovalState, StoredApproval } from '../../store/approval.ts';
 import type { Store } from '../../store/store.ts';
 import { messageOutcome, pressOutcome, type RoutedEvent } from './messages.ts';
 
-export interface DecidedInChatOptions {
+export interface ChatDecisionOptions {
   readonly approvals: Approvals;
   readonly store: Pick<Store, 'withReceipt'>;
   readonly refusals: RefusalLimit;
@@ -28,7 +28,7 @@ export interface DecidedInChatOptions {
 export async function handleChatDecision(
   routedEvent: RoutedEvent,
   { verdict, about }: DecisionInbound,
-  { approvals, store, refusals }: DecidedInChatOptions,
+  { approvals, store, refusals }: ChatDecisionOptions,
 ): Promise<WorkOutcome> {
   const isPress = 'approval' in about;
   const id = isPress ? about.approval : await requestOf(routedEvent, about.message, store);

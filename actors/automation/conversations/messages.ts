@@ -18,7 +18,7 @@ import { wasTried } from '../works/attempts.ts';
 /** Texts of the notices. They contain no reasons, which are for operators and in the delivery record. */
 const TEXTS: Readonly<Record<Notice, string>> = {
   waits: 'This takes longer than usual. The answer will appear here.',
-  untaken: 'Sorry, nothing here can answer that.',
+  unmatched: 'Sorry, nothing here can answer that.',
   refused: 'Sorry, that is not allowed here, or not for you.',
   stopped: 'This was stopped. There will be no answer.',
   late: 'Sorry, this took too long and can no longer be answered.',

@@ -20,7 +20,7 @@ import { EventTriggers } from '../triggers/event-triggers.ts';
 import { failedRequestOutcome, lateOutcome } from '../works/attempts.ts';
 import { Admission } from './admission.ts';
 import { BuiltInAnswers } from './built-in-answers.ts';
-import { type DecidedInChatOptions, handleChatDecision } from './chat-decisions.ts';
+import { type ChatDecisionOptions, handleChatDecision } from './chat-decisions.ts';
 import { expireEvent, OVERDUE, overdueEvent } from './expiry.ts';
 import { HandlerAttempts } from './handler-attempts.ts';
 import { CONVERSATION } from './job.ts';
@@ -45,7 +45,7 @@ export class ConversationWork implements Work {
   readonly #records: Pick<Store, 'delivery' | 'steps' | 'approvals'>;
   readonly #admission: Admission;
   readonly #attempts: HandlerAttempts;
-  readonly #decisionOptions: DecidedInChatOptions;
+  readonly #decisionOptions: ChatDecisionOptions;
   readonly #triggers: EventTriggers;
   readonly #builtIns: BuiltInAnswers;
 

@@ -52,7 +52,7 @@ export interface TriggerStatus extends TriggerLife {
 export interface TriggerEntry {
   readonly trigger: Trigger;
   /** Describes how events reach the trigger; `url` is the gateway's address. */
-  wayIn(url: string): TriggerSource;
+  source(url: string): TriggerSource;
 }
 
 /** Result of a finished or parked run; `accepted` if it is still running. */
@@ -96,7 +96,7 @@ export class Operator {
     const { triggers } = this.#automation;
     return triggers
       .all()
-      .map((trigger) => ({ trigger, wayIn: (url) => describeTriggerSource(trigger, url) }));
+      .map((trigger) => ({ trigger, source: (url) => describeTriggerSource(trigger, url) }));
   }
 
   trigger(name: string): TriggerStatus {

@@ -11,7 +11,7 @@ import { CONVERSATION } from '../conversations/job.ts';
 
 export interface TriggerDetails {
   /** Description of how events reach the trigger. */
-  readonly wayIn: string;
+  readonly sourceText: string;
   /** Menu of the account, with commands of every trigger; undefined if unsupported. */
   readonly menu: readonly MenuCommand[] | undefined;
   readonly limits: OutboundLimits | undefined;
@@ -42,7 +42,7 @@ export async function triggerDetails(
   store: Pick<Store, 'deliveryPage'>,
 ): Promise<TriggerDetails> {
   return {
-    wayIn: describeTriggerSource(trigger, '').text,
+    sourceText: describeTriggerSource(trigger, '').text,
     menu: adapter.menu?.(ofAccount(trigger, all, adapter)),
     limits: adapter.outbound?.limits?.(trigger),
     remarks: adapter.diagnostics?.(trigger) ?? [],

@@ -163,9 +163,10 @@ export class EventTriggers {
 }
 
 /**
- * No trigger accepts the event (`untaken`). If its place or sender is not allowed, the notice is `refused`.
+ * Returns the result for an event that no trigger accepts. If only its place or sender is not allowed, the
+ * notice is `refused` instead.
  */
-const noMatch = (note: string): NoMatch => ({ note, notice: 'untaken' });
+const noMatch = (note: string): NoMatch => ({ note, notice: 'unmatched' });
 
 /**
  * Returns false if the event belongs to another account than the trigger uses now, after a reload. The

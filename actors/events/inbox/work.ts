@@ -27,11 +27,11 @@ export interface Assignment {
 }
 
 /**
- * Kind of notice to the sender of an unanswered event. `waits`: the event is delayed. `untaken`: no trigger
+ * Kind of notice to the sender of an unanswered event. `waits`: the event is delayed. `unmatched`: no trigger
  * accepts it. `refused`: not allowed in this place or for this sender. `stopped`: cancelled. `late`: not
  * handled before `notAfter`. `failed`: all attempts failed.
  */
-export type Notice = 'waits' | 'untaken' | 'refused' | 'stopped' | 'late' | 'failed';
+export type Notice = 'waits' | 'unmatched' | 'refused' | 'stopped' | 'late' | 'failed';
 
 interface NotAfter {
   /**

@@ -37,8 +37,8 @@ export function banner(
       return [id, entry.enabled ? 'starts on demand' : 'disabled', what] as const;
     }),
     ...triggers.map(
-      ({ trigger, wayIn }) =>
-        [trigger.name, trigger.enabled ? trigger.type : 'disabled', wayIn(url).text] as const,
+      ({ trigger, source }) =>
+        [trigger.name, trigger.enabled ? trigger.type : 'disabled', source(url).text] as const,
     ),
     ...targets.agents.map((agent) => [agent.name, 'Agent', agentText(agent)] as const),
     ...targets.fleets.map(({ name }) => [name, 'Fleet', ''] as const),
@@ -99,7 +99,7 @@ function targetCounts({ agents, fleets, flows }: LoadedTargets): string[] {
  */
 function sampleRequestLine(triggers: readonly TriggerEntry[], url: string): readonly string[] {
   const enabled = triggers.filter(({ trigger }) => trigger.enabled);
-  const open = enabled.map(({ wayIn }) => wayIn(url).openUrl).find((at) => at !== undefined);
+  const open = enabled.map(({ source }) => source(url).openUrl).find((at) => at !== undefined);
   if (open === undefined) return [];
   return [`  curl -s ${open} -H "Content-Type: application/json" -d '{"text":"hello"}'`];
 }

@@ -41,10 +41,10 @@ export function triggerDetails(
   details: TriggerStatus & DetailedTrigger,
   view: RecordView = fullView,
 ): TriggerDetailsRecord {
-  const { wayIn, menu, limits, remarks, records } = details;
+  const { sourceText, menu, limits, remarks, records } = details;
   return {
     ...triggerRecord(details, view),
-    way_in: view.json(wayIn),
+    way_in: view.json(sourceText),
     welcome: view.json(details.trigger.welcome ?? null),
     menu: view.json(menu ?? null),
     limits: limits === undefined ? null : limitsRecord(limits),

@@ -101,7 +101,7 @@ test('an unresponsive platform is shown in all views of a trigger, and a respons
 });
 
 test('`triggers show` contains the next retry only while it is in the future', () => {
-  const details = { wayIn: '', menu: undefined, limits: undefined, remarks: [], records: undefined };
+  const details = { sourceText: '', menu: undefined, limits: undefined, remarks: [], records: undefined };
   const page = (circuit: TriggerStatus['circuit']) =>
     triggerPage(triggerDetails({ ...unanswered, ...details, circuit }), undefined, plain).join('\n');
   const since = 'the platform has not responded since 1970-01-01T00:00:01.000Z';
