@@ -87,19 +87,19 @@ export class Pacing {
    * Sends a request within the limits. Rejects with a DeliveryError (`isRateLimited`) if a limit is reached,
    * here or at the platform.
    */
-  async run<T>(turn: PacedSend, request: () => Promise<T>): Promise<T> {
-    const { account, destination, isOfDestination = () => false } = turn;
-    const pace = this.#paceOf(account);
+  async run<T>(send: PacedSend, request: () => Promise<T>): Promise<T> {
+    const { account, destination, isOfDestination = () => false } = send;
+    const limiter = this.#limiterOf(account);
     const name = nameOf(account, destination);
-    const limit = turn.limit ?? this.#options.destination;
+    const limit = send.limit ?? this.#options.destination;
     const destinationPauseMs = this.#pauseOf(name, limit);
     if (destinationPauseMs > 0) throw rateLimitError(destinationPauseMs);
-    const accountPauseMs = pace.reserveSlot();
+    const accountPauseMs = limiter.reserveSlot();
     if (accountPauseMs !== undefined) throw rateLimitError(accountPauseMs);
     const sentAt = this.#now();
     this.#count(name, limit);
     try {
-      return await pace.run(request, (error) => {
+      return await limiter.run(request, (error) => {
         if (!(error instanceof DeliveryError) || !error.isRateLimited) return undefined;
         const forMs = error.retryAfterMs ?? DEFAULT_PAUSE_MS;
         this.#uncount(name, limit);
@@ -221,13 +221,13 @@ export class Pacing {
     }
   }
 
-  #paceOf(account: string): RateLimiter {
-    let pace = this.#accounts.get(account);
-    if (pace !== undefined) return pace;
-    pace = new RateLimiter(this.#options.accountEveryMs, this.#now, this.#options.accountBurst);
-    this.#accounts.set(account, pace);
+  #limiterOf(account: string): RateLimiter {
+    let limiter = this.#accounts.get(account);
+    if (limiter !== undefined) return limiter;
+    limiter = new RateLimiter(this.#options.accountEveryMs, this.#now, this.#options.accountBurst);
+    this.#accounts.set(account, limiter);
     deleteOldest(this.#accounts, MAX_ACCOUNTS);
-    return pace;
+    return limiter;
   }
 }
 

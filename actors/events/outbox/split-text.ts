@@ -21,10 +21,10 @@ export type TextUnit = 'utf16' | 'utf8' | 'json' | 'entities';
 export function sizeOf(text: string, unit: TextUnit): number {
   if (unit === 'utf16') return text.length;
   if (unit === 'json') return Buffer.byteLength(JSON.stringify(text)) - 2;
-  return unit === 'utf8' ? Buffer.byteLength(text) : text.length + entitiesMore(text);
+  return unit === 'utf8' ? Buffer.byteLength(text) : text.length + extraEntityUnits(text);
 }
 
-function entitiesMore(text: string): number {
+function extraEntityUnits(text: string): number {
   if (!/[&<>]/.test(text)) return 0;
   let more = 0;
   for (let at = 0; at < text.length; at += 1) more += unitsAt(text, at) - 1;
