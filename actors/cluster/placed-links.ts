@@ -32,7 +32,7 @@ export function placedLinks({ placement, connectionTo }: PlacedLinksOptions): Ma
       placement,
       events,
       makeLocal: makeOwn,
-      makeRemote: (own, { member, epoch }) => {
+      makeRemote: (linkEvents, { member, epoch }) => {
         const connection = connectionTo(member);
         if (connection === undefined)
           throw new UnavailableError(
@@ -46,7 +46,7 @@ export function placedLinks({ placement, connectionTo }: PlacedLinksOptions): Ma
           maxMessageBytes,
           redactor,
           isAnswerTo,
-          events: own,
+          events: linkEvents,
         };
         return era === 'modern' ? new ModernHttpLink({ ...options, inputSchemaOf }) : new HttpLink(options);
       },

@@ -1,6 +1,6 @@
 // Paths and cleanup of the files that cache the lists of servers, such as their tools: a file per catalog
-// entry, named by the entry's hash. The file of a changed or removed entry is kept for KEPT_MS, since the
-// entry may return.
+// entry, named by the entry's hash. The file of a changed or removed entry is kept for RETENTION_MS, since
+// the entry may return.
 //
 // At the start and daily, each gateway sets the modification time of the files that its catalog uses.
 // Gateways that share a folder therefore do not remove the files of other gateways. Other files in the folder
@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { CoalescedRuns } from '../base/time/coalesced-runs.ts';
 
 const HOUR_MS = 3_600_000;
-export const KEPT_MS = 30 * 24 * HOUR_MS;
+export const RETENTION_MS = 30 * 24 * HOUR_MS;
 /** Minimum age of the modification time before it is set to the current time. */
 const FRESH_MS = 12 * HOUR_MS;
 /** Age at which an unfinished file is removed; no write takes that long. */
@@ -53,7 +53,7 @@ export class CachedListFiles {
         const ageMs = Date.now() - (await modifiedAt(path));
         if (hash !== undefined && usedNow.has(hash)) {
           if (ageMs > FRESH_MS) await mark(path);
-        } else if (ageMs > (hash === undefined ? ABANDONED_AFTER_MS : KEPT_MS)) {
+        } else if (ageMs > (hash === undefined ? ABANDONED_AFTER_MS : RETENTION_MS)) {
           // A reload could have restored the entry meanwhile.
           if (hash !== undefined && usedHashes().has(hash)) continue;
           await rm(path, { force: true });

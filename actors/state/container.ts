@@ -111,9 +111,9 @@ function runEngine(
     execFile(engine, [...engineArgs, ...args], options, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout);
       const reason = stderr.trim().split('\n').at(-1) ?? '';
-      const what =
+      const problem =
         error.killed === true ? `no answer within ${COMMAND_MS / 1000} s` : error.message.split('\n', 1)[0];
-      reject(new Error(`${engine} ${args[0]}: ${reason === '' ? what : reason}`));
+      reject(new Error(`${engine} ${args[0]}: ${reason === '' ? problem : reason}`));
     });
   });
 }

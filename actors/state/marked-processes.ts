@@ -56,7 +56,8 @@ export class MarkedProcesses {
 /** Running scan, and the scan that follows it. */
 let currentScan: Promise<MarkedProcesses> | undefined;
 let nextScan: Promise<MarkedProcesses> | undefined;
-const unreadable = new Set<string>();
+/** Ids of processes whose environment is being read. A blocked read keeps its id, so later scans skip it. */
+const pidsInRead = new Set<string>();
 
 /** Returns the result of a scan that starts later than this call. Never rejects; empty without /proc. */
 export function scanMarkedProcesses(): Promise<MarkedProcesses> {
@@ -81,7 +82,7 @@ async function scan(): Promise<MarkedProcesses> {
     return new MarkedProcesses([]);
   }
   const own = String(process.pid);
-  const pids = names.filter((name) => /^\d+$/.test(name) && name !== own && !unreadable.has(name));
+  const pids = names.filter((name) => /^\d+$/.test(name) && name !== own && !pidsInRead.has(name));
   const results: MarkedProcess[] = [];
   let readCount = 0;
   const onRead = () => {
@@ -92,9 +93,9 @@ async function scan(): Promise<MarkedProcesses> {
   const reader = async (): Promise<void> => {
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
     for (let pid = pids.pop(); pid !== undefined && isScanning; pid = pids.pop()) {
-      unreadable.add(pid);
+      pidsInRead.add(pid);
       const process = await readMarks(pid, piece, onRead);
-      unreadable.delete(pid);
+      pidsInRead.delete(pid);
       if (process !== undefined && isScanning) results.push(process);
     }
   };

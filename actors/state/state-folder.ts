@@ -36,7 +36,7 @@ export class StateFolder implements Part {
   readonly #options: StateFolderOptions;
   readonly #lists: CachedListFiles | undefined;
   readonly #lock: StateLock | undefined;
-  readonly #marking: NodeJS.Timeout | undefined;
+  readonly #sweepTimer: NodeJS.Timeout | undefined;
   /** Records of running children; undefined for `none`. */
   readonly records: ChildRecords | undefined;
   /** Records of client sessions; undefined unless this gateway has locked the folder. */
@@ -72,7 +72,7 @@ export class StateFolder implements Part {
     const onWarning = (message: string) => log.warn({}, message);
     this.#lists = new CachedListFiles(stateDir, usedHashes, onWarning);
     this.records = new ChildRecords(stateDir, identityOf(process.pid), onWarning);
-    this.#marking = setInterval(() => this.sweepLists(), DAY_MS).unref();
+    this.#sweepTimer = setInterval(() => this.sweepLists(), DAY_MS).unref();
   }
 
   /** Returns the mark for a new child; undefined without /proc. */
@@ -95,7 +95,7 @@ export class StateFolder implements Part {
 
   /** Releases the lock. The servers, which write the lists, have stopped before this part. */
   async drain(): Promise<void> {
-    clearInterval(this.#marking);
+    clearInterval(this.#sweepTimer);
     await this.sessions?.close();
     await this.#lock?.release();
   }

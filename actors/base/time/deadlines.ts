@@ -27,24 +27,24 @@ export class Deadlines<T extends TimedEntry<T>> {
   }
 
   /** Adds an unlisted entry. `now` is in `performance.now()` milliseconds. */
-  add(wait: T, now: number): void {
-    wait.dueAt = now + this.#ms;
-    this.#waiting.add(wait);
+  add(entry: T, now: number): void {
+    entry.dueAt = now + this.#ms;
+    this.#waiting.add(entry);
     this.#timer ??= setTimeout(this.#onTimer, this.#ms).unref();
   }
 
   /** Removes an entry. Ignores a removed entry. */
-  delete(wait: T): void {
-    this.#waiting.delete(wait);
+  delete(entry: T): void {
+    this.#waiting.delete(entry);
   }
 
   readonly #onTimer = (): void => {
     try {
       // Reads the first entry each time, because `expire` may add or remove entries.
-      for (let wait = this.#waiting.first; wait !== undefined; wait = this.#waiting.first) {
-        if (wait.dueAt > performance.now()) break;
-        this.#waiting.delete(wait);
-        wait.expire();
+      for (let entry = this.#waiting.first; entry !== undefined; entry = this.#waiting.first) {
+        if (entry.dueAt > performance.now()) break;
+        this.#waiting.delete(entry);
+        entry.expire();
       }
     } finally {
       // Sets the timer last, for the first remaining entry, also if `expire` threw.

@@ -187,7 +187,7 @@ function nameIn(payload: JWTPayload): string | undefined {
   return claim === 'sub' && !NAMES.some((each) => value.startsWith(`${each}=`)) ? value : `${claim}=${value}`;
 }
 
-const wrong = (what: string): Refusal => ({ kind: 'wrong', reason: `the token ${what}` });
+const wrong = (problem: string): Refusal => ({ kind: 'wrong', reason: `the token ${problem}` });
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof KeysUnavailableError)

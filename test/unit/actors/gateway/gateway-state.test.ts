@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { GatewayRuntime } from '../../../../actors/gateway/gateway.ts';
-import { KEPT_MS } from '../../../../actors/state/cached-lists.ts';
+import { RETENTION_MS } from '../../../../actors/state/cached-lists.ts';
 import { entryHash } from '../../../../config/catalog/entry-hash.ts';
 import { type LoadedConfig, loadConfig } from '../../../../config/load-config.ts';
 import { bootGateway } from '../../../fixtures/gateway/boot-gateway.ts';
@@ -50,11 +50,11 @@ async function writeOld({ catalog }: LoadedConfig, id: string): Promise<string> 
 }
 
 function makeOld(path: string): void {
-  const oldTime = new Date(Date.now() - 2 * KEPT_MS);
+  const oldTime = new Date(Date.now() - 2 * RETENTION_MS);
   utimesSync(path, oldTime, oldTime);
 }
 
-const isMarked = (path: string) => Date.now() - statSync(path).mtimeMs < KEPT_MS;
+const isMarked = (path: string) => Date.now() - statSync(path).mtimeMs < RETENTION_MS;
 
 test.each(['own', 'shared'] as const)(
   'with the state folder %s, removes list files unused for long after the start, and keeps used files',

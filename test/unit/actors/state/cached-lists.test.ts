@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CachedListFiles, KEPT_MS } from '../../../../actors/state/cached-lists.ts';
+import { CachedListFiles, RETENTION_MS } from '../../../../actors/state/cached-lists.ts';
 
 const HOUR_MS = 3_600_000;
 const [mine, old, young] = ['00000000000000aa', '00000000000000bb', '00000000000000cc'] as const;
@@ -33,19 +33,19 @@ async function write(name: string, ageMs: number): Promise<string> {
 const ageOf = async (path: string) => Date.now() - (await stat(path)).mtimeMs;
 
 test('used files are kept and marked, and files unused for long are removed', async () => {
-  const own = await write(`${mine}.json`, 2 * KEPT_MS);
-  await write(`${old}.json`, KEPT_MS + HOUR_MS);
-  const others = await write(`${young}.json`, KEPT_MS - HOUR_MS);
+  const own = await write(`${mine}.json`, 2 * RETENTION_MS);
+  await write(`${old}.json`, RETENTION_MS + HOUR_MS);
+  const others = await write(`${young}.json`, RETENTION_MS - HOUR_MS);
   expect(await using(mine)).toBe(1);
   expect((await readdir(join(folder, 'lists'))).sort()).toEqual([`${mine}.json`, `${young}.json`]);
   expect(await ageOf(own)).toBeLessThan(HOUR_MS);
-  expect(await ageOf(others)).toBeGreaterThan(KEPT_MS - 2 * HOUR_MS);
+  expect(await ageOf(others)).toBeGreaterThan(RETENTION_MS - 2 * HOUR_MS);
   expect(warnings).toEqual([]);
 });
 
 test('two gateways that share a folder keep the files that either of them uses', async () => {
-  await write(`${mine}.json`, KEPT_MS - HOUR_MS);
-  await write(`${old}.json`, KEPT_MS - HOUR_MS);
+  await write(`${mine}.json`, RETENTION_MS - HOUR_MS);
+  await write(`${old}.json`, RETENTION_MS - HOUR_MS);
   await using(old);
   // Simulates a gateway that has run for a while when the second gateway starts.
   for (const hash of [mine, old]) {
@@ -58,7 +58,7 @@ test('two gateways that share a folder keep the files that either of them uses',
 });
 
 test('an entry that a reload restores during the sweep keeps its file', async () => {
-  await write(`${old}.json`, 2 * KEPT_MS);
+  await write(`${old}.json`, 2 * RETENTION_MS);
   let checks = 0;
   const used = () => {
     checks += 1;
@@ -77,7 +77,7 @@ test('an incomplete file of a killed gateway is removed, and a file being writte
 
 test('files with another name format are never removed', async () => {
   const names = ['notes.txt', 'short.json', `${old}.json.bak`, `x${old}.json`].sort();
-  for (const name of names) await write(name, 10 * KEPT_MS);
+  for (const name of names) await write(name, 10 * RETENTION_MS);
   expect(await using()).toBe(0);
   expect((await readdir(join(folder, 'lists'))).sort()).toEqual(names);
 });
