@@ -4,7 +4,7 @@
 
 import type { ApprovalBody, Person } from './record.ts';
 
-/** A person in a chat. */
+/** A person who decides in a chat. */
 export interface ChatDecider extends Person {
   /** All names that the platform has for the chat. */
   readonly channels: readonly string[];
@@ -47,6 +47,7 @@ function selfRefusal(
   return 'the requester may not decide';
 }
 
+/** Returns all names that the platform has verified for the person. */
 const namesOf = ({ user, aliases }: Person): readonly string[] => [user, ...aliases];
 
 /** Compares names of the platform with names in the file; a lower-case name matches any case in the file. */

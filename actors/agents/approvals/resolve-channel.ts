@@ -7,7 +7,7 @@ import { HandlerError } from '../handlers/handler.ts';
 import type { ApprovalTriggers } from './approvals.ts';
 import type { MessagePlace } from './outbox-rows.ts';
 
-/** Sender of the message. */
+/** The trigger that sends the message, and its adapter. */
 interface Sender {
   readonly adapter: Adapter;
   readonly trigger: Trigger;

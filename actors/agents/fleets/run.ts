@@ -126,6 +126,7 @@ export class FleetRun {
   /** Returns the input of a started member, computed from the rows before its start. */
   #inputOf(name: string): string {
     const { fleet, firstRow } = this.#options;
+    // With one slot per member, the plan starts this member even if others work.
     const before = this.#rows.filter((row) => row.in !== name);
     const { starts } = nextOfFleet({ ...fleet, concurrency: fleet.members.length }, firstRow.input, before);
     return starts.find(({ member }) => member === name)?.input ?? firstRow.input;

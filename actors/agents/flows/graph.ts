@@ -44,6 +44,7 @@ export function takenConnections(
       return evaluate(() => when.expression.evaluate(currentValues)) === true;
     }
     if (when.kind === 'always') return true;
+    // The remaining kinds are the decisions of an Approval node, and `else`.
     const { decision } = (output ?? {}) as { readonly decision?: unknown };
     return when.kind !== 'else' && decision === when.kind;
   };

@@ -43,7 +43,7 @@ export function checkResults(
     );
 }
 
-/** Returns true if the loop has a turn `n`, counted from 1. */
+/** Returns true if the loop has a turn `n`, counted from 1. Throws a HandlerError above `max` turns. */
 export function hasTurn(
   work: Loop,
   { id }: FlowNode,

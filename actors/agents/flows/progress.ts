@@ -186,6 +186,7 @@ export class FlowProgress {
       prefix = pathInTurn(prefix + loop, Number(turn), '');
       body = node.work.body;
     }
+    // For an unknown id, the caller uses only the body (`#bodyAt`).
     const node = bodyIndex(body).nodes.get(id) ?? (body.nodes[0] as FlowNode);
     return { node, body, prefix, loops };
   }

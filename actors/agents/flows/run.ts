@@ -179,6 +179,8 @@ export class FlowRun {
     if (n > 1) this.#progress.storeResult(path, n);
     const results = this.#progress.resultsOf(path);
     const last = results.values.at(-1) ?? null;
+    // The condition sees the index of the next turn, and the last result. Expressions represent integers as
+    // BigInt.
     const values = { ...this.#valuesAt(path), index: BigInt(n - 1), last };
     const hasNext = this.#evaluate(path, () => {
       checkResults(node, results);

@@ -50,7 +50,7 @@ export interface AgentReply {
   readonly text: string;
   /** Structured data that a runtime returned besides the text. */
   readonly data?: unknown;
-  /** Last rows of the journal, committed with the answer. */
+  /** Unwritten rows of the journal, committed with the answer. */
   readonly effects?: Pick<Effects, 'steps' | 'run'> | undefined;
 }
 

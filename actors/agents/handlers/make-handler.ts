@@ -9,7 +9,7 @@ import { ScriptedAgent } from './scripted-agent.ts';
 /** Creates a model agent's handler. `file` is the agent's file, absolute. */
 export type MakeModelAgent = (runtime: ModelRuntime, file: string) => Handler;
 
-/** Returns undefined if the agent's runtime cannot answer. */
+/** Returns undefined for a model agent without `modelAgent`, which then cannot answer. */
 export function makeHandler({ runtime, file }: Agent, modelAgent?: MakeModelAgent): Handler | undefined {
   if (runtime.kind === 'model') return modelAgent?.(runtime, file);
   if (runtime.kind === 'scripted') return new ScriptedAgent(runtime.script);

@@ -4,7 +4,7 @@
 import type { Effects } from '../../events/inbox/work.ts';
 
 export interface Parked {
-  /** Name that wakes the event, unique within the conversation. */
+  /** Name by which another event wakes this event, unique within the conversation. */
   readonly parkedOn: string;
   readonly wakeInMs?: number | undefined;
   /** True if later events of the conversation must wait. */

@@ -147,6 +147,7 @@ export class AgentServers {
   #acquireSlot(agent: string, share: Share): boolean {
     const unused = [...this.#entries].filter(([, { users }]) => users === 0);
     const ownUnused = unused.filter(([, serverEntry]) => serverEntry.agent === agent).length;
+    // The rule of Budget, for the state after the removal of all unused servers.
     if (share.used - ownUnused + 1 > this.#slots.free + unused.length) return false;
     while (!this.#slots.acquire(1, share)) {
       const [key, serverEntry] = unused.shift() ?? [];

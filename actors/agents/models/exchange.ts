@@ -48,7 +48,7 @@ export class ModelExchange {
   #fault: ModelFault | undefined;
   #hasAnswered = false;
 
-  /** `tools` are the names of the tools in the request, in order. */
+  /** `tools` are the names of the tools in the request, in order. `send` is the fetch to use. */
   constructor(limits: ExchangeLimits, hasNoKey: boolean, tools: readonly string[], send: typeof fetch) {
     this.#limits = limits;
     this.#tools = tools;

@@ -26,8 +26,9 @@ export interface ModelRequest {
 }
 
 export interface ModelRequestOptions {
-  /** The first model is used; the next one if it cannot answer after `retries`. */
+  /** Models in order of preference. The next one is used if a model gives no answer after its retries. */
   readonly models: readonly [ModelName, ...ModelName[]];
+  /** Number of repetitions per model. */
   readonly retries: number;
   /** Remaining time in milliseconds, which also limits pauses. */
   readonly remainingMs: number;

@@ -76,7 +76,7 @@ export interface ProviderModelsOptions {
   readonly providers: Providers;
   readonly prices: Prices;
   readonly log: Log;
-  /** Take precedence over provider settings. */
+  /** Limits that take precedence over the provider's settings. */
   readonly limits?: ExchangeLimits & { readonly maxAnswerSize?: number };
   /** First pause between retries. @default 500 */
   readonly firstPauseMs?: number;

@@ -15,6 +15,7 @@ const LONGEST_PAUSE_MS = 30_000;
 
 export interface RepeatOptions {
   readonly models: readonly [ModelName, ...ModelName[]];
+  /** Number of repetitions per model. */
   readonly retries: number;
   readonly remainingMs: number;
   readonly signal: AbortSignal;

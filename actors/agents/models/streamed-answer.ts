@@ -180,6 +180,8 @@ export async function assembleAnswer(
   if (end === undefined || hasNoEnd(end.finishReason))
     throw new ModelFaultError({ description: 'ended its answer without a reason', isFinal: false });
   const reason = end.finishReason.unified;
+  // An answer with calls counts as `calls`, even if the provider reports a normal end. A truncated answer
+  // stays truncated.
   return {
     text,
     calls,

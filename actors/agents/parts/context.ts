@@ -13,7 +13,7 @@ export interface PartContextOptions {
   readonly journal: PartsJournal;
   /** Signal of the part, which may stop before the run. */
   readonly signal: AbortSignal;
-  /** True if the part resumes from a wait. Only then its `waker` is the waker of the run. */
+  /** True if the part resumes from a wait. Only then it gets the event that woke the run (`waker`). */
   readonly hasWaited: boolean;
   readonly onProgress: (text: string) => void;
   /** Tools offered to the part. */

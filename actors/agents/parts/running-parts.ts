@@ -45,16 +45,17 @@ export interface RunningPartsOptions {
   readonly journal: PartsJournal;
   /** Signal of the attempt. */
   readonly signal: AbortSignal;
-  /** Wake-up name of parts that wait for people. */
+  /** Name that a part parks on while it waits for an approval. */
   readonly wakeName: string;
 }
 
 /** Interval of checks while other parts work. */
 const CHECK_INTERVAL_MS = 1_000;
+/** Minimum delay of a wake-up: prevents repeated wake-ups shortly before a wait expires. */
 const SHORTEST_WAIT_MS = 250;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** `R` is the answer type. */
+/** `R` is the type of a part's answer. */
 export class RunningParts<R extends object> {
   readonly #options: RunningPartsOptions;
   readonly #running = new Map<string, Running<R>>();
@@ -152,7 +153,7 @@ export class RunningParts<R extends object> {
     }
   }
 
-  /** True if any part needs an approval. */
+  /** True if a parked part waits for an approval. */
   get waitsForPeople(): boolean {
     return [...this.#waiting.values()].some(({ checkAt }) => checkAt !== undefined);
   }

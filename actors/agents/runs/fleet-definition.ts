@@ -25,6 +25,7 @@ export interface DefinedFleet {
 
 /** Parses `Fleet.definition`. Invalid text yields an empty fleet. */
 export function parseFleetDefinition(definition: string): DefinedFleet {
+  // `agents` is an alias of `members`.
   const { coordination, agents, members = agents } = plainRow(definition);
   const { mode, consensus, aggregation } = membersOf(coordination);
   const { field, algorithm = 'majority', min_votes } = membersOf(consensus);
@@ -36,6 +37,8 @@ export function parseFleetDefinition(definition: string): DefinedFleet {
         : undefined,
     aggregation: typeof aggregation === 'string' ? aggregation : undefined,
     members: (Array.isArray(members) ? members : []).flatMap((each: unknown) => {
+      // `agent` is an alias of `ref`, and `spec` defines an inline agent. Without them, the member has the
+      // name of its agent.
       const { name, agent, ref = agent, spec, weight, role, tier } = membersOf(each);
       if (typeof name !== 'string') return [];
       const agentName = typeof ref === 'string' ? ref : spec === undefined ? name : undefined;

@@ -16,7 +16,7 @@ export interface RunView {
   readonly stepCount: number;
 }
 
-/** A run with its answer so far. */
+/** A run with its answer: the complete one, or the recorded beginning of a long answer. */
 export interface RunAnswer extends RunView {
   readonly answer: string | undefined;
   readonly data: unknown;

@@ -51,7 +51,7 @@ type PartJournalRow =
 
 type ViewedRow = JournalRow | PartJournalRow;
 
-/** Returns undefined for invalid rows. */
+/** Parses a row of an agent's journal; undefined for invalid rows. */
 export function rowOf({ text }: Pick<Step, 'text'>): JournalRow | undefined {
   const row = plainRow(text);
   return typeof row.kind === 'string' ? (row as unknown as JournalRow) : undefined;
