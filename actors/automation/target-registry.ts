@@ -26,7 +26,7 @@ import { Handlers, type LoadedTargets } from './conversations/handlers.ts';
 import { BuiltInTriggers } from './triggers/built-in-triggers.ts';
 import type { TriggerRegistry } from './triggers/registry.ts';
 
-/** Returns the trigger lookup for approvals: enabled triggers, and built-in triggers of targets. */
+/** Returns the trigger lookup for approvals. By name it also finds the built-in triggers of targets. */
 export function approvalTriggers(
   adapters: Pick<Adapters, 'ofPlatform'>,
   triggers: Pick<TriggerRegistry, 'all' | 'get'>,

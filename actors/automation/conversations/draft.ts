@@ -24,6 +24,7 @@ export interface DraftOptions {
   readonly afterMs?: number | undefined;
 }
 
+/** Default of `DraftOptions.afterMs`. */
 const AFTER_MS = 1_000;
 /** Texts up to this length are checked for blanks when they arrive. */
 const MAX_CHECKED = 1_000;
@@ -123,6 +124,7 @@ export class Draft {
 
   async #post(text: string): Promise<void> {
     const { routedEvent, records, checkpoint } = this.#options;
+    // If an earlier attempt has stored the answer, no draft is needed.
     const before = await Promise.all(finalRowIds(routedEvent.event.id).map((id) => records.delivery(id)));
     const row = before.every((each) => each === undefined) ? draftRow(routedEvent, text) : undefined;
     if (row === undefined || this.#isOver) {

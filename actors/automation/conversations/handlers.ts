@@ -51,6 +51,7 @@ export class Handlers {
     return this.#entries[kind].get(name)?.handler;
   }
 
+  /** Replaces the targets; the handlers of unchanged targets stay. */
   use(loaded: LoadedTargets): void {
     this.#loaded = loaded;
     const { agents: agent, fleets: fleet, flows: flow } = loaded;

@@ -52,6 +52,7 @@ export function snapshotAfter(
   });
 }
 
+/** Truncates a message of the history, so that one message uses at most a quarter of it. */
 function shorten(text: string): string {
   const most = MAX_HISTORY_CHARACTERS / 4;
   return text.length <= most ? text : text.slice(0, most - CUT.length) + CUT;

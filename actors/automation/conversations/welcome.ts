@@ -13,6 +13,7 @@ export function welcomeOf(trigger: Trigger): string | undefined {
   return triggerTypes[trigger.type].welcome === 'always' ? greeting(trigger) : undefined;
 }
 
+/** Returns a greeting with the list of commands. */
 export function greeting({ commands, default_target }: Pick<Trigger, 'commands' | 'default_target'>): string {
   const hints = default_target === undefined ? [] : ['Write a message to get an answer.'];
   if (commands.length === 0) return ['Hello!', ...hints].join(' ');

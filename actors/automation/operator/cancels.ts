@@ -14,9 +14,13 @@ export interface CancelsOptions {
   cancel(id: string, note: string): boolean;
 }
 
+/** Key space of the requests in the store; the key is the event id, and the value the note. */
 const SPACE = 'cancel';
+/** Interval at which each node looks for requests. */
 const POLL_MS = 250;
+/** Interval at which the caller looks for the deletion of its request. */
 const CHECK_MS = 100;
+/** Maximum wait of the caller. */
 const TIMEOUT_MS = 2_000;
 /** Lifetime of requests to lost nodes. */
 const TTL_MS = 10_000;

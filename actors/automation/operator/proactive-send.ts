@@ -39,6 +39,7 @@ interface Sent {
   readonly deliveries: readonly string[];
 }
 
+/** Key space of the results in the store. */
 const SPACE = 'proactive-sends';
 
 /**

@@ -24,6 +24,7 @@ export class FolderWatch {
   constructor(folder: string, onChange: () => void) {
     this.#folder = folder;
     this.#onChange = onChange;
+    // The first poll finds the folder, which is not a change: its notification is cancelled.
     this.#poll();
     clearTimeout(this.#debounceTimer);
     this.#debounceSince = undefined;

@@ -42,8 +42,10 @@ interface StoredTallies {
   readonly processes: readonly (readonly [instance: string, counted: ProcessTallies])[];
 }
 
+/** Key space and key of the stored counters. */
 const SPACE = 'tallies';
 const KEY = 'ended';
+/** Number of stopped processes that are stored separately, not in the sum. */
 const MAX_PROCESSES = 8;
 const MAX_TRIES = 8;
 const END_MS = 1_000;
@@ -53,11 +55,13 @@ export class ClusterTallies {
   readonly #options: ClusterTalliesOptions;
   readonly #unwatch: () => void;
   #publishedRevision = -1;
+  /** Counters that the other members publish, by instance id. */
   #liveProcesses: ReadonlyMap<string, ProcessTallies> = new Map();
   #stored: StoredTallies = NONE;
   /** Processes that are no longer members and may not be stored yet. */
   readonly #stoppedProcesses = new Map<string, ProcessTallies>();
   #storing: Promise<void> | undefined;
+  /** Sum of the counters of all other processes. */
   #others: Tallies = noTallies;
 
   constructor(options: ClusterTalliesOptions) {

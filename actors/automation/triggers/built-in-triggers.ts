@@ -29,6 +29,7 @@ const nameOf = ({ kind, name }: Target): string => `${kind}/${name}`;
 export class BuiltInTriggers {
   #byName: ReadonlyMap<string, ManualTrigger> = new Map();
 
+  /** Replaces the triggers; triggers of unchanged targets stay. */
   use(loaded: LoadedTargets): void {
     const before = this.#byName;
     this.#byName = new Map(

@@ -6,6 +6,7 @@
 
 import type { Store } from '../../store/store.ts';
 
+/** Key space of the pauses in the store; the key is the name of the trigger. */
 const SPACE = 'paused';
 
 /** Trigger names changed by remote nodes. */

@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts';
 import type { TriggerCounters } from './counters.ts';
 import type { WebhookListeners } from './webhook-listeners.ts';
 
-/** Receives connection events per trigger. */
+/** Receives the connection events of one trigger. */
 export interface TriggerConnectionObserver {
   /** Called with the current connection; undefined after the release. */
   onConnection(connection: WatchedConnection | undefined): void;

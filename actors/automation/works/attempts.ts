@@ -35,9 +35,9 @@ export function lateOutcome({ name, retry }: Trigger, { limitText }: AnswerTime)
 export const wasTried = ({ attempt, wasClaimed }: StoredEvent): boolean => attempt > 1 || wasClaimed === true;
 
 /**
- * Returns the outcome if no slot is free. `heldBy` is the group of waiting events (work-slots.ts),
- * `targetName` the name of the agent or address in the note. `notAfter` is the latest useful time of the
- * result, in epoch ms.
+ * Returns the outcome if no slot is free. `heldBy` is the name of the slot group in which the event waits
+ * (work-slots.ts). `targetName` is the agent or the address, for the note. `notAfter` is the latest useful
+ * time of the result, in epoch ms.
  */
 export function queuedOutcome(
   heldBy: string,

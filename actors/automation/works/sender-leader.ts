@@ -17,6 +17,7 @@ export interface SenderLeaderOptions {
 
 /** Membership field with a node's platforms. */
 export const PLATFORMS = 'platforms';
+/** Range of the random retry interval, so that the nodes do not all try together. */
 const MIN_RETRY_MS = 700;
 const MAX_RETRY_MS = 1_200;
 /** Retry interval of nodes that have no trigger of the platform; as leader they only reject rows. */
