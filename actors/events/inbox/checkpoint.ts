@@ -26,6 +26,7 @@ export function effectsOf(outcome: Effects): Effects {
 }
 
 export interface CheckpointHost {
+  /** Returns true if the run may no longer commit under its claim. */
   hasLostClaim(): boolean;
   onStored(committed: Committed): void;
   reject(error: unknown): void;

@@ -59,6 +59,7 @@ export class Claimer {
   #mayHaveMore = false;
   #isScheduled = false;
   #isFailing = false;
+  /** Earliest time of the next claim call, in performance.now() milliseconds. */
   #notBefore = 0;
 
   constructor(queue: ClaimerQueue, options: ClaimerOptions) {

@@ -17,6 +17,7 @@ export interface Commit {
   onCommitted(response: Committed): void;
   /** Replaces `result` by an acceptable result. Returns false if it was already replaced. */
   onRefused(error: unknown): boolean;
+  /** Called instead of `onCommitted` if the committer abandons the result, because the claim has expired. */
   onGivenUp(): void;
 }
 

@@ -52,6 +52,7 @@ export interface DispatcherOptions {
   readonly tickMs?: number;
 }
 
+/** Result for a store without `statuses`, which only a shared store has. */
 const noStatuses = Promise.resolve([]);
 /** Last part of the drain time, reserved for aborting runs and committing their results. */
 const LAST_MS = 500;

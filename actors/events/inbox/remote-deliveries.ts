@@ -14,9 +14,11 @@ export interface RemoteDeliveriesHost {
   readonly log: Log;
   /** Returns the ids of the events to poll. */
   awaitedIds(): Iterable<string>;
+  /** The event is settled or parked. */
   onSettled(id: string, settled: DeliveryOutcome): void;
   /** The attempt failed or was deferred; the event runs later. */
   onDeferred(id: string): void;
+  /** Another node has started an attempt. */
   onStarted(id: string): void;
   /** The event's journal now has `count` rows. */
   onRows(id: string, count: number): void;

@@ -217,6 +217,7 @@ export class WorkSlots {
   }
 
   #hasCapacity({ receiver, trigger, arriving, large }: SlotGroup): boolean {
+    // The rule of Budget: less in use than free. Arriving events count as slots in use.
     const free = this.#slots.free - this.#arriving;
     if (receiver.slots.used + receiver.arriving >= free || trigger.slots.used + trigger.arriving >= free)
       return false;

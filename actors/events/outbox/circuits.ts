@@ -41,12 +41,15 @@ interface Circuit {
   lastError: string;
   /** Undefined while the circuit is closed. */
   openedAt: number | undefined;
+  /** Last pause without its random part. */
   pauseMs: number;
+  /** End of the pause. */
   until: number;
   /** Deadline of the current probe, or 0. The next probe may be sent then. */
   probeUntil: number;
 }
 
+/** Number of consecutive failures that open a circuit. */
 const OPEN_AFTER = 5;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;

@@ -15,6 +15,7 @@ import { DeliveryError } from './delivery-error.ts';
 import type { OutboundLimits } from './limits.ts';
 
 export interface DestinationLimit {
+  /** Minimum interval between messages. */
   readonly everyMs: number;
   /** @default 1 */
   readonly burst?: number | undefined;
@@ -50,6 +51,7 @@ export interface PacedSend {
 const DEFAULT_PAUSE_MS = 60_000;
 const LONGEST_MS = 3_600_000;
 const MAX_ACCOUNTS = 1_000;
+/** Limit of pauses in the report for operators. */
 const MAX_HOLDS = 20;
 const ACCOUNT = 'account';
 
@@ -159,6 +161,7 @@ export class Pacing {
 
   /** Returns the milliseconds until the destination may receive the next message. */
   #pauseOf(name: string, { everyMs, burst = 1, window }: DestinationLimit): number {
+    // A destination with a burst may receive messages before the burst is fully restored.
     const { burstRestoredAt, heldUntil, times } = this.#destinations.get(name) ?? FREE;
     const windowAt = window === undefined ? 0 : nextAllowedAt(times, window);
     return Math.max(

@@ -28,7 +28,7 @@ export interface RowMeta {
    * one attempt.
    */
   readonly replacedBy?: readonly string[] | undefined;
-  /** Principal that requested the message; undefined for an answer to an event. */
+  /** Name of the principal that requested the message; undefined for an answer to an event. */
   readonly principal?: string | undefined;
 }
 

@@ -11,9 +11,9 @@ export type Show = (signal: AbortSignal) => Promise<void>;
 export interface TypingIndicatorsOptions {
   /** Delay before the first indicator. @default 300 */
   readonly afterMs?: number;
-  /** @default 100 */
+  /** Interval of checks for due indicators. @default 100 */
   readonly tickMs?: number;
-  /** @default 64 */
+  /** Limit of concurrent calls. @default 64 */
   readonly maxCalls?: number;
 }
 
