@@ -10,7 +10,9 @@ import { SealedInstances } from './sealed-instances.ts';
 
 export class NodePeers implements NodeConnections {
   readonly proof: NodeProof;
+  /** Encrypts and decrypts the instance ids in session ids. */
   readonly sealed: SealedInstances;
+  /** Encrypts and decrypts the states of calls that need input from the client. */
   readonly states: RequestStates;
   readonly #instance: string;
 

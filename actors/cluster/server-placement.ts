@@ -40,6 +40,7 @@ const RETRY_MS = 200;
 export class ServerPlacement {
   readonly #cluster: Cluster;
   readonly #retryMs: number;
+  /** Leases of this node, by server. */
   readonly #held = new Map<string, PlacementLease>();
   /** Nodes of remote placements, by the `onLost` callback of their link. */
   readonly #links = new Map<OnLost, Member>();

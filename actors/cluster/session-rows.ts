@@ -7,6 +7,7 @@ import type { Member } from '../store/membership.ts';
 import type { Store } from '../store/store.ts';
 import type { ClusterNodeState } from './node-list.ts';
 
+/** Key space of the rows in the store. */
 const SPACE = 'session';
 const TTL_MS = 30 * 86_400_000;
 /** Maximum attempts to take a session over. */

@@ -22,9 +22,11 @@ export class Life {
   readonly root: RootRef;
   /** Total shutdown time. */
   readonly shutdownMs: number;
+  /** Functions that open the parts, by name. */
   readonly #boots = new Map<string, () => Promise<void>>();
   /** Running parts by name, in start order. */
   readonly #parts = new Map<string, Part>();
+  /** End of the shutdown time, in performance.now() milliseconds; undefined before the shutdown. */
   #endsAt: number | undefined;
   /** True after the first signal or failed part. Written only by this class. */
   isEnding = false;

@@ -48,6 +48,7 @@ export async function acquireStateLock(
   };
 }
 
+/** Acquires the lock and returns the path of its file. Throws AlreadyInUseError. */
 function take(folder: string, text: LockText): string {
   const steps = lockSteps(folder, text, (other) => {
     const holder = parseHolder(other);

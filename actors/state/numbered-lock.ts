@@ -93,6 +93,7 @@ function createLock(path: string, { text, short }: LockText): boolean {
   }
 }
 
+/** Returns the text of a lock file, or of the symbolic link that replaces it on a full disk. */
 function readIfExists(path: string): string | undefined {
   try {
     return readlinkSync(path);

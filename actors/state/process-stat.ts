@@ -22,6 +22,7 @@ export function statOf(pid: number): ProcessStat | undefined {
   // The second field is the program name in parentheses; it may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, , group, session] = fields;
+  // Field 22 of the file; `fields` begins with field 3.
   const startTicks = fields[19];
   if (state === undefined || startTicks === undefined) return undefined;
   return { state, group: Number(group), session: Number(session), startTicks };

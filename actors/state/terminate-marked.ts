@@ -72,6 +72,7 @@ export async function sweepMarked(
     const mark = orphanMarkOf(process);
     if (mark === undefined) continue;
     const { pid, group } = process;
+    // Prefers a process that leads its group: normally the child itself.
     if (pid === group || !swept.has(mark.token))
       swept.set(mark.token, { pid, server: mark.server, wasKilled });
   }

@@ -84,8 +84,10 @@ function replaceHits(text: string, hits: readonly Readonly<Hit>[], end: number):
   return (output + text.slice(from, Math.max(from, end))).replace(/[\uD800-\uDBFF]$/, '');
 }
 
+/** Returns the forms in which a credential may appear in a text. */
 function encodings(secret: string): Set<string> {
   const all = new Set<string>();
+  // The second form has no control characters except tabs.
   for (const text of [secret, secret.replace(/[^\P{Cc}\t]/gu, '')]) {
     const json = JSON.stringify(text).slice(1, -1);
     // Python's json module escapes non-ASCII characters, PHP escapes slashes.

@@ -4,6 +4,7 @@
 export class StartTime {
   /** Epoch milliseconds by the system clock. */
   readonly at = Date.now();
+  /** Start by the monotonic clock. */
   readonly #steadyAt = performance.now();
 
   /** Age in whole seconds. */
