@@ -156,12 +156,12 @@ export class RunningAutomation implements Part {
     });
     this.#works = new Works({ store, kinds, maxBodyBytes });
     const { queues } = this.#works;
-    const shared = store.cluster === undefined ? {} : SHARED_CLAIM;
+    const times = store.cluster === undefined ? {} : SHARED_CLAIM;
     const logic = stopChildrenOnThrow(supervisorMachine);
     life.spawn(CONNECTIONS, logic, this.#connections.supervisorInput());
     life.spawn(TRIGGERS, logic, this.triggers.supervisorInput());
     // No event is handled until this constructor returns.
-    const dispatcher = new Dispatcher({ life, store, log, redact, queues, listener: this.feed, ...shared });
+    const dispatcher = new Dispatcher({ life, store, log, redact, queues, listener: this.feed, ...times });
     this.dispatcher = dispatcher;
     const cancelRemote = nodes && ((id: string, note: string) => nodes.cancels.request(id, note));
     this.deliveries = localDeliveryControl({ store, dispatcher, cancelRemote, redact });

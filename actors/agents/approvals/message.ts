@@ -76,7 +76,7 @@ const STATE_TEXTS = {
 
 /** Returns e.g. `Approved by ada at 2026-11-23 19:05:00 UTC: go ahead`. */
 export function outcomeText({ state, decision, at }: DecisionOutcome): string {
-  const { by: user, name = user } = decision ?? {};
+  const name = decision?.name ?? decision?.by;
   const by = name === undefined ? '' : ` by ${markdownName(name)}`;
   const when = at === undefined ? '' : ` at ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
   const comment = markdownName(decision?.comment?.slice(0, MAX_COMMENT) ?? '');

@@ -98,11 +98,12 @@ export class ApprovalRequests implements RunApprovals {
     if (stored === undefined || stored.run !== this.#run.event.id) return undefined;
     const current = await approvals.expireIfDue(stored, false);
     const remaining = remainingMs(current);
-    const { by: user, name: by = user, comment } = decisionOf(current) ?? {};
+    const decision = decisionOf(current);
     const expiresInMs =
       current.state === 'pending' && Number.isFinite(remaining) ? Math.max(0, remaining) : undefined;
     const { agent, digest } = bodyOf(current);
-    return { state: current.state, by, comment, expiresInMs, agent, digest };
+    const by = decision?.name ?? decision?.by;
+    return { state: current.state, by, comment: decision?.comment, expiresInMs, agent, digest };
   }
 
   /**

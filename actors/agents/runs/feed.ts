@@ -57,7 +57,7 @@ export interface LiveAttempt {
 
 const MAX_WATCHERS = 1_024;
 
-export interface RunFeedOptions {
+interface RunFeedOptions {
   /** Limit of watchers. @default 1024 */
   readonly max?: number;
   readonly counters?: AgentCounters;

@@ -242,8 +242,8 @@ export class Runs {
     if (idempotencyKey !== undefined && !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey))
       throw new InvalidQueryError('Idempotency-Key should be 1 to 255 printable characters');
     const id = idempotencyKey === undefined ? randomUUID() : `${trigger.name}/${idempotencyKey}`;
-    const { input: text, parameters: input, user, session = randomUUID() } = request;
-    const run = { command: '', input, text, isConfirmed: true, user };
+    const { user, session = randomUUID() } = request;
+    const run = { command: '', input: request.parameters, text: request.input, isConfirmed: true, user };
     const event = manualEvent(trigger, run, { id, trace, principal, session });
     // A repeated request does not restart a failed run; "runs retry" does.
     return { ...event, isOnce: true };

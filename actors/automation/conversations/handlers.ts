@@ -54,8 +54,7 @@ export class Handlers {
   /** Replaces the targets; the handlers of unchanged targets stay. */
   use(loaded: LoadedTargets): void {
     this.#loaded = loaded;
-    const { agents: agent, fleets: fleet, flows: flow } = loaded;
-    const resources = { agent, fleet, flow };
+    const resources = { agent: loaded.agents, fleet: loaded.fleets, flow: loaded.flows };
     const entries = targetKinds.map((kind) => [kind, this.#update(kind, resources[kind])] as const);
     this.#entries = Object.fromEntries(entries) as unknown as EntriesByKind;
   }
