@@ -55,7 +55,7 @@ export interface LoadOptions {
   readonly hasTriggers?: boolean;
   /** True if the gateway will listen on the address: then warns if the address is exposed. */
   readonly isListening?: boolean;
-  /** File next to `.env`, if not the gateway file. */
+  /** File whose folder contains the `.env`. @default the gateway file */
   readonly envBeside?: string;
   /** Valid `host:port` that replaces the listen address of the file. */
   readonly listen?: string | undefined;
@@ -163,6 +163,7 @@ function withInheritedVariables(
   const processCredentials = Object.keys(env).filter(isProcessCredential);
   for (const [id, entry] of Object.entries(servers)) {
     filled[id] = entry;
+    // `true` means all variables. Only the credentials among them have to be redacted.
     if (entry.runtime !== 'stdio') continue;
     const names = entry.inherit_env === true ? processCredentials : entry.inherit_env;
     const credentials = names.flatMap((name) =>

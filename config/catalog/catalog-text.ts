@@ -31,7 +31,7 @@ export const lineBreakOf = (text: string): string => (text.includes('\r\n') ? '\
 
 export const lineStart = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1;
 
-/** Returns the start of the next line. */
+/** Returns the end of the line, including its line break. */
 export function lineEnd(text: string, at: number): number {
   const end = text.indexOf('\n', at);
   return end === -1 ? text.length : end + 1;
@@ -66,6 +66,7 @@ export function endOf(pair: Pair): number {
   return Math.max(colonEnd(pair), endOfNode(pair.value));
 }
 
+/** The range of a block collection includes the comments after it, so the end of its last item counts. */
 function endOfNode(node: unknown): number {
   if (isPair(node)) return endOf(node);
   if (isCollection(node) && node.flow !== true && node.items.length > 0) return endOfNode(node.items.at(-1));

@@ -18,6 +18,7 @@ export interface ContainerRun {
 export function containerRunIn(command: string, args: readonly string[]): ContainerRun | undefined {
   if (!/(?:^|[\\/])(?:docker|podman)(?:\.exe)?$/i.test(command)) return undefined;
   const at = args.findIndex((word, n) => !word.startsWith('-') && !isOptionValue(args[n - 1]));
+  // The long form is `docker container run`.
   const headLength = args[at] === 'container' ? at + 2 : at + 1;
   if (at === -1 || args[headLength - 1] !== 'run') return undefined;
   const options = runOptions(args.slice(headLength));

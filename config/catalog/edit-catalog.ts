@@ -233,6 +233,9 @@ function plainOf(source: SourceFile): unknown {
   return root === undefined ? null : plainValue(root);
 }
 
+/**
+ * Returns true if `after` is the content `before` with only this edit. Both are parsed contents of the file.
+ */
 function isExpectedResult(
   before: unknown,
   after: unknown,
@@ -253,6 +256,7 @@ function isExpectedResult(
   return isDeepStrictEqual(after, { ...root, [key]: servers });
 }
 
+/** Returns the changed fields of a server that is enabled or disabled. */
 function switchOf(entry: unknown, isEnabled: boolean, disablingLine: FileFormat['disablingLine']): object {
   const has = (key: string) => isRecord(entry) && Object.hasOwn(entry, key);
   if (!has('disabled') && !has('enabled'))

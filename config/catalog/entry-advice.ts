@@ -104,7 +104,7 @@ const runtimes = {
   sse: 'sse',
 };
 
-/** `runtime` covers both the transport and the start method in foreign files. */
+/** Returns advice for a field that other programs use for the transport or the kind of start. */
 function runtime(value: YamlTree): string {
   const transport = transportOf(scalarText(value));
   return replacementAdvice(

@@ -93,7 +93,10 @@ function projectLists(root: YamlTree, path: string): { project: string; list: Ca
   });
 }
 
-/** A client starts project servers in the project folder; the gateway must do the same. */
+/**
+ * Returns the entry with our field names and absolute paths. A server of a project gets the project folder as
+ * `cwd`, because its client starts it there.
+ */
 function ownEntry(written: OwnEntry, folder: string, workspace: string | undefined): OwnEntry {
   const { type, runtime, disabled, enabled, tools, disabledTools, excludeTools, ...others } = written;
   const { enabledTools, includeTools, command, args, url, cwd, ...rest } = others;

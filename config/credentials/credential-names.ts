@@ -20,8 +20,8 @@ const countOfTokens = /^(?:max|min|num|number|total|count|limit)$/;
 const switchWord = /^(?:no|skip|disable|without|allow|enable|require|use|with)$/;
 
 /**
- * Tests if a name denotes a credential. Expects the name without its path: words of a server id must not
- * count.
+ * Tests if a name denotes a credential. Expects only the last part of a field path: in
+ * `servers.token-store.port`, the server id contains the word token, but the field is no credential.
  */
 export function isCredentialName(name: string): boolean {
   const words = wordsOf(name);

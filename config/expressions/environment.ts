@@ -60,6 +60,7 @@ export function environmentFor(variables: Variables): Environment {
   return environment;
 }
 
+/** Functions that evaluate an expression for each item of a list. */
 const loops = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
 export interface ForbiddenConstruct {
@@ -70,6 +71,7 @@ export interface ForbiddenConstruct {
 
 /** Returns the first construct that expressions must not use, with an alternative. */
 export function findForbidden(node: ASTNode, isInLoop = false): ForbiddenConstruct | undefined {
+  // `rcall` is a call with a receiver, such as `list.map(…)`.
   const name = node.op === 'rcall' ? node.args[0] : undefined;
   if (name === 'matches')
     return { message: "matches() can take very long; write find(text, 'pattern') != ''", at: node.start };

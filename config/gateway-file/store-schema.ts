@@ -1,5 +1,5 @@
 // Schemas of the storage for events (a file in the state folder, or PostgreSQL shared by several gateways)
-// and of the node settings.
+// and of the node settings. SchemaNode (reader/schema-descriptions.ts) explains `secretBy` and `shownAs`.
 
 import * as Type from 'typebox';
 import { listenAddrPattern } from './listen-addr.ts';

@@ -1,6 +1,6 @@
-// Translates foreign fields by a table: alias → our field, and a converter for the value. Each format in the
-// config folder has such tables, so an alias is a single line. Translated values keep their offsets, so
-// problems have positions in the file.
+// Translates fields of other programs by a table: alias → our field, and a converter for the value. Each
+// format in the config folder has such tables, so an alias is a single line. Translated values keep their
+// offsets, so problems have positions in the file.
 
 import { joinPath } from './field-path.ts';
 import type { SchemaReader } from './schema-reader.ts';
@@ -60,6 +60,7 @@ export function translateFields(
     const inner = fields === undefined ? pair.value : withFields(reader, pair.value, fieldPath, fields);
     return { ...pair, value: value === undefined ? inner : value(inner, reader, fieldPath) };
   };
+  // The rules of aliases apply before the renaming. The rules of our fields apply after it, to all values.
   const pairs = accepted.map((pair) => (isAlias(pair.key) ? converted(pair) : pair));
   const renamedTree = renameKeys(reader, { ...tree, pairs }, path, (key) => ruleOf(table, key)?.to);
   return {

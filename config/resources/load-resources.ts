@@ -57,7 +57,10 @@ export interface LoadResourcesOptions {
   readonly given?: AgentContext | undefined;
   /** True if the gateway has an API key; undefined during validation only. */
   readonly hasKey?: boolean | undefined;
-  /** Listen address of the gateway; without it, loopback is not checked. */
+  /**
+   * Listen address of the gateway. Some triggers are allowed on loopback only; without the address, this is
+   * not checked.
+   */
   readonly listen?: ListenAddress | undefined;
 }
 
@@ -211,7 +214,10 @@ function kindFault(root: YamlTree, kind: string | undefined): string {
 const catalogKeys = ['servers', ...clientKeys];
 const gatewayKeys = ['listen_addr', 'catalog_path', 'http_port', 'platforms', 'providers'];
 
-/** Other programs omit the header, or have several in one mapping. */
+/**
+ * Returns the advice for a document without `kind`: a different kind of file, or agents in the format of
+ * another program, which has no header, or a mapping of several agents.
+ */
 function missingKindAdvice(root: YamlTree): string {
   const hasAny = (keys: readonly string[]) => keys.some((key) => memberOf(root, key) !== undefined);
   if (hasAny(catalogKeys)) return 'this is a catalog, checked with --catalog FILE --check';

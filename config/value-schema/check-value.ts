@@ -191,6 +191,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
     uniqueItems: ({ wanted, value, path }) => {
       if (wanted !== true || !Array.isArray(value)) return [];
       const seen = new Set<string>();
+      // An item is a duplicate if its text does not enlarge the set.
       const at = value.findIndex((item) => seen.size === seen.add(canonical(item)).size);
       return at < 0 ? [] : [{ path, text: `has item ${at + 1} twice` }];
     },

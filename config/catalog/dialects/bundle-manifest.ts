@@ -33,6 +33,7 @@ const launchers: Readonly<Record<string, readonly string[]>> = {
   binary: [],
 };
 
+/** Returns the entry of a bundle without `mcp_config`. */
 function configOf(server: YamlTree): YamlTree {
   const entryPoint = memberOf(server, 'entry_point') ?? server;
   const launcher = launchers[textOf(memberOf(server, 'type')) ?? ''] ?? [];
@@ -61,7 +62,7 @@ function mergeMaps(base: YamlTree, over: YamlTree | undefined): YamlTree {
   };
 }
 
-/** Replaces an argument for a setting with several values by its default values. */
+/** Replaces an argument that refers to a setting with several values by the default values of the setting. */
 function expandLists(entry: YamlTree, settings: YamlTree | undefined): YamlTree {
   return withMember(entry, 'args', (args) => {
     if (args.kind !== 'list') return args;

@@ -1,8 +1,8 @@
 // Detects which client program (desktop app, editor, terminal assistant) owns a catalog file, and collects
 // the context for its entries: base folder, `inputs`, and servers disabled outside their entry.
 //
-// A file with `servers` counts as a native catalog, unless it has content that a native catalog does not
-// allow and VS Code does.
+// A file with `servers` is a native catalog, or a file of VS Code. It counts as a file of VS Code if it
+// contains keys or fields that only VS Code allows.
 
 import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
@@ -11,7 +11,7 @@ import { memberOf, plainValue, textOf } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlTree } from '../../reader/yaml-tree.ts';
 import { bundleFolder, settingsOf } from './bundle-manifest.ts';
 
-/** Clients with a dialect of their own. */
+/** Client whose dialect the file uses; `any` if no client has this dialect alone. */
 export type DialectClient =
   | 'cline'
   | 'gemini'

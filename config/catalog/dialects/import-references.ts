@@ -36,6 +36,7 @@ export function translateReferences(written: string, dialect: Dialect): Translat
     fault ??= found.fault;
     return found.text;
   });
+  // These clients also accept `$NAME`, as in a shell.
   const isShellLike = dialect.client === 'gemini' || dialect.client === 'copilot';
   const all = isShellLike ? ours.replace(/(?<!\$)\$([A-Za-z_]\w*)/g, `\${$1}`) : ours;
   return fault === undefined ? { text: all } : { text: all, fault };

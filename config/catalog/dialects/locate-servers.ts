@@ -27,6 +27,7 @@ export function nestedServers(root: YamlTree): NestedServers | undefined {
     const owner = path.reduce<YamlTree | undefined>(memberOf, root);
     const pair = owner && pairOf(owner, 'servers');
     if (owner === undefined || pair?.value.kind !== 'map') continue;
+    // OpenCode has used the path `mcp.servers` of VS Code since its version 2.
     const client = hasOpenCodeEntry(pair.value) ? 'opencode' : 'vscode';
     return { key: [...path, 'servers'].join('.'), pair, owner, client };
   }

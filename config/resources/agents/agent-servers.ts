@@ -51,7 +51,7 @@ function readServer(
     reader.reportKey(path, `needs a command, or a url${advice}`);
     return undefined;
   }
-  // The agent is its only client.
+  // `shared`: the agent is its only client, so it needs no process per client.
   const entry = normaliseEntry(reader, { isolation: 'shared', ...fields }, path, dirname(file));
   return entry === undefined || name === undefined ? undefined : { name, entry, tools: entry.tools };
 }

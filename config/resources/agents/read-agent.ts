@@ -70,7 +70,7 @@ function namesOf(servers: AgentSpec['mcp_servers']): string[] {
   );
 }
 
-/** Restrictions must not be accepted if they would have no effect. */
+/** Reports fields for agents with a model, because restrictions among them would have no effect. */
 function refuseModelFields(reader: SchemaReader): void {
   for (const key of Object.keys(modelFields)) {
     const path = joinPath('spec', key);

@@ -26,7 +26,7 @@ export interface ScriptRule {
   /** Structured answer for programs: votes in fleets, conditions in flows. */
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly delay_ms: number;
-  /** Time for which the event is parked. */
+  /** Time for which the event waits in the store before its answer, across restarts. */
   readonly wait_ms: number;
   /** Number of first attempts that fail. */
   readonly fail: number;

@@ -39,6 +39,7 @@ export interface CronFields {
 export function cronFault(expression: string): string | undefined {
   const parsed = parseCron(expression);
   if (typeof parsed === 'string') return parsed;
+  // The last field, day of week, is `*`, so only day of month and month restrict the days.
   const isByDate = /\s\*$/.test(expression.trim());
   return isByDate && !hasSuchDay(parsed.days, parsed.months)
     ? 'never occurs: none of its months has such a day'

@@ -1,4 +1,5 @@
-// Translates foreign fleets. Unsupported fields and modes are refused with a remedy.
+// Translates fleets in the syntax of other programs to our fields. Unsupported fields and modes are refused
+// with a remedy.
 
 import { type FieldTable, refusing, translateFields } from '../../reader/field-table.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';

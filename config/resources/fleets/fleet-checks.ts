@@ -65,6 +65,10 @@ function checkVoter(
   if (fault !== undefined) reader.report(joinPath(path, 'name'), `${member.name} cannot vote: ${fault}`);
 }
 
+/**
+ * Returns true if the member votes: the members of the last tier do, except the member that decides
+ * without result.
+ */
 function votes({ members }: Fleet, { on_none }: Consensus, { name, tier }: FleetMember): boolean {
   const decider = on_none === 'fail' ? undefined : on_none.agent;
   const voters = members.filter((each) => each.name !== decider);

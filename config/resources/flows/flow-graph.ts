@@ -1,4 +1,5 @@
-// Checks the graph formed by nodes and connections: it must have no cycles, and all nodes must be reachable.
+// Checks the graph of a flow or loop, whose edges are its connections and the `on_error` of its nodes: it
+// must have no cycles, duplicate connections or unknown nodes.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -106,7 +107,7 @@ function checkDuplicates(reader: SchemaReader, arrows: readonly FileConnection[]
   }
 }
 
-/** Returns the connection that closes a cycle. */
+/** Returns the nodes of a cycle, and the path of the edge that closes it. */
 function findCycle(
   ids: readonly string[],
   arrows: readonly FileConnection[],

@@ -111,7 +111,7 @@ function readConnections({ reader, tree, path }: BodyToRead): readonly (WrittenC
   );
 }
 
-/** An isolated node was probably forgotten. */
+/** Reports nodes without connections, which were probably forgotten, and connections from an End. */
 function checkIsolated(
   reader: SchemaReader,
   path: string,
@@ -190,6 +190,7 @@ function whenOf(
   if (from === undefined || to === undefined) return undefined;
   if (when === undefined) return reader.has(at) ? undefined : { from, to, when: { kind: 'always' } };
   if (when === 'else') return { from, to, when: { kind: 'else' } };
+  // A `when` that is in the file but undefined is invalid, and was reported.
   if (isDecision(when)) {
     if (node?.type !== undefined && node.type !== 'Approval')
       reader.report(at, `${when} requires an Approval, and ${from} is not an Approval`);

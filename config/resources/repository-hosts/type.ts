@@ -115,6 +115,10 @@ function checkEach(
 function doCommandsOverlap(
   a: RepoCommands,
   b: RepoCommands,
+/**
+ * Returns true if both triggers handle the same command for the same event. The event must be in one of
+ * `eventLists`; an empty list means any event.
+ */
   reaches: readonly (readonly string[])[],
 ): boolean {
   const { repo_events: as } = a.config;

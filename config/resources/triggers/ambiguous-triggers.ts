@@ -26,12 +26,12 @@ export function haveSecretInCommon(a: Secrets, b: Secrets): boolean {
   return secretsOf(a).some((secret) => others.includes(secret));
 }
 
-/** '' represents unsigned events. */
+/** Returns the accepted secrets; '' represents unsigned events. */
 function secretsOf({ webhook_secret = '', webhook_secret_previous }: Secrets): readonly string[] {
   return webhook_secret_previous === undefined ? [webhook_secret] : [webhook_secret, webhook_secret_previous];
 }
 
-/** An empty list matches everything. */
+/** Returns true if a value can match both lists. An empty list matches everything. */
 export function doListsOverlap(
   a: readonly string[],
   b: readonly string[],

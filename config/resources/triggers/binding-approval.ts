@@ -17,6 +17,7 @@ export function readApproval(
   const has = (key: string) => reader.has(joinPath(path, key));
   const keys = Object.keys(approvalFields).filter(has);
   if (written.requires_approval !== true) {
+    // An invalid value was reported, and may be meant as true.
     for (const key of has('requires_approval') && written.requires_approval === undefined ? [] : keys)
       reader.reportKey(joinPath(path, key), 'has no effect without requires_approval', 'warning');
     return undefined;

@@ -11,7 +11,7 @@ export const insecureAllowUnverified = Type.Boolean({
 });
 
 /**
- * Reports a source without verification. `what` is the missing setting; `host` is the listener's host,
+ * Reports a source without verification. `setting` is the missing setting; `host` is the listener's host,
  * undefined if unknown.
  */
 export function checkUnverified(
