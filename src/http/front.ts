@@ -150,6 +150,7 @@ function pageOf({ http, triggers }: FrontOptions, host: string): InspectorPage |
   const { api_key, inspector: settings } = gateway.config;
   const { enabled, insecure } = settings;
   if (enabled === false) return undefined;
+  /** Without a key, any sender may read the inspector. */
   const isOpen = api_key === '';
   // A warning was already logged when the configuration was read.
   if (isOpen && !isLoopback(host) && !(enabled === true && insecure)) return undefined;

@@ -1,5 +1,5 @@
 // Identifies who sends a request to the gateway's own routes: by the API key in one of two headers, never
-// in the query string (contract, "Authentication"), or by a JSON Web Token, if an issuer is configured. If no
+// in the query string, or by a JSON Web Token, if an issuer is configured (docs/http-api.md). If no
 // API key is configured, the operator token identifies the operator, and all other senders are anonymous.
 
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -117,8 +117,7 @@ export class Identification {
 }
 
 /**
- * Responds to a refused sender: with a JSON-RPC error on MCP routes, otherwise with `{error, message}`
- * (contract, "Authentication").
+ * Responds to a refused sender: with a JSON-RPC error on MCP routes, otherwise with `{error, message}`.
  */
 export function refuse(context: ExchangeContext, refusal: Refusal): void {
   const { kind, reason: message, retryAfterSeconds = 1 } = refusal;

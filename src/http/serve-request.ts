@@ -40,6 +40,8 @@ export function serveRequest(
   } catch (error) {
     reply.onFault(error);
   }
+  // A handler that authenticates has now responded, so its 401 or 403 takes precedence over 413. A chunked
+  // body has the length Infinity, and is refused when it exceeds the limit.
   if (expectedBytes > options.maxBodyBytes && expectedBytes !== Number.POSITIVE_INFINITY) body?.refuse();
   return true;
 }

@@ -20,7 +20,9 @@ export interface DeliveryRecord {
   readonly started_at: string | null;
   readonly ended_at: string | null;
   readonly next_attempt_at: string | null;
+  /** Signal that a waiting delivery needs to continue. */
   readonly waiting_for: string | null;
+  /** Time at which the wait ends without the signal. */
   readonly until: string | null;
   /** Duration of the last attempt. */
   readonly duration_seconds: number | null;
@@ -47,6 +49,7 @@ export interface DeliveryDetails extends DeliveryRecord {
   /** Identified sender of the event. */
   readonly principal: string | null;
   readonly answer: string | null;
+  /** Id of a sent message, assigned by the platform. */
   readonly receipt: string | null;
   /** True if GET /runs/:id returns a run. */
   readonly has_run: boolean;

@@ -1,8 +1,8 @@
 // Views of API records. The full view returns stored texts unchanged. The brief view (`?view=brief`) is for
 // screens: it redacts and cuts foreign texts.
 //
-// RV1  Requests from the inspector always get the brief view (A9, ARCHITECTURE.md): the cookie grants less
-//      than the key (IA1).
+// RV1  Requests from the inspector always get the brief view (A9, ARCHITECTURE.md): they are authenticated by
+//      its cookie, which grants less than the API key (IA1, inspector/access.ts).
 
 import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
 import { parseChoice } from '../../../actors/base/errors/query-values.ts';

@@ -55,7 +55,10 @@ export function triggerDetails(
   };
 }
 
-/** Returns the limits for sent messages. A rate for less than a second is converted to a rate per second. */
+/**
+ * Returns the limits for sent messages. A rate for less than a second is converted to a rate per second.
+ * `held` lists the limits that currently hold messages back.
+ */
 function limitsRecord({ text, buttons, rates, held }: OutboundLimits): LimitsRecord {
   return {
     text,
@@ -77,6 +80,7 @@ function lastEvent({ id, state, receivedAt }: Delivery): TriggerDetailsRecord['l
   return { id, state, received_at: isoTime(receivedAt) };
 }
 
+/** Returns the requests that the gateway refused. */
 function refusedRecord(
   { refused }: TriggerCounts,
   view: RecordView,
@@ -86,7 +90,9 @@ function refusedRecord(
   return { count, last_at: isoTime(at), reason, text: view.note(text) };
 }
 
-/** Returns the platform's last refusal. For a retried message, it is the last failed attempt. */
+/**
+ * Returns the last message that the platform refused. For a retried message, it is the last failed attempt.
+ */
 function lastRefusal(
   { id, state, endedAt, note, failures }: Delivery,
   view: RecordView,

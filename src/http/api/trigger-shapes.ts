@@ -80,18 +80,21 @@ export interface TriggerList {
 }
 
 export interface TriggerDetailsRecord extends TriggerRecord {
+  /** How events reach the trigger, for example the path of its webhook. */
   readonly way_in: string;
   readonly welcome: string | null;
   readonly menu: readonly { readonly command: string; readonly description: string }[] | null;
   readonly limits: LimitsRecord | null;
   readonly remarks: readonly { readonly at: string; readonly text: string }[];
   readonly last_event: Pick<DeliveryRecord, 'id' | 'state' | 'received_at'> | null;
+  /** Requests to the trigger that the gateway refused. */
   readonly refused_requests: {
     readonly count: number;
     readonly last_at: string;
     readonly reason: string;
     readonly text: string;
   } | null;
+  /** Last message of the trigger that the platform refused. */
   readonly last_refusal:
     | (Pick<DeliveryRecord, 'id' | 'state' | 'note'> & { readonly at: string | null })
     | null;
@@ -106,6 +109,7 @@ export interface LimitsRecord {
     readonly per_seconds: number;
     readonly at_once: number;
   }[];
+  /** Rates at which the gateway currently holds messages back. */
   readonly held: readonly { readonly of: string; readonly until: string }[];
 }
 

@@ -1,6 +1,7 @@
 // Memory budget for request bodies that are being received. All bodies share a budget; a body that does not
-// fit is refused with 503. Unverified senders have a separate budget: webhooks, whose signature covers the
-// whole body, and the login form of the inspector. A body that arrives in one piece is not counted.
+// fit is refused with 503. Another instance (unverified-body.ts) is for unverified senders: webhooks, whose
+// signature covers the whole body, and the login form of the inspector. A body that arrives in one piece is
+// not counted.
 //
 // - All bodies together use no more memory than the budget (A8, ARCHITECTURE.md); incoming-body.ts counts it.
 // - A single address gets about half of the budget (A6, actors/base/bounds/budget.ts). IPv6 addresses are

@@ -95,7 +95,7 @@ export class BodyPieces {
 }
 
 export class IncomingBody implements TimedEntry<IncomingBody> {
-  /** Set by Deadlines, like the next two. */
+  /** Set by Deadlines, as are `previous` and `next`. */
   dueAt = 0;
   previous: IncomingBody | undefined;
   next: IncomingBody | undefined;

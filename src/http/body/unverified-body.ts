@@ -1,5 +1,5 @@
 // Limits the memory of requests whose sender is still being verified, for example because keys must be
-// fetched. The body may be complete long before. BodyBudget counts a body only until it is complete, so the
+// fetched. The body may arrive earlier. BodyBudget counts a body only until it is complete, so the
 // request is counted here, even without body (A8, ARCHITECTURE.md).
 
 import type { BodyHandler, HttpRequest } from '../listener/seam.ts';

@@ -51,6 +51,7 @@ function plainServer(settings: ServerOptions): NodeServers {
 }
 
 class NodeRequest implements HttpRequest {
+  /** node:http checks the framing of chunked bodies strictly. */
   readonly isBodyExact = true;
   readonly method: string;
   readonly path: string;
@@ -97,6 +98,7 @@ class NodeListener implements Listener, ReplyOwner {
   readonly fallbackReason: string | undefined;
   readonly #server: Server;
   readonly #gate: NetServer;
+  /** Limits the memory for clients that read slowly. */
   readonly readers: Readers;
   readonly #options: ListenerOptions;
   readonly #bodies: BodyBudget;

@@ -1,6 +1,6 @@
 // Base class for the responses of both listener implementations, which only write bytes. This class ensures
-// that each request gets exactly one response or abort (HS1), holds a response back until the request body is
-// complete, and handles exceptions of the routes (HS2).
+// that each request gets exactly one response or abort (HS1, seam.ts), holds a response back until the
+// request body is complete, and handles exceptions of the routes (HS2).
 
 import type { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';

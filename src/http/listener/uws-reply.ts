@@ -1,5 +1,5 @@
 // Response on uWebSockets.js. Its response object must not be used after an abort or after `end`, and each
-// write must be corked. Only this file and uws-stream.ts write, and they follow both rules (HS1).
+// write must be corked. Only this file and uws-stream.ts write, and they follow both rules (HS1, seam.ts).
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { isBodilessStatus, isInPieces, isManagedHeader, statusLine } from './framing.ts';

@@ -2,7 +2,7 @@
 // error. Each response contains the request id and, for allowed origins, the CORS headers.
 //
 // EXC1  MCP addresses return each error as a JSON-RPC message. If a request was accepted, the status is 200
-//       (ADR9).
+//       (ADR9, docs/decisions.md).
 
 import { randomBytes } from 'node:crypto';
 import type { Alarms } from '../../../actors/base/alarms/alarms.ts';
@@ -61,7 +61,7 @@ export class ExchangeContext {
   principal: Principal = anonymous;
   /** True for requests that another node has forwarded; they are not forwarded again. */
   isFromNode = false;
-  /** True for requests from the inspector's page, which get the brief view (RV1). */
+  /** True for requests from the inspector's page, which get the brief view (RV1, record-view.ts). */
   isFromInspector = false;
   /** True for MCP addresses; set before any response. */
   isMcp = false;

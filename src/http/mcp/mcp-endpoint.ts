@@ -55,10 +55,12 @@ export function postMessage(
       postModern(routes, context, endpoint, envelope);
       return;
     }
-    // Its body negotiates the version; a version header has no meaning yet (MCP 2025-11-25, Lifecycle).
+    // The body of `initialize` negotiates the version, so a version header has no meaning yet (MCP
+    // 2025-11-25, Lifecycle).
     const isInitialize = envelope.kind === 'request' && envelope.method === 'initialize';
     if (!isInitialize && isModernHeader(context.request.headers['mcp-protocol-version'])) {
-      // The header is modern, but the body has no version. Only a notification may omit it.
+      // The header is modern, but the body has no version. Only a notification may omit it. For a request,
+      // readCaller throws the error about the missing version.
       if (envelope.kind === 'request') readCaller(envelope);
       else if (envelope.kind === 'notification') context.empty(202);
       else throw new RpcFault(rpcCodes.invalidRequest, 'this revision has no client responses');
@@ -96,7 +98,10 @@ function receive(
   }
 }
 
-/** Opens a session. A request with invalid parameters counts as accepted, so the status is 200 (EXC1). */
+/**
+ * Opens a session. A request with invalid parameters counts as accepted, so the status is 200 (EXC1,
+ * exchange-context.ts).
+ */
 function initialize(
   routes: RouteContext,
   context: ExchangeContext,

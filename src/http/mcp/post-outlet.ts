@@ -48,7 +48,8 @@ export class PostOutlet implements Outlet, PendingReply {
       this.#closeStream(this.#stream);
       return;
     }
-    // Status 200: EXC1. Errors have no session id: a failed `initialize` closes its session.
+    // Status 200, because the request was accepted (EXC1, exchange-context.ts). Errors have no session id: a
+    // failed `initialize` closes its session.
     if (error !== undefined) this.#context.message(200, message, retryAfter(error));
     else {
       const { session } = this;

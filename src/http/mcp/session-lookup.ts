@@ -34,7 +34,7 @@ export function withSession(
     return;
   }
   const session = routes.mcp.clients.sessions.find(id, endpoint, context.principal);
-  // The call of a notification may still run at the previous node, while that stops.
+  // The call that a notification concerns may still run at the previous owner, which is stopping.
   const mayConcernOtherNode = envelope !== undefined && envelope.kind !== 'request';
   if (session !== undefined && (session.generation === 0 || !mayConcernOtherNode)) use(session);
   else if (session === undefined && routes.life.isEnding && routes.forwarder === undefined)

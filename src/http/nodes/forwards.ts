@@ -23,6 +23,7 @@ const LARGEST_BODIES = 8;
 
 export interface ForwardsOptions {
   readonly cluster: Pick<ClusterPart, 'instance'>;
+  /** `sealed` finds the owner in a session id or in the state of a suspended call. */
   readonly reach: Pick<NodePeers, 'sealed'>;
   readonly peers: Pick<Peers, 'at' | 'startChecks' | 'onProofRefused'>;
   readonly limits: GatewayConfig['limits'];

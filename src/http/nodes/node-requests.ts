@@ -31,6 +31,7 @@ const MEMBER_WAIT_MS = 1_000;
 export interface NodeRequestsOptions {
   readonly http: HttpServices;
   readonly cluster: ClusterPart;
+  /** Proof and keys of this node for requests between nodes. */
   readonly reach: NodePeers;
   readonly peers: Peers;
   readonly forwarder: RequestForwarder;

@@ -26,6 +26,7 @@ const FLUSH_MS = 250;
 export interface NodesFrontOptions {
   readonly http: HttpServices;
   readonly cluster: ClusterPart;
+  /** Proof and keys of this node for requests between nodes. */
   readonly reach: NodePeers;
 }
 

@@ -2,9 +2,9 @@
 // greeted when it is first seen. This detects a wrong secret before a session needs the node, and makes a new
 // node known before its clients arrive.
 //
-// - A node that is missing among the members is removed, and its forwards fail. If it still responds, it gets
-//   REJOIN_MS to rejoin: after a restart of the database, or on a busy machine, nodes lose their membership
-//   without exiting.
+// - A node that is missing among the members is removed, and its forwards (requests of clients that this node
+//   has forwarded to it) fail. If it still responds, it gets REJOIN_MS to rejoin: after a restart of the
+//   database, or on a busy machine, nodes lose their membership without exiting.
 // - If a member refuses the proof of this node, a starting gateway fails; a running gateway logs it once per
 //   node.
 // - The response to a greeting is sent when this node knows the greeting node, because the clients of that
@@ -123,6 +123,7 @@ export class Peers {
   async #refreshAfterPause(): Promise<void> {
     await elapse(Math.max(0, this.#refreshedAt + REFRESH_MS - performance.now()), undefined, { ref: false });
     this.#refreshedAt = performance.now();
+    // Also reads the members.
     await this.#options.cluster.membership.publishNow();
   }
 

@@ -16,7 +16,7 @@ export interface ForwardRequest {
 export interface RequestForwarder {
   /** Forwards a request to the node that owns the session. Returns false if no other node owns it. */
   forwardForSession(id: string, request: ForwardRequest): boolean;
-  /** Forwards a request to this node. Returns false if the node is unknown or stopping. */
+  /** Forwards a request to the node `instance`. Returns false if the node is unknown or stopping. */
   forwardToOwner(instance: string, request: ForwardRequest): boolean;
   /** Forwards a retried call to the node that has suspended the call. Returns false for other messages. */
   forwardRetry(request: ForwardRequest & { readonly envelope: Envelope }): boolean;
