@@ -29,6 +29,7 @@ export async function requestDeadLetters(
     const { body } = await client.request('GET', `deliveries?${query}`, timeoutMs);
     const { deliveries, next_before } = body as DeliveryList;
     const byTrigger = new Map<string, DeadLetters>();
+    // The list has the newest deliveries first.
     for (const newest of deliveries) {
       const known = byTrigger.get(newest.trigger ?? '');
       if (known === undefined) byTrigger.set(newest.trigger ?? '', { count: 1, newest });

@@ -29,6 +29,7 @@ export function requestStateFolder(url: URL): Promise<string | undefined> {
   if (!mayHaveToken(url)) return Promise.resolve(undefined);
   const health = new URL(url);
   health.pathname = `${url.pathname.replace(/\/$/, '')}/health`;
+  // The gateway returns the folder only for a request with a nonce. The proof is checked by a later request.
   const headers = { [NONCE_HEADER]: randomBytes(32).toString('base64url') };
   return new Promise((resolve) => {
     const request = get(

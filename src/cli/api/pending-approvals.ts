@@ -19,7 +19,7 @@ export const mayHaveApprovals = ({ waiting_for }: Pick<Waiting, 'waiting_for'>):
   waiting_for?.startsWith('approval ') === true;
 
 /**
- * Requests the pending approvals of these deliveries. Sends no request without a matching delivery. `ask`
+ * Requests the pending approvals of these deliveries. Sends no request if no delivery may have one. `get`
  * sends a GET request.
  */
 export async function requestApprovals(

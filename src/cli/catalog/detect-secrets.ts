@@ -39,7 +39,7 @@ const inAddresses = [
 
 const scheme = /^(?:Bearer|Basic|Token|ApiKey|Api-Key|Bot)\s+/i;
 
-/** Words of descriptions: `Bearer authentication`. */
+/** Words after a scheme in descriptions, which are no credentials: `Bearer authentication`. */
 const wordAfterScheme = /^(?:auth\w*|tokens?|keys?|credentials?|schemes?|headers?|access)[.,]?$/i;
 
 /** `name=value` and `name: value`; the value of a list that uses semicolons extends to the next one. */

@@ -56,6 +56,7 @@ export async function followRun(
   let isReconnected = false;
   let lastState = '';
   const seenEvents = new Set<string>();
+  /** Returns true for the first event with this key, and records the key. */
   const isNew = (key: string) => !seenEvents.has(key) && seenEvents.add(key) !== undefined;
   const onState = (run: RunRecord): void => {
     const { state, waiting_for, next_attempt_at } = run;

@@ -89,7 +89,10 @@ export class TypedLines {
     this.#terminal.write(line);
   }
 
-  /** Saves the unfinished line as the draft for the next prompt, and clears it. */
+  /**
+   * Saves the unfinished line as the draft for the next prompt, and clears it. Appends it to a draft whose
+   * line the user has not entered yet.
+   */
   saveDraft(): void {
     this.#draft += this.#terminal.line;
     this.clearLine();

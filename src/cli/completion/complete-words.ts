@@ -87,7 +87,11 @@ async function completeCommand(
   return word === '' ? matchingWords(word, optionsOf(command, preceding)) : noCompletion;
 }
 
-/** Parses the words before the completed one. `pendingOption` is an option whose value is still missing. */
+/**
+ * Parses the words before the completed one. `pendingOption` is an option whose value is still missing, or
+ * that accepts further values. Each use of such a variadic option needs a value again, so its previous value
+ * is removed from `options`.
+ */
 function parsePreceding(command: Command, words: readonly string[]) {
   const options = new Map<string, string>();
   const args: { noun: ValueNoun | undefined; word: string }[] = [];

@@ -82,7 +82,7 @@ export function typeText(field: InputField, root: JsonSchema): string {
     .join(' or ');
 }
 
-/** Returns the schema with references resolved. */
+/** Returns the schema with references resolved. An invalid reference is removed. */
 export function resolveReferences(schema: JsonSchema, root: JsonSchema): JsonSchema {
   return replaced(root, schema) ?? { ...schema, $ref: undefined };
 }

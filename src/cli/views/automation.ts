@@ -161,8 +161,8 @@ const tries = ({ attempts, crashes }: DeliveryRecord) =>
   crashes === 0 ? String(attempts) : `${attempts} (${crashes} crashed)`;
 
 /**
- * Returns the pending approvals or the name of the signal that a parked delivery waits for, and its time
- * limit.
+ * Returns the pending approvals or the name of the signal that a delivery in the state `waiting` waits for,
+ * and its time limit.
  */
 export const waitText = (delivery: WaitingDelivery, approvals: PendingApprovals) =>
   `${waitReason(delivery, approvals)}${delivery.until === null ? '' : `, until ${localTime(delivery.until)}`}`;
@@ -247,6 +247,7 @@ export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): 
   if (lost > 0) parts.push(paint('busy', `${lost} not connected`));
   const blocked = triggers.filter(isBlocked).length;
   if (blocked > 0) parts.push(paint('bad', `${blocked} blocked`));
+  // The statistics have the state of a circuit, or null if the platform responds.
   const unanswered = triggers.filter(({ circuit }) => typeof circuit === 'string').length;
   if (unanswered > 0) parts.push(paint('busy', `${unanswered} with an unresponsive platform`));
   const sum = (of: 'handled' | 'failed') => triggers.reduce((total, trigger) => total + trigger[of], 0);
