@@ -3,7 +3,8 @@
 // a configured key, any sender may watch: read, but not run commands.
 //
 // IA1  The cookie is not the key: it is valid for the inspector only, and expires after 12 hours or when the
-//      key changes. It is derived from both, so that it survives a restart and nothing is stored.
+//      key changes. It is derived from the key and the time of expiry, so that it survives a restart and
+//      nothing is stored.
 // IA2  The cookie has no path attribute, so browsers use the folder of the request: /inspector, or with the
 //      prefix of a proxy. Only paths such as /inspector/session may set or delete it.
 //

@@ -45,7 +45,7 @@ export function parseSessionQuery(query: string): SessionQuery | undefined {
 
 /**
  * Returns a page of sessions. The terms of the filter match number, name, version, endpoint, era, state, and
- * the word `sessions`.
+ * the word `sessions`, which is their heading in the tree that the filter is applied to.
  */
 export async function sessionList(
   sessions: SessionSource,
@@ -104,7 +104,7 @@ function rowOf(client: ListedClient, redactor: Redactor): SessionRow {
     version: excerptOf(version, redactor),
     endpoint: endpointOf(client),
     era,
-    // Listening clients declare the version that legacy servers receive.
+    // `protocolVersion` of a listening client, which has no session, is the version for legacy servers.
     protocol_version: client.isListener ? modernVersion : client.protocolVersion,
     state: stateOf(client),
     opened_at: epochMs(openedAt),

@@ -28,6 +28,7 @@ interface SectionsViewProps {
 export function SectionsView({ section, view, state, isStale, go }: SectionsViewProps) {
   const [query, setQuery] = useState(allRuns);
   const hasAutomation = state.totals?.automation != null;
+  // The key changes if the gateway gains or loses its automation, so that the targets are loaded again.
   const polledTargets = usePolled(
     hasAutomation ? 'names of agents' : '',
     () => (hasAutomation ? fetchTargets() : Promise.resolve(undefined)),
@@ -35,12 +36,14 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
   );
   const { agents = [], fleets = [], flows = [] } = polledTargets.value ?? {};
   const names: TargetNames = { agent: namesOf(agents), fleet: namesOf(fleets), flow: namesOf(flows) };
+  // `view.actor` is the selected address: here a run, a flow, or the section itself.
   const id = runAt(view.actor);
   const flow = flowAt(view.actor);
   const onRuns = (target: string): void => {
     setQuery({ ...allRuns, target });
     go(sectionView('runs'));
   };
+  // A flow has the layout of the section `runs`: a list, and a pane next to it.
   return (
     <main
       id={CONTENT}

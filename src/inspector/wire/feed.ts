@@ -122,7 +122,10 @@ export interface NumbersMessage extends Totals {
   readonly gone_triggers: readonly string[];
 }
 
-/** Client session. A client of the modern era that listens for changes has no session, but is listed too. */
+/**
+ * Client session. A client of the modern era (stateless, MCP 2026-07-28) that listens for changes has no
+ * session, but is listed too.
+ */
 export interface SessionRow {
   /** Sequence number, starts with the gateway. The session id is secret. */
   readonly number: number;
