@@ -19,6 +19,7 @@ App()
     res.onAborted(() => {});
     res.onData((chunk, isLast) => {
       const part = Buffer.from(chunk);
+      // A part that is not the last is copied, because the server reuses its memory after the callback.
       body = body === undefined ? (isLast ? part : Buffer.from(part)) : Buffer.concat([body, part]);
       if (!isLast) return;
       const expected = createHmac('sha256', secret).update(body).digest();

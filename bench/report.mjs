@@ -5,8 +5,8 @@
 // both rows of a round. The result is the median of these ratios.
 
 /**
- * Returns the table of a measure, and the results of the goals. `tables` of a measure are column prefixes:
- * one table per prefix.
+ * Returns the tables of a measure, and the results of the goals. `tables` of a measure lists prefixes of
+ * column names. Each prefix yields a table with the columns that begin with it.
  */
 export function reportOf(measure, samples) {
   const goals = (measure.goals ?? []).map((goal) => goalLine(goal, samples));

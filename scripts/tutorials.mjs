@@ -4,8 +4,8 @@
 //
 // FOLDER is a built checkout (default: this checkout). The commands of a `sh` block are run; a block directly
 // after it is the expected output. There, `…` matches any text, and a line `…` any number of lines. Times,
-// durations, process ids, versions and ports match other values. An id matches any id; further uses must be
-// equal. Comments before a `sh` block:
+// durations, process ids, versions and ports match other values. The first use of an id in the page matches
+// any id of the output; its further uses must match the same id. Comments before a `sh` block:
 //   <!-- terminal: NAME -->   runs in the background; the next block starts after the expected output
 //   <!-- Ctrl-C: NAME -->     stops that terminal first
 //   <!-- typed -->            runs in a terminal; the text after a prompt in the expected output is typed
@@ -101,7 +101,7 @@ function blocksOf(text) {
       blocks.push({ line: at + 1, directives, commands: content.join('\n'), expected: [] });
       directives = {};
     } else if (
-      // Directly after another block: the expected output, if that is a `sh` block.
+      // A block directly after a `sh` block is the expected output.
       lines.slice(0, at).findLast((line) => line !== '') === '```' &&
       blocks.at(-1)?.expected.length === 0
     )

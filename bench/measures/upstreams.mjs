@@ -1,4 +1,5 @@
-// Other kinds of upstreams, through the gateway and directly.
+// Other kinds of upstreams, through the gateway and directly: an echo of the SDK, an echo over HTTP, and a
+// raw echo, which uses no SDK.
 
 import { interleave } from '../interleave.mjs';
 import { bareHttpRelay, direct, gatewayBefore, httpEcho, rawEcho, sdkEcho } from '../targets.mjs';

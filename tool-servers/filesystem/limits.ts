@@ -67,7 +67,7 @@ export const CALL_SECONDS = 50;
 /** Concurrent reads, including resource requests. Writes run one at a time. */
 export const CONCURRENT_CALLS = 8;
 /**
- * Concurrent tool calls, including calls that wait for a disk slot. Exceeds CONCURRENT_CALLS, because queued
+ * Concurrent tool calls, including calls that wait for a disk slot. Exceeds CONCURRENT_READS, because queued
  * writes must not block reads.
  */
 export const OPEN_CALLS = 32;

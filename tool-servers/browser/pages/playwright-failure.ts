@@ -1,5 +1,6 @@
 // Translates Playwright errors into messages for a model: the obstacle to using an element, or the cause of a
-// failed page load. Unknown errors are returned unchanged; their details reach the operator only.
+// failed page load. Unknown errors are returned unchanged; tool.ts writes their details to stderr, for the
+// operator.
 
 import { ToolError } from '../../tool-error.ts';
 
