@@ -8,7 +8,7 @@ import { memberOf, withMember, withoutMembers } from './reader/yaml-members.ts';
 import type { YamlTree } from './reader/yaml-tree.ts';
 
 /** Digests of the parts that are applied independently. */
-export interface ConfigPrints {
+export interface ConfigDigests {
   /** Gateway file without profiles: settings that need a restart. */
   readonly gateway: string;
   readonly profiles: string;
@@ -27,10 +27,10 @@ const nodeSettings = [
 const HASH_DIGITS = 12;
 const folders = ['triggers', 'agents', 'fleets', 'flows'];
 
-export function gatewayPrints(
+export function gatewayDigests(
   root: YamlTree,
   isSecret: IsSecret,
-): Pick<ConfigPrints, 'gateway' | 'profiles'> {
+): Pick<ConfigDigests, 'gateway' | 'profiles'> {
   const profiles = memberOf(root, 'profiles');
   const common = withMember(withoutMembers(root, [...nodeSettings, 'profiles']), 'spec', (spec) =>
     withoutEmpty(
@@ -51,13 +51,13 @@ export function treeDigest(tree: YamlTree, isSecret: IsSecret): string {
 }
 
 /** Combines the digests, independent of files and order. */
-export function resourcesPrint(byFile: ReadonlyMap<string, readonly string[]> | undefined): string {
+export function resourcesDigest(byFile: ReadonlyMap<string, readonly string[]> | undefined): string {
   return [...(byFile?.values() ?? [])].flat().sort().join(' ');
 }
 
 /** Returns the hash of the configuration in use. Missing parts count as empty. */
-export function configHash(prints: Partial<ConfigPrints>): string {
-  const { gateway = '', profiles = '', catalog = '', resources = '' } = prints;
+export function configHash(digests: Partial<ConfigDigests>): string {
+  const { gateway = '', profiles = '', catalog = '', resources = '' } = digests;
   return digest([gateway, profiles, catalog, resources].join('\n')).slice(0, HASH_DIGITS);
 }
 

@@ -7,7 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { type Catalog, type ServerEntry, withCredentials } from './catalog/catalog-schema.ts';
 import { foreignFormatHint } from './catalog/dialects/foreign-formats.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
-import { type ConfigPrints, gatewayPrints, treeDigest } from './config-hash.ts';
+import { type ConfigDigests, gatewayDigests, treeDigest } from './config-hash.ts';
 import { isCredentialName } from './credentials/credential-names.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-file/gateway-schema.ts';
@@ -40,7 +40,7 @@ export interface LoadedConfig {
   /** Environment for references: the process environment and the `.env` next to the file. */
   readonly environment: Environment;
   /** Digests of both files for config-hash.ts; resources have a separate digest. */
-  readonly prints: Omit<ConfigPrints, 'resources'>;
+  readonly digests: Omit<ConfigDigests, 'resources'>;
 }
 
 export interface LoadOptions {
@@ -99,7 +99,7 @@ export async function loadConfig(
   }
   const reader = new SchemaReader(source, env, secrets);
   const { hasTriggers = false, isListening = false, listen } = options;
-  let prints = { gateway: '', profiles: '' };
+  let digests = { gateway: '', profiles: '' };
   const {
     value: config = {},
     problems,
@@ -115,13 +115,12 @@ export async function loadConfig(
       }
     }
     if (hasTriggers) await checkFolders(reader, read);
-    prints = gatewayPrints(root, secrets.isSecretScalar);
+    digests = gatewayDigests(root, secrets.isSecretScalar);
     return read;
   });
   const { catalog_path: catalogPath } = config;
-  const catalog =
-    catalogPath === '' ? noCatalog : catalogPath && (await loadCatalog(catalogPath, env, secrets, options));
-  if (typeof catalog === 'object' && catalog.reason !== undefined) {
+  const catalog = await loadOptionalCatalog(catalogPath, env, secrets, options);
+  if (catalog?.reason !== undefined) {
     problems.push(reader.problemAt('catalog_path', `${catalogPath}: ${catalog.reason}`));
   }
   problems.push(...profileProblems(reader, config.profiles, validCatalog(catalog)));
@@ -143,7 +142,7 @@ export async function loadConfig(
     configPath,
     catalogPath: catalogPath ?? '',
     environment: env,
-    prints: { ...prints, catalog: catalog.print ?? '' },
+    digests: { ...digests, catalog: catalog.digest ?? '' },
   };
 }
 
@@ -163,8 +162,8 @@ function withInheritedVariables(
   const processCredentials = Object.keys(env).filter(isProcessCredential);
   for (const [id, entry] of Object.entries(servers)) {
     filled[id] = entry;
-    // `true` means all variables. Only the credentials among them have to be redacted.
     if (entry.runtime !== 'stdio') continue;
+    // `true` means all variables. Only the credentials among them have to be redacted.
     const names = entry.inherit_env === true ? processCredentials : entry.inherit_env;
     const credentials = names.flatMap((name) =>
       secrets.add(env[name] ?? '', isCredentialName(name) ? 'named' : 'supplied'),
@@ -188,7 +187,7 @@ async function loadCatalogAlone(
   const secrets = new SecretValues();
   const start = new SourceFile(catalogPath, '');
   const loaded = await loadCatalog(catalogPath, environment, secrets, options);
-  const { value, problems, reason, print = '' } = loaded;
+  const { value, problems, reason, digest = '' } = loaded;
   if (reason !== undefined) throw new ConfigError([start.problem(0, reason)]);
   const { listen: listen_addr = DEFAULT_LISTEN, isListening } = options;
   const config = fillDefaults(gatewaySchema, {
@@ -202,10 +201,10 @@ async function loadCatalogAlone(
   const warnings = [...envProblems, ...exposureWarnings, ...sortByPosition(problems)];
   if (value === undefined || hasError(warnings)) throw new ConfigError(warnings);
   const catalog = withInheritedVariables(value, environment, fromFile, secrets);
-  const prints = { gateway: '', profiles: '', catalog: print };
+  const digests = { gateway: '', profiles: '', catalog: digest };
   return {
     ...{ config, catalog, secrets: secrets.list(), warnings, configPath: '', catalogPath, environment },
-    prints,
+    digests,
   };
 }
 
@@ -253,25 +252,33 @@ async function resourceProblems(
  * Returns the ids of all servers; undefined if the catalog is invalid, because an invalid entry may be the
  * requested server.
  */
-function serverIds(catalog: LoadedCatalog | undefined | ''): readonly string[] | undefined {
+function serverIds(catalog: LoadedCatalog | undefined): readonly string[] | undefined {
   const good = validCatalog(catalog);
   return good === undefined ? undefined : Object.keys(good.servers);
 }
 
-function validCatalog(catalog: LoadedCatalog | undefined | ''): Catalog | undefined {
+function validCatalog(catalog: LoadedCatalog | undefined): Catalog | undefined {
   return !catalog || hasError(catalog.problems) ? undefined : catalog.value;
 }
 
 interface LoadedCatalog {
   readonly value?: Catalog | undefined;
   readonly problems: readonly Problem[];
-  readonly print?: string;
+  readonly digest?: string;
   /** Reason why the file cannot be read. */
   readonly reason?: string;
 }
 
-/** The catalog is optional in files for triggers. */
-const noCatalog: LoadedCatalog = { problems: [] };
+/** Returns an empty catalog for '', because files for triggers need none; undefined for an invalid path. */
+async function loadOptionalCatalog(
+  path: string | undefined,
+  env: Environment,
+  secrets: SecretValues,
+  options: LoadOptions,
+): Promise<LoadedCatalog | undefined> {
+  if (path === undefined) return undefined;
+  return path === '' ? { problems: [] } : loadCatalog(path, env, secrets, options);
+}
 
 async function loadCatalog(
   path: string,
@@ -282,15 +289,15 @@ async function loadCatalog(
   const source = await readSourceFile(path);
   if (!(source instanceof SourceFile)) return { problems: [], reason: source.reason };
   const reader = new SchemaReader(source, env, secrets);
-  let print = '';
+  let digest = '';
   const read = await readTree(source, reader, 'servers (servers: {} for none)', (root) => {
     const catalog = readCatalog(reader, root, path, defaultIsolation);
-    print = treeDigest(root, secrets.isSecretScalar);
+    digest = treeDigest(root, secrets.isSecretScalar);
     return catalog;
   });
   const hint = read.isBroken && !isTomlPath(path) ? foreignFormatHint(undefined, source.text) : undefined;
   if (hint !== undefined) read.problems.unshift(source.problem(0, hint));
-  return { ...read, print };
+  return { ...read, digest };
 }
 
 /**

@@ -4,7 +4,7 @@
 import { ResourcesInUse } from '../actors/automation/resources-in-use.ts';
 import { startAutomation } from '../actors/automation/start-automation.ts';
 import type { GatewayRuntime } from '../actors/gateway/gateway.ts';
-import { type ConfigPrints, resourcesPrint } from '../config/config-hash.ts';
+import { type ConfigDigests, resourcesDigest } from '../config/config-hash.ts';
 import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
@@ -72,7 +72,7 @@ export function prepareAutomation(gateway: GatewayRuntime, source: AutomationSou
 /** Automation from the resource folders in the gateway file. */
 export interface FolderAutomation {
   /** Digest of the resources, to detect nodes with other files. */
-  readonly prints: Pick<ConfigPrints, 'resources'>;
+  readonly digests: Pick<ConfigDigests, 'resources'>;
   /** `onProblems` is called with the problems of changed files. */
   prepare(gateway: GatewayRuntime, onProblems?: AutomationSource['onProblems']): PreparedAutomation;
   /** Returns the functions that reload the folders. */
@@ -93,7 +93,7 @@ export async function automateFolders(
     watched: config.spec.triggers.watch ? [...new Set(resourceFolders(config.spec))] : [],
   };
   return {
-    prints: { resources: resourcesPrint(resources.prints) },
+    digests: { resources: resourcesDigest(resources.digests) },
     prepare: (gateway, onProblems) => prepareAutomation(gateway, { ...source, onProblems }),
     reloadOf: ({ automation }) => ({
       problems: async () => (await readResources(config, { environment: environment() })).problems,

@@ -59,7 +59,7 @@ export async function compose(loaded: LoadedConfig, options: CliOptions): Promis
   const start = async (): Promise<RunningProgram> => {
     const gateway = await GatewayRuntime.boot({
       ...{ life, config, catalog, secrets, redactor, log, version, openStore },
-      prints: { ...loaded.prints, ...folders?.prints },
+      digests: { ...loaded.digests, ...folders?.digests },
       environment: process.env,
       joinCluster: await clusterOf(config),
     });
@@ -101,7 +101,7 @@ function applyCatalog(gateway: GatewayRuntime, log: Log, next: LoadedConfig): Pr
       'the gateway file has changed; only catalog, profiles and triggers were reloaded, other settings need a restart',
     );
   }
-  const { catalog, profiles } = next.prints;
+  const { catalog, profiles } = next.digests;
   return gateway.reload(next.catalog, next.secrets, next.config.profiles, { catalog, profiles });
 }
 

@@ -112,7 +112,7 @@ async function agentsOf(
   const { providers, prices } = config;
   usableProviders(providers, environment, secrets);
   const references = { providers, prices, servers: Object.keys(catalog.servers) };
-  const resources = await loadResources({ files, env: environment, secrets, given: references });
+  const resources = await loadResources({ files, env: environment, secrets, agentContext: references });
   if (hasError(resources.problems)) throw new ConfigError(resources.problems);
   return { ...resources, triggers: [] };
 }

@@ -1,14 +1,14 @@
 // The triggers, agents, fleets and flows in use. Each reload replaces the whole set. Created before the
 // automation starts.
 
-import { type ConfigPrints, resourcesPrint } from '../../config/config-hash.ts';
+import { type ConfigDigests, resourcesDigest } from '../../config/config-hash.ts';
 import { type CallGuard, findCallGuard } from '../../config/resources/call-guards.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Redactor } from '../base/errors/redact.ts';
 
 interface ResourceHost {
   readonly redactor: Redactor;
-  readonly node: { use(prints: Partial<ConfigPrints>): void };
+  readonly node: { use(digests: Partial<ConfigDigests>): void };
 }
 
 export class ResourcesInUse {
@@ -38,6 +38,6 @@ export class ResourcesInUse {
     redactor.add(...resources.secrets);
     this.#current = resources;
     this.#callGuard = findCallGuard(resources);
-    node.use({ resources: resourcesPrint(resources.prints) });
+    node.use({ resources: resourcesDigest(resources.digests) });
   }
 }

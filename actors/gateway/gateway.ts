@@ -4,7 +4,7 @@
 // Parts are constructed in start order and receive earlier parts.
 
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
-import { type ConfigPrints, configHash } from '../../config/config-hash.ts';
+import { type ConfigDigests, configHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
@@ -47,7 +47,7 @@ export interface GatewayRuntimeOptions {
   /** Joins the cluster; undefined unless the store is shared with other gateways. */
   readonly joinCluster?: ((host: ClusterHost) => Promise<ClusterPart>) | undefined;
   /** Digests of the configuration files, for the comparison of nodes. */
-  readonly prints?: Partial<ConfigPrints> | undefined;
+  readonly digests?: Partial<ConfigDigests> | undefined;
 }
 
 type GatewayParts = Omit<GatewayRuntime, 'stop' | 'reload'>;
@@ -66,7 +66,7 @@ export class GatewayRuntime {
 
   /** Boots the parts of the gateway. Call it within `life.start`. */
   static async boot(options: GatewayRuntimeOptions): Promise<GatewayRuntime> {
-    const { life, config, version, catalog, environment, joinCluster, prints = {} } = options;
+    const { life, config, version, catalog, environment, joinCluster, digests = {} } = options;
     const redactor = options.redactor ?? new Redactor([]);
     redactor.add(...options.secrets);
     const lines = new RecentLines();
@@ -97,9 +97,9 @@ export class GatewayRuntime {
           isStopping: () => life.isEnding,
         }),
     );
-    const host = { store, configHash: configHash(prints), log };
+    const host = { store, configHash: configHash(digests), log };
     const cluster = joinCluster && (await life.boot('cluster', () => joinCluster(host)));
-    const node = new GatewayNode({ config, version, prints, cluster, life });
+    const node = new GatewayNode({ config, version, digests, cluster, life });
     const mcp = new McpSide({
       config,
       catalog,
@@ -148,11 +148,11 @@ export class GatewayRuntime {
     catalog: Catalog,
     secrets: readonly string[],
     profiles?: ProfileEntries,
-    prints: Partial<ConfigPrints> = {},
+    digests: Partial<ConfigDigests> = {},
   ): Promise<CatalogDifference> {
     this.redactor.add(...secrets);
     const difference = await this.mcp.reload(catalog, profiles);
-    this.node.use(prints);
+    this.node.use(digests);
     this.log.info(difference, 'catalog reloaded');
     return difference;
   }

@@ -2,7 +2,7 @@
 // store, it is the only node.
 
 import { hostname } from 'node:os';
-import { type ConfigPrints, configHash } from '../../config/config-hash.ts';
+import { type ConfigDigests, configHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ClusterPart } from '../cluster/cluster-part.ts';
 import type { NodeStatus } from '../cluster/node-list.ts';
@@ -11,7 +11,7 @@ export interface GatewayNodeOptions {
   readonly config: Pick<GatewayConfig, 'node'>;
   readonly version: string;
   /** Digests of the initial configuration. */
-  readonly prints: Partial<ConfigPrints>;
+  readonly digests: Partial<ConfigDigests>;
   readonly cluster: ClusterPart | undefined;
   readonly life: { readonly isEnding: boolean };
 }
@@ -21,24 +21,24 @@ export class GatewayNode {
   /** Undefined unless the store is shared. */
   readonly cluster: ClusterPart | undefined;
   readonly #options: GatewayNodeOptions;
-  #prints: Partial<ConfigPrints>;
+  #digests: Partial<ConfigDigests>;
 
   constructor(options: GatewayNodeOptions) {
     this.name = options.config.node.name ?? hostname();
     this.cluster = options.cluster;
     this.#options = options;
-    this.#prints = options.prints;
+    this.#digests = options.digests;
   }
 
   /** Hash of the configuration in use. */
   get configHash(): string {
-    return configHash(this.#prints);
+    return configHash(this.#digests);
   }
 
   /** Replaces the digests of reloaded files, and publishes a changed hash. */
-  use(prints: Partial<ConfigPrints>): void {
+  use(digests: Partial<ConfigDigests>): void {
     const before = this.configHash;
-    this.#prints = { ...this.#prints, ...prints };
+    this.#digests = { ...this.#digests, ...digests };
     if (this.configHash !== before) this.cluster?.publishConfigHash(this.configHash);
   }
 

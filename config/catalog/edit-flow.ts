@@ -38,8 +38,8 @@ export function addToFlow(
     const inner = text.slice(open + 1, close - 1);
     if (inner.trim() !== '')
       return [{ start: close - 1, end: close - 1, text: `${member}${isMultiline ? eol : ''}` }];
-    const around = isMultiline ? [eol + indent, eol + indentAt(text, open)] : ['', ''];
-    return [{ start: open + 1, end: close - 1, text: around.join(member) }];
+    const [before, after] = isMultiline ? [eol + indent, eol + indentAt(text, open)] : ['', ''];
+    return [{ start: open + 1, end: close - 1, text: `${before}${member}${after}` }];
   }
   const end = endOf(last);
   const comma = commaAfter(map, map.items.length - 1);

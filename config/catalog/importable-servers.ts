@@ -40,7 +40,7 @@ export function importableServers(
     ['servers', ...clientKeys].some((key) => memberOf(root, key) !== undefined) ||
     nestedServers(root) !== undefined;
   if (!hasServerList && projects.length === 0) return { servers: [], problems: [], hasServers: false };
-  const readers = [
+  const lists = [
     ...(hasServerList
       ? [{ project: undefined, find: (reader: SchemaReader) => findServers(reader, root, source.path) }]
       : []),
@@ -48,7 +48,7 @@ export function importableServers(
   ];
   const servers: ImportableServer[] = [];
   const all = [...problems];
-  for (const { project, find } of readers) {
+  for (const { project, find } of lists) {
     const reader = new SchemaReader(source, {}, new SecretValues());
     reader.unknownKeys = 'warning';
     reader.isUnsetReported = false;

@@ -55,7 +55,7 @@ export function normaliseEntry(
   const entry = isLocal
     ? localEntry(reader, common, pathTo, folder)
     : remoteEntry(reader, common, runtime === 'sse' ? 'sse' : 'http', pathTo);
-  checkPairs(reader, entry, pathTo);
+  checkDurations(reader, entry, pathTo);
   return withCredentials(entry, reader.credentialsBelow(path));
 }
 
@@ -187,15 +187,16 @@ function checkHeaders(
   }
 }
 
-function checkPairs(reader: SchemaReader, entry: ServerEntry, pathTo: PathTo): void {
-  const { request_timeout_seconds: request, max_request_seconds: most, restart } = entry;
-  if (request > most) {
+/** Reports a duration that exceeds its maximum in another field. */
+function checkDurations(reader: SchemaReader, entry: ServerEntry, pathTo: PathTo): void {
+  const { request_timeout_seconds, max_request_seconds, restart } = entry;
+  if (request_timeout_seconds > max_request_seconds) {
     const key = reader.has(pathTo('request_timeout_seconds'))
       ? 'request_timeout_seconds'
       : 'max_request_seconds';
     reader.report(
       pathTo(key),
-      `request_timeout_seconds (${request}) must not exceed max_request_seconds (${most})`,
+      `request_timeout_seconds (${request_timeout_seconds}) must not exceed max_request_seconds (${max_request_seconds})`,
     );
   }
   if (restart.min_backoff_ms > restart.max_backoff_seconds * 1000) {

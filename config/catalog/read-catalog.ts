@@ -77,7 +77,7 @@ export function readServer(
   reader.recordPosition(path, pair.keyOffset, pair.value.offset);
   const tree = dialect === undefined ? pair.value : translateEntry(reader, pair, path, dialect);
   if (tree === undefined) return undefined;
-  const id = dialect === undefined ? checkId(reader, pair, path) : slug(reader, pair, path);
+  const id = dialect === undefined ? checkId(reader, pair, path) : deriveId(reader, pair, path);
   reader.registerAdvice(path, entryAdvice(tree));
   reader.registerVariables(joinPath(path, 'args'), memberOf(tree, 'env'));
   const schema = dialect === undefined ? writtenEntrySchema : desktopEntrySchema;
@@ -182,7 +182,8 @@ export function plainId(name: string): string {
     .replace(/-+$/, '');
 }
 
-function slug(reader: SchemaReader, { key }: YamlPair, path: string): string | undefined {
+/** Returns the name as an id, with a warning if it had to be converted. */
+function deriveId(reader: SchemaReader, { key }: YamlPair, path: string): string | undefined {
   if (isId(key)) return key;
   const plain = plainId(key);
   if (!isId(plain)) {

@@ -37,10 +37,11 @@ export function splitUrl(
       } else if (token !== '') urlPart.pieces.push(token);
     }
   }
-  const isRewritten =
+  // The URL parser would resolve these segments, so the number of segments would change (URL1).
+  const hasDotSegment =
     parts.length > 1 &&
     urlParts.some((each) => isLiteral(each) && dotsIn(each, literalOf(each)) !== undefined);
-  return isRewritten ? { message: 'remove the segments . and .. from a path with {{ }}', at: 0 } : urlParts;
+  return hasDotSegment ? { message: 'remove the segments . and .. from a path with {{ }}', at: 0 } : urlParts;
 }
 
 const isLiteral = ({ pieces }: UrlPart) => pieces.every((piece) => typeof piece === 'string');

@@ -27,11 +27,11 @@ export function urlTemplate(
   allowed: readonly URL[] | undefined,
 ): UrlTemplate | ExpressionFault {
   const [first] = parts;
-  const untyped = parts.find(({ content }) => typeof content === 'object' && !isScalar(content.type));
-  if (untyped !== undefined)
+  const nonScalar = parts.find(({ content }) => typeof content === 'object' && !isScalar(content.type));
+  if (nonScalar !== undefined)
     return {
-      message: `returns ${(untyped.content as Expression).type}; a url contains text, a number or a boolean`,
-      at: untyped.at,
+      message: `returns ${(nonScalar.content as Expression).type}; a url contains text, a number or a boolean`,
+      at: nonScalar.at,
     };
   if (parts.length === 1 && typeof first?.content === 'object') return wholeUrl(first.content, allowed);
   const literal = typeof first?.content === 'string' ? first.content : '';

@@ -55,8 +55,9 @@ export async function readEnvFile(path: string): Promise<EnvFile> {
   if (source.text.length > MAX_CHARACTERS)
     return { values: {}, problems: [problemOf('the file is larger than 256 KiB', 'error')] };
   const { values, problems } = parseEnvText(source);
-  const isOpen = process.platform !== 'win32' && ((found?.mode ?? 0) & READABLE_BY_OTHERS) !== 0;
-  if (!isOpen || Object.values(values).every((value) => value === '')) return { values, problems };
+  const isReadableByOthers = process.platform !== 'win32' && ((found?.mode ?? 0) & READABLE_BY_OTHERS) !== 0;
+  if (!isReadableByOthers || Object.values(values).every((value) => value === ''))
+    return { values, problems };
   const warning = 'the file is readable by every user; restrict it: chmod 600';
   return { values, problems: [problemOf(warning, 'warning'), ...problems] };
 }

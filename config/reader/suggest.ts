@@ -6,9 +6,9 @@ export function suggest(written: string, known: readonly string[]): string | und
   const plain = flatten(written);
   if (plain === '' || plain.length > 64) return undefined;
   // At least one character must match.
-  const most = Math.min(plain.length - 1, Math.max(1, Math.floor(plain.length / 3)));
+  const maxDistance = Math.min(plain.length - 1, Math.max(1, Math.floor(plain.length / 3)));
   let best: string | undefined;
-  let bestDistance = most + 1;
+  let bestDistance = maxDistance + 1;
   for (const candidate of known) {
     const target = flatten(candidate);
     const isBeginning = plain.length >= 4 && target.startsWith(plain);

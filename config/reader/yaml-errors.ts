@@ -145,16 +145,16 @@ const indentOf = (line: string): number => /^ */.exec(line)?.[0].length ?? 0;
 
 const isItem = (line: string): boolean => /^\s*-(?:\s|$)/.test(line);
 
-/** Enough for manually indented files. */
-const MOST_LINES = 200;
+/** Maximum number of lines above that are compared: enough for manually indented files. */
+const MAX_LINES_ABOVE = 200;
 
 /** Returns the non-empty lines above, nearest first. */
 function linesAbove(text: string, at: number): string[] {
   const start = lineStart(text, at);
   const near = text
-    .slice(Math.max(0, start - MOST_LINES * 100), start)
+    .slice(Math.max(0, start - MAX_LINES_ABOVE * 100), start)
     .split('\n')
-    .slice(-MOST_LINES - 1, -1);
+    .slice(-MAX_LINES_ABOVE - 1, -1);
   return near.filter((line) => !/^\s*(?:#.*)?$/.test(line)).reverse();
 }
 

@@ -76,10 +76,10 @@ export function renameKeys(
   path: string,
   newName: (key: string) => string | undefined,
 ): YamlMap {
-  const isOther = (key: string) => (newName(key) ?? key) !== key;
-  const writtenAs = new Map(map.pairs.filter(({ key }) => !isOther(key)).map(({ key }) => [key, key]));
+  const isRenamed = (key: string) => (newName(key) ?? key) !== key;
+  const writtenAs = new Map(map.pairs.filter(({ key }) => !isRenamed(key)).map(({ key }) => [key, key]));
   const pairs = map.pairs.flatMap((pair) => {
-    if (!isOther(pair.key)) return [pair];
+    if (!isRenamed(pair.key)) return [pair];
     const key = newName(pair.key) ?? pair.key;
     const earlier = writtenAs.get(key);
     if (earlier === undefined) {
@@ -88,8 +88,8 @@ export function renameKeys(
     }
     const at = joinPath(path, pair.key);
     reader.recordPosition(at, pair.keyOffset, pair.value.offset);
-    const twin = earlier === key ? 'is also present' : `is also set by ${earlier}`;
-    reader.reportKey(at, `means ${key}, which ${twin}`);
+    const conflict = earlier === key ? 'is also present' : `is also set by ${earlier}`;
+    reader.reportKey(at, `means ${key}, which ${conflict}`);
     return [];
   });
   return { ...map, pairs };

@@ -18,15 +18,15 @@ export function checkApprovers(resources: readonly ReadResource[]): void {
       ...(flow === undefined ? [] : approvalPathsIn(flow, 'spec')),
     ];
     if (target === undefined || paths.length === 0) continue;
-    const without = resources.find(
+    const source = resources.find(
       (each) => leadsTo(each, target, resources) && approversOf(each.trigger?.config).length === 0,
     );
-    if (without?.trigger === undefined) continue;
+    if (source?.trigger === undefined) continue;
     const under = agent === undefined ? '' : ' under policy';
     for (const path of paths)
       reader.report(
         path,
-        `events of trigger ${without.trigger.name} have no approver: only clients with the API key can decide, and no notification is sent; set approvers or an approval_channel${under}`,
+        `events of trigger ${source.trigger.name} have no approver: only clients with the API key can decide, and no notification is sent; set approvers or an approval_channel${under}`,
         'warning',
       );
   }

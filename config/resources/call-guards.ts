@@ -59,10 +59,10 @@ function ruleOfAgent({ runtime }: Agent): string | undefined {
   return runtime.interrupted_calls === 'ask' ? 'interrupted_calls: ask' : undefined;
 }
 
-/** Named agents are checked as separate resources. */
-const ruleOfWritten = (agent: string | Agent) => (typeof agent === 'string' ? undefined : ruleOfAgent(agent));
+/** Returns the rule of an inline agent. Named agents are checked as separate resources. */
+const ruleOfInline = (agent: string | Agent) => (typeof agent === 'string' ? undefined : ruleOfAgent(agent));
 
-const ruleOfFleet = ({ members }: Fleet) => firstOf(members, ({ agent }) => ruleOfWritten(agent));
+const ruleOfFleet = ({ members }: Fleet) => firstOf(members, ({ agent }) => ruleOfInline(agent));
 
 const ruleOfBody = ({ nodes }: FlowBody): string | undefined => firstOf(nodes, ruleOfNode);
 
@@ -73,7 +73,7 @@ function ruleOfNode({ work }: FlowNode): string | undefined {
     case 'Loop':
       return ruleOfBody(work.body);
     case 'Agent':
-      return ruleOfWritten(work.agent);
+      return ruleOfInline(work.agent);
     case 'Fleet':
       return typeof work.fleet === 'string' ? undefined : ruleOfFleet(work.fleet);
     default:

@@ -59,10 +59,10 @@ function checkTargets(
   }
   if (defaultAgent === undefined) return;
   const target = agentTarget(defaultAgent);
-  const relying = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
+  const user = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
   const fault = knownTargets.faultOf(target);
-  if (fault === undefined || relying === undefined || relying.reader.has('spec.default_agent')) return;
-  relying.reader.report(
+  if (fault === undefined || user === undefined || user.reader.has('spec.default_agent')) return;
+  user.reader.report(
     'spec',
     `${fault}, the default_agent of the gateway file`,
     knownTargets.severityOf('agent'),
@@ -86,18 +86,18 @@ function checkPaths(resources: readonly ReadResource[]): void {
   const ownerOf = new Map<string, Trigger>();
   const earlierAt = new Map<string, Trigger[]>();
   for (const { reader, trigger } of resources) {
-    const place = trigger?.enabled === true ? placeOf(trigger) : undefined;
-    if (trigger === undefined || place === undefined) continue;
-    const owner = firstOf(ownerOf, place, trigger);
+    const location = trigger?.enabled === true ? webhookLocation(trigger) : undefined;
+    if (trigger === undefined || location === undefined) continue;
+    const owner = firstOf(ownerOf, location, trigger);
     if (owner.type !== trigger.type) {
       const path = reader.has('spec.config.path') ? 'spec.config.path' : 'spec.config';
       reader.report(path, `trigger ${owner.name} of type ${owner.type} already has this path`);
       continue;
     }
-    const earlier = earlierAt.get(place) ?? [];
+    const earlier = earlierAt.get(location) ?? [];
     // Duplicate names have already been reported.
     const twin = earlier.find((other) => other.name !== trigger.name && isAmbiguous(other, trigger));
-    earlierAt.set(place, earlier);
+    earlierAt.set(location, earlier);
     earlier.push(trigger);
     if (twin === undefined) continue;
     const [winner] = [trigger.name, twin.name].sort();
@@ -118,7 +118,7 @@ function isAmbiguous(a: Trigger, b: Trigger): boolean {
 }
 
 /** Returns the location of the webhook; undefined for a trigger without one. */
-function placeOf({ type, config }: Trigger): string | undefined {
+function webhookLocation({ type, config }: Trigger): string | undefined {
   const { webhook } = triggerTypes[type];
   const path = 'path' in config ? config.path : undefined;
   if (webhook === undefined || path === undefined || webhook.isUsed?.(config) === false) return undefined;

@@ -20,7 +20,7 @@ export function checkEnforceable(resources: readonly ReadResource[]): void {
   for (const { trigger, reader, isUnverified } of resources) {
     if (trigger === undefined || isUnverified !== true) continue;
     const { proof, isChat } = triggerTypes[trigger.type];
-    const remedy = `give the trigger ${proof?.what ?? 'a proof of its senders'}`;
+    const remedy = `give the trigger ${proof?.setting ?? 'a proof of its senders'}`;
     const command = trigger.commands.find(({ approval }) => approval !== undefined);
     const decided = isChat === true ? decidedThrough(trigger, resources) : undefined;
     if (command !== undefined)

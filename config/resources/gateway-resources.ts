@@ -36,7 +36,7 @@ export function loadGatewayResources(
     unsafeUrls: hasKey === undefined ? 'error' : 'warning',
     defaultAgent: spec.runtime.default_agent,
     platforms,
-    given: { providers, prices, servers },
+    agentContext: { providers, prices, servers },
     hasKey,
     listen: listen_addr === undefined ? undefined : parseListenAddr(listen_addr),
   });

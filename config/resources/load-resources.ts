@@ -53,8 +53,8 @@ export interface LoadResourcesOptions {
   readonly unsafeUrls?: Problem['severity'] | undefined;
   readonly defaultAgent?: string | undefined;
   readonly platforms?: Platforms | undefined;
-  /** Providers, prices and servers for agents with models; unknown parts are not checked. */
-  readonly given?: AgentContext | undefined;
+  /** Providers, prices and servers that agents may name. Names of an undefined member are not checked. */
+  readonly agentContext?: AgentContext | undefined;
   /** True if the gateway has an API key; undefined during validation only. */
   readonly hasKey?: boolean | undefined;
   /**
@@ -75,7 +75,7 @@ export interface LoadedResources {
   /** Credentials to redact in all output once the resources are in use (A9). */
   readonly secrets: readonly string[];
   /** Digests of the documents, by file; see config-hash.ts. */
-  readonly prints?: ReadonlyMap<string, readonly string[]> | undefined;
+  readonly digests?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 const MAX_DOCUMENTS = 1000;
@@ -95,19 +95,19 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
   const found = await resourceFiles(places);
   const problems: Problem[] = [...found.problems];
   const resources: ReadResource[] = [];
-  const prints = new Map<string, readonly string[]>();
+  const digests = new Map<string, readonly string[]>();
   for (const file of found.files) {
     const read = await readFile(file, options, context);
     problems.push(...read.problems);
     resources.push(...read.resources);
-    prints.set(file, read.digests);
+    digests.set(file, read.digests);
     if (resources.length > MAX_RESOURCES) {
       problems.push(new SourceFile(file, '').problem(0, `more than ${MAX_RESOURCES} resources`));
       break;
     }
   }
   const isPartial = isLenient && agents === undefined;
-  crossCheck(resources, { defaultAgent, isPartial, servers: options.given?.servers });
+  crossCheck(resources, { defaultAgent, isPartial, servers: options.agentContext?.servers });
   const flowsByName = new Map(
     resources.flatMap(({ flow }) => (flow === undefined ? [] : [[flow.name, flow]])),
   );
@@ -116,7 +116,7 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
   checkApprovers(all);
   checkEnforceable(resources);
   if (options.hasKey === false) warnOfAnonymousClients(resources);
-  checkModels(all, { ...options.given, env: options.env, isLenient });
+  checkModels(all, { ...options.agentContext, env: options.env, isLenient });
   problems.push(...all.flatMap(({ reader }) => reader.problems));
   const validResources = resources.filter(({ reader, inline = [] }) =>
     [reader, ...inline.map((each) => each.reader)].every((each) => !hasError(each.problems)),
@@ -128,7 +128,7 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
     flows: validResources.flatMap(({ flow }) => flow ?? []),
     problems: sortByPosition(redactValues(problems, options.secrets)),
     secrets: options.secrets.list(),
-    prints,
+    digests,
   };
 }
 
@@ -159,13 +159,15 @@ async function readFile(
       reader.reportKey(NAMESPACE, 'has no effect: a gateway has a single namespace', 'warning');
   }
   // A syntax problem such as a duplicate key belongs to no field, but invalidates the whole file.
-  const isWhole = !hasError(problems);
+  const isFileInvalid = hasError(problems);
   if (problems.length === 0 && resources.length === 0)
     problems.push(source.problem(0, `the file is empty; expected ${anyKind}`, 'warning'));
-  const asFound = resources.map((each) =>
-    isWhole ? each : { ...each, trigger: undefined, agent: undefined, fleet: undefined, flow: undefined },
+  const usableResources = resources.map((each) =>
+    isFileInvalid
+      ? { ...each, trigger: undefined, agent: undefined, fleet: undefined, flow: undefined }
+      : each,
   );
-  return { resources: asFound, problems, digests };
+  return { resources: usableResources, problems, digests };
 }
 
 /** Documents between two `---` may be empty. */

@@ -261,8 +261,8 @@ function checkAlternatives({ check, value, path, depth }: RuleInput, schemas: re
   const all = schemas.map((schema) => check.value(schema, value, path, depth + 1));
   if (all.some((found) => found.length === 0)) return [];
   // If only one alternative accepts this kind of value, its errors are more specific.
-  const like = all.filter((found) => !found.some((each) => each.path.length === path.length));
-  return like.length === 1 && like[0] !== undefined
-    ? like[0]
+  const sameKind = all.filter((found) => !found.some((each) => each.path.length === path.length));
+  return sameKind.length === 1 && sameKind[0] !== undefined
+    ? sameKind[0]
     : [{ path, text: 'matches no alternative of the schema' }];
 }

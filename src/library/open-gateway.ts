@@ -1,7 +1,7 @@
 // Starts a gateway inside another program, without HTTP.
 
 import { type Log, silentLog } from '../../actors/base/errors/log.ts';
-import { GatewayRuntime as Core } from '../../actors/gateway/gateway.ts';
+import { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import { Life } from '../../actors/gateway/life.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { addBundledPrograms } from '../bundled-programs.ts';
@@ -26,14 +26,13 @@ export async function openGateway(file: string, options: OpenGatewayOptions = {}
   // Copied: the variables of the embedding program must not change.
   const environment = { ...(options.environment ?? process.env) };
   addBundledPrograms(environment);
-  // `prints` are fingerprints of the files.
-  const { config, catalog, secrets, prints } = await loadConfig(file, environment);
+  const { config, catalog, secrets, digests } = await loadConfig(file, environment);
   const life = new Life(config.shutdown_seconds * 1000);
   const core = await life.start(() =>
-    Core.boot({
+    GatewayRuntime.boot({
       ...{ log: silentLog, state: 'shared' },
       ...options,
-      ...{ life, environment, config, catalog, secrets, prints, version },
+      ...{ life, environment, config, catalog, secrets, digests, version },
     }),
   );
   return new EmbeddedGateway(core);

@@ -42,15 +42,15 @@ export function lastGoodResources(next: LoadedResources, before: LoadedResources
     before.agents,
     referenced,
   );
-  // Fingerprints (digests) of the resources, by file.
-  const fingerprintsOf = (all: LoadedResources['prints'], isUsed: (file: string) => boolean) =>
+  // Digests of the resources, by file.
+  const digestsOf = (all: LoadedResources['digests'], isUsed: (file: string) => boolean) =>
     [...(all ?? [])].filter(([file]) => isUsed(file));
-  const fingerprints = new Map([
-    ...fingerprintsOf(next.prints, (file) => !isInvalid({ file })),
-    ...fingerprintsOf(before.prints, (file) => isInvalid({ file })),
+  const digests = new Map([
+    ...digestsOf(next.digests, (file) => !isInvalid({ file })),
+    ...digestsOf(before.digests, (file) => isInvalid({ file })),
   ]);
   const { problems, secrets } = next;
-  return { triggers, agents, fleets, flows, problems, secrets, prints: fingerprints };
+  return { triggers, agents, fleets, flows, problems, secrets, digests };
 }
 
 function mergeResources<T extends Resource>(

@@ -3,14 +3,14 @@
 import { memberOf } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 
-const readable = 'supported files are listed in docs/clients.md';
+const SUPPORTED_FILES = 'supported files are listed in docs/clients.md';
 
 interface ForeignFormat {
   readonly client: string;
   /** Remedy. */
   readonly advice: string;
-  readonly isText?: RegExp;
-  isTree?(root: YamlTree): boolean;
+  readonly textPattern?: RegExp;
+  matchesTree?(root: YamlTree): boolean;
 }
 
 const isList = (tree: YamlTree | undefined): boolean => tree?.kind === 'list';
@@ -19,29 +19,29 @@ const formats: readonly ForeignFormat[] = [
   {
     client: 'Codex',
     advice: 'give it a name that ends in .toml',
-    isText: /^\s*\[mcp_servers[.\]]/m,
+    textPattern: /^\s*\[mcp_servers[.\]]/m,
   },
   {
     client: 'Continue',
     advice: 'write mcpServers as a mapping from name to server',
-    isText: /^mcpServers:\s*\n\s*-\s/m,
-    isTree: (root) => isList(memberOf(root, 'mcpServers')) && memberOf(root, 'schema') !== undefined,
+    textPattern: /^mcpServers:\s*\n\s*-\s/m,
+    matchesTree: (root) => isList(memberOf(root, 'mcpServers')) && memberOf(root, 'schema') !== undefined,
   },
   {
     client: 'Augment Code',
     advice: 'write mcpServers as a mapping from name to server',
-    isTree: (root) =>
+    matchesTree: (root) =>
       isList(memberOf(root, 'mcpServers')) || isList(memberOf(root, 'augment.advanced.mcpServers')),
   },
   {
     client: 'Amp',
     advice: 'name the key mcpServers',
-    isTree: (root) => memberOf(root, 'amp.mcpServers') !== undefined,
+    matchesTree: (root) => memberOf(root, 'amp.mcpServers') !== undefined,
   },
   {
     client: 'Crush',
     advice: 'name the key mcpServers',
-    isTree: (root) => {
+    matchesTree: (root) => {
       const servers = memberOf(root, 'mcp');
       return servers?.kind === 'map' && servers.pairs.some(({ value }) => isEntry(value));
     },
@@ -49,7 +49,7 @@ const formats: readonly ForeignFormat[] = [
   {
     client: 'Warp',
     advice: 'put the servers below mcpServers',
-    isTree: (root) =>
+    matchesTree: (root) =>
       root.kind === 'map' && root.pairs.length > 0 && root.pairs.every(({ value }) => isEntry(value)),
   },
 ];
@@ -61,8 +61,9 @@ function isEntry(tree: YamlTree): boolean {
 /** Returns a hint on the client; undefined for an unknown format. */
 export function foreignFormatHint(root: YamlTree | undefined, text: string): string | undefined {
   const format = formats.find(
-    ({ isText, isTree }) => isText?.test(text) === true || (root !== undefined && isTree?.(root) === true),
+    ({ textPattern, matchesTree }) =>
+      textPattern?.test(text) === true || (root !== undefined && matchesTree?.(root) === true),
   );
   if (format === undefined) return undefined;
-  return `this resembles a file of ${format.client}: ${format.advice}; ${readable}`;
+  return `this resembles a file of ${format.client}: ${format.advice}; ${SUPPORTED_FILES}`;
 }

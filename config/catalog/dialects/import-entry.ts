@@ -30,7 +30,7 @@ const extensionOwners: Partial<Record<DialectClient, string>> = { zed: 'Zed', go
 const addressFields = ['httpUrl', 'serverUrl', 'url'];
 
 /** Converts numeric variables to text, and drops headers that the gateway sets itself. */
-const values: FieldTable = {
+const valueConverters: FieldTable = {
   env: { value: (env) => textMembers(env, ({ value }) => !isNull(value)) },
   headers: {
     value: (headers, reader, path) =>
@@ -83,7 +83,7 @@ export function translateEntry(
       'ignored: the gateway starts the server without a sandbox',
       'warning',
     );
-  return translateFields(reader, withoutMembers(entry, ignoredFields), path, values);
+  return translateFields(reader, withoutMembers(entry, ignoredFields), path, valueConverters);
 }
 
 /** Flattens Zed's older form, `command: { path, args, env }`. */

@@ -42,7 +42,7 @@ function readServer(
   path: string,
   file: string,
 ): AgentServer | undefined {
-  if (typeof written === 'string') return { name: written, entry: undefined, tools: all };
+  if (typeof written === 'string') return { name: written, entry: undefined, tools: allTools };
   if (reader.has(joinPath(path, 'server'))) return readReference(reader, written, path);
   const { name, server: _, ...fields } = written;
   if (!reader.has(joinPath(path, 'name'))) reader.report(joinPath(path, 'name'), 'required, but missing');
@@ -56,7 +56,7 @@ function readServer(
   return entry === undefined || name === undefined ? undefined : { name, entry, tools: entry.tools };
 }
 
-const all = { allow: ['*'], deny: [] };
+const allTools = { allow: ['*'], deny: [] };
 
 function readReference(
   reader: SchemaReader,
@@ -77,7 +77,7 @@ function readReference(
   return {
     name: server,
     entry: undefined,
-    tools: { allow: tools?.allow ?? all.allow, deny: tools?.deny ?? all.deny },
+    tools: { allow: tools?.allow ?? allTools.allow, deny: tools?.deny ?? allTools.deny },
   };
 }
 

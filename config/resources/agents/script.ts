@@ -107,13 +107,13 @@ function cardOf(title: unknown, fields: unknown, actions: unknown): ScriptCard |
 
 function itemsOf(
   value: unknown,
-  what: string,
+  field: string,
   required: readonly string[],
   optional: readonly string[],
 ): readonly Readonly<Record<string, string>>[] {
-  if (!Array.isArray(value)) throw new Error(`${what} should be a list`);
+  if (!Array.isArray(value)) throw new Error(`${field} should be a list`);
   return value.map((item: unknown, index) => {
-    const where = `${what}[${index}]`;
+    const where = `${field}[${index}]`;
     const members = objectOf(item, where);
     for (const name of required)
       if (members[name] === undefined) throw new Error(`${where} should have ${required.join(' and ')}`);
@@ -128,15 +128,15 @@ function itemsOf(
   });
 }
 
-function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+function objectOf(value: unknown, field: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Readonly<Record<string, unknown>>;
-  throw new Error(`${what} should have fields`);
+  throw new Error(`${field} should have fields`);
 }
 
-function textOf(value: unknown, what: string): string | undefined {
+function textOf(value: unknown, field: string): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
-  throw new Error(`${what} should be a text`);
+  throw new Error(`${field} should be a text`);
 }
 
 function patternOf(text: string | undefined): Pattern | undefined {
@@ -146,7 +146,7 @@ function patternOf(text: string | undefined): Pattern | undefined {
   return pattern;
 }
 
-function numberOf(value: unknown, what: string, most: number): number {
-  if (typeof value === 'number' && value >= 0 && value <= most) return value;
-  throw new Error(`${what} should be a number from 0 to ${most}`);
+function numberOf(value: unknown, field: string, max: number): number {
+  if (typeof value === 'number' && value >= 0 && value <= max) return value;
+  throw new Error(`${field} should be a number from 0 to ${max}`);
 }

@@ -62,13 +62,13 @@ function checkSecret({ reader }: OfBot, other: BotTrigger | undefined): void {
 }
 
 function checkMenu({ reader, trigger: { commands } }: OfBot, others: readonly BotTrigger[]): void {
-  const most = botMenu.maxCommands;
+  const max = botMenu.maxCommands;
   const before = new Set(others.flatMap((each) => each.commands.map(({ command }) => command)));
   const all = new Set([...before, ...commands.map(({ command }) => command)]);
-  if (before.size <= most && all.size > most && others.length > 0)
+  if (before.size <= max && all.size > max && others.length > 0)
     reader.report(
       'spec.commands',
-      `all triggers of this bot together have ${all.size} commands; its menu allows ${most}`,
+      `all triggers of this bot together have ${all.size} commands; its menu allows ${max}`,
     );
 }
 

@@ -6,7 +6,7 @@ import type { Fields } from '../triggers/trigger-type.ts';
 export interface IdForm {
   readonly pattern: RegExp;
   /** Description such as `a role, which is a number`. */
-  readonly what: string;
+  readonly description: string;
 }
 
 /** Warns of the first item that is not an id. */
@@ -14,7 +14,7 @@ export function warnOfNames(
   fields: Fields,
   key: string,
   items: readonly string[],
-  { pattern, what }: IdForm,
+  { pattern, description }: IdForm,
 ): void {
   if (fields.isFaulty(key)) return;
   const index = items.findIndex((item) => !pattern.test(item));
@@ -22,7 +22,7 @@ export function warnOfNames(
   fields.reportItem(
     key,
     index,
-    `${JSON.stringify(items[index])} is not the id of ${what}; names are not supported`,
+    `${JSON.stringify(items[index])} is not the id of ${description}; names are not supported`,
     'warning',
   );
 }

@@ -18,7 +18,8 @@ const votes = refusing({
   min_confidence: 'is not supported: the confidence reported by models is not reliable; use min_votes',
 });
 
-const people = refusing({
+/** Refuses `on_none: { ask: … }`, which other programs use to ask a person. */
+const refusedAsk = refusing({
   ask: 'is not supported: name a member that decides (agent: NAME), or run this fleet in a flow, with on_error leading to an Approval',
 });
 
@@ -27,7 +28,7 @@ const fields: FieldTable = {
   agents: { fields: { ref: 'agent' } },
   coordination: {
     value: coordination,
-    fields: { ...votes, consensus: { fields: { ...votes, on_none: { value: withoutPeople } } } },
+    fields: { ...votes, consensus: { fields: { ...votes, on_none: { value: withoutAsk } } } },
   },
   ...refusing({
     scaling: 'is not supported: the list of members is fixed',
@@ -55,9 +56,9 @@ function coordination(written: YamlTree, reader: SchemaReader, path: string): Ya
   return withoutMembers(supported, ['consensus', 'aggregation']);
 }
 
-/** Replaces a mapping if its only field was refused. */
-function withoutPeople(onNone: YamlTree, reader: SchemaReader, path: string): YamlTree {
-  const rest = translateFields(reader, onNone, path, people);
+/** Reports `ask` in `on_none`. Replaces `on_none` with `fail` if it has no other field. */
+function withoutAsk(onNone: YamlTree, reader: SchemaReader, path: string): YamlTree {
+  const rest = translateFields(reader, onNone, path, refusedAsk);
   const isRefused = memberOf(onNone, 'ask') !== undefined && rest.kind === 'map' && rest.pairs.length === 0;
   return isRefused ? scalarLike(onNone, 'fail') : rest;
 }

@@ -70,18 +70,18 @@ export async function readFleet(
   }
   const coordination = coordinationOf(reader, spec, members);
   checkMembers(reader, spec, members);
-  const read = inline.map(({ resource }) => resource);
+  const inlineResources = inline.map(({ resource }) => resource);
   const isWhole = !hasError(reader.problems) && inline.every(({ agent }) => agent !== undefined);
   if (name === undefined || tree === undefined || coordination === undefined || !isWhole)
-    return { fleet: undefined, inline: read };
+    return { fleet: undefined, inline: inlineResources };
   const { tokens, tool_calls, cost } = spec.budget;
   const { description, on_failure, timeout_seconds, concurrency } = spec;
   const definition = definitionOf(tree);
-  const hash = contentHash({ name, definition, agents: read.map(({ agent }) => agent?.hash) });
+  const hash = contentHash({ name, definition, agents: inlineResources.map(({ agent }) => agent?.hash) });
   const rest = { description, on_failure, timeout_seconds, concurrency, file, hash, definition };
   return {
     fleet: { name, members, coordination, budget: { tokens, tool_calls, cost }, ...rest },
-    inline: read,
+    inline: inlineResources,
   };
 }
 
@@ -141,10 +141,10 @@ function coordinationOf(
   return { mode, by: { field: field ?? '', algorithm, min_votes, on_none } };
 }
 
-function checkManager(reader: SchemaReader, members: readonly FleetMember[], what: string): void {
+function checkManager(reader: SchemaReader, members: readonly FleetMember[], setting: string): void {
   const managers = members.filter(({ isManager }) => isManager).length;
   if (managers !== 1)
-    reader.report('spec.agents', `${what} needs a single member with role: manager, found ${managers}`);
+    reader.report('spec.agents', `${setting} needs a single member with role: manager, found ${managers}`);
 }
 
 function checkMembers(reader: SchemaReader, { coordination }: Spec, members: readonly FleetMember[]): void {

@@ -34,9 +34,9 @@ function checkBody(
   severity: Problem['severity'],
 ): void {
   const { agents, fleets, servers } = known;
-  const check = (what: string, name: string, names: readonly string[], at: string) => {
+  const check = (noun: string, name: string, names: readonly string[], at: string) => {
     if (!names.includes(name))
-      reader.report(at, `there is no ${what} ${name}${didYouMean(name, names)}`, severity);
+      reader.report(at, `there is no ${noun} ${name}${didYouMean(name, names)}`, severity);
   };
   for (const [index, { work }] of nodes.entries()) {
     const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');

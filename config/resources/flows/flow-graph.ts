@@ -10,11 +10,12 @@ interface FileNode {
   readonly on_error: string | undefined;
 }
 
-interface FileConnection {
+/** A connection, or the `on_error` of a node. */
+interface Edge {
   readonly from: string;
   readonly to: string;
-  /** Path of the connection in the file. */
-  readonly path: string;
+  /** Paths of both names in the file. */
+  readonly path: { readonly from: string; readonly to: string };
 }
 
 export interface CheckedGraph {
@@ -30,32 +31,24 @@ export function checkGraph(
   connections: readonly ({ readonly from?: string; readonly to?: string } | undefined)[],
 ): CheckedGraph {
   const ids = checkIds(reader, path, nodes);
-  const areNodesKnown = ({ from, to, path: at }: PlacedArrow): boolean => {
+  const areNodesKnown = ({ from, to, path: at }: Edge): boolean => {
     const isKnown = ids.includes(to);
     if (!isKnown) reader.report(at.to, `there is no node ${to}${didYouMean(to, ids)}`);
     const isFromKnown = ids.includes(from);
     if (!isFromKnown) reader.report(at.from, `there is no node ${from}${didYouMean(from, ids)}`);
     return isKnown && isFromKnown;
   };
-  const ofErrors = errorArrows(path, nodes).filter(areNodesKnown);
-  const plain = plainArrows(path, connections).filter(areNodesKnown);
-  checkDuplicates(reader, plain.map(toConnection));
-  const arrows = [...ofErrors, ...plain].map(toConnection);
-  const cycle = findCycle(ids, arrows);
+  const errorEdges = errorEdgesOf(path, nodes).filter(areNodesKnown);
+  const connectionEdges = connectionEdgesOf(path, connections).filter(areNodesKnown);
+  checkDuplicates(reader, connectionEdges);
+  const edges = [...errorEdges, ...connectionEdges];
+  const cycle = findCycle(ids, edges);
   if (cycle !== undefined)
     reader.report(cycle.path, `creates a cycle: ${cycle.nodes.join(' → ')}; use a Loop to repeat nodes`);
-  return { before: predecessorsIn(arrows) };
+  return { before: predecessorsIn(edges) };
 }
 
-const toConnection = ({ from, to, path }: PlacedArrow): FileConnection => ({ from, to, path: path.to });
-
-interface PlacedArrow {
-  readonly from: string;
-  readonly to: string;
-  readonly path: { readonly from: string; readonly to: string };
-}
-
-function errorArrows(path: string, nodes: readonly (FileNode | undefined)[]): PlacedArrow[] {
+function errorEdgesOf(path: string, nodes: readonly (FileNode | undefined)[]): Edge[] {
   return nodes.flatMap((node, index) => {
     if (node?.on_error === undefined) return [];
     const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'on_error');
@@ -63,10 +56,10 @@ function errorArrows(path: string, nodes: readonly (FileNode | undefined)[]): Pl
   });
 }
 
-function plainArrows(
+function connectionEdgesOf(
   path: string,
   connections: readonly ({ readonly from?: string; readonly to?: string } | undefined)[],
-): PlacedArrow[] {
+): Edge[] {
   return connections.flatMap((connection, index) => {
     const { from, to } = connection ?? {};
     if (from === undefined || to === undefined) return [];
@@ -94,13 +87,13 @@ function checkIds(
  * Two connections between the same nodes must be combined with `||`. A connection parallel to `on_error` is
  * allowed.
  */
-function checkDuplicates(reader: SchemaReader, arrows: readonly FileConnection[]): void {
+function checkDuplicates(reader: SchemaReader, edges: readonly Edge[]): void {
   const seen = new Set<string>();
-  for (const { from, to, path } of arrows) {
+  for (const { from, to, path } of edges) {
     const key = `${from}\n${to}`;
     if (seen.has(key))
       reader.report(
-        path,
+        path.to,
         `${from} already leads to ${to}; write a single connection, with || between the conditions`,
       );
     seen.add(key);
@@ -110,16 +103,16 @@ function checkDuplicates(reader: SchemaReader, arrows: readonly FileConnection[]
 /** Returns the nodes of a cycle, and the path of the edge that closes it. */
 function findCycle(
   ids: readonly string[],
-  arrows: readonly FileConnection[],
+  edges: readonly Edge[],
 ): { readonly path: string; readonly nodes: readonly string[] } | undefined {
   const done = new Set<string>();
   const visitedIds: string[] = [];
   const visit = (id: string): ReturnType<typeof findCycle> => {
     visitedIds.push(id);
-    for (const { from, to, path } of arrows) {
+    for (const { from, to, path } of edges) {
       if (from !== id || done.has(to)) continue;
       const at = visitedIds.indexOf(to);
-      if (at !== -1) return { path, nodes: [...visitedIds.slice(at), to] };
+      if (at !== -1) return { path: path.to, nodes: [...visitedIds.slice(at), to] };
       const found = visit(to);
       if (found !== undefined) return found;
     }
@@ -134,7 +127,7 @@ function findCycle(
   return undefined;
 }
 
-function predecessorsIn(arrows: readonly FileConnection[]): (id: string) => ReadonlySet<string> {
+function predecessorsIn(edges: readonly Edge[]): (id: string) => ReadonlySet<string> {
   const cache = new Map<string, ReadonlySet<string>>();
   return (id) => {
     const found = cache.get(id);
@@ -142,7 +135,7 @@ function predecessorsIn(arrows: readonly FileConnection[]): (id: string) => Read
     const before = new Set<string>();
     const waiting = [id];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
-      for (const { from, to } of arrows)
+      for (const { from, to } of edges)
         if (to === next && !before.has(from)) {
           before.add(from);
           waiting.push(from);

@@ -56,8 +56,9 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   },
   Tool: (node) => {
     const [server, tool] = [textField(node, 'server'), textField(node, 'tool')];
-    const given = node.reader.has(at(node, 'arguments')) || memberOf(node.tree, 'arguments') !== undefined;
-    const args = given ? value(node, 'arguments') : ({ kind: 'map', members: {} } as const);
+    const hasArguments =
+      node.reader.has(at(node, 'arguments')) || memberOf(node.tree, 'arguments') !== undefined;
+    const args = hasArguments ? value(node, 'arguments') : ({ kind: 'map', members: {} } as const);
     if (args !== undefined && args.kind !== 'map')
       node.reader.report(at(node, 'arguments'), 'should be a mapping');
     if (server === undefined || tool === undefined || args?.kind !== 'map') return undefined;
@@ -103,8 +104,8 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
       node.reader.report(node.path, 'needs either seconds or until');
       return undefined;
     }
-    const given = value(node, key);
-    return given && { type: 'Wait', for: key, value: given };
+    const duration = value(node, key);
+    return duration && { type: 'Wait', for: key, value: duration };
   },
   Transform: (node) => {
     const set = value(node, 'set');
@@ -119,14 +120,14 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
       node: id,
       types: ['list'],
     });
-    const holds = compiler.expression(textField(node, 'while'), at(node, 'while'), {
+    const condition = compiler.expression(textField(node, 'while'), at(node, 'while'), {
       ...{ node: id, types: ['bool'], also: whileVariables },
     });
     const count = ['over', 'while'].filter((key) => reader.has(at(node, key))).length;
     if (count !== 1) reader.report(node.path, 'needs either over or while');
     const body = node.body();
-    if (body === undefined || (over === undefined && holds === undefined)) return undefined;
-    return { type: 'Loop', over, while: holds, max: config.max as number, body };
+    if (body === undefined || (over === undefined && condition === undefined)) return undefined;
+    return { type: 'Loop', over, while: condition, max: config.max as number, body };
   },
   End: (node) => {
     const output = value(node, 'output');

@@ -32,7 +32,8 @@ export interface BodyToRead {
 type WrittenNode = Written<Type.Static<typeof nodeSchema>>;
 type WrittenConnection = Partial<Type.Static<typeof connectionSchema>>;
 
-interface ReadNode {
+/** Members that all types of nodes have. The `config` of the node is read later, by its type. */
+interface NodeHead {
   readonly id: string;
   readonly on_error: string | undefined;
   readonly type: NodeType | undefined;
@@ -44,7 +45,7 @@ interface ReadNode {
 /** Returns undefined if it reported an error. */
 export function readBody(body: BodyToRead): FlowBody | undefined {
   const { reader, path, loop, parameters } = body;
-  const before = reader.problems.length;
+  const previousProblems = reader.problems.length;
   const heads = readHeads(body);
   const connections = readConnections(body);
   const graph = checkGraph(reader, path, heads, connections);
@@ -59,7 +60,7 @@ export function readBody(body: BodyToRead): FlowBody | undefined {
   const validConnections = connections.flatMap((connection, index) => {
     const from = heads.find((head) => head?.id === connection?.from);
     const at = joinPath(joinPath(joinPath(path, 'connections'), index), 'when');
-    return connection === undefined ? [] : (whenOf(reader, compiler, connection, from, at) ?? []);
+    return connection === undefined ? [] : (compileConnection(reader, compiler, connection, from, at) ?? []);
   });
   checkElse(reader, path, connections);
   const ids = heads.flatMap((head) => head?.id ?? []);
@@ -68,12 +69,12 @@ export function readBody(body: BodyToRead): FlowBody | undefined {
     nodes: [...new Set([...ids, ...outer])],
     before: (id) => new Set([...outer, ...graph.before(id)]),
   });
-  return reader.problems.slice(before).some(({ severity }) => severity === 'error')
+  return reader.problems.slice(previousProblems).some(({ severity }) => severity === 'error')
     ? undefined
     : { nodes, connections: validConnections };
 }
 
-function readHeads({ reader, tree, path }: BodyToRead): readonly (ReadNode | undefined)[] {
+function readHeads({ reader, tree, path }: BodyToRead): readonly (NodeHead | undefined)[] {
   const list = memberOf(tree, 'nodes');
   const at = joinPath(path, 'nodes');
   if (list !== undefined) reader.recordPosition(at, list.offset, list.offset);
@@ -84,7 +85,7 @@ function readHeads({ reader, tree, path }: BodyToRead): readonly (ReadNode | und
   return list.items.map((item, index) => readHead(reader, item, joinPath(at, index)));
 }
 
-function readHead(reader: SchemaReader, tree: YamlTree, path: string): ReadNode | undefined {
+function readHead(reader: SchemaReader, tree: YamlTree, path: string): NodeHead | undefined {
   const written = reader.read(nodeSchema, withoutMembers(tree, ['config']), path) as WrittenNode | undefined;
   const { id, type: word, on_error } = written ?? {};
   if (written === undefined || id === undefined) return undefined;
@@ -115,7 +116,7 @@ function readConnections({ reader, tree, path }: BodyToRead): readonly (WrittenC
 function checkIsolated(
   reader: SchemaReader,
   path: string,
-  heads: readonly (ReadNode | undefined)[],
+  heads: readonly (NodeHead | undefined)[],
   connections: readonly (WrittenConnection | undefined)[],
 ): void {
   if (heads.length < 2) return;
@@ -141,7 +142,7 @@ function checkIsolated(
 
 function readNode(
   body: BodyToRead,
-  { id, type, path: at, tree, written }: ReadNode,
+  { id, type, path: at, tree, written }: NodeHead,
   compiler: Compiler,
   before: ReadonlySet<string>,
 ): FlowNode | undefined {
@@ -180,17 +181,18 @@ type Decision = (typeof decisions)[number];
 
 const isDecision = (word: string): word is Decision => (decisions as readonly string[]).includes(word);
 
-function whenOf(
+/** Returns undefined if it reported an error. `node` is the node that the connection leaves. */
+function compileConnection(
   reader: SchemaReader,
   compiler: Compiler,
   { from, to, when }: WrittenConnection,
-  node: ReadNode | undefined,
+  node: NodeHead | undefined,
   at: string,
 ): FlowConnection | undefined {
   if (from === undefined || to === undefined) return undefined;
+  // A `when` that is in the file but undefined is invalid, and was reported.
   if (when === undefined) return reader.has(at) ? undefined : { from, to, when: { kind: 'always' } };
   if (when === 'else') return { from, to, when: { kind: 'else' } };
-  // A `when` that is in the file but undefined is invalid, and was reported.
   if (isDecision(when)) {
     if (node?.type !== undefined && node.type !== 'Approval')
       reader.report(at, `${when} requires an Approval, and ${from} is not an Approval`);

@@ -60,8 +60,8 @@ export async function readFlow(
     return { flow: undefined, inline: resources };
   const definition = definitionOf(tree);
   const { description, timeout_seconds } = spec;
-  const written = [...agents.values(), ...fleets.values()].map((each) => each.hash);
-  const hash = contentHash({ name, definition, written });
+  const inlineHashes = [...agents.values(), ...fleets.values()].map((each) => each.hash);
+  const hash = contentHash({ name, definition, written: inlineHashes });
   return {
     flow: { name, description, parameters, timeout_seconds, ...body, file, hash, definition },
     inline: resources,

@@ -54,7 +54,7 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   config: businessMessengerConfigSchema,
   isChat: true,
   webhook: {},
-  proof: { what: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
+  proof: { setting: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
   isAmbiguous: doMessagesOverlap,
   checkAll(all) {
     warnOfTwoCredentials(all, 'bot_token', ({ phone_number_id, graph_url }) =>

@@ -73,7 +73,7 @@ export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     checkTokens(config, fields);
-    warnOfNames(fields, 'users', config.users, { pattern: USER, what: 'a user, such as U0123ABCDEF' });
+    warnOfNames(fields, 'users', config.users, { pattern: USER, description: 'a user, such as U0123ABCDEF' });
     return {
       ...config,
       mode: modeOf(config, fields),

@@ -88,11 +88,11 @@ export const communityChatType: TriggerType<CommunityChatConfig> = {
       fields.report('register', 'guilds needs guild_ids');
     warnOfNames(fields, 'guild_ids', config.guild_ids, {
       pattern: DIGITS,
-      what: 'a server, which is a number',
+      description: 'a server, which is a number',
     });
     warnOfNames(fields, 'allowed_roles', config.allowed_roles, {
       pattern: DIGITS,
-      what: 'a role, which is a number',
+      description: 'a role, which is a number',
     });
     const name =
       config.guild_ids.length === 0 ? config.channels.find((channel) => !isId(channel)) : undefined;

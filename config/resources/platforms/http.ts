@@ -85,7 +85,7 @@ export const httpType: TriggerType<HttpConfig> = {
     address: ({ host, port }) => (host === undefined || port === undefined ? undefined : { host, port }),
   },
   proof: {
-    what: 'a webhook_secret, or required_headers with a value',
+    setting: 'a webhook_secret, or required_headers with a value',
     isGiven: (config, fields) =>
       config.scheme === 'jwt' || fields.has('webhook_secret') || isVerifiedByHeader(config, fields),
   },

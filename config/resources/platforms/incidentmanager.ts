@@ -65,7 +65,7 @@ export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
   hasEventNames: true,
   webhook: {},
   proof: {
-    what: 'a webhook_secret',
+    setting: 'a webhook_secret',
     isGiven: ({ webhook_secrets }, fields) =>
       fields.has('webhook_secret') || webhook_secrets.length > 0 || fields.isFaulty('webhook_secrets'),
   },
@@ -85,7 +85,7 @@ export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
       fields.reportKey('email', 'has no effect without an api_key', 'warning');
     warnOfNames(fields, 'service_ids', config.service_ids, {
       pattern: /^[A-Z0-9]{2,32}$/,
-      what: 'a service, such as PF9KMXH',
+      description: 'a service, such as PF9KMXH',
     });
     return {
       ...config,

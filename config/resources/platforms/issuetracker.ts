@@ -89,7 +89,7 @@ export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
   webhook: {},
   hasEventNames: true,
   proof: {
-    what: 'a webhook_secret',
+    setting: 'a webhook_secret',
     isGiven: (_, fields) => fields.has('webhook_secret'),
   },
   isAmbiguous: doEventsOverlap,

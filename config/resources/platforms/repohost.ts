@@ -17,5 +17,5 @@ export const repoHostType = repoType({
   maturity: 'Stable',
   events: repoHostEventNames,
   // The first three have no branch; a `status` commit may be on several branches.
-  eventsOfAnyBranch: ['issues', 'issue_comment', 'release', 'status'],
+  eventsWithoutOneBranch: ['issues', 'issue_comment', 'release', 'status'],
 });

@@ -16,11 +16,12 @@ export const repoHostBType = repoType({
     path: '/webhook/repohostb',
     token: 'API token, for answers as notes, permission checks and redelivery of failed events.',
     apiUrl: 'https://gitlab.com/api/v4',
-    replayWindow: 'No effect for this host: a signing token also signs the id, a secret token signs nothing.',
+    replayWindow:
+      'No effect for this host: with a signing token, the signature covers the id; with a secret token, there is no signature.',
   },
   maturity: 'Experimental',
   events: repoHostBEventNames,
-  eventsOfAnyBranch: [
+  eventsWithoutOneBranch: [
     'issue',
     'work_item',
     'note',

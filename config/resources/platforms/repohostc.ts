@@ -18,5 +18,5 @@ export const repoHostCType = repoType({
   maturity: 'Experimental',
   events: repoHostCEventNames,
   // Issues and repositories have no branch; a push may have several.
-  eventsOfAnyBranch: ['issue', 'repo'],
+  eventsWithoutOneBranch: ['issue', 'repo'],
 });

@@ -77,7 +77,10 @@ const OTHER_CLOUD = 'belongs to a government cloud or the China cloud, which are
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 /** Excludes domains, which are often mistaken for a tenant id. */
-const TENANT = { pattern: /^[^.@\s]+$/, what: 'a tenant, such as 72f988bf-86f1-41af-91ab-2d7cd011db47' };
+const TENANT = {
+  pattern: /^[^.@\s]+$/,
+  description: 'a tenant, such as 72f988bf-86f1-41af-91ab-2d7cd011db47',
+};
 
 export const teamChatType: TriggerType<TeamChatConfig> = {
   config: teamChatConfigSchema,

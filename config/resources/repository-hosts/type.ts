@@ -18,8 +18,11 @@ interface RepoRules {
   readonly texts: RepoConfigTexts;
   readonly maturity: 'Stable' | 'Experimental';
   readonly events: EventNames;
-  /** Events with any number of branches other than one: a branch filter does not separate triggers. */
-  readonly eventsOfAnyBranch: readonly string[];
+  /**
+   * Events without a branch, or with several. Every branch filter of a trigger accepts them, so
+   * different filters do not separate two triggers.
+   */
+  readonly eventsWithoutOneBranch: readonly string[];
   /** Maximum number of parts in a repository name. @default 2 */
   readonly maxParts?: number;
   /** Returns the error message for a malformed secret with a known prefix. */
@@ -34,30 +37,30 @@ interface RepoCommands extends Pick<Repos, 'commands' | 'default_target'> {
 }
 
 export function repoType({
-  texts: words,
+  texts,
   maturity,
   events,
-  eventsOfAnyBranch,
+  eventsWithoutOneBranch,
   maxParts = 2,
   secretFault = () => undefined,
 }: RepoRules): TriggerType<RepoConfig> {
-  const ofAnyBranch = eventsOfAnyBranch.map((event) => [event]);
+  const withoutOneBranch = eventsWithoutOneBranch.map((event) => [event]);
   const plain = ({ config, commands, default_target }: Repos): RepoCommands => ({
     config: { repo_events: config.repo_events.map((name) => events.plain(name)) },
     commands: commands.map((each) => ({ ...each, command: events.plain(each.command) })),
     default_target,
   });
   return {
-    config: repoConfigSchema(words),
+    config: repoConfigSchema(texts),
     maturity,
     mentions: 'none',
     webhook: {},
-    proof: { what: 'a webhook_secret', isGiven: (_, fields) => fields.has('webhook_secret') },
+    proof: { setting: 'a webhook_secret', isGiven: (_, fields) => fields.has('webhook_secret') },
     isAmbiguous(a, b) {
       if (!haveSecretInCommon(a.config, b.config)) return false;
       if (!doListsOverlap(a.config.repositories, b.config.repositories, doNamesOverlap, true)) return false;
       const areOfOneBranch = doListsOverlap(a.config.branches, b.config.branches, doNamesOverlap);
-      return doCommandsOverlap(plain(a), plain(b), areOfOneBranch ? [[]] : ofAnyBranch);
+      return doCommandsOverlap(plain(a), plain(b), areOfOneBranch ? [[]] : withoutOneBranch);
     },
     complete(config, fields) {
       checkAddress(fields, 'api_url', config.api_url);
@@ -112,20 +115,21 @@ function checkEach(
   }
 }
 
-function doCommandsOverlap(
-  a: RepoCommands,
-  b: RepoCommands,
 /**
  * Returns true if both triggers handle the same command for the same event. The event must be in one of
  * `eventLists`; an empty list means any event.
  */
-  reaches: readonly (readonly string[])[],
+function doCommandsOverlap(
+  a: RepoCommands,
+  b: RepoCommands,
+  eventLists: readonly (readonly string[])[],
 ): boolean {
-  const { repo_events: as } = a.config;
-  const { repo_events: bs } = b.config;
+  const filters = [a.config.repo_events, b.config.repo_events];
   // Any comment event can contain the command, so any overlap of both event filters counts.
   const commands = commandsInCommon(a, b).map((command) =>
     command === undefined || command.startsWith('/') ? [] : [command],
   );
-  return commands.some((command) => reaches.some((reach) => haveEventInCommon([as, bs, command, reach])));
+  return commands.some((command) =>
+    eventLists.some((events) => haveEventInCommon([...filters, command, events])),
+  );
 }

@@ -75,7 +75,12 @@ function checkWebhook(
   if (webhook !== undefined && config.path !== undefined && webhook.isUsed?.(config) !== false)
     checkWebhookPath(fields, config.path, address === undefined);
   if (proof !== undefined && !proof.isGiven(config, fields))
-    checkUnverified(fields, config.insecure_allow_unverified === true, proof.what, (address ?? listen)?.host);
+    checkUnverified(
+      fields,
+      config.insecure_allow_unverified === true,
+      proof.setting,
+      (address ?? listen)?.host,
+    );
 }
 
 /**

@@ -17,14 +17,14 @@ export function readOptions(
     mentions,
     welcome,
   }: NonNullable<WrittenTrigger['spec']>,
-  { isChat = false, mentions: byDefault, welcome: greets }: TriggerType,
+  { isChat = false, mentions: defaultMentions, welcome: defaultWelcome }: TriggerType,
 ) {
-  if (greets === undefined && reader.has('spec.welcome'))
+  if (defaultWelcome === undefined && reader.has('spec.welcome'))
     reader.reportKey(
       'spec.welcome',
       'has no effect for this type: its platform does not report new conversations; remove it',
     );
-  if (byDefault === undefined && reader.has('spec.mentions'))
+  if (defaultMentions === undefined && reader.has('spec.mentions'))
     reader.reportKey(
       'spec.mentions',
       'has no effect for this type: its answers cannot notify users; remove it',
@@ -34,7 +34,7 @@ export function readOptions(
     retry: written,
     timeout_seconds,
     on_failure: on_failure ?? (isChat ? 'reply' : 'silent'),
-    mentions: mentions ?? byDefault ?? 'none',
+    mentions: mentions ?? defaultMentions ?? 'none',
     welcome,
   });
   const { retry } = options;

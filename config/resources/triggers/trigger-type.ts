@@ -24,8 +24,8 @@ export interface WebhookRules<Config> {
 
 /** Verification of senders. The schema contains `insecure_allow_unverified` for a trigger without it. */
 export interface ProofRules<Config> {
-  /** Missing setting for messages, such as `a webhook_secret`. */
-  readonly what: string;
+  /** Setting that enables the verification, for messages, such as `a webhook_secret`. */
+  readonly setting: string;
   /** `fields` contains the file's fields, valid or not. */
   isGiven(config: Config, fields: Fields): boolean;
 }

@@ -16,11 +16,16 @@ export function readWithoutType(
   root: YamlTree,
   word: string | undefined,
 ): ReadResource {
-  const plain = withMember(root, 'spec', (spec) => withoutMembers(spec, ['type', 'config', 'platform']));
+  const rootWithoutConfig = withMember(root, 'spec', (spec) =>
+    withoutMembers(spec, ['type', 'config', 'platform']),
+  );
   const schema = triggerSchema([''], { type: 'object' });
   const specSchema = schema.properties.spec;
-  const open = { ...schema, properties: { ...schema.properties, spec: { ...specSchema, required: [] } } };
-  const written = reader.read(open, plain, '') as WrittenTrigger | undefined;
+  const schemaWithoutRequired = {
+    ...schema,
+    properties: { ...schema.properties, spec: { ...specSchema, required: [] } },
+  };
+  const written = reader.read(schemaWithoutRequired, rootWithoutConfig, '') as WrittenTrigger | undefined;
   const spec = memberOf(root, 'spec');
   const platform = memberOf(spec, 'platform');
   if (platform !== undefined) {

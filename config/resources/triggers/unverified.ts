@@ -17,18 +17,18 @@ export const insecureAllowUnverified = Type.Boolean({
 export function checkUnverified(
   fields: Fields,
   isAllowed: boolean,
-  what: string,
+  setting: string,
   host: string | undefined,
 ): void {
   if (!isAllowed) {
     fields.report(
       '',
-      `senders are not verified: set ${what}, or insecure_allow_unverified: true (loopback only)`,
+      `senders are not verified: set ${setting}, or insecure_allow_unverified: true (loopback only)`,
     );
   } else if (host !== undefined && !isLoopback(host)) {
     fields.report(
       'insecure_allow_unverified',
-      `is for loopback only, but the listener is on ${host}; set ${what}`,
+      `is for loopback only, but the listener is on ${host}; set ${setting}`,
     );
   } else {
     fields.report(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { lastGoodResources } from '../../../actors/automation/reloads/last-good-resources.ts';
-import { configHash, resourcesPrint } from '../../../config/config-hash.ts';
+import { configHash, resourcesDigest } from '../../../config/config-hash.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
 import { loadGatewayResources } from '../../../config/resources/gateway-resources.ts';
@@ -55,7 +55,7 @@ async function loadHash({ gateway = '', triggers = {}, env = {}, ...files }: Fil
 async function hashOf(files: Files): Promise<string> {
   const { loaded, resources } = await loadHash(files);
   expect(resources.problems.filter(({ severity }) => severity === 'error')).toEqual([]);
-  return configHash({ ...loaded.prints, resources: resourcesPrint(resources.prints) });
+  return configHash({ ...loaded.digests, resources: resourcesDigest(resources.digests) });
 }
 
 const triggers = { 'a.yaml': hook('a'), 'b.yaml': hook('b') };
@@ -133,7 +133,7 @@ test('a secret does not change the hash, so it cannot be guessed', async () => {
 test('an invalid file counts with its last valid content', async () => {
   const { folder, loaded, resources: before, env } = await loadHash({ triggers });
   const hashWith = (next: LoadedResources) =>
-    configHash({ ...loaded.prints, resources: resourcesPrint(next.prints) });
+    configHash({ ...loaded.digests, resources: resourcesDigest(next.digests) });
   const first = hashWith(before);
   const load = () => loadGatewayResources(loaded.config, env, new SecretValues(), ['files']);
   writeFileSync(join(folder, 'triggers', 'a.yaml'), hook('a').replace('type: HTTP', 'type: Nothing'));

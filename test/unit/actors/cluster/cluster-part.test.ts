@@ -52,7 +52,7 @@ test('other nodes read the hash of a reloaded configuration, and of no other rel
     const node = new GatewayNode({
       config: { node: {} },
       version: '1.2.3',
-      prints: { catalog: 'one' },
+      digests: { catalog: 'one' },
       cluster: a.part,
       life: { isEnding: false },
     });
