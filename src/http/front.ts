@@ -189,7 +189,7 @@ function handlerOf(options: FrontOptions, host: string, page: InspectorPage | un
     host,
     allowedHosts: config.allowed_hosts,
     allowedOrigins: config.allowed_origins,
-    vouchesFor: page && ((context) => page.access.knowsPageOf(context)),
+    vouchesFor: page && ((context) => page.access.isPageRequest(context)),
   });
   return (request, reply) => {
     const context = new ExchangeContext(request, reply, alarms);

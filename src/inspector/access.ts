@@ -63,7 +63,7 @@ export class InspectorAccess {
    * Returns true if the request comes from a page of the inspector, which its cookie proves. The key form has
    * no cookie yet, so its request is accepted without one.
    */
-  knowsPageOf({ request }: ExchangeContext): boolean {
+  isPageRequest({ request }: ExchangeContext): boolean {
     const { method, path, headers } = request;
     if (this.#secret === '' || !isInspector(path)) return false;
     return (method === 'POST' && path === FORM_PATH) || this.#isValid(readCookie(headers.cookie));

@@ -116,7 +116,8 @@ function rowOf(client: ListedClient, redactor: Redactor): SessionRow {
 }
 
 function excerptOf(text: string, redactor: Redactor): string {
-  return redactor.excerpt(text, MAX_TEXT, text.length === MAX_NAME_CHARS);
+  const wasCut = text.length === MAX_NAME_CHARS;
+  return redactor.excerpt(text, MAX_TEXT, wasCut);
 }
 
 function stateOf(client: ListedClient): SessionRow['state'] {

@@ -1,13 +1,13 @@
 // Implements the public interface `Gateway`. GatewayTransport gets the internal gateway by `coreOf`.
 
-import type { GatewayRuntime as Core } from '../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import type { Tool, ToolRequestOptions, ToolResult } from '../../actors/mcp/clients/tool-request.ts';
 import type { Gateway } from './gateway.ts';
 
 export class EmbeddedGateway implements Gateway {
-  readonly core: Core;
+  readonly core: GatewayRuntime;
 
-  constructor(core: Core) {
+  constructor(core: GatewayRuntime) {
     this.core = core;
   }
 
@@ -34,7 +34,7 @@ export class EmbeddedGateway implements Gateway {
 }
 
 /** Returns the internal gateway. Throws TypeError for an object not returned by `openGateway`. */
-export function coreOf(gateway: Gateway): Core {
+export function coreOf(gateway: Gateway): GatewayRuntime {
   if (gateway instanceof EmbeddedGateway) return gateway.core;
   throw new TypeError('GatewayTransport needs a gateway returned by openGateway');
 }

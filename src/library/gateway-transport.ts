@@ -6,7 +6,7 @@
 // no message reaches the client.
 
 import { GatewayError, StoppedError } from '../../actors/base/errors/errors.ts';
-import type { GatewayRuntime as Core } from '../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import type { MessageOrigin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
 import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
@@ -38,7 +38,7 @@ export class GatewayTransport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
 
-  readonly #gateway: Core;
+  readonly #gateway: GatewayRuntime;
   readonly #server: string | undefined;
   readonly #running = new Map<string, Running>();
   #session: ClientSession | undefined;

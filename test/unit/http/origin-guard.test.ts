@@ -37,7 +37,7 @@ function passes(
     host,
     allowedHosts,
     allowedOrigins: [],
-    vouchesFor: (context) => access.knowsPageOf(context),
+    vouchesFor: (context) => access.isPageRequest(context),
   });
   let answered: number | undefined;
   const reply = { send: (status: number) => (answered = status) } as unknown as HttpReply;

@@ -55,7 +55,7 @@ export function listQuery(query: string): URLSearchParams {
 }
 
 /** Returns the query for the page before a delivery; for the newest page if `before` is undefined. */
-export function queryFromPage(query: string, before: number | undefined): string {
+export function pageQuery(query: string, before: number | undefined): string {
   const params = new URLSearchParams(query);
   if (before === undefined) params.delete('before');
   else params.set('before', `${before}`);

@@ -9,7 +9,7 @@ import type { PageState } from '../feed/page-state.ts';
 import { clock, pluralize, timeSince, timeUntil } from '../format.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
-import { deliveryStates, filterText, listQuery, parseFilter, queryFromPage } from './filter.ts';
+import { deliveryStates, filterText, listQuery, pageQuery, parseFilter } from './filter.ts';
 
 const REFRESH_MS = 1_500;
 
@@ -58,12 +58,12 @@ export function DeliveryList({ state, query, selected, go }: DeliveryListProps) 
           {pluralize(value.deliveries.length, 'delivery', 'deliveries')}
           {isFiltered && ' match the filter'}
           {isLaterPage && (
-            <Link to={deliveriesView(queryFromPage(query, undefined))} go={go}>
+            <Link to={deliveriesView(pageQuery(query, undefined))} go={go}>
               Newest
             </Link>
           )}
           {value.next_before !== null && (
-            <Link to={deliveriesView(queryFromPage(query, value.next_before))} go={go}>
+            <Link to={deliveriesView(pageQuery(query, value.next_before))} go={go}>
               Older
             </Link>
           )}
@@ -84,7 +84,7 @@ function emptyText(isFiltered: boolean, isLaterPage: boolean, hasMore: boolean):
 function Filter({ state, query, selected, go }: DeliveryListProps) {
   const [text, setText] = useState(() => filterText(query));
   const names = [...state.triggers.keys()];
-  const filterQuery = queryFromPage(query, undefined);
+  const filterQuery = pageQuery(query, undefined);
   // A link to another list changes the text; typing does not, because then the query matches the text.
   useEffect(() => {
     if (parseFilter(text, names) !== filterQuery) setText(filterText(query));

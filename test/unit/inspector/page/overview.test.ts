@@ -19,8 +19,8 @@ import {
   deliveryStates,
   filterText,
   listQuery,
+  pageQuery,
   parseFilter,
-  queryFromPage,
 } from '../../../../src/inspector/page/deliveries/filter.ts';
 import {
   emptyState,
@@ -208,7 +208,7 @@ describe('the filter of the deliveries', () => {
     expect(parseFilter('al', names)).toBe('trigger=al');
     expect(filterText('state=dead%2Cheld&trigger=orders&before=7')).toBe('dead held orders');
     expect(`${listQuery('state=dead&before=7&sort=no&trigger=')}`).toBe('limit=50&state=dead&before=7');
-    expect([queryFromPage('state=dead', 7), queryFromPage('state=dead&before=7', undefined)]).toEqual([
+    expect([pageQuery('state=dead', 7), pageQuery('state=dead&before=7', undefined)]).toEqual([
       'state=dead&before=7',
       'state=dead',
     ]);
