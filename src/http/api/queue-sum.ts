@@ -6,7 +6,7 @@ import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 export function sumQueueStats(queues: readonly QueueStats[]): QueueStats {
   const sum = (of: (queue: QueueStats) => number) => queues.reduce((total, queue) => total + of(queue), 0);
   const longest = (of: (queue: QueueStats) => number | null) =>
-    queues.map(of).reduce((most, ms) => (ms !== null && ms >= (most ?? 0) ? ms : most), null);
+    queues.map(of).reduce((longestMs, ms) => (ms !== null && ms >= (longestMs ?? 0) ? ms : longestMs), null);
   const states: Record<string, number> = {};
   for (const queue of queues)
     for (const [state, count] of Object.entries(queue.states)) states[state] = (states[state] ?? 0) + count;

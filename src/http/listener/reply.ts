@@ -67,7 +67,7 @@ export abstract class Reply implements HttpReply {
     this.#state = 'done';
     if (this.body === undefined || this.body.isComplete)
       this.writeResponse(status, headers, body, wantsClose);
-    else this.body.hold((isIn) => this.writeResponse(status, headers, body, wantsClose || !isIn));
+    else this.body.hold((isComplete) => this.writeResponse(status, headers, body, wantsClose || !isComplete));
   }
 
   limitBody(budget: BodyBudget): void {

@@ -46,8 +46,8 @@ export function postMessage(
     const isStateless = envelope.isModern;
     if (isStateless && forwardRetry(routes, context, envelope)) return;
     // Messages of a session are forwarded to the node that owns it, even while this node is stopping.
-    const isOfSession = forwarder !== undefined && !isStateless && envelope.method !== 'initialize';
-    if (envelope.kind === 'request' && routes.life.isEnding && !isOfSession) {
+    const mayBeForwarded = forwarder !== undefined && !isStateless && envelope.method !== 'initialize';
+    if (envelope.kind === 'request' && routes.life.isEnding && !mayBeForwarded) {
       context.refuseWhileDraining(envelope.rawId);
       return;
     }

@@ -28,8 +28,8 @@ export function withSession(
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message, rawId), 400);
     return;
   }
-  const begins = envelope === undefined ? context.request.method === 'GET' : envelope.kind === 'request';
-  if (routes.life.isEnding && begins && context.isFromNode && context.principal.kind !== 'node') {
+  const startsWork = envelope === undefined ? context.request.method === 'GET' : envelope.kind === 'request';
+  if (routes.life.isEnding && startsWork && context.isFromNode && context.principal.kind !== 'node') {
     refuseTo(context, 'stopping');
     return;
   }
@@ -64,9 +64,9 @@ function findElsewhere(id: string, { routes, context, endpoint, envelope, use }:
     else if (forwarder?.forwardToOwner(restored.instance, request) !== true) refuseUnknown();
   };
   const onError = (error: unknown) => respondWithError(context, error, envelope);
-  const restore = (gone?: string) =>
+  const restore = (endedInstance?: string) =>
     void mcp.clients.restorer
-      .restore(id, endpoint, context.principal, gone)
+      .restore(id, endpoint, context.principal, endedInstance)
       .then((restored) => onRestored(restored))
       .catch((error: unknown) => context.reply.guard(() => onError(error)));
   // If the owner has exited without notice, this node takes the session over.

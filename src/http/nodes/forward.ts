@@ -55,10 +55,10 @@ export class Forward implements ConnectionUser {
     connection.send(head, body, this);
   }
 
-  /** Fails the request, because the owner has left the cluster. */
-  onOwnerRemoved(): void {
+  /** Fails the request, because the owner has left the cluster or no longer responds. */
+  failLostOwner(): void {
     if (this.#isEnded) return;
-    if (!this.#wasSent) this.#refuseGone();
+    if (!this.#wasSent) this.#refuseEnded();
     else
       this.#fail(
         new ConnectionLostError(`${this.#owner} left the cluster; the request may have been executed`),
@@ -73,7 +73,7 @@ export class Forward implements ConnectionUser {
     const refusal = head.header(nodeHeaders.refused);
     if (refusal !== undefined) {
       if (refusal === 'moved') this.#refuseUnknown(undefined);
-      else if (refusal !== 'proof') this.#refuseGone();
+      else if (refusal !== 'proof') this.#refuseEnded();
       else {
         this.#options.onProofRefused('it refuses the proof of this node');
         this.#fail(this.#unreachable('refuses the proof of this node'));
@@ -116,7 +116,7 @@ export class Forward implements ConnectionUser {
     if (isProofRefusal(error)) this.#options.onProofRefused((error as NodeJS.ErrnoException).code ?? '');
     const isPortClosed = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
     // If the port is closed, the process of the owner has exited.
-    if (!this.#wasSent && isPortClosed) this.#refuseGone();
+    if (!this.#wasSent && isPortClosed) this.#refuseEnded();
     else if (!this.#wasSent) this.#fail(this.#unreachable(`is unreachable (${error.message})`));
     else
       this.#fail(
@@ -128,7 +128,7 @@ export class Forward implements ConnectionUser {
 
   /** Called when all connections to the owner are being closed. */
   destroy(): void {
-    this.onOwnerRemoved();
+    this.failLostOwner();
   }
 
   get #owner(): string {
@@ -139,15 +139,16 @@ export class Forward implements ConnectionUser {
     return new UnavailableError(`${this.#owner} ${problem}; the request was not executed, retry shortly`, 1);
   }
 
-  #refuseGone(): void {
+  /** Refuses the request, because the owner has exited or is stopping. */
+  #refuseEnded(): void {
     this.#refuseUnknown(this.#options.instance);
   }
 
-  #refuseUnknown(gone: string | undefined): void {
+  #refuseUnknown(endedInstance: string | undefined): void {
     const { request } = this.#options;
     if (this.#isEnded) return;
     this.#disconnect();
-    request.refuseUnknown(gone);
+    request.refuseUnknown(endedInstance);
   }
 
   #fail(error: GatewayError): void {

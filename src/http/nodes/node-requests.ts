@@ -2,7 +2,7 @@
 // the nodes' own calls of servers that run on this node. Refuses requests that lack the proof of this
 // cluster, or are meant for a previous process. Only MCP requests of clients may be forwarded.
 
-import { setTimeout as elapse } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { deleteOldest } from '../../../actors/base/bounds/delete-oldest.ts';
 import { InternalError } from '../../../actors/base/errors/errors.ts';
 import type { ClusterPart } from '../../../actors/cluster/cluster-part.ts';
@@ -94,7 +94,7 @@ export class NodeRequests {
     const timeout = new AbortController();
     await Promise.race([
       this.#options.peers.awaitMember(from),
-      elapse(MEMBER_WAIT_MS, undefined, timeout),
+      delay(MEMBER_WAIT_MS, undefined, timeout),
     ]).catch(() => {});
     timeout.abort();
     reply.send(200, JSON_HEADERS, '{}');

@@ -1,7 +1,7 @@
 // Node side of the gateway: the listener for other nodes of the cluster, and the forwards to them. Started
 // before the automation, and drained after the HTTP front. Imported only if node.address is set.
 
-import { setTimeout as elapse } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StoppedError } from '../../../actors/base/errors/errors.ts';
 import type { Part } from '../../../actors/base/supervision/part.ts';
 import type { ClusterPart } from '../../../actors/cluster/cluster-part.ts';
@@ -84,7 +84,7 @@ export class NodesFront implements Part {
   async drain(graceMs: number): Promise<void> {
     const listener = this.#listener;
     const waitUntilIdle = async (untilMs: number) => {
-      for (const until = performance.now() + untilMs; performance.now() < until; await elapse(DRAIN_POLL_MS))
+      for (const until = performance.now() + untilMs; performance.now() < until; await delay(DRAIN_POLL_MS))
         if (listener.open === 0) return;
     };
     await waitUntilIdle(graceMs);

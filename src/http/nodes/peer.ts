@@ -13,8 +13,11 @@ const CONNECT_MS = 2_000;
 /** Path for greetings, which check that a node responds and accepts the proof of this node. */
 export const HELLO_PATH = '/-/hello';
 
-/** `refused`: the proof was refused. `nobody`: the port is closed. `silent`: no valid response in time. */
-export type GreetResult = 'known' | 'refused' | 'nobody' | 'silent';
+/**
+ * `known`: the node accepts the proof of this node. `refused`: it refuses the proof. `portClosed`: its
+ * process has exited. `silent`: no valid response in time.
+ */
+export type GreetResult = 'known' | 'refused' | 'portClosed' | 'silent';
 
 export class Peer {
   readonly name: string;
@@ -74,7 +77,7 @@ export class Peer {
         onEnd: () => settle(result),
         onBroken: (error) => {
           if (isProofRefusal(error)) settle('refused');
-          else settle((error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'nobody' : 'silent');
+          else settle((error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'portClosed' : 'silent');
         },
         destroy: () => settle('silent'),
       });
@@ -83,7 +86,7 @@ export class Peer {
 
   /** Fails the forwards and closes the connections. */
   close(): void {
-    for (const forward of [...this.forwards]) forward.onOwnerRemoved();
+    for (const forward of [...this.forwards]) forward.failLostOwner();
     this.pool.close();
   }
 }

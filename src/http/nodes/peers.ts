@@ -10,7 +10,7 @@
 // - The response to a greeting is sent when this node knows the greeting node, because the clients of that
 //   node may send requests immediately afterwards.
 
-import { setTimeout as elapse } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { NodeRefusedError } from '../../../actors/base/errors/errors.ts';
 import type { Log } from '../../../actors/base/errors/log.ts';
 import type { NodeConnections } from '../../../actors/cluster/node-connection.ts';
@@ -121,7 +121,7 @@ export class Peers {
   }
 
   async #refreshAfterPause(): Promise<void> {
-    await elapse(Math.max(0, this.#refreshedAt + REFRESH_MS - performance.now()), undefined, { ref: false });
+    await delay(Math.max(0, this.#refreshedAt + REFRESH_MS - performance.now()), undefined, { ref: false });
     this.#refreshedAt = performance.now();
     // Also reads the members.
     await this.#options.cluster.membership.publishNow();
@@ -172,7 +172,7 @@ export class Peers {
     peer.greetingDueAt = performance.now() + RETRY_MS;
     const result = await peer.greet(GREETING_MS);
     if (result === 'known' || result === 'refused') peer.greetingDueAt = Number.POSITIVE_INFINITY;
-    if (result === 'refused') this.onProofRefused(peer, 'greeted');
+    if (result === 'refused') this.onProofRefused(peer, 'it refused a greeting');
     return result !== 'refused';
   }
 
@@ -192,8 +192,9 @@ export class Peers {
       const forwards = [...peer.forwards];
       void peer.greet(SILENT_MS).then((result) => {
         peer.isBeingChecked = false;
-        if (result === 'silent' || result === 'nobody')
-          for (const forward of forwards) forward.onOwnerRemoved();
+        // The node counts as dead. A new request is forwarded to it while it is a member.
+        if (result === 'silent' || result === 'portClosed')
+          for (const forward of forwards) forward.failLostOwner();
       });
     }
   }

@@ -9,8 +9,8 @@ export interface ForwardRequest {
   /** Message in the body; undefined for GET and DELETE. */
   readonly envelope: Envelope | undefined;
   readonly body: Buffer | undefined;
-  /** Called if the node does not have the session or call. `gone`: instance of a node that has ended. */
-  refuseUnknown(gone?: string): void;
+  /** Called if the node does not have the session or call. `endedInstance`: the node, if it has exited. */
+  refuseUnknown(endedInstance?: string): void;
 }
 
 export interface RequestForwarder {
