@@ -20,11 +20,11 @@ export function collectKeyValue(
 }
 
 /** Returns a parser for a number of seconds within two bounds. */
-export function secondsParser(least: number, most: number): (text: string) => number {
+export function secondsParser(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = text.trim() === '' ? Number.NaN : Number(text);
-    if (value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`Expected seconds, ${least} to ${most}.`);
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Expected seconds, ${min} to ${max}.`);
   };
 }
 
@@ -39,11 +39,11 @@ export function patternParser(pattern: RegExp, meaning: string): (text: string) 
 /** Parses the name for an environment variable. */
 export const parseVariableName = patternParser(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable');
 
-/** Returns a parser for a whole number from 1 to `most`. */
-export function countParser(most: number): (text: string) => number {
+/** Returns a parser for a whole number from 1 to `max`. */
+export function countParser(max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-    throw new InvalidArgumentError(`Expected a number, 1 to ${most}.`);
+    if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+    throw new InvalidArgumentError(`Expected a number, 1 to ${max}.`);
   };
 }

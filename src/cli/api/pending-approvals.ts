@@ -24,7 +24,7 @@ export const mayHaveApprovals = ({ waiting_for }: Pick<Waiting, 'waiting_for'>):
  */
 export async function requestApprovals(
   deliveries: readonly Waiting[],
-  ask: (path: string) => Promise<unknown>,
+  get: (path: string) => Promise<unknown>,
 ): Promise<PendingApprovals> {
   const [first, ...others] = deliveries.filter(mayHaveApprovals);
   if (first === undefined) return noApprovals;
@@ -32,7 +32,7 @@ export async function requestApprovals(
   if (others.length === 0) query.set('run', first.id);
   const ids = new Map<string, string[]>();
   try {
-    for (const { id, run } of ((await ask(`approvals?${query}`)) as ApprovalList).approvals)
+    for (const { id, run } of ((await get(`approvals?${query}`)) as ApprovalList).approvals)
       ids.set(run, [...(ids.get(run) ?? []), id]);
   } catch (error) {
     // The list of deliveries is useful without them.

@@ -60,7 +60,9 @@ export function secretsIn(text: string): readonly Secret[] {
     const isInReference = references.some(
       ({ 0: reference, index }) => start < index + reference.length && secret.end > index,
     );
-    if (start < end || start === secret.end || isInReference) continue;
+    const overlapsPrevious = start < end;
+    const isEmpty = start === secret.end;
+    if (overlapsPrevious || isEmpty || isInReference) continue;
     secrets.push({ ...secret, start });
     end = secret.end;
   }

@@ -24,7 +24,7 @@ export async function printOutcome(outcome: CatalogOutcome, isJson: boolean): Pr
   const { reload } = outcome;
   const hasFailed =
     reload.gateway === 'refused' ||
-    (reload.gateway === 'reloaded' && reload.offer !== undefined && 'why' in reload.offer);
+    (reload.gateway === 'reloaded' && reload.startResult !== undefined && 'why' in reload.startResult);
   return hasFailed ? 1 : 0;
 }
 
@@ -36,9 +36,9 @@ export function relativePath(path: string): string {
 
 function asJson({ server, did, file, reload }: CatalogOutcome) {
   const { draft, location } = file;
-  const offer = reload.gateway === 'reloaded' ? reload.offer : undefined;
-  const failure =
-    reload.gateway === 'refused' ? reload : offer !== undefined && 'why' in offer ? offer : undefined;
+  const startResult = reload.gateway === 'reloaded' ? reload.startResult : undefined;
+  const startFailure = startResult !== undefined && 'why' in startResult ? startResult : undefined;
+  const failure = reload.gateway === 'refused' ? reload : startFailure;
   return {
     server,
     did,
@@ -47,7 +47,7 @@ function asJson({ server, did, file, reload }: CatalogOutcome) {
     variables: draft.addedNames,
     gateway: reload.gateway,
     address: 'address' in reload ? reload.address : null,
-    tools: offer !== undefined && 'tools' in offer ? offer.tools : null,
+    tools: startResult !== undefined && 'tools' in startResult ? startResult.tools : null,
     error: failure === undefined ? null : { message: failure.why, details: failure.details },
   };
 }
@@ -91,14 +91,14 @@ function reloadLines(
         ...reload.details.map((line) => `  ${printable(line)}`),
       ];
     case 'reloaded': {
-      const { address, offer } = reload;
-      if (offer === undefined) return [`the gateway at ${address} was reloaded`];
-      if ('why' in offer)
+      const { address, startResult } = reload;
+      if (startResult === undefined) return [`the gateway at ${address} was reloaded`];
+      if ('why' in startResult)
         return [
-          `the gateway at ${address} was reloaded, but ${server} does not work: ${printable(offer.why)}`,
-          ...offer.details.map((line) => `  ${printable(line)}`),
+          `the gateway at ${address} was reloaded, but ${server} does not work: ${printable(startResult.why)}`,
+          ...startResult.details.map((line) => `  ${printable(line)}`),
         ];
-      const { tools } = offer;
+      const { tools } = startResult;
       const more = tools.length > MAX_TOOLS ? ` and ${tools.length - MAX_TOOLS} more` : '';
       const names =
         tools.length === 0 ? '' : `: ${tools.slice(0, MAX_TOOLS).map(printable).join(', ')}${more}`;

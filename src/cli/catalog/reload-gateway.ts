@@ -18,7 +18,7 @@ export type ReloadResult =
       readonly why: string;
       readonly details: readonly string[];
     }
-  | { readonly gateway: 'reloaded'; readonly address: string; readonly offer?: StartResult };
+  | { readonly gateway: 'reloaded'; readonly address: string; readonly startResult?: StartResult };
 
 /** Tools of the started server, or the reason why it could not start. */
 export type StartResult =
@@ -69,7 +69,7 @@ export async function reloadGateway(
     return { gateway: 'refused', address, why: message, details };
   }
   if (serverId === undefined) return { gateway: 'reloaded', address };
-  return { gateway: 'reloaded', address, offer: await startServer(client, serverId, timeoutMs) };
+  return { gateway: 'reloaded', address, startResult: await startServer(client, serverId, timeoutMs) };
 }
 
 async function startServer(client: ApiClient, id: string, timeoutMs: number): Promise<StartResult> {

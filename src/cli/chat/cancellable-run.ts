@@ -5,7 +5,7 @@
 import type { ApiClient } from '../api/client.ts';
 import { runPath } from './follow-run.ts';
 
-const CHANGE_MS = 10_000;
+const CANCEL_TIMEOUT_MS = 10_000;
 
 export class CancellableRun {
   #id: string | undefined;
@@ -61,7 +61,7 @@ export class CancellableRun {
   };
 
   #cancel(id: string): void {
-    this.#client.request('POST', runPath(id, 'cancel'), CHANGE_MS).catch((error: unknown) => {
+    this.#client.request('POST', runPath(id, 'cancel'), CANCEL_TIMEOUT_MS).catch((error: unknown) => {
       this.#isCancelled = false;
       this.#onProblem(error);
     });

@@ -23,7 +23,7 @@ export interface ConversationOptions extends Pick<RunToStart, 'session' | 'user'
   readonly file?: readonly string[];
 }
 
-const CHANGE_MS = 10_000;
+const DECISION_TIMEOUT_MS = 10_000;
 const APPROVE = 'Approve? [y/N] ';
 const MAX_QUEUED = 16;
 
@@ -73,8 +73,9 @@ export class TerminalChat {
   #onLine(typedLine: TypedLine): void {
     const { text: line } = typedLine;
     if (this.#questions.isLate(typedLine)) {
-      const isBlank = line === '' && this.#questions.current === undefined;
-      if (!isBlank) this.#printer.note('ignored: you started this line before the question appeared');
+      // An empty line at the normal prompt has no effect anyway.
+      const needsNote = line !== '' || this.#questions.current !== undefined;
+      if (needsNote) this.#printer.note('ignored: you started this line before the question appeared');
       this.#promptAgain();
     } else if (this.#questions.current !== undefined) this.#onAnswer(line);
     else if (this.#run !== undefined) this.#queue(line);
@@ -149,7 +150,8 @@ export class TerminalChat {
     if (state === 'pending') {
       const isTyping = this.#questions.current === undefined && this.#lines.isTyping;
       if (isTyping) this.#lines.saveDraft();
-      if (this.#questions.add(approval, isTyping)) this.#showQuestion(approval);
+      const isShownNow = this.#questions.add(approval, isTyping);
+      if (isShownNow) this.#showQuestion(approval);
       return;
     }
     const title = this.#questions.titleOf(id);
@@ -182,7 +184,7 @@ export class TerminalChat {
     }
     const { question, decision } = answer;
     this.#client
-      .request('POST', `approvals/${encodeURIComponent(question.id)}/${decision}`, CHANGE_MS)
+      .request('POST', `approvals/${encodeURIComponent(question.id)}/${decision}`, DECISION_TIMEOUT_MS)
       .catch((error: unknown) => {
         this.#printError(error);
         const isUndecided = error instanceof ApiProblem && error.isTransient;

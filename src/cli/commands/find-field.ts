@@ -119,22 +119,23 @@ function unknownKindText(first: string, path: readonly string[]): string {
 
 /** Describes the first unknown part in the path, with suggestions. */
 function unknownFieldText(root: SchemaField, path: readonly string[]): string {
-  let good = root;
+  /** Deepest field of the path that exists. */
+  let knownField = root;
   let at = 0;
   for (; at < path.length; at += 1) {
     const next = findField(root, path.slice(0, at + 1));
     if (next === undefined) break;
-    good = next;
+    knownField = next;
   }
-  const message = `${dottedPath(good)} has no such field`;
-  const suggestion = correctPath(good, path.slice(at));
+  const message = `${dottedPath(knownField)} has no such field`;
+  const suggestion = correctPath(knownField, path.slice(at));
   const otherPaths = pathsEndingIn(path.slice(at));
   const parts = [
     ...(suggestion === undefined ? [] : [`did you mean ${dottedPath(suggestion)}?`]),
     ...(otherPaths === undefined ? [] : [`other fields of that name: ${otherPaths}`]),
   ];
   if (parts.length > 0) return `${message}; ${parts.join(' ')}`;
-  const names = namesBelow(good);
+  const names = namesBelow(knownField);
   return names.length === 0 ? `${message}; it has no fields` : `${message}; there are ${names.join(', ')}`;
 }
 

@@ -75,7 +75,7 @@ async function completeCommand(
     const option = optionNamed(command, start.slice(0, -1));
     if (option === undefined) return noCompletion;
     const values = await valuesOf(option, rest, preceding, namesOf);
-    return { ...values, candidates: values.candidates.map(([each, why]) => [start + each, why]) };
+    return { ...values, candidates: values.candidates.map(([value, meaning]) => [start + value, meaning]) };
   }
   // An option that requires a value gets the word, even if the word starts with a dash.
   if (pendingOption?.required === true && !pendingOption.variadic)

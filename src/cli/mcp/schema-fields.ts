@@ -1,11 +1,7 @@
 // Reduces an object's JSON Schema to its fields, with the facts that users need to write values: name,
 // types, choices, default. Values are validated by the server.
 
-import {
-  isObject,
-  type JsonSchema,
-  resolveSchema as replaced,
-} from '../../../config/value-schema/schema-parts.ts';
+import { isObject, type JsonSchema, resolveSchema } from '../../../config/value-schema/schema-parts.ts';
 
 export type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object' | 'null';
 
@@ -84,7 +80,7 @@ export function typeText(field: InputField, root: JsonSchema): string {
 
 /** Returns the schema with references resolved. An invalid reference is removed. */
 export function resolveReferences(schema: JsonSchema, root: JsonSchema): JsonSchema {
-  return replaced(root, schema) ?? { ...schema, $ref: undefined };
+  return resolveSchema(root, schema) ?? { ...schema, $ref: undefined };
 }
 
 export function recordOf(value: unknown): JsonSchema {
