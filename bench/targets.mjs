@@ -161,7 +161,7 @@ export async function bareHttpRelay(bench, row, url) {
 }
 
 /** Starts a gateway with one server, called at /rpc. */
-export async function gatewayBefore(bench, row, entry) {
+export async function gatewayInFrontOf(bench, row, entry) {
   const gateway = await startGateway(bench, { servers: { echo: entry } });
   return target(gateway, row, `${gateway.url}/rpc`, { 'X-MCP-Server': 'echo' });
 }

@@ -4,7 +4,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { startAgentGateway, startBareAgent, startModel } from '../agents.mjs';
 
-const ours = 'gateway';
+const gatewayRow = 'gateway';
 const bareLoopRow = 'bare loop of `ai`';
 const differenceRow = 'gateway, more';
 const disk = 'disk: two times write and fdatasync';
@@ -32,11 +32,12 @@ each step to disk twice: the model's answer before the call, and the result befo
 export const goals = [{ row: differenceRow, column: 'p50 at 1', limit: 2, unit: 'ms', sense: 'at most' }];
 export const tables = ['p50', 'p10', 'p95', 'CPU', 'steps'];
 
-const p = (part, values) => values.toSorted((a, b) => a - b)[Math.floor(values.length * part)];
+/** Returns a percentile; `part` is from 0 to 1. */
+const percentile = (part, values) => values.toSorted((a, b) => a - b)[Math.floor(values.length * part)];
 
 export async function* run(bench) {
   const model = await startModel(bench);
-  const rows = [[ours, await startAgentGateway(bench, model)]];
+  const rows = [[gatewayRow, await startAgentGateway(bench, model)]];
   if (!bench.isAlone) rows.push([bareLoopRow, await startBareAgent(bench, model)]);
   let runs = 0;
   /** Starts `concurrency` concurrent runs. Returns the durations of the steps, per run. */
@@ -83,7 +84,10 @@ export async function* run(bench) {
 }
 
 function figuresOf(concurrency) {
-  return [0.5, 0.1, 0.95].map((part) => [`p${part * 100} at ${concurrency}`, (took) => p(part, took.flat())]);
+  return [0.5, 0.1, 0.95].map((part) => [
+    `p${part * 100} at ${concurrency}`,
+    (took) => percentile(part, took.flat()),
+  ]);
 }
 
 function partsOf(steps) {
@@ -92,7 +96,7 @@ function partsOf(steps) {
     [
       `steps 1 to ${part}`,
       (took) =>
-        p(
+        percentile(
           0.5,
           took.flatMap((each) => each.slice(0, part)),
         ),
@@ -100,7 +104,7 @@ function partsOf(steps) {
     [
       `steps ${steps - part + 1} to ${steps}`,
       (took) =>
-        p(
+        percentile(
           0.5,
           took.flatMap((each) => each.slice(-part)),
         ),

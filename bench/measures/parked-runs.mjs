@@ -78,14 +78,14 @@ export async function* run(bench) {
     await before.stop();
     const next = await start();
     await waiting(next, first + more);
-    const again = await memoryAfterRest(bench, next);
+    const restarted = await memoryAfterRest(bench, next);
     await next.stop();
     for (const [column, value] of [
       ['at start', empty],
       [`with ${first}`, warm],
-      [', ended', less(ended, warm)],
-      [', wait', less(all, ended)],
-      [', wait after a restart', less(again, empty)],
+      [', ended', difference(ended, warm)],
+      [', wait', difference(all, ended)],
+      [', wait after a restart', difference(restarted, empty)],
     ])
       for (const [kind, bytes] of [
         ['heap', value.heapUsed],
@@ -98,7 +98,7 @@ export async function* run(bench) {
   await model.stop();
 }
 
-const less = (a, b) => ({ heapUsed: a.heapUsed - b.heapUsed, rss: a.rss - b.rss });
+const difference = (a, b) => ({ heapUsed: a.heapUsed - b.heapUsed, rss: a.rss - b.rss });
 
 async function memoryAfterRest(bench, gateway) {
   await sleep(bench.isSmoke ? 100 : REST_MS);

@@ -70,18 +70,18 @@ export async function* run(bench) {
   for (const [, target] of rows) await target.stop();
 }
 
-async function startOurs(bench) {
+async function startSizedGateway(bench) {
   const servers = { sized: { command: process.execPath, args: [upstream] } };
   return startGateway(bench, { servers, hasProbe: true });
 }
 
 async function startAtRpc(bench) {
-  const gateway = await startOurs(bench);
+  const gateway = await startSizedGateway(bench);
   return { ...gateway, url: `${gateway.url}/rpc`, headers: { 'X-MCP-Server': 'sized' } };
 }
 
 async function startAtSession(bench) {
-  const gateway = await startOurs(bench);
+  const gateway = await startSizedGateway(bench);
   const url = `${gateway.url}/mcp/sized`;
   return { ...gateway, url, headers: await openSession(url) };
 }

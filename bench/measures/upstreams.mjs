@@ -2,7 +2,7 @@
 // raw echo, which uses no SDK.
 
 import { interleave } from '../interleave.mjs';
-import { bareHttpRelay, direct, gatewayBefore, httpEcho, rawEcho, sdkEcho } from '../targets.mjs';
+import { bareHttpRelay, direct, gatewayInFrontOf, httpEcho, rawEcho, sdkEcho } from '../targets.mjs';
 
 export const name = 'upstreams';
 export const title = 'Other upstreams';
@@ -21,11 +21,11 @@ export const goals = [
 export async function* run(bench) {
   const remote = await httpEcho(bench, 'HTTP echo itself');
   const targets = await Promise.all([
-    gatewayBefore(bench, 'gateway, raw echo', rawEcho),
+    gatewayInFrontOf(bench, 'gateway, raw echo', rawEcho),
     direct(bench, 'raw echo itself', rawEcho),
-    gatewayBefore(bench, 'gateway, SDK echo', sdkEcho),
+    gatewayInFrontOf(bench, 'gateway, SDK echo', sdkEcho),
     direct(bench, 'SDK echo itself', sdkEcho),
-    gatewayBefore(bench, 'gateway, HTTP echo', { url: remote.url }),
+    gatewayInFrontOf(bench, 'gateway, HTTP echo', { url: remote.url }),
     bareHttpRelay(bench, relay, remote.url),
     remote,
   ]);

@@ -48,7 +48,8 @@ export const MAX_SEARCH_DEPTH = 64;
 export const MAX_TREE_ENTRIES = 2_000;
 export const MAX_TREE_DEPTH = 32;
 export const WALK_SECONDS = 20;
-export const REPORT_MS = 500;
+/** Minimum interval between two progress reports of a search. */
+export const PROGRESS_MS = 500;
 /** Maximum duration of uninterrupted work in the event loop. */
 export const SLICE_MS = 20;
 
@@ -65,7 +66,7 @@ export const REST_FACTOR = 10;
 /** Shorter than the usual client timeout of 60 seconds, so clients receive the error message. */
 export const CALL_SECONDS = 50;
 /** Concurrent reads, including resource requests. Writes run one at a time. */
-export const CONCURRENT_CALLS = 8;
+export const CONCURRENT_READS = 8;
 /**
  * Concurrent tool calls, including calls that wait for a disk slot. Exceeds CONCURRENT_READS, because queued
  * writes must not block reads.

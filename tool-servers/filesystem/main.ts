@@ -7,7 +7,7 @@ import { CallGate } from '../call-gate.ts';
 import { runProgram, type ToolService } from '../program.ts';
 import { withDeadline } from './call-deadline.ts';
 import { openConfinement } from './confinement/open-confinement.ts';
-import { CONCURRENT_CALLS, OPEN_CALLS } from './limits.ts';
+import { CONCURRENT_READS, OPEN_CALLS } from './limits.ts';
 import { editTool } from './tools/edit-tool.ts';
 import { listTools } from './tools/list-tools.ts';
 import { readTools } from './tools/read-tools.ts';
@@ -26,7 +26,7 @@ async function start(command: Command): Promise<ToolService> {
   // In configuration files, no shell expands `~`.
   const folders = command.args.map((folder) => folder.replace(/^~(?=\/|$)/, () => homedir()));
   const confinement = await openConfinement(folders);
-  const readers = new CallGate(CONCURRENT_CALLS);
+  const readers = new CallGate(CONCURRENT_READS);
   // Writes run in call order, because a model that sends several calls expects this order.
   const writers = new CallGate(1);
   const readOnlyTools = [

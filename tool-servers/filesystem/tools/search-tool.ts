@@ -11,7 +11,7 @@ import {
   MAX_PATTERN_CHARS,
   MAX_SEARCH_DEPTH,
   MAX_VISITED_ENTRIES,
-  REPORT_MS,
+  PROGRESS_MS,
   WALK_SECONDS,
 } from '../limits.ts';
 import { compileGlobs, isPlainName } from '../paths/glob.ts';
@@ -78,7 +78,7 @@ async function search(
         return { matches, walk, limit: `${countText(matches.length, 'match', 'matches')} were reached` };
       matches.push(match);
     }
-    if (performance.now() - reportedAt < REPORT_MS) continue;
+    if (performance.now() - reportedAt < PROGRESS_MS) continue;
     reportedAt = performance.now();
     const visited = countText(walk.visitedCount, 'entry', 'entries');
     report(
