@@ -51,7 +51,7 @@ describe('the provider of an agent', () => {
 
   test('may be defined in the gateway file', async () => {
     const knownNames = { providers: { mine: { base_url: 'http://127.0.0.1:1/v1' } } };
-    expect((await load('model: "mine:m"', { given: knownNames })).lines).toEqual([]);
+    expect((await load('model: "mine:m"', { agentContext: knownNames })).lines).toEqual([]);
   });
 });
 
@@ -60,10 +60,10 @@ describe('a catalog server of an agent', () => {
 
   test('is an error if it is unknown, with a suggestion', async () => {
     const knownNames = { servers: ['github', 'gitlap'] };
-    expect((await load(spec, { given: knownNames })).lines).toEqual([
+    expect((await load(spec, { agentContext: knownNames })).lines).toEqual([
       'spec.mcp_servers[1].server: the catalog has no server gitlab; did you mean gitlap?',
     ]);
-    expect((await load(spec, { given: { servers: ['gitlab'] } })).lines).toEqual([
+    expect((await load(spec, { agentContext: { servers: ['gitlab'] } })).lines).toEqual([
       'spec.mcp_servers[0]: the catalog has no server github; did you mean gitlab?',
     ]);
   });
@@ -89,12 +89,12 @@ test('a pattern with a server that the agent does not have is a warning', async 
 test('a budget in money needs the prices of all models', async () => {
   const spec = 'model: "ollama:m", fallback: ["ollama:n"], budget: { cost: 2 }';
   const price = { input: 1, output: 2 };
-  expect((await load(spec, { given: { prices: { 'ollama:m': price } } })).lines).toEqual([
+  expect((await load(spec, { agentContext: { prices: { 'ollama:m': price } } })).lines).toEqual([
     'spec.budget.cost: needs prices of ollama:n in the gateway file',
   ]);
-  expect((await load(spec, { given: { prices: { 'ollama:m': price, 'ollama:n': price } } })).lines).toEqual(
-    [],
-  );
+  expect(
+    (await load(spec, { agentContext: { prices: { 'ollama:m': price, 'ollama:n': price } } })).lines,
+  ).toEqual([]);
   expect((await load(spec)).lines).toEqual([]);
 });
 
