@@ -1,5 +1,6 @@
 // Checks the fake business messenger with an independent client, which sends messages and receives
 // notifications.
+// The invariants BF1 and BF2 are in test/fixtures/business-platform/business-platform.ts.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

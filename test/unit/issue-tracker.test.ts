@@ -1,4 +1,5 @@
 // Checks the fake issue tracker with an independent client.
+// The invariants IT1 and IT2 are in test/fixtures/issue-tracker/issue-tracker.ts.
 
 import { Version3Client } from 'jira.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 // Order and faults of reloads, with simulated parts. test/e2e/automation/reload-turns.test.ts tests the real
 // parts.
+// Invariant TU2 is in actors/base/time/coalesced-runs.ts.
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { DeadlineError, InternalError, StoppedError } from '../../actors/base/errors/errors.ts';

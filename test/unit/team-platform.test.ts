@@ -1,4 +1,5 @@
 // Checks the fake team chat with the vendor's client: requests and errors must follow the vendor's protocol.
+// Invariant TCF1 is in test/fixtures/team-platform/team-platform.ts.
 
 import { ConnectorClient, MicrosoftAppCredentials } from 'botframework-connector';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 // An event through the whole program: from the signed request to the handled event, and to the records that
 // an operator sees.
+// Invariant A3 is in ARCHITECTURE.md.
 
 import { describe, expect, test } from 'vitest';
 import {

@@ -1,6 +1,7 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests write references. Redaction in errors
-// of servers: a client receives the error as written, except for the credentials of the server. The test
-// server repeats the name of an unknown tool in the error, so a test chooses the error text.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests write references.
+// Redaction in errors of servers: a client receives the error as written, except for the credentials of the
+// server. The test server repeats the name of an unknown tool in the error, so a test chooses the error text.
+// The name of the variable FREE does not denote a credential, but its value is one.
 
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { ask, call, eventually, rpc } from '../../fixtures/clients/api-client.ts';
@@ -81,7 +82,7 @@ test.each(Object.entries(own))(
   },
 );
 
-test('the id of a server changes nothing about its credentials', async () => {
+test('a server id with credential-like words does not make the other values of the server credentials', async () => {
   const text = `${own.token} yes-please db://app:hunterpass@db`;
   expect(await errorOf(text, 'rate-limit')).toBe('no tool [redacted] yes-please db://app:[redacted]@db');
 });

@@ -1,5 +1,5 @@
-// Smoke test of the benchmark: all measures with tiny sizes, and no clock, wrk or other gateways. The figures
-// are not tested.
+// Smoke test of the benchmark: all measures with tiny sizes, without wrk and other gateways. The figures and
+// durations are not tested.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -108,7 +108,7 @@ describe('a smoke run of all measures', () => {
     }
   });
 
-  test('returns samples of all rows in the goals, each with a position in the document', async () => {
+  test('returns samples for each row in the goals of a measure, and the documents have a section per measure', async () => {
     const docs = join(root, 'docs');
     const files = readdirSync(docs).filter((file) => /^benchmarks.*\.md$/.test(file));
     const page = files.map((file) => readFileSync(join(docs, file), 'utf8')).join('\n');

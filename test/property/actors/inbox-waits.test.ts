@@ -13,6 +13,7 @@ import { runs } from '../../fixtures/property-runs.ts';
 import { engineHarness, memoryHarness, type StoreHarness } from '../../fixtures/store/store-harness.ts';
 
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
+/** Short intervals and grace periods of the dispatcher, so that a test run takes milliseconds. */
 const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 
 /** Steps of a run: `keep` stores a checkpoint, `wait` parks, `hold` parks and locks the key. */

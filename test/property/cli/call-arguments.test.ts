@@ -1,4 +1,5 @@
-// All values for tool calls can be typed: the schema turns command-line words into the same values.
+// All argument values of tool calls can be written as command-line words. The schema converts the words back
+// to the same values.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -85,7 +86,7 @@ const any = fc.oneof(
 const input = objectOf(any);
 
 describe('values of a call', () => {
-  test('that are typed as words are read back unchanged for any schema (CLV1)', () => {
+  test('that are written as words are read back unchanged for any schema', () => {
     fc.assert(
       fc.property(input, ({ schema, value }) => {
         const parsed = readArguments(schema, argumentWords(schema, value as Arguments));
@@ -108,7 +109,7 @@ describe('values of a call', () => {
     );
   });
 
-  test('cause no exception for any words and schema, and have the types of the schema', () => {
+  test('cause no exception for any words and schema, and are booleans in boolean fields without :=', () => {
     const schemas = fc.oneof(
       input.map(({ schema }) => schema),
       fc.dictionary(fc.constantFrom('properties', 'required', '$ref', 'allOf', 'type', 'items'), json),

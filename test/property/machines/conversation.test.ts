@@ -1,5 +1,6 @@
 // The machine of an active mailbox compared with a hand-written transition table, with counted runs: a run
 // exists exactly while the machine is busy.
+// Invariant A7 is in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,3 +1,5 @@
+// Invariant A7 is in ARCHITECTURE.md.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideRestart, type Ending, type RestartPolicy, restartPolicy } from '../../../machines/policy.ts';

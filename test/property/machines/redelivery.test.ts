@@ -81,7 +81,7 @@ describe('a failed event', () => {
   });
 });
 
-test('that is deferred counts as an attempt only after its first hour, and only if it was sent', () => {
+test('a deferred event counts as an attempt only after its first hour, and only if it was sent', () => {
   const inMs = fc.double({ min: -10, max: 1e12, noNaN: true });
   const ageMs = fc.integer({ min: -HOUR_MS, max: 3 * HOUR_MS });
   fc.assert(

@@ -1,5 +1,6 @@
 // The server machine under random events, compared with a hand-written transition table of the contract, and
 // with a pool, a supervisor and clients that act in random order.
+// The invariants A1 and A7 are in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

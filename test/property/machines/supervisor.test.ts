@@ -1,5 +1,6 @@
 // The supervisor under random commands, compared with a simple model that has a stepped clock, after every
 // command.
+// The invariants A5, A6 and A7 are in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

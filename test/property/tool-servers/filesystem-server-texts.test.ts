@@ -67,7 +67,7 @@ describe('parts of a text', () => {
   });
 });
 
-test('of a file shorter than its size are refused with both reasons', async () => {
+test('parts of a file that is shorter than its reported size are refused with both reasons', async () => {
   const handle = { read: async (buffer: Uint8Array) => ({ bytesRead: 0, buffer }) };
   const file = { path: '/f', sizeBytes: 4_096, handle: handle as never };
   await expect(readTextPart(file, { tail: 1 }, 1_000)).rejects.toThrow('read it without tail');

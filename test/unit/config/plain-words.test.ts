@@ -33,7 +33,7 @@ describe('a field with a common alias', () => {
       'triggers: ./triggers',
       'triggers: unknown key; did you mean spec.triggers.directory? Write spec: { triggers: { directory: ./triggers } }',
     ],
-  ])('in the gateway file, as in %s, is reported with our name', async (line, expectedMessage) => {
+  ])('in the gateway file, as in %s, is reported with the documented name', async (line, expectedMessage) => {
     const { lines } = await folder.loadGateway(
       `listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\n${line}\n`,
     );
@@ -83,7 +83,7 @@ describe('a field with a common alias', () => {
       'args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
     ],
   ])(
-    'an alias in an entry, as in { %s }, is reported with our name, without the value',
+    'an alias in an entry, as in { %s }, is reported with the documented name, without the value',
     async (entry, expectedMessage) => {
       const { lines } = await folder.loadCatalog(`servers:\n  a: { ${entry} }\n`);
       expect(lines.map((each) => each.replace(/^catalog\.yaml:2:\d+: servers\.a\./, ''))).toEqual([

@@ -72,7 +72,7 @@ describe('a typed line', () => {
   });
 });
 
-test('has named values in the order of the binding, however they were typed', () => {
+test('a typed command has named values in the order of the binding, however they were typed', () => {
   const { parameters } = parseLine('/deploy notes: some words env: prod', { commands, choices }) as {
     parameters?: object;
   };

@@ -1,4 +1,5 @@
 // The cookie of the inspector: attributes, lifetime and validity.
+// Invariant IA1 is in src/inspector/access.ts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

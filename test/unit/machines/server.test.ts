@@ -1,5 +1,6 @@
 // The server machine: chart as text (changes are visible in a diff), and all simple paths with a well-behaved
 // pool.
+// Invariant A7 is in ARCHITECTURE.md.
 
 import { describe, expect, test } from 'vitest';
 import { type AnyMachineSnapshot, fromCallback, initialTransition, transition } from 'xstate';
@@ -206,7 +207,7 @@ describe('the life of a server', () => {
   });
 });
 
-test('is deterministic: the same snapshot and event give the same result, and snapshots are immutable (A7)', () => {
+test('the server machine is deterministic: the same snapshot and event give the same result, and snapshots are immutable (A7)', () => {
   for (const { state } of getShortestPaths(machine, options)) {
     const before = JSON.stringify([state.value, state.context, state.status]);
     for (const event of events) {

@@ -1,3 +1,5 @@
+// Invariant A5 is in ARCHITECTURE.md.
+
 import { describe, expect, test, vi } from 'vitest';
 import { createActor, createMachine, fromCallback, fromPromise, SimulatedClock } from 'xstate';
 import type { ChildSpec } from '../../../machines/child.ts';

@@ -1,4 +1,5 @@
 // Untrusted text in a terminal: control sequences have no effect.
+// Invariant TT1 is in src/terminal/terminal-text.ts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -60,7 +61,7 @@ describe('foreign text for a terminal', () => {
     expect(printableLine('one\r\n  two')).toBe('one   two');
   });
 
-  test('contains no control sequences except our own colours (TT1)', () => {
+  test('contains no control sequences except colours of the program (TT1)', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(printable(text)).not.toMatch(obeyed);

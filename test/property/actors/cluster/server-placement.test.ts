@@ -1,5 +1,6 @@
 // A server that runs once in the cluster, while nodes open and close links to it, lose their memberships and
 // rejoin, in random order.
+// Invariant L1 is in actors/mcp/links/link.ts.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';

@@ -1,6 +1,7 @@
 // The dispatcher with handlers that hang, fail, throw and respond late, with stores that fail and expire
 // claims, and with a drain at a random time. The invariants are the same in all cases and independent of
 // time. They are checked with the committed results and the runs.
+// The invariants A4, A6 and A8 are in ARCHITECTURE.md.
 
 import { join } from 'node:path';
 import fc from 'fast-check';

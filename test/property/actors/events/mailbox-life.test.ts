@@ -187,7 +187,7 @@ class SimulatedMailbox {
   }
 }
 
-test('runs one attempt at a time, and commits the expected result once', () => {
+test('a mailbox runs one attempt at a time, and commits the expected result once', () => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 60, size: 'max' }), (happenings) => {

@@ -1,5 +1,6 @@
 // Random operations on a store, where each restart moves it: the store is exported to a database and imported
 // into a new file. It behaves as if it was only restarted.
+// The invariants S1 and S16 are in actors/store/store.ts.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 // Three nodes on the same PostgreSQL, with faults in random order: silent and returning nodes, expired
 // claims, aborted turns, late results. The record of each acknowledged event shows one final result, in the
 // order of the key.
+// The invariants S1, S3 and S4 are in actors/store/store.ts.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';

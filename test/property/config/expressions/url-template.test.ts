@@ -1,5 +1,6 @@
 // Arbitrary text cannot leave the segment, query key or query value that it is in, and arrives unchanged
 // (URL1).
+// Invariant URL1 is in config/expressions/url-template.ts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

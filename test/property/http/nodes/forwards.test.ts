@@ -1,5 +1,6 @@
 // Requests forwarded to other nodes. Connections, owners and clients continue, fail or leave in random order.
 // Checks responses and remaining state.
+// Invariant HS1 is in src/http/listener/seam.ts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -91,7 +92,7 @@ type LineStep =
   | { readonly does: 'head'; readonly answer: Answer }
   | { readonly does: 'break'; readonly code: string };
 
-/** A client as presented by the HTTP interface (HS1). */
+/** A client with a response and a disconnect event, as the HTTP interface presents it (HS1). */
 class Client {
   /**
    * Responses that the client received: a status, with the reason of an error of this node; a stream that was
@@ -256,7 +257,8 @@ function check({ exchanges, peers }: Cluster): void {
     if (line !== undefined) expect(line.isOver).toBe(client.isOver);
     expect(line?.wasTakenFromAnother ?? false).toBe(false);
     if (told?.endsWith('200')) expect(line?.hasEnded).toBe(true);
-    // A request that the owner may have executed is not reported as gone, and an unsent request not as sent.
+    // A lost connection is reported only for a request that was sent. `gone` is reported only for a request
+    // that the owner has not executed.
     if (told?.endsWith(' ERR_CONNECTION_LOST')) expect(line?.isConnected).toBe(true);
     // Errors of accepted requests have status 200. A stream that fails to open does not.
     const [status, reason] = told?.split(' ERR_') ?? [];

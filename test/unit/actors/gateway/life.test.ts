@@ -25,7 +25,7 @@ class Bench {
     });
 }
 
-test('opens each part before it constructs the next part, and drains all parts in reverse order', async () => {
+test('a gateway opens each part before it constructs the next part, and drains all parts in reverse order', async () => {
   const { life, calls, boot } = new Bench();
   const started = await life.start(async () => [await boot('one'), await boot('two')]);
   expect(started).toHaveLength(2);

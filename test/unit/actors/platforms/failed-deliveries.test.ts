@@ -203,7 +203,7 @@ async function deliver(id: string, hook: string, kind: string, repository = 'o/r
   expect(response.status).toBe(202);
 }
 
-test('hooks noted for a trigger are queried as well if no repository is named', async () => {
+test('hooks recorded for a trigger are queried as well if no repository is named', async () => {
   await open({ repositories: [], webhook_secret: SECRET }, 60_000);
   await deliver('a', '7', 'repository');
   await deliver('b', '7', 'repository');
@@ -233,7 +233,7 @@ test('hooks noted for a trigger are queried as well if no repository is named', 
     ]);
 });
 
-test('a hook noted for one trigger is found, even if another trigger with the same secret is first', async () => {
+test('a hook recorded for one trigger is found, even if another trigger with the same secret is first', async () => {
   await open({ repositories: [], webhook_secret: SECRET }, 60_000);
   await deliver('a', '7', 'repository');
   await opened?.close();
@@ -247,7 +247,7 @@ test('a hook noted for one trigger is found, even if another trigger with the sa
   await first.close();
 });
 
-test('a hook is noted again once a day while it sends, and silent hooks are removed for new hooks', async () => {
+test('a hook is recorded again once a day while it sends, and silent hooks are removed for new hooks', async () => {
   const DAY = 86_400_000;
   let now = 0;
   const puts: string[] = [];

@@ -1,5 +1,6 @@
 // Answers as comments, with a REST API on loopback: posted once, truncated at the size limit, and kinds of
 // refusals.
+// Invariant COM1 is in actors/platforms/repository-hosts/outbound.ts.
 
 import { setTimeout } from 'node:timers/promises';
 import { sign } from '@octokit/webhooks-methods';
@@ -406,7 +407,7 @@ describe('a rate limit of the host', () => {
   });
 });
 
-test('of concurrent comments one is sent, and each other gets its own retry time', async () => {
+test('one of several concurrent comments is sent, and each other comment gets its own retry time', async () => {
   const row = await rowFor('x');
   const all = await Promise.allSettled(
     Array.from({ length: 15 }, (_, index) => send({ ...row, id: `${row.id}/${index}` })),
@@ -435,7 +436,7 @@ test('a comment is sent in time after the clock is set back', async () => {
   expect(postedBodies()).toHaveLength(2);
 });
 
-describe('the own account', () => {
+describe("the gateway's account", () => {
   const comment = (login: string, body = 'hello') => ({
     ...repoExample('issue_comment', 'created'),
     sender: { login },

@@ -10,7 +10,7 @@ const noWarning = (message: string) => {
   throw new Error(message);
 };
 
-test('ignores a line that a kill interrupted, and appends no record to it', async () => {
+test('the journal ignores a line that a kill interrupted, and appends no record to it', async () => {
   const folder = newFolder();
   const first = await SessionJournal.open(folder, noWarning);
   await Promise.all([first.put('a', '{"n":1}'), first.put('b', '{"n":2}')]);
@@ -27,7 +27,7 @@ test('ignores a line that a kill interrupted, and appends no record to it', asyn
   expect(statSync(join(folder, 'sessions.ndjson')).mode & 0o777).toBe(0o600);
 });
 
-test('rewrites the file when most of its lines are outdated', async () => {
+test('the journal rewrites the file when most of its lines are outdated', async () => {
   const folder = newFolder();
   const journal = await SessionJournal.open(folder, noWarning);
   const keys = Array.from({ length: 1_000 }, (_, n) => `key-${n}`);
@@ -42,7 +42,7 @@ test('rewrites the file when most of its lines are outdated', async () => {
   ]);
 });
 
-test('warns once while the file cannot be written, and then stores all records', async () => {
+test('the journal warns once while the file cannot be written, and then stores all records', async () => {
   const folder = join(newFolder(), 'state');
   const warnings: string[] = [];
   const journal = await SessionJournal.open(folder, (message) => warnings.push(message));

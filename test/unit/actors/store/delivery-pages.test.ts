@@ -47,6 +47,7 @@ describe('a page of rare deliveries', () => {
 
   test('of dead deliveries reads no other deliveries', async () => {
     const page = await store.deliveryPage({ states: ['dead'], limit: 50 });
+    // The only dead delivery precedes the first rare one (many-deliveries.ts).
     expect([seqs(page.deliveries), page.beforeSeq]).toEqual([[RARE[0] - 1], undefined]);
   });
 });

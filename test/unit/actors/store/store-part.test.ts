@@ -1,4 +1,5 @@
 // The store as a gateway part: opened on first use, shared, and closed after the last user.
+// Invariant STP2 is in actors/store/store-part.ts.
 
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -85,7 +86,7 @@ test('without a factory, opening the store is rejected', async () => {
   await expect(store.open(user())).rejects.toThrow('this gateway has no store');
 });
 
-test('closes after the parts that use it and before the release of the state folder, and stays closed', async () => {
+test('the store closes after the parts that use it and before the release of the state folder, and stays closed', async () => {
   const { open, store } = factory();
   const order: string[] = [];
   const lock = () => existsSync(join(folder, 'state', 'gateway.lock.1'));
@@ -102,7 +103,7 @@ test('closes after the parts that use it and before the release of the state fol
   await expect(gateway?.store.open(user())).rejects.toMatchObject({ code: 'ERR_STOPPED' });
 });
 
-test('notifies its users when a full disk has space', async () => {
+test('the store notifies its users when a full disk has space', async () => {
   const { open, store, hosts } = factory();
   open.mockImplementationOnce(async (_, host) => {
     hosts.push(host);

@@ -13,7 +13,7 @@ function startChat() {
   return { questions, isLate, now: () => now, wait: (ms: number) => (now += ms) };
 }
 
-test('questions are shown one at a time, and y, n or an empty line decides each (APQ2)', () => {
+test('questions are shown one at a time, and y, n or an empty line decides each', () => {
   const { questions } = startChat();
   expect(['a', 'b', 'c', 'd'].map((id) => questions.add(pending(id), false))).toEqual([
     ...[true, false, false, false],
@@ -27,7 +27,7 @@ test('questions are shown one at a time, and y, n or an empty line decides each 
   expect([questions.current, questions.answer('y')]).toEqual([undefined, undefined]);
 });
 
-test('a line begun for a question that was decided by someone else does not count for another one (APQ1)', () => {
+test('a line begun for a question that was decided by someone else does not count for another one', () => {
   const { questions, isLate, now, wait } = startChat();
   questions.add(pending('a'), false);
   questions.add(pending('b'), false);
@@ -46,7 +46,7 @@ test('a line begun for a question that was decided by someone else does not coun
   ]);
 });
 
-test('a line being typed when a question appears is not an answer to it (APQ1)', () => {
+test('a line being typed when a question appears is not an answer to it', () => {
   const { questions, isLate, now } = startChat();
   questions.add(pending('a'), true);
   expect([isLate(now() + 1), isLate(now() + 1, 'and what else?')]).toEqual([true, true]);
@@ -68,7 +68,7 @@ test('a question whose answer did not arrive is shown again, unless it was decid
   expect([questions.requeue(pending('a')), questions.current]).toEqual([false, undefined]);
 });
 
-test('a line approves only a question that was open while it was typed (APQ1, APQ2)', () => {
+test('a line approves only a question that was open while it was typed', () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('ask' as const), id: fc.nat(3), ms: fc.nat(3_000) }),
     fc.record({ do: fc.constant('decide' as const), id: fc.nat(3), ms: fc.nat(3_000) }),

@@ -81,7 +81,7 @@ describe('completion', () => {
     expect(await completionsOf(['servers', '--json', '-'], names)).not.toContain('--json');
   });
 
-  test('responds to any words and runs nothing (CMP1)', async () => {
+  test('responds to any words and runs nothing', async () => {
     const stdoutWrite = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     try {
       const knownWords = commands.flat().concat(Object.keys(commandTree));
@@ -124,7 +124,7 @@ test('words split by bash are joined, with the length of the part to skip', () =
   expect(joinWords(['runs', '--kind', '='])).toMatchObject({ words: ['runs', '--kind='] });
 });
 
-test('names with control characters or line breaks are not candidates (CMP2)', () => {
+test('names with control characters or line breaks are not candidates', () => {
   const candidates = ['good one', 'two\nlines', '\u001b]0;x\u0007', 'a\u202eb', ''].map(
     (name) => [name, 'a\tb'] as const,
   );

@@ -58,7 +58,7 @@ describe('arguments of a call', () => {
     });
   });
 
-  test('are refused together, each with a suggestion (CLV2)', () => {
+  test('are refused together, each with a suggestion', () => {
     const { problems } = readArguments(order, [
       ...[
         'cuont=1',

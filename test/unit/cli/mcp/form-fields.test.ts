@@ -60,7 +60,7 @@ describe('a form in a terminal', () => {
     expect(fields.play?.prompt).toBe('play (one or more, separated by commas) [Piano]: ');
   });
 
-  test('accepts values that fit the schema: text, numbers, booleans, and choices (ANF1)', () => {
+  test('accepts values that fit the schema: text, numbers, booleans, and choices', () => {
     expect(readLine('name', ' Anna ')).toEqual(value('Anna'));
     expect(readLine('agree', 'Y')).toEqual(value(true));
     expect(readLine('age', '7')).toEqual(value(7));
@@ -77,7 +77,7 @@ describe('a form in a terminal', () => {
     expect(readLine('fish', 'Tuna,1,2')).toEqual(value(['f-1', 'f-2']));
   });
 
-  test('refuses all other values (ANF1)', () => {
+  test('refuses all other values', () => {
     const bad = [
       ...[
         ['name', ''],

@@ -1,4 +1,5 @@
 // Conversion of registry entries to catalog entries.
+// Invariant RGP1 is in src/cli/registry/install-plan.ts.
 
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -162,7 +163,7 @@ describe('a package of a registry entry', () => {
     ['nuget', 'A;B', '1'],
     ['mcpb', 'https://example.com/$(x)', '1'],
   ])(
-    'with a name or version that could be a program option is refused: %s %s %s (RGP2)',
+    'with a name or version that could be a program option is refused: %s %s %s',
     (registryType, identifier, version) => {
       const server = { name: 'a/b', description: 'x', version: '1' };
       const packages = [{ registryType, identifier, version, transport: { type: 'stdio' } }];

@@ -121,7 +121,7 @@ function anyFlow(depth: number): fc.Arbitrary<Chart> {
   );
 }
 
-test('each line of the chart of any flow follows the grammar, and arrows connect declared nodes (FLC1, FLC2)', () => {
+test('each line of the chart of any flow follows the grammar, and arrows connect declared nodes', () => {
   fc.assert(
     fc.property(anyFlow(2), (flow) => {
       const [begin, title = '', end, head, ...lines] = flowChart(flow).trimEnd().split('\n');

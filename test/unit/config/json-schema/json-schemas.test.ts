@@ -15,7 +15,7 @@ describe('the JSON Schema', () => {
     }
   });
 
-  test('describes every field with its default', () => {
+  test('describes every field, and contains the defaults', () => {
     const walk = (schema: Record<string, unknown>, path: string): string[] =>
       Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>).flatMap(
         ([key, field]) => [
@@ -39,6 +39,7 @@ describe('the JSON Schema', () => {
     expect(walk(jsonSchemas.fleet as Record<string, unknown>, '')).toEqual([]);
     const { nodes, connections } = (jsonSchemas.flow as { $defs: Record<string, { items: object }> }).$defs;
     const node = nodes?.items as { properties: Record<string, unknown>; allOf: { then: object }[] };
+    // `config` itself has no description, but its fields have.
     for (const each of [node, connections?.items, ...node.allOf.map(({ then }) => then)])
       expect(walk(each as Record<string, unknown>, '').filter((key) => key !== 'config')).toEqual([]);
     const { spec } = (

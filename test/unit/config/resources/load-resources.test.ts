@@ -680,7 +680,7 @@ describe('several resources', () => {
     ]);
   });
 
-  test('with the same secret and contradictory headers do not tie', async () => {
+  test('with the same secret and contradictory headers never receive the same event', async () => {
     const kind = (name: string) => http(name, `${signed}, required_headers: { X-Kind: ${name}, X-Any: "*" }`);
     expect((await together(kind('a'), kind('b'))).lines).toEqual([]);
   });

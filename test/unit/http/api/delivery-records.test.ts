@@ -1,4 +1,5 @@
 // Delivery records: times, redaction and truncation.
+// Invariant RV1 is in src/http/api/record-view.ts.
 
 import { expect, test } from 'vitest';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';
@@ -67,7 +68,7 @@ test('the brief view contains no configured secret, except in the id (RV1)', () 
   expect(detailsOf(Buffer.from(SECRET), fullView).body.text).toBe(SECRET);
 });
 
-test('the brief view marks truncated text, never shows part of a secret, and omits bytes (RV1)', () => {
+test('the brief view marks truncated text, never shows part of a secret, and omits binary content (RV1)', () => {
   const long = detailsOf(Buffer.from(`${'x'.repeat(19_995)}${SECRET}`));
   expect([long.body.is_cut, long.body.text?.includes('sk-')]).toEqual([true, false]);
   expect(detailsOf(Buffer.from('ä'.repeat(60_000))).body).toMatchObject({ bytes: 120_000, is_cut: true });

@@ -1,4 +1,5 @@
 // Frames of the feed with real XState actors: content, redaction and bounds.
+// Invariants: A9 in ARCHITECTURE.md; AF2 and AF3 in src/inspector/feed/actor-feed.ts.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

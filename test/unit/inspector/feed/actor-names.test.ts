@@ -1,4 +1,5 @@
 // Displayed names of actors, which may contain text from senders.
+// Invariant A9 is in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

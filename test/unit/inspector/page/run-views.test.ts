@@ -105,7 +105,7 @@ describe('the page state of a run', () => {
     expect([anew.steps, anew.text]).toEqual([[], '']);
   });
 
-  test('is bounded, and contains the newest steps (RPS1)', () => {
+  test('is bounded, and contains the newest steps', () => {
     let state = emptyRun;
     for (let n = 1; n <= MAX_STEPS + 7; n += 1) state = applyMessage(state, steps(step(n, 'answer')));
     expect([state.steps.length, state.steps[0]?.n]).toEqual([MAX_STEPS, 8]);

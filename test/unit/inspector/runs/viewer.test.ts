@@ -170,7 +170,7 @@ describe('a viewer of a run', () => {
     expect(texts()).toEqual(['abc']);
   });
 
-  test('receives the end of a long journal, with the tools of earlier calls (RVW2)', async () => {
+  test('receives the end of a long journal; a result names its tool even if the call precedes this end', async () => {
     const rows = [begunRow('Look.'), answerRow(1, '', [call('c1')])];
     for (let n = 0; n < MAX_STEPS; n += 1) rows.push(answerRow(n + 2, `answer ${n}`));
     rows.push(resultRow('c1', 'Late.'));

@@ -68,7 +68,7 @@ it('a flow without an end fails after a number of steps', () => {
   });
 });
 
-it('returns why a node was skipped', () => {
+it('the state contains the reason why a node was skipped', () => {
   const graph = {
     nodes: [node('a'), node('b'), node('c'), node('most', { join: 'majority' }), node('after')],
     connections: [...line('a', 'most', 'after'), ...line('b', 'most'), ...line('c', 'most')],
@@ -86,7 +86,7 @@ it('returns why a node was skipped', () => {
   expect(state.next().end).toEqual({ how: 'done', at: undefined });
 });
 
-it('returns where a flow has failed, with loop and iteration', () => {
+it('the state contains the position of a failure, with loop and iteration', () => {
   const inside = { nodes: [node('x')], connections: [] };
   const graph = { nodes: [node('loop', { inside })], connections: [] };
   const state = stateAfter(

@@ -153,7 +153,7 @@ describe('requests through the proxy', () => {
     await new Promise((resolve) => changing.close(resolve));
   });
 
-  test('that are not for a proxy, or have another scheme, are refused', async () => {
+  test('with a relative address, another scheme or the address of the proxy itself are refused', async () => {
     const proxy = await startProxy();
     for (const path of [
       '/echo',

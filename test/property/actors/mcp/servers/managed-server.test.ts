@@ -1,6 +1,7 @@
 // Handle, pool, connections and state machine together, under random interleavings: clients with equal ids
 // and progress tokens, cancellations, links that respond late, twice, too much or not at all, links that
 // close, stops and starts. Every response contains a marker of its call, which reveals mixed-up responses.
+// Invariants: A1, A2, A5 and A8 in ARCHITECTURE.md; P2 in actors/mcp/servers/pool/pool.ts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

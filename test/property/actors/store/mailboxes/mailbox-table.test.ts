@@ -257,7 +257,7 @@ const arbStep = fc.oneof(
   setBack,
 );
 
-test('knows the ready time and claim of each mailbox after any changes and rollbacks', () => {
+test('the table knows the ready time and claim of each mailbox after any changes and rollbacks', () => {
   fc.assert(
     fc.property(
       fc.array(arbStep, { maxLength: 30, size: 'max' }),

@@ -15,6 +15,7 @@ const folder = new ResourceFolder();
 /** Values that do not occur in a file by chance. */
 const values = { ONE: 'Zq1-value-of-one', TWO: 'Zq2-value "of" \\ two\u2028', GEMINI_API_KEY: 'Zq3-the-key' };
 
+/** Texts without `$` and `~`, which begin references and home paths, and without null characters. */
 const texts = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[$~\0]/g, ''));
 const reference = fc.constantFrom('${ONE}', '${TWO}', '${ONE} and ${TWO}', '${NONE:-else}', '$${ONE}');
 const text = fc
@@ -23,6 +24,7 @@ const text = fc
     reference,
     fc.tuple(texts, reference).map(([a, b]) => a + b),
   )
+  // Never empty, because some fields require a text.
   .map((each) => `.${each}`);
 const name = fc.stringMatching(/^[a-z][a-z0-9]{0,6}$/);
 const pattern = fc.constantFrom('*', 'read_*', 'files/*', 'destructive', '${ONE}');

@@ -29,14 +29,14 @@ const from = (more: Partial<ChatDecider>): ChatDecider => ({
   ...more,
 });
 
-test('accepts an approver by id and by a name that the platform vouches for, with and without @', () => {
+test('the access check accepts an approver by id and by a name that the platform vouches for, with and without @', () => {
   for (const approvers of [['ben'], ['@ben'], ['U2'], ['@U2'], ['carl', '@Ben']])
     expect(refusalOf(request({ approvers }), from({})), approvers.join()).toBeUndefined();
   for (const approvers of [['carl'], ['@'], ['benny'], ['@be'], ['u2']])
     expect(refusalOf(request({ approvers }), from({})), approvers.join()).toContain('only named approvers');
 });
 
-test('refuses an approver with the same name from another platform or account', () => {
+test('the access check refuses an approver with the same name from another platform or account', () => {
   expect(refusalOf(request({ approvers: ['ben'] }), from({ platform: 'mail' }))).toBe(
     'the decision must be made where the approval was requested',
   );
@@ -48,13 +48,13 @@ test('refuses an approver with the same name from another platform or account', 
   );
 });
 
-test('accepts any member of the channel if no approvers are named, and no one outside it', () => {
+test('the access check accepts any member of the channel if no approvers are named, and no one outside it', () => {
   expect(refusalOf(request({ channel: '#ops' }), from({ channels: ['ops'] }))).toBeUndefined();
   expect(refusalOf(request({ channel: '#ops' }), from({ channels: ['room'] }))).toContain('in the channel');
   expect(refusalOf(request({}), from({ channels: ['ops'] }))).toContain('in the channel');
 });
 
-test('refuses the requester under each of their names, unless self-approval is allowed', () => {
+test('the access check refuses the requester under each of their names, unless self-approval is allowed', () => {
   const approvers = ['U1', 'ada', 'other'];
   const self = from({ user: 'U1', aliases: [] });
   expect(refusalOf(request({ approvers }), self)).toBe('the requester may not decide');
@@ -65,7 +65,7 @@ test('refuses the requester under each of their names, unless self-approval is a
   expect(refusalOf(otherPlatform, from({ user: 'U7', aliases: ['ada'] }))).toBeDefined();
 });
 
-test('gives a person named by an operator the rights of a named approver, but not those of a channel member', () => {
+test('the access check gives a person named by an operator the rights of a named approver, but not those of a channel member', () => {
   expect(refusalForName(request({ approvers: ['ben'] }), '@ben')).toBeUndefined();
   expect(refusalForName(request({ approvers: ['ben'] }), 'carl')).toContain('only named approvers');
   expect(refusalForName(request({ channel: '#ops' }), 'ben')).toContain('only named approvers');
@@ -78,7 +78,7 @@ const userNames = fc.array(userName, { maxLength: 3 });
 const platform = fc.constantFrom('chat', 'mail');
 const account = fc.constantFrom('app', 'other', undefined);
 
-test('accepts only named approvers or channel members, on the right platform and account, and never the requester', () => {
+test('the access check accepts only named approvers or channel members, on the right platform and account, and never the requester', () => {
   const decider = fc.record({ platform, account, user: userName, aliases: userNames, channels: userNames });
   const requester = fc.option(fc.record({ platform, account, user: userName, aliases: userNames }), {
     nil: undefined,

@@ -72,7 +72,7 @@ test('sends a job as JSON with its idempotency key, trace and configured headers
   });
 });
 
-test('refuses a job that cannot be serialized, finally', async () => {
+test('an HTTP agent refuses a job that cannot be serialized, finally', async () => {
   const payload: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
   const job = aJob();
   const running = agent().run({ ...job, event: { ...job.event, payload } }, never());

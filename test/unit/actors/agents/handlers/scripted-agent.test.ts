@@ -46,7 +46,7 @@ test.each([
   expect(await script(rules).agent.run(aJob(job), never)).toEqual({ text });
 });
 
-test('expands a reply only once, and no inherited properties', async () => {
+test('a scripted agent expands a reply only once, and no inherited properties', async () => {
   const { agent } = script(`- answer: '{{input}} {{constructor}} {{parameters.toString}}'`);
   const answer = await agent.run(aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }), never);
   expect((answer as AgentReply).text.trim()).toBe('{{agent}} $& $1');
@@ -102,14 +102,14 @@ describe('a rule of a scripted agent', () => {
   });
 });
 
-test('reloads a changed script', async () => {
+test('a scripted agent reloads a changed script', async () => {
   const { agent, file } = script('- answer: before');
   expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
   writeFileSync(file, '- answer: and after');
   await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
 });
 
-test('keeps the last valid rules while the script is invalid or missing', async () => {
+test('a scripted agent keeps the last valid rules while the script is invalid or missing', async () => {
   const { agent, file } = script('- answer: before');
   const isAsBefore = async () => expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
   await isAsBefore();

@@ -1,4 +1,5 @@
 // Limit of concurrent agent servers. agent-tool-boxes.test.ts tests real servers.
+// Invariant A6 is in ARCHITECTURE.md.
 
 import { describe, expect, test } from 'vitest';
 import { entryOf, ownedServers, serverOf } from '../../../../fixtures/agents/owned-servers.ts';

@@ -1,3 +1,5 @@
+// Descriptions of failed connections to a model. Invariant ME1 is in model-errors.ts.
+
 import { expect, it } from 'vitest';
 import { connectionFault } from '../../../../../actors/agents/models/connection-fault.ts';
 

@@ -1,3 +1,5 @@
+// Invariant ME3 is in actors/agents/models/model-errors.ts.
+
 import { expect, it } from 'vitest';
 import { readErrorAnswer } from '../../../../../actors/agents/models/error-response.ts';
 import { faultOfStatus } from '../../../../../actors/agents/models/model-errors.ts';

@@ -1,3 +1,5 @@
+// The invariants ME1 and ME3 are in actors/agents/models/model-errors.ts.
+
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -248,7 +248,7 @@ test('no further event is sent until the first one is consumed', async () => {
   expect(kindsOf(run.events)).toEqual(['=One']);
 });
 
-test('a watcher that does not read causes no further reads, and later receives the newest text (RST1)', async () => {
+test('a watcher that does not read causes no further reads, and later receives the newest text', async () => {
   const run = startRun({ isSlow: true });
   void run.begin();
   await settle();

@@ -259,7 +259,7 @@ describe('the reply to a built-in command', () => {
   });
 });
 
-test('is not given to a button press or form of that name, which goes to its agent', async () => {
+test('a built-in command is not run for a button press or form of that name, which its agent handles', async () => {
   const testChat = begin();
   const choice = { isChoice: true, text: 'flow', commandRest: '' };
   expect(await call(testChat, 'flow', {}, choice)).toBe('desk heard: flow');

@@ -84,7 +84,7 @@ test('a reaction to the approval request decides; a reaction to another message 
   expect((await chat.approvals.find(approval.id))?.state).toBe('denied');
 });
 
-test('a later decider receives the earlier decision, and the first decider no repetition', async () => {
+test('a later decider receives the earlier decision; the first decider, who presses again, receives no message', async () => {
   const approval = await requestApproval({ approvers: ['ben', 'carl'] });
   await chat.press('d:1', approve(approval));
   await chat.reached('a:1', 'done');

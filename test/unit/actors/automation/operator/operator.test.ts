@@ -1,3 +1,5 @@
+// Invariant A9 is in ARCHITECTURE.md.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Operator, type OperatorHost } from '../../../../../actors/automation/operator/operator.ts';

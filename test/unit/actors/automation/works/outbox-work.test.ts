@@ -22,7 +22,7 @@ const account = { platform: 'test', account: 'a' };
 const missingTarget = () => new DeliveryError('it is gone', { isFinal: true, isTargetMissing: true });
 const tooSoon = () => new DeliveryError('not now', { isRateLimited: true, retryAfterMs: 5 });
 
-/** `answers` are the platform's next responses; `asked` records the requests. */
+/** `answers` are the platform's next responses; `asked` contains the received requests. */
 function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryError | undefined)[] = []) {
   const requests: string[] = [];
   const outbound: Outbound<Trigger, { readonly text: string; readonly of: string | undefined }> = {

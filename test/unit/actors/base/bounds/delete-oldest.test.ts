@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { deleteOldest } from '../../../../../actors/base/bounds/delete-oldest.ts';
 
-it('deletes the oldest entries above the limit, and no more', () => {
+it('deleteOldest deletes the oldest entries above the limit, and no more', () => {
   const names = new Set(['a', 'b', 'c']);
   deleteOldest(names, 3);
   expect([...names]).toEqual(['a', 'b', 'c']);
@@ -9,7 +9,7 @@ it('deletes the oldest entries above the limit, and no more', () => {
   expect([...names]).toEqual(['c']);
 });
 
-it('counts an entry that was inserted again as new', () => {
+it('deleteOldest counts an entry that was inserted again as new', () => {
   const counts = new Map([
     ['a', 1],
     ['b', 1],

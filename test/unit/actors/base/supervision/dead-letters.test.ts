@@ -1,3 +1,5 @@
+// The invariants A8 and A9 are in ARCHITECTURE.md.
+
 import { describe, expect, test } from 'vitest';
 import { createActor, createMachine, fromCallback } from 'xstate';
 import {

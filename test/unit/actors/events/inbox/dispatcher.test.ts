@@ -1,5 +1,6 @@
 // The dispatcher with an in-memory store: outcomes, misbehaving handlers, failing stores, lost claims, and
 // draining.
+// Invariant A4 is in ARCHITECTURE.md.
 
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';

@@ -35,7 +35,7 @@ const seconds = () => Math.floor(Date.now() / 1000);
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const refusalWith = (why: string) => ({ kind: 'wrong', reason: `the token ${why}` });
 
-test('returns a principal with the claims of a valid token, and the key with its provider attributes', async () => {
+test('the verifier returns a principal with the claims of a valid token, and the key with its provider attributes', async () => {
   const verified = await verifierWith().verify(await server.token(first, { tid: 'acme' }));
   expect(verified).toMatchObject({
     principal: { kind: 'token', name: 'alice', claims: { tid: 'acme', sub: 'alice' } },
@@ -51,7 +51,7 @@ test.each(['RS256', 'PS256', 'EdDSA'])('accepts a key with the algorithm %s', as
   });
 });
 
-test('caches a verified token until it expires', async () => {
+test('the verifier caches a verified token until it expires', async () => {
   const verifier = verifierWith({ toleranceSeconds: 0 });
   const token = await server.token(first, { exp: seconds() + 2 });
   await verifier.verify(token);
@@ -62,7 +62,7 @@ test('caches a verified token until it expires', async () => {
   expect(await verifier.verify(token)).toEqual(refusalWith('has expired'));
 });
 
-test('takes the principal name from the first claim that contains a name', async () => {
+test('the verifier takes the principal name from the first claim that contains a name', async () => {
   const verifier = verifierWith();
   const nameOf = async (claims: Readonly<Record<string, unknown>>) =>
     await verifier.verify(await server.token(first, claims));
@@ -72,7 +72,7 @@ test('takes the principal name from the first claim that contains a name', async
   expect(await nameOf({ sub: 'x'.repeat(300) })).toEqual(refusalWith('has no name'));
 });
 
-test('never gives an application the name of a person with an equal subject', async () => {
+test('the verifier never gives an application the name of a person with an equal subject', async () => {
   const verifier = verifierWith();
   const claimSets = [
     { sub: 'alice' },
@@ -95,7 +95,7 @@ test('never gives an application the name of a person with an equal subject', as
   ]);
 });
 
-test('checks the times of a token against the clock with a tolerance', async () => {
+test('the verifier checks the times of a token against the clock with a tolerance', async () => {
   const verifier = verifierWith();
   const verifyWith = async (claims: Readonly<Record<string, unknown>>) =>
     await verifier.verify(await server.token(first, claims));
@@ -106,7 +106,7 @@ test('checks the times of a token against the clock with a tolerance', async () 
   expect(await verifyWith({ exp: undefined })).toEqual(refusalWith('has an invalid claim "exp"'));
 });
 
-test('accepts any of several issuers, and recognises the issuer of a token before verification', async () => {
+test('the verifier accepts any of several issuers, and recognises the issuer of a token before verification', async () => {
   const verifier = verifierWith({ issuer: ['https://one.example', server.issuer] });
   const token = await server.token(first);
   expect(await verifier.verify(token)).toMatchObject({ principal: { name: 'alice' } });
@@ -122,7 +122,7 @@ test('accepts any of several issuers, and recognises the issuer of a token befor
   ]);
 });
 
-test('requires matching claims, in a list or among the words of a scope', async () => {
+test('the verifier requires matching claims, in a list or among the words of a scope', async () => {
   const verifier = verifierWith({ claims: { email: 'a@example.com', scope: 'tools', roles: 'admin' } });
   const verifyWith = async (claims: Readonly<Record<string, unknown>>) =>
     await verifier.verify(await server.token(first, claims));
@@ -139,7 +139,7 @@ test('requires matching claims, in a list or among the words of a scope', async 
   );
 });
 
-test('rejects an invalid token without fetching keys', async () => {
+test('the verifier rejects an invalid token without fetching keys', async () => {
   const verifier = verifierWith();
   const claims = { iss: server.issuer, aud: 'gateway', sub: 'mallory', exp: seconds() + 300 };
   const none = `${part({ alg: 'none' })}.${part(claims)}.`;
@@ -168,7 +168,7 @@ test('rejects an invalid token without fetching keys', async () => {
   expect(server.asked.keys).toBe(0);
 });
 
-test('ignores a key or a key set URL in the token header', async () => {
+test('the verifier ignores a key or a key set URL in the token header', async () => {
   const mallory = await signingKey('first');
   await using other = await KeyServer.start([mallory]);
   const claims = { iss: server.issuer, aud: 'gateway', sub: 'mallory' };
@@ -180,7 +180,7 @@ test('ignores a key or a key set URL in the token header', async () => {
   expect(other.asked.keys).toBe(0);
 });
 
-test('rejects a token with an invalid signature or an unknown critical extension', async () => {
+test('the verifier rejects a token with an invalid signature or an unknown critical extension', async () => {
   const verifier = verifierWith();
   const token = await server.token(first);
   const [head = '', , signature = ''] = token.split('.');
@@ -194,7 +194,7 @@ test('rejects a token with an invalid signature or an unknown critical extension
   expect(await verifier.verify(odd)).toMatchObject({ kind: 'wrong' });
 });
 
-test('shares one fetch of the keys between concurrent verifications', async () => {
+test('the verifier shares one fetch of the keys between concurrent verifications', async () => {
   const verifier = verifierWith();
   const tokens = await Promise.all(
     Array.from({ length: 20 }, (_, n) => server.token(first, { sub: `s${n}` })),
@@ -204,7 +204,7 @@ test('shares one fetch of the keys between concurrent verifications', async () =
   expect(server.asked.keys).toBe(1);
 });
 
-test('fetches keys for the first token with a new key; invented key ids cause few requests', async () => {
+test('the verifier fetches keys for the first token with a new key; invented key ids cause few requests', async () => {
   const verifier = verifierWith();
   await verifier.verify(await server.token(first));
   const second = await signingKey('second');
@@ -227,7 +227,7 @@ test('fetches keys for the first token with a new key; invented key ids cause fe
   });
 });
 
-test('fetches keys for two rotations within seconds; unknown keys cause one fetch per cooldown', async () => {
+test('the verifier fetches keys for two rotations within seconds; unknown keys cause one fetch per cooldown', async () => {
   const verifier = verifierWith();
   await verifier.verify(await server.token(first));
   for (const kid of ['second', 'third']) {
@@ -244,7 +244,7 @@ test('fetches keys for two rotations within seconds; unknown keys cause one fetc
   expect(server.asked.keys).toBeLessThanOrEqual(3 + 10);
 });
 
-test('does not reject an unknown key while the provider is unavailable', async () => {
+test('the verifier does not reject an unknown key while the provider is unavailable', async () => {
   const verifier = verifierWith();
   await verifier.verify(await server.token(first));
   const second = await signingKey('second');
@@ -259,7 +259,7 @@ test('does not reject an unknown key while the provider is unavailable', async (
   expect(await ask(second, 'd')).toMatchObject({ principal: { name: 'd' } });
 });
 
-test('accepts a token without key id only if a single key fits', async () => {
+test('the verifier accepts a token without key id only if a single key fits', async () => {
   const verifier = verifierWith();
   const tokenWithoutKeyId = (sub: string) => server.token(first, { sub }, { kid: undefined });
   expect(await verifier.verify(await tokenWithoutKeyId('alice'))).toMatchObject({ key: { kid: 'first' } });
@@ -271,7 +271,7 @@ test('accepts a token without key id only if a single key fits', async () => {
   );
 });
 
-test('refreshes keys before their maximum age, and does not use them beyond it', async () => {
+test('the verifier refreshes keys before their maximum age, and does not use them beyond it', async () => {
   const verifier = verifierWith();
   await verifier.verify(await server.token(first));
   server.instead = (_, response) => response.writeHead(500).end();
@@ -288,7 +288,7 @@ test('refreshes keys before their maximum age, and does not use them beyond it',
   expect(await verifier.verify(await server.token(first, { sub: 'c' }))).toMatchObject({ principal: {} });
 });
 
-test('retries an unavailable provider after short pauses, and accepts tokens once it is available', async () => {
+test('the verifier retries an unavailable provider after short pauses, and accepts tokens once it is available', async () => {
   const verifier = verifierWith();
   server.instead = (request) => request.socket.destroy();
   const ask = async () => await verifier.verify(await server.token(first));
@@ -336,13 +336,13 @@ test.each([
   },
 );
 
-test('skips entries that are not public keys', async () => {
+test('the verifier skips entries that are not public keys', async () => {
   const odd = { kty: 'oct', k: Buffer.from('secret').toString('base64url'), kid: 'shared' };
   server.instead = (_, response) => response.end(JSON.stringify({ keys: [null, 7, odd, {}, first.jwk] }));
   expect(await verifierWith().verify(await server.token(first))).toMatchObject({ principal: {} });
 });
 
-test('finds the keys by the metadata of the issuer, if the metadata has the same issuer', async () => {
+test('the verifier finds the keys by the metadata of the issuer, if the metadata has the same issuer', async () => {
   const verifier = (issuer: string) =>
     verifierWith({}, { source: { metadataUrl: server.metadataUrl, issuer } });
   expect(await verifier(server.issuer).verify(await server.token(first))).toMatchObject({ principal: {} });
@@ -353,7 +353,7 @@ test('finds the keys by the metadata of the issuer, if the metadata has the same
   });
 });
 
-test('requires https for key set URLs other than loopback', async () => {
+test('the verifier requires https for key set URLs other than loopback', async () => {
   const verifier = verifierWith({}, { source: { jwksUrl: new URL('http://keys.example.com/') } });
   expect(await verifier.verify(await server.token(first))).toMatchObject({
     kind: 'unavailable',

@@ -12,7 +12,7 @@ import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-messag
 const caller = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
 const read = (text: string) => readServerMessage(Buffer.from(text));
 
-test('rejects client metadata above 64 KiB in _meta', () => {
+test('the gateway rejects client metadata above 64 KiB in _meta', () => {
   const requestWith = (size: number) =>
     toModern(read('{"id":1,"method":"m"}'), { ...caller, capabilities: { experimental: 'x'.repeat(size) } });
   expect(readCaller(requestWith(60_000)).capabilities).toHaveProperty('experimental');

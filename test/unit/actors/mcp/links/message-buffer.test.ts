@@ -12,7 +12,7 @@ test('a message in one piece is returned without a copy', () => {
   expect(buffer.length).toBe(0);
 });
 
-test('joins any pieces up to the limit, and returns only size and id above the limit', () => {
+test('the message buffer joins any pieces up to the limit, and returns only size and id above the limit', () => {
   const pieces = fc.array(
     fc.string({ minLength: 1, maxLength: 40 }).map((text) => Buffer.from(text)),
     {
@@ -33,7 +33,7 @@ test('joins any pieces up to the limit, and returns only size and id above the l
   );
 });
 
-test('finds the id of an oversized message before and after the limit', () => {
+test('the message buffer finds the id of an oversized message before and after the limit', () => {
   for (const text of [`{"id":7,"result":"${'x'.repeat(500)}"}`, `{"result":"${'x'.repeat(500)}","id":7}`]) {
     const buffer = new MessageBuffer(100);
     for (let at = 0; at < text.length; at += 7) buffer.append(Buffer.from(text.slice(at, at + 7)));

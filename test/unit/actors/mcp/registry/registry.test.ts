@@ -46,7 +46,7 @@ describe('a registry search', () => {
   });
 });
 
-test('encodes a server name as one path segment, and accepts an address with the API version', async () => {
+test('the registry client encodes a server name as one path segment, and accepts an address with the API version', async () => {
   await withRegistry(async (_, fake) => {
     const registry = new Registry(`${fake.url}/v0.1`);
     expect(await registry.entry('io.example.people/weather')).toMatchObject({
@@ -66,7 +66,7 @@ test.each([
   ['.', 'latest'],
   ['', 'latest'],
   ['io.example.people/weather', '..'],
-])('sends no request for the name %j in version %j', async (name, version) => {
+])('the registry client sends no request for the name %j in version %j', async (name, version) => {
   await withRegistry(async (registry, fake) => {
     const absent = await registry.entry(name, version).catch((error) => error);
     expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
@@ -109,6 +109,6 @@ test('a request to a silent registry ends at the timeout', async () => {
   }, 300);
 });
 
-test('rejects an address that is not an HTTP address', () => {
+test('the registry client rejects an address that is not an HTTP address', () => {
   expect(() => new Registry('ftp://example.com')).toThrow(RegistryError);
 });

@@ -1,4 +1,5 @@
 // Calls of a managed server with fake links that fail, hang or send unexpected messages.
+// The invariants A1, A5, A6 and A8 are in ARCHITECTURE.md.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {

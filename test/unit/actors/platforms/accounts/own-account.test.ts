@@ -42,7 +42,7 @@ test('the name is requested again after a temporary failure, but not before the 
   expect([later.asked(), withRetryAfter.asked()]).toEqual([1, 1]);
 });
 
-test('the name is not requested again after a permanent failure, but can be noted from messages', async () => {
+test('the name is not requested again after a permanent failure, but can be learned from messages', async () => {
   for (const answer of [new DeliveryError('no', { isFinal: true }), undefined]) {
     const { own, learn, asked } = account([answer]);
     await learn();

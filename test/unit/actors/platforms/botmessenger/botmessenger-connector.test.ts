@@ -63,6 +63,7 @@ describe('an update', () => {
     platform.react(chat, ann, message, '❤');
     platform.say(chat, ann, 'three');
     await eventually(() => expect(host.store.events.length).toBe(4));
+    // A reaction has the control key of the chat, which ends with /commands.
     expect(host.store.events.map(({ key }) => key.endsWith('/commands'))).toEqual([
       false,
       false,
@@ -115,7 +116,7 @@ describe('an update', () => {
     await eventually(() => expect(platform.called('getUpdates').at(-1)?.values.offset).toBe(9_000));
   });
 
-  test('to two bots in one group is an event of each, in separate conversations', async () => {
+  test('in a group with two bots is one event per bot, in separate conversations', async () => {
     const bots = [platform.addBot('a_bot', 7), platform.addBot('b_bot', 7)] as const;
     const group = platform.group('Team', ...bots);
     for (const bot of bots) await open(bot);
@@ -143,7 +144,7 @@ describe('an update', () => {
     await eventually(() => expect(ids()).toEqual([`${bot.id}/50`]));
   });
 
-  test('from other bots is accepted ten times in a row, until a person writes in the chat', async () => {
+  test('from another bot is accepted ten times in a row; a message of a person restarts the count', async () => {
     const bot = platform.addBot('a_bot');
     const group = platform.group('Team', bot);
     await open(bot);
@@ -206,6 +207,7 @@ describe('the command menu', () => {
 
   test('is set once per process and removed if the triggers have no commands; foreign menus are not changed', async () => {
     const [bot, foreign] = [platform.addBot('a_bot'), platform.addBot('b_bot')];
+    // The menu for all chats and languages.
     const key = '[{"type":"default"},""]';
     foreign.menus.set(key, deploy);
     await open(foreign);

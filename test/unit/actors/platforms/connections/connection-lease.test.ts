@@ -1,4 +1,5 @@
 // Lease of an account, with random acquisitions, releases and aborts.
+// Invariant AL1 is in actors/platforms/connections/connection-lease.ts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

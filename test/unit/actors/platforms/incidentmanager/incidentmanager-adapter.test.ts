@@ -263,7 +263,7 @@ describe('filters', () => {
   });
 });
 
-describe('an own action', () => {
+describe('an action of the gateway', () => {
   const mark = noteMark('outbox:x/1');
 
   test('is accepted by no trigger: a note is recognised by its last line', async () => {

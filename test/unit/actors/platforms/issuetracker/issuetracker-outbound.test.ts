@@ -394,7 +394,7 @@ describe('a tracker that', () => {
   });
 });
 
-test('an event of an own comment is recognised', async () => {
+test('an event about a comment of the gateway is recognised', async () => {
   await send(await rowFor('hello'));
   const [comment] = tracker.commentsOf(KEY);
   const event = await receive((payload) => {

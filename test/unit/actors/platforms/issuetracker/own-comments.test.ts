@@ -13,7 +13,7 @@ const comment = { issue: 'TES-41', id: '10019', isOwnAccount: true };
 const keys = (...names: readonly string[]) => answerOf(200, { keys: names.map((key) => ({ key })) });
 
 describe('a comment', () => {
-  test('with the property is an own comment, for any author', async () => {
+  test('with the property is a comment of the gateway, for any author', async () => {
     const { ask, requests } = requesterOf(keys('sd.public.comment', COMMENT_PROPERTY));
     const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     expect(await own.isOurs(comment)).toBe(true);
@@ -21,12 +21,12 @@ describe('a comment', () => {
     expect(requests[0]).toMatchObject({ path: '/rest/api/3/comment/10019/properties' });
   });
 
-  test("by a person with the gateway's account is no own comment", async () => {
+  test("by a person with the gateway's account is no comment of the gateway", async () => {
     const { ask } = requesterOf(keys('sd.public.comment'));
     expect(await new OwnComments(ask, 'tracker.example', new MemoryStore()).isOurs(comment)).toBe(false);
   });
 
-  test('of another account is no own comment, without a request', async () => {
+  test('of another account is no comment of the gateway, without a request', async () => {
     const { ask, requests } = requesterOf(keys(COMMENT_PROPERTY));
     const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     expect(await own.isOurs({ ...comment, isOwnAccount: false })).toBe(false);
@@ -34,7 +34,7 @@ describe('a comment', () => {
   });
 
   test.each([404, 403, 401])(
-    'for which the tracker returns %i is our own only under our account',
+    'for which the tracker returns %i is a comment of the gateway only under its account',
     async (status) => {
       const { ask } = requesterOf(answerOf(status));
       const own = new OwnComments(ask, 'tracker.example', new MemoryStore());

@@ -177,7 +177,7 @@ describe('a query', () => {
   });
 });
 
-describe('own changes', () => {
+describe("changes by the gateway's account", () => {
   const own = (more: object = {}) => ({ user: tracker.user, ...more });
 
   test('are ignored unless they are comments', async () => {

@@ -45,7 +45,7 @@ beforeEach(() => {
   activity = platform.activities.message(personalChat('ada'), personOf('ada'), 'hello');
 });
 
-/** Loads all keys from the configured address. */
+/** Returns a verifier that loads its keys from the metadata address. */
 const verifierFor = (metadata = platform.metadataUrl, tenant_id: string | undefined = OWN_TENANT) =>
   teamChatVerifier({ app_id: APP_ID, tenant_id, openid_metadata_url: metadata });
 
@@ -61,7 +61,7 @@ async function verdictOf(
   return verifier.verify(request, Buffer.from(JSON.stringify(of)));
 }
 
-/** Returns the verdict of the vendor's library with the same keys. */
+/** Returns true if the vendor's library accepts the token, with the same keys. */
 async function isAcceptedByVendor(authorization: string, of: Members = activity): Promise<boolean> {
   const credentials = new SimpleCredentialProvider(APP_ID, '');
   try {

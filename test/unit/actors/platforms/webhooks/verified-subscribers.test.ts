@@ -101,7 +101,7 @@ test('without capacity for the body the sender gets status 503', () => {
   expect(reply).toMatchObject({ status: 503, headers: [['retry-after', '1']] });
 });
 
-test('of several refusals the sender gets the one that other credentials would not change', () => {
+test('of several refusals the sender receives the one that does not depend on its credentials', () => {
   const verdictOf = (...verdicts: VerificationResult[]) =>
     verifiedSubscribers(
       verdicts.map((verdict, n) => subscriber(String(n), verdict)),

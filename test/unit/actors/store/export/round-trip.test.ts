@@ -1,4 +1,5 @@
 // Rows of all kinds are exported from an engine, imported into the other, and back.
+// Invariant S11 is in actors/store/store.ts.
 
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';

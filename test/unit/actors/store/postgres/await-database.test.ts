@@ -8,7 +8,7 @@ import { faultOf } from '../../../../../actors/store/postgres/faults.ts';
 const awayWith = (code: string) => faultOf(Object.assign(new Error('secret'), { code }));
 const times = { waitMs: 300, tryEveryMs: 10, logEveryMs: 100 };
 
-test('retries until the database is available, for any cause, with occasional log lines', async () => {
+test('awaitDatabase retries until the database is available, for any cause, with occasional log lines', async () => {
   const warn = vi.fn();
   const errors = ['ECONNREFUSED', 'ENOTFOUND', '57P03', '53300', '08006', '25006'].map(awayWith);
   const open = vi.fn(async () => {
@@ -25,7 +25,7 @@ test('retries until the database is available, for any cause, with occasional lo
   expect(warn.mock.calls.length).toBeLessThan(4);
 });
 
-test('ends the wait after its maximum time, and when the gateway stops', async () => {
+test('awaitDatabase ends the wait after its maximum time, and when the gateway stops', async () => {
   const warn = vi.fn();
   const error = awayWith('ECONNREFUSED');
   const open = vi.fn(() => Promise.reject(error));
@@ -51,7 +51,7 @@ test.each([
   awayWith('42501'),
   new StoreUnavailableError('the database was migrated by a newer version'),
   new Error('a bug'),
-])('ends the wait immediately for an error that no retry solves: %s', async (error) => {
+])('awaitDatabase ends the wait immediately for an error that no retry solves: %s', async (error) => {
   const open = vi.fn(() => Promise.reject(error));
   const waiting = awaitDatabase(open, { log: { warn: vi.fn() }, isStopping: () => false, ...times });
   await expect(waiting).rejects.toBe(error);

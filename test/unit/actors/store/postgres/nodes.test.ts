@@ -1,4 +1,5 @@
 // Several nodes on a PostgreSQL: membership, claims of failed nodes, server clock, and server failure.
+// Invariant S8 is in actors/store/store.ts.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';

@@ -1,4 +1,5 @@
 // Journals and approvals in SQLite: state after a crash, size limits, and duration of lists.
+// Invariant S16 is in actors/store/store.ts.
 
 import { join } from 'node:path';
 import Database from 'libsql';

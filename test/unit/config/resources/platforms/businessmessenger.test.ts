@@ -103,7 +103,7 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(errors.join('\n')).toContain('is for loopback only');
   });
 
-  test('ties with another one of the same number, unless their allowed numbers differ', async () => {
+  test('causes a warning about equal matches with another one of the same number, unless their allowed numbers differ', async () => {
     const two = (numbers: readonly string[]) =>
       numbers
         .map((list, i) =>

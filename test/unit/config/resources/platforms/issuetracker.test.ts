@@ -102,7 +102,7 @@ describe('a trigger of type IssueTracker', () => {
   test('warns about fields that its auth_mode does not use', async () => {
     const { errors, lines } = await folder.loadConfig(
       'IssueTracker',
-      `${proven}, auth_header: X-Own, signed_path: /hook`,
+      `${verifiedConfig}, auth_header: X-Own, signed_path: /hook`,
       { env },
     );
     expect(errors).toEqual([]);

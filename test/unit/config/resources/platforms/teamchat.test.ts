@@ -120,7 +120,7 @@ describe('a trigger of type TeamChat', () => {
     ['disjoint lists', [', allowed_channels: [a]', ', allowed_channels: [b]'], 0],
     ['one list, which is more specific', [', allowed_channels: [a]', ''], 0],
     ['disjoint tenants', [', allowed_tenants: [a]', ', allowed_tenants: [b]'], 0],
-  ])('next to another one of the same app with %s warns about ties', async (_, more, count) => {
+  ])('next to another one of the same app with %s warns about equal matches', async (_, more, count) => {
     const text = files(more.map((each) => credentials + each));
     const { lines } = await folder.loadText(text, { env });
     expect(lines.filter((line) => /name decides|by name|same events|same messages/.test(line))).toHaveLength(

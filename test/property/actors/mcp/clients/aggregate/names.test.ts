@@ -50,7 +50,7 @@ function namesIn(servers: World, order = Object.keys(servers)): ReadonlyMap<stri
   return found;
 }
 
-/** Adds tools whose names a server chose because it knows the names of other servers. */
+/** Adds tools with names that a hostile server chose to collide with the names of other servers. */
 const withChosenNames = (servers: World): World => {
   const names = [...namesIn(servers).keys()];
   const chosen = names.flatMap((name) =>
@@ -71,7 +71,7 @@ test('every name is valid for model APIs and refers to one tool', () => {
   );
 });
 
-test('`server__tool` refers to that tool of that server, or is unused', () => {
+test('`server__tool` is that tool of that server or unused, unless it could belong to a longer id or be a digest', () => {
   fc.assert(
     fc.property(world, (servers) => {
       const all = withChosenNames(servers);

@@ -2,6 +2,7 @@
 // era bridge, handle, pool and connections, over fake links. Clients have equal ids and progress tokens,
 // cancel, disconnect, listen and receive server requests. Links respond late, twice or not at all, and close;
 // the server stops and starts. Every message contains a marker of its call, which reveals mixed-up messages.
+// Invariant P2 is in actors/mcp/servers/pool/pool.ts.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

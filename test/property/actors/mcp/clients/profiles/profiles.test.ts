@@ -1,5 +1,6 @@
 // Profiles of any catalog: the listed items are the reachable items, after random requests and changes of
 // profile and catalog. Messages of servers outside the profile never reach its clients.
+// Invariant PFL2 is in actors/mcp/clients/profiles/profile.ts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -220,7 +220,8 @@ test('a complete response equals the response of Node', async () => {
         if (!parsedByGateway.isWhole) return;
         whole += 1;
         const parsedByNode = await readByNode(pieces);
-        // A connection that Node would reuse may be closed, but not the other way round.
+        // `mayBeKept` is compared as an implication: Node keeps each connection that the gateway keeps. The
+        // gateway may close a connection that Node keeps.
         expect({
           ...parsedByGateway,
           mayBeKept: parsedByGateway.mayBeKept && parsedByNode.mayBeKept,

@@ -39,19 +39,19 @@ async function settleMs(discovery: Discovery, timeoutMs: number): Promise<number
   return (endedAt ?? Number.NaN) - startedAt;
 }
 
-test('requests no known server and does not wait', async () => {
+test('discovery requests no known server and does not wait', async () => {
   const server = new ListedServer('s', {});
   expect(await settleMs(of(server), 4000)).toBeLessThan(20);
   expect(server.demands).toBe(0);
 });
 
-test('waits for all servers if all start quickly', async () => {
+test('discovery waits for all servers if all start quickly', async () => {
   const servers = Array.from({ length: 5 }, (_, i) => slowServer(`s${i}`, 100));
   expect(await settleMs(of(...servers), 4000)).toBeLessThan(150);
   for (const server of servers) expect(server.cache.isLearnt).toBe(true);
 });
 
-test('starts eight servers at a time, each once', async () => {
+test('discovery starts eight servers at a time, each once', async () => {
   let together = 0;
   let maxCount = 0;
   const servers = Array.from({ length: 40 }, (_, i) => slowServer(`s${i}`, 100));
@@ -128,7 +128,7 @@ test('a server removed before its start delays no list', async () => {
   expect(removed.listeners).toBe(0);
 });
 
-test('does not check known servers with one list for all clients again until a change', async () => {
+test('discovery does not check known servers with one list for all clients again until a change', async () => {
   let checks = 0;
   const servers = Array.from({ length: 100 }, (_, n) => new ListedServer(`s${n}`, { tools: ['t'] }));
   for (const { entry } of servers)
@@ -181,14 +181,14 @@ describe('a known server that may list more for one client', () => {
   });
 });
 
-test('starts a server that failed before the first list, without waiting', () => {
+test('discovery starts a server that failed before the first list, without waiting', () => {
   const server = Object.assign(new ListedServer('s'), { lastError: new Error('exit code 1') });
   const discovery = of(server);
   expect(discovery.waitForLists(25_000)).toBeUndefined();
   expect(server.demands).toBe(1);
 });
 
-test('stops waiting and starts no server when the gateway stops', async () => {
+test('discovery stops waiting and starts no server when the gateway stops', async () => {
   const server = new ListedServer('s');
   const discovery = of(server);
   const settleMs = discovery.waitForLists(25_000);
@@ -202,7 +202,7 @@ test('stops waiting and starts no server when the gateway stops', async () => {
   expect(late.demands).toBe(0);
 });
 
-test('requests the missing lists of a running server every ten seconds, without waiting', async () => {
+test('discovery requests the missing lists of a running server every ten seconds, without waiting', async () => {
   const server = new ListedServer('s');
   server.enter('running');
   const discovery = of(server);

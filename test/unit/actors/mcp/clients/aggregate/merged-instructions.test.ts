@@ -16,7 +16,7 @@ function serverWith(id: string, instructions?: string) {
 
 const headings = (text = '') => [...text.matchAll(/^# (.*)$/gm)].map(([, id]) => id);
 
-test('puts the instructions of each server under its id, in catalog order', () => {
+test('mergeInstructions puts the instructions of each server under its id, in catalog order', () => {
   const text = mergeInstructions([
     serverWith('b', '  Be brief.\n'),
     serverWith('none'),
@@ -29,16 +29,16 @@ test('puts the instructions of each server under its id, in catalog order', () =
   expect(text).toContain('start with the id of their server and `__`');
 });
 
-test('replaces half of a surrogate pair, for which strict clients reject the session', () => {
+test('mergeInstructions replaces half of a surrogate pair, for which strict clients reject the session', () => {
   expect(mergeInstructions([serverWith('a', 'Be \ud83d brief.')])).toMatch(/Be \ufffd brief\.$/);
 });
 
-test('returns no text if no server has instructions', () => {
+test('mergeInstructions returns no text if no server has instructions', () => {
   expect(mergeInstructions([])).toBeUndefined();
   expect(mergeInstructions([serverWith('a'), serverWith('b', '\n')])).toBeUndefined();
 });
 
-test('cuts a long text between characters, and omits the last servers if the total is too long', () => {
+test('mergeInstructions cuts a long text between characters, and omits the last servers if the total is too long', () => {
   const cut = mergeInstructions([serverWith('a', `${'x'.repeat(MAX_EACH - 2)}🎭 and more`)]) ?? '';
   expect(cut).toMatch(/x…$/);
   expect(Buffer.from(cut).toString()).toBe(cut);

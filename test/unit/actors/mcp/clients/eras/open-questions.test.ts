@@ -23,7 +23,7 @@ const back = (inputResponses: unknown) =>
     Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { inputResponses } })),
   );
 
-test('become input requests, and each response goes to its connection with the original id', () => {
+test('server requests become input requests, and each response goes to its connection with the original id', () => {
   const questions = new OpenQuestions();
   questions.add(first, question('a'));
   questions.add(second, question(7, { method: 'roots/list' }));
@@ -38,7 +38,7 @@ test('become input requests, and each response goes to its connection with the o
   expect(sent).toHaveLength(1);
 });
 
-test('receive no response after they are withdrawn or rejected', () => {
+test('server requests receive no response after they are withdrawn or rejected', () => {
   const questions = new OpenQuestions();
   for (const [caller, id] of [
     [first, 1],
@@ -58,7 +58,7 @@ test('receive no response after they are withdrawn or rejected', () => {
   expect(questions.size).toBe(0);
 });
 
-test('are limited: one more is rejected immediately, and its name is never used again', () => {
+test('server requests are limited: one more is rejected immediately, and its name is never used again', () => {
   const questions = new OpenQuestions();
   for (let n = 0; n < 256; n += 1) expect(questions.add(first, question(n))).toBe(true);
   expect(questions.add(first, question('more'))).toBe(false);

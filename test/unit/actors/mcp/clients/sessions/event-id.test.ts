@@ -46,6 +46,6 @@ test.each([
   '1.0-1',
   `${'1'.repeat(16)}-1`,
   '１-1',
-])('rejects %j as an event id', (id) => {
+])('the parser rejects %j as an event id', (id) => {
   expect(parseEventId(id)).toBeUndefined();
 });

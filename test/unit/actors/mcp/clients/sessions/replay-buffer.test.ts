@@ -20,7 +20,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('stays within its byte limit, and returns the latest events of one stream only, in order', () => {
+test('a replay buffer stays within its byte limit, and returns the latest events of one stream only, in order', () => {
   const step = fc.record({
     do: fc.constantFrom('add', 'add', 'after'),
     stream: fc.integer({ min: 1, max: 3 }),
@@ -84,7 +84,7 @@ test('a large message shared by many buffers counts once', () => {
   expect(replays.heldBytes.used).toBe(0);
 });
 
-test('drops the events of an ended stream after the time a client needs to reconnect', () => {
+test('a replay buffer drops the events of an ended stream after the time a client needs to reconnect', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const replays = new ReplayBudget();
   const buffer = new ReplayBuffer(replays);

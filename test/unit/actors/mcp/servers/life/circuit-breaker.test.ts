@@ -7,7 +7,7 @@ import { CircuitBreaker } from '../../../../../../actors/mcp/servers/life/circui
 const REASON = 'it exits at once';
 const isThrough = (breaker: CircuitBreaker) => !breaker.isOpen && breaker.refusal() === undefined;
 
-test('allows calls before it opens, after its time, and after it is closed', () => {
+test('the circuit breaker allows calls before it opens, after its time, and after it is closed', () => {
   const breaker = new CircuitBreaker('files', true);
   expect(isThrough(breaker)).toBe(true);
   breaker.open(monotonicNow() + 60_000, REASON);
@@ -31,7 +31,7 @@ test.each([
   });
 });
 
-test('rejects every call of a disabled server', () => {
+test('the circuit breaker rejects every call of a disabled server', () => {
   expect(new CircuitBreaker('files', false).refusal()).toMatchObject({
     message: 'server files is disabled (enabled: false in its entry)',
     retryAfterSeconds: 60,

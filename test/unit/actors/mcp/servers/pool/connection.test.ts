@@ -42,7 +42,7 @@ function make(server: FakeServer = {}) {
   return { connection, link: links[0] as FakeLink, noise, ends, again, send };
 }
 
-test('sends initialize, receives its result and confirms it, in this order', async () => {
+test('a connection sends initialize, receives its result and confirms it, in this order', async () => {
   const { connection, link } = make();
   const description = await connection.introduce(introduction, 5000);
   expect(description).toMatchObject({ protocolVersion: '2025-06-18', serverInfo: { name: 'fake' } });
@@ -56,7 +56,7 @@ test('aborts a slow handshake without a cancellation, which the protocol forbids
   expect(link.sent.map(({ method }) => method)).toEqual(['initialize']);
 });
 
-test('rejects a server with an unknown protocol version, without further messages', async () => {
+test('a connection rejects a server with an unknown protocol version, without further messages', async () => {
   const { connection, link } = make({
     isManual: true,
     answers: { initialize: { protocolVersion: '1999-01-01' } },
@@ -67,7 +67,7 @@ test('rejects a server with an unknown protocol version, without further message
   expect([link.isReady, link.sent.length]).toEqual([false, 1]);
 });
 
-test('sends a call with the gateway’s id and token, and otherwise byte for byte', () => {
+test('a connection sends a call with the gateway’s id and token, and otherwise byte for byte', () => {
   const { link, send } = make();
   send('"their own"', 'm', '"their token"');
   send('"their own"', 'm', '"their token"');
@@ -77,7 +77,7 @@ test('sends a call with the gateway’s id and token, and otherwise byte for byt
   );
 });
 
-test('forwards progress with the client’s token, in the original notation', () => {
+test('a connection forwards progress with the client’s token, in the original notation', () => {
   const { link, send } = make();
   const { recorder } = send('1', 'm', '"t\\u006f"');
   link.say('{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1.0}}');
@@ -86,7 +86,7 @@ test('forwards progress with the client’s token, in the original notation', ()
   ]);
 });
 
-test('drops progress for a finished call or one without a token', () => {
+test('a connection drops progress for a finished call or one without a token', () => {
   const { link, send } = make();
   const [silent, over] = [send('1'), send('2', 'm', '"t"')];
   link.answer(2, 'done');
@@ -95,14 +95,14 @@ test('drops progress for a finished call or one without a token', () => {
   expect([silent.recorder.relayed, over.recorder.relayed]).toEqual([[], []]);
 });
 
-test('accepts the id as text, as the public SDKs do', () => {
+test('a connection accepts the id as text, as the public SDKs do', () => {
   const { link, send } = make();
   const { recorder } = send('1');
   link.answer('1', 'fine');
   expect(recorder.result).toBe('fine');
 });
 
-test('drops a late, duplicate or invented response', () => {
+test('a connection drops a late, duplicate or invented response', () => {
   const { link, send } = make();
   const [one, two] = [send('1'), send('1')];
   link.answer('one', 'text');
@@ -116,7 +116,7 @@ test('drops a late, duplicate or invented response', () => {
   expect([one.recorder.drops, one.recorder.answers.length, two.recorder.result]).toEqual([1, 0, 'two']);
 });
 
-test('cancels an abandoned call at its server by the gateway’s id, and closes its stream', () => {
+test('a connection cancels an abandoned call at its server by the gateway’s id, and closes its stream', () => {
   const { link, send } = make();
   send('"theirs"').call.cancel();
   expect(link.sent.at(-1)).toMatchObject({
@@ -126,7 +126,7 @@ test('cancels an abandoned call at its server by the gateway’s id, and closes 
   expect(link.forgotten).toEqual([1]);
 });
 
-test('ends only the call of an oversized response; one without a known id counts as noise', () => {
+test('a connection ends only the call of an oversized response; one without a known id counts as noise', () => {
   const { link, send, noise } = make();
   const [one, two] = [send('1'), send('2')];
   link.oversized('2');
@@ -136,7 +136,7 @@ test('ends only the call of an oversized response; one without a known id counts
   expect(noise).toHaveLength(2);
 });
 
-test('ends every call once with the reason of the link, and fails later calls immediately', async () => {
+test('a connection ends every call once with the reason of the link, and fails later calls immediately', async () => {
   const { connection, link, ends, send } = make();
   const calls = [send('1'), send('1'), send('2')];
   const own = connection.request('ping', undefined, 5000);
@@ -153,7 +153,7 @@ test('ends every call once with the reason of the link, and fails later calls im
   expect(connection.inFlight).toBe(0);
 });
 
-test('counts invalid messages as noise, without affecting other calls', () => {
+test('a connection counts invalid messages as noise, without affecting other calls', () => {
   const { link, send, noise } = make();
   const { recorder } = send('1');
   for (const text of ['', 'hello', '[]', '{"id":9}', '{"id":9,"result":1,"error":1}', '{"id":9,"result":{}'])
@@ -163,7 +163,7 @@ test('counts invalid messages as noise, without affecting other calls', () => {
   expect(recorder.result).toBe('fine');
 });
 
-test('keeps a call whose id occurs in a log line on stdout', () => {
+test('a connection keeps a call whose id occurs in a log line on stdout', () => {
   const { link, send, noise } = make();
   const { recorder } = send('1');
   for (const text of ['{"id":1}', '{"level":30,"id":1,"msg":"handling request"}']) link.say(text);
@@ -176,7 +176,7 @@ test.each([
   '{"id":1,"result":1,"error":1}',
   '{"id":1,"result":{}',
   '{"id":1,"result":NaN}',
-])('fails the call of the invalid response %s once', (text) => {
+])('a connection fails the call of the invalid response %s once', (text) => {
   const { link, send, noise } = make();
   const { recorder } = send('1');
   link.say(text);
@@ -215,7 +215,7 @@ describe('a message nested too deeply', () => {
   });
 });
 
-test('answers a server ping immediately, with its original id', () => {
+test('a connection answers a server ping immediately, with its original id', () => {
   const { link } = make();
   link.say('{"jsonrpc":"2.0","id":"\\u00fc 1","method":"ping"}');
   expect(link.sent[0]?.text).toBe('{"jsonrpc":"2.0","id":"\\u00fc 1","result":{}}');

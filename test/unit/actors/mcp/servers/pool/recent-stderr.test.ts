@@ -68,7 +68,7 @@ describe('the recent stderr lines of a server', () => {
     expect(linesOf(managed)).toEqual(['starting']);
   });
 
-  test('of one session’s process are returned with those of earlier processes', async () => {
+  test('include all processes under session isolation; the lines of a new process replace those of a crashed one', async () => {
     const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 9, waiting: 9 } });
     const [first, second, third] = ['one', 'two', 'three'].map((label) => new FakeOwner(label));
     managed.call(first, '1', 'a');

@@ -117,7 +117,7 @@ describe('a request', () => {
   });
 
   test.each(['diagnostics:ping', 'project:updated', 'repo:of_times_to_come', 'pullrequest:sung'])(
-    'of an unknown event, here %s, is accepted without a repository',
+    'of an unknown event, here %s, is ignored with status 200, also without a repository',
     async (key) => {
       await open();
       expect(await send(key, { body: '{"test":true}' })).toMatchObject({

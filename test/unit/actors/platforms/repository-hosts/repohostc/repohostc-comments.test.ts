@@ -252,7 +252,7 @@ describe('a refusal', () => {
   });
 });
 
-describe('own actions', () => {
+describe('actions of the gateway', () => {
   const own = { sender: 'the-bot' };
 
   test('are recognised by the account id, not by the nickname', async () => {
