@@ -10,8 +10,8 @@ import {
   endToEnd,
   filesIn,
   fixturesWithHooks,
-  hasBothFillings,
-  onOneFilling,
+  hasBothEngines,
+  onOneEngine,
   propertiesAtLength,
   testsApart,
   testsIn,
@@ -22,8 +22,8 @@ import {
 const root = resolve(import.meta.dirname, '..');
 /** Directly, or through the first call of a platform's tests. */
 const startsGateway =
-  /\b(?:start(?:Gateway|Node|Automation|Incidents)|new RepoHostCases|AskedAgents\.start)\(/;
-const assignedFiles = Object.values(onOneFilling).flat().map(endToEnd);
+  /\b(?:start(?:Gateway|Node|Automation|Incidents)|new RepoHostCases|AgentsGateway\.start)\(/;
+const assignedFiles = Object.values(onOneEngine).flat().map(endToEnd);
 
 test('every end-to-end test uses both implementations, runs twice, or has a reason for one', () => {
   const all = testsIn('test/e2e');
@@ -31,7 +31,7 @@ test('every end-to-end test uses both implementations, runs twice, or has a reas
   expect(all.length).toBeGreaterThan(80);
   expect(filesOnNodeHttp.length).toBeGreaterThan(5);
   const modesOf = (file: string) =>
-    [assignedFiles.includes(file), filesOnNodeHttp.includes(file), hasBothFillings(file)].filter(Boolean)
+    [assignedFiles.includes(file), filesOnNodeHttp.includes(file), hasBothEngines(file)].filter(Boolean)
       .length;
   expect(all.filter((file) => modesOf(file) !== 1)).toEqual([]);
 });
@@ -48,7 +48,7 @@ test('the tests left out of npm test exist, each once', () => {
 });
 
 test('tests listed without a gateway start none', () => {
-  const without = onOneFilling['programs and libraries without a gateway'] ?? [];
+  const without = onOneEngine['programs and libraries without a gateway'] ?? [];
   expect(without.length).toBeGreaterThan(5);
   const texts = without.map((name) => [name, readFileSync(join(root, endToEnd(name)), 'utf8')] as const);
   expect(texts.filter(([, text]) => startsGateway.test(text)).map(([name]) => name)).toEqual([]);

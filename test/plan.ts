@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..');
  * End-to-end tests that run on one HTTP implementation only, by subject. Tests of bodies, headers, streams,
  * disconnects, limits, listeners, shutdown and webhooks run on both, and so does every file not listed here.
  */
-export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
+export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
   'the command line, and front ends that are not HTTP': [
     'cli/automation-commands',
     'cli/terminal-approvals',
@@ -307,13 +307,13 @@ export const testsIn = (folder: string) => filesIn(folder, (name) => name.endsWi
 export const endToEnd = (name: string) => join('test', 'e2e', `${name}.test.ts`);
 
 /** Returns true for a test file that uses each HTTP implementation by itself. */
-export const hasBothFillings = (file: string) =>
-  /\{[^}]*\bfillings\b[^}]*\} from '[^']*\/fillings\.ts'/.test(textOf(file));
+export const hasBothEngines = (file: string) =>
+  /\{[^}]*\bhttpEngines\b[^}]*\} from '[^']*\/http-engines\.ts'/.test(textOf(file));
 
 /** The end-to-end tests that run a second time, on node:http. */
 export function testsOnNodeHttp(): string[] {
-  const one = new Set(Object.values(onOneFilling).flat().map(endToEnd));
-  return testsIn('test/e2e').filter((file) => !one.has(file) && !hasBothFillings(file));
+  const one = new Set(Object.values(onOneEngine).flat().map(endToEnd));
+  return testsIn('test/e2e').filter((file) => !one.has(file) && !hasBothEngines(file));
 }
 
 /**

@@ -135,7 +135,7 @@ export class Conversation {
   /** Prints new and changed messages. */
   #draw(): void {
     for (const place of this.#places) {
-      for (const message of this.#chat.seen(place)) {
+      for (const message of this.#chat.visibleMessages(place)) {
         const name = JSON.stringify([place, message.id]);
         const now = JSON.stringify(message);
         if (this.#drawn.get(name) === now) continue;
@@ -149,7 +149,9 @@ export class Conversation {
 
   /** Buttons of the newest message that has any. */
   #choices(): readonly string[] {
-    return this.#chat.seen(this.#place).findLast(({ choices }) => choices.length > 0)?.choices ?? [];
+    return (
+      this.#chat.visibleMessages(this.#place).findLast(({ choices }) => choices.length > 0)?.choices ?? []
+    );
   }
 
   #showPlace(): void {

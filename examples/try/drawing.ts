@@ -2,7 +2,7 @@
 
 import { type Paint, plain } from '../../src/terminal/paint.ts';
 import { printable, printableLines } from '../../src/terminal/terminal-text.ts';
-import type { Seen } from '../../test/fixtures/chats/local-chat.ts';
+import type { VisibleMessage } from '../../test/fixtures/chats/local-chat.ts';
 
 export interface Drawing {
   readonly paint?: Paint;
@@ -13,7 +13,10 @@ export interface Drawing {
 }
 
 /** Returns the lines of a message. */
-export function drawn(message: Seen, { paint = plain, columns = 80, place }: Drawing = {}): string[] {
+export function drawn(
+  message: VisibleMessage,
+  { paint = plain, columns = 80, place }: Drawing = {},
+): string[] {
   const { who, mark, title, text, fields, choices, isEdited } = message;
   const head = [
     paint('good', printable(who)),
@@ -62,7 +65,7 @@ function wrapped(line: string, width: number): string[] {
   return [...lines, rest];
 }
 
-function table(fields: Seen['fields'], paint: Paint): string[] {
+function table(fields: VisibleMessage['fields'], paint: Paint): string[] {
   const width = Math.max(0, ...fields.map(({ name }) => name.length));
   return fields.map(
     ({ name, value }) => `${paint('faint', printable(name).padEnd(width))}  ${printable(value)}`,

@@ -62,15 +62,15 @@ test('a polling client receives messages, commands and pressed buttons, and answ
   await polling(bot, client);
 
   platform.say(chat, ann, '/start');
-  await eventually(() => expect(platform.saidBy(bot, chat)).toHaveLength(1));
-  const [menu] = platform.saidBy(bot, chat);
+  await eventually(() => expect(platform.messagesBy(bot, chat)).toHaveLength(1));
+  const [menu] = platform.messagesBy(bot, chat);
   expect(buttonsOf(menu!)).toEqual([{ text: 'Go', callback_data: 'go' }]);
   const query = platform.press(bot, ann, menu!, 'go');
-  await eventually(() => expect(platform.saidBy(bot, chat)[0]?.text).toBe('chosen: go'));
+  await eventually(() => expect(platform.messagesBy(bot, chat)[0]?.text).toBe('chosen: go'));
   expect(bot.queries.get(query)?.answer).toBe('on it');
   platform.edit(chat, platform.say(chat, ann, 'hello'), 'hello again');
   await eventually(() =>
-    expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual([
+    expect(platform.messagesBy(bot, chat).map(({ text }) => text)).toEqual([
       'chosen: go',
       'heard: hello',
       'edited: hello again',
@@ -205,7 +205,7 @@ test('limits and faults occur as planned', async () => {
   expect(await refusalOf(api.sendMessage(chat.id, 'x'))).toBe('429 Too Many Requests: retry after 7');
   platform.faults.plan('sendMessage', { kind: 'cut after' });
   await expect(api.sendMessage(chat.id, 'cut')).rejects.toBeInstanceOf(HttpError);
-  expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['one', 'cut']);
+  expect(platform.messagesBy(bot, chat).map(({ text }) => text)).toEqual(['one', 'cut']);
   platform.faults.plan('sendMessage', { kind: 'cut' });
   await expect(api.sendMessage(chat.id, 'x')).rejects.toBeInstanceOf(HttpError);
   platform.faults.plan('sendMessage', { kind: 'page', status: 502 });
@@ -215,5 +215,5 @@ test('limits and faults occur as planned', async () => {
   platform.faults.plan('sendMessage', { kind: 'hang' });
   const hung = AbortSignal.timeout(300) as never;
   await expect(api.sendMessage(chat.id, 'x', {}, hung)).rejects.toThrow();
-  expect(platform.saidBy(bot, chat)).toHaveLength(2);
+  expect(platform.messagesBy(bot, chat)).toHaveLength(2);
 });

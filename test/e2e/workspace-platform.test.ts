@@ -105,7 +105,7 @@ test('a rate-limited client retries after the requested time and sends once', as
   const startedAt = performance.now();
   await clientOf(app.botToken).chat.postMessage({ channel: channel.id, text: 'x' });
   expect(performance.now() - startedAt).toBeGreaterThan(900);
-  expect(platform.saidBy(app, channel)).toHaveLength(1);
+  expect(platform.messagesBy(app, channel)).toHaveLength(1);
   void platform.fail('chat.postMessage', { kind: 'refuse', error: tooMany(5) });
   const impatient = clientOf(app.botToken, { rejectRateLimitedCalls: true });
   await expect(impatient.chat.postMessage({ channel: channel.id, text: 'x' })).rejects.toMatchObject({

@@ -102,12 +102,13 @@ test('an unacknowledged event is sent again, with a new envelope id and the retr
 
 test('unacknowledged events of a disconnected client are sent to the next client, however late', async () => {
   const lostClient = clientOf({ autoReconnectEnabled: false });
-  const had = new Promise<void>((resolve) => lostClient.on('slack_event', () => resolve()));
+  const hasReceived = new Promise<void>((resolve) => lostClient.on('slack_event', () => resolve()));
   await lostClient.start();
   const event = app.deliver('events_api', { event: { type: 'message' } });
-  await had;
-  app.isAway = true;
-  app.isAway = false;
+  await hasReceived;
+  // Cuts the open sockets. New sockets are accepted.
+  app.isUnavailable = true;
+  app.isUnavailable = false;
   // Exceeds the acknowledgement timeout of the platform.
   await new Promise((done) => setTimeout(done, 300));
   expect(event.ackedAt).toBeUndefined();
@@ -127,8 +128,8 @@ test('a client replaces a socket that is about to close; later events arrive on 
   const envelope = app.deliver('events_api', { event: { type: 'message' } });
   await eventually(() => expect(envelope.ackedAt).toBeDefined());
   // Delay of the client before it requests a new address. It has no socket meanwhile.
-  expect(app.aloneMs).toBeGreaterThan(150);
-  expect(platform.called('apps.connections.open')).toHaveLength(2);
+  expect(app.withoutSocketMs).toBeGreaterThan(150);
+  expect(platform.callsOf('apps.connections.open')).toHaveLength(2);
 });
 
 test('a client closes a silent socket', async () => {

@@ -93,7 +93,7 @@ const name = fc.oneof(
   fc.constantFrom('a', 'my server', 'x.y', '__proto__', 'é', 'a-b', 'a b'),
   fc.string({ maxLength: 8 }),
 );
-const loose = fc.oneof(
+const arbitraryEntry = fc.oneof(
   fc.constantFrom<unknown>(
     null,
     true,
@@ -149,7 +149,7 @@ const entryKeys = [
     'zebra',
   ],
 ];
-const entry = fc.dictionary(fc.constantFrom(...entryKeys), loose, { maxKeys: 4 });
+const entry = fc.dictionary(fc.constantFrom(...entryKeys), arbitraryEntry, { maxKeys: 4 });
 
 describe('loading a configuration', () => {
   test('only throws a ConfigError, and each problem is inside its file', async () => {
@@ -202,7 +202,7 @@ describe('loading a configuration', () => {
       fc.asyncProperty(
         fc.constantFrom({ command: 'x' }, { url: 'http://h/' }),
         fc.constantFrom(...safe),
-        loose,
+        arbitraryEntry,
         async (base, key, value) => {
           const catalog = { servers: { a: { ...base, [key]: value } } };
           // The schema does not check the form of URLs.
@@ -226,7 +226,7 @@ describe('loading a configuration', () => {
       'inspector',
     ];
     const values = fc.oneof(
-      loose,
+      arbitraryEntry,
       fc.constantFrom<unknown>(
         'info',
         { enabled: false },

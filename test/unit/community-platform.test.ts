@@ -35,7 +35,7 @@ test("a client posts, edits and registers, and errors have the vendor's code and
   };
   const posted = (await client.post(Routes.channelMessages(platform.ops.id), { body })) as { id: string };
   await client.patch(Routes.channelMessage(platform.ops.id, posted.id), { body: { content: 'changed' } });
-  expect(platform.seen()).toMatchObject([
+  expect(platform.visibleMessages()).toMatchObject([
     { id: posted.id, isEdited: true, body: { ...body, content: 'changed' } },
   ]);
   const deploy: RESTPostAPIChatInputApplicationCommandsJSONBody = {
@@ -96,7 +96,7 @@ test('an interaction is answered by its token: after its acknowledgement, replac
 });
 
 test('rate limit headers throttle a client, and a 429 delays it', async () => {
-  platform.limits.limits.set('POST /channels/messages', { most: 2, ms: 300 });
+  platform.limits.limits.set('POST /channels/messages', { maxRequests: 2, ms: 300 });
   const post = (content: string) =>
     client.post(Routes.channelMessages(platform.ops.id), { body: { content } });
   for (const text of ['1', '2', '3', '4', '5']) await post(text);

@@ -31,7 +31,7 @@ describe('the fake repository host', () => {
     await client.MergeRequestNotes.edit(PROJECT, 5, note.id, { body: 'three' });
     expect(await client.MergeRequestNotes.all(PROJECT, 5)).toMatchObject([{ id: note.id, body: 'three' }]);
     expect(await client.IssueNotes.all(PROJECT, 5)).toMatchObject([{ body: 'two' }]);
-    expect(host.asked.every(({ path }) => !path.includes('acme/team'))).toBe(true);
+    expect(host.requests.every(({ path }) => !path.includes('acme/team'))).toBe(true);
   });
 
   test('returns pages, newest first', async () => {

@@ -95,7 +95,7 @@ describe('the fake repository host', () => {
   test("returns the token's user, except for an access token", async () => {
     const user = clientWith({ username: 'ann@example.com', password: 'an-api-token' });
     expect((await user.user.get({})).data).toMatchObject({ nickname: 'the-bot', uuid: '{user-the-bot}' });
-    expect(host.asked.at(-1)?.authorization).toMatch(/^Basic /);
+    expect(host.requests.at(-1)?.authorization).toMatch(/^Basic /);
     host.isAccessToken = true;
     await expect(client.user.get({})).rejects.toMatchObject({
       status: 403,

@@ -49,7 +49,7 @@ test("the vendor's client can send, reply, edit and type (TCF1)", async () => {
 test.each<readonly [string, () => void, object]>([
   [
     'a removed conversation',
-    () => platform.gone.add('gone'),
+    () => platform.removedConversations.add('gone'),
     { statusCode: 404, code: 'ConversationNotFound' },
   ],
   [

@@ -105,18 +105,18 @@ test.each([
     res.write(flood);
   });
   const counts = counted();
-  const { link, seen } = make(server.url());
-  const onMessage = seen.onMessage.bind(seen);
-  seen.onMessage = (bytes, call) => {
+  const { link, recorder } = make(server.url());
+  const onMessage = recorder.onMessage.bind(recorder);
+  recorder.onMessage = (bytes, call) => {
     counts.handleLine();
     onMessage(bytes, call);
   };
   await link.open();
   if (make === httpLink) {
     link.send(initialize(INITIALIZE), INITIALIZE);
-    await seen.answer(INITIALIZE);
+    await recorder.answer(INITIALIZE);
     link.send(request(2, 'tools/call'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     // The response follows the whole flood.
     expect(counts.total).toBe(LINES + 2);
     link.ready('2025-11-25');
@@ -138,11 +138,11 @@ test('many streams of a remote server share the limit per turn of the event loop
     res.write(flood);
   });
   const counts = counted();
-  const { link, seen } = httpLink(server.url());
+  const { link, recorder } = httpLink(server.url());
   await link.open();
   link.send(initialize(INITIALIZE), INITIALIZE);
-  await seen.answer(INITIALIZE);
-  seen.onMessage = () => counts.handleLine();
+  await recorder.answer(INITIALIZE);
+  recorder.onMessage = () => counts.handleLine();
   for (let call = 2; call < 2 + STREAMS; call += 1) link.send(request(call, 'tools/call'), call);
   await until('the beginning', () => counts.total > 20 * STREAMS);
   counts.most = 0;

@@ -13,7 +13,7 @@ import {
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
 import { botTrigger, newPlatform } from '../../fixtures/automation/bots.ts';
-import { saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
+import { expectSentOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { Bot } from '../../fixtures/bot-platform/bot.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
 import type { Chat, Person } from '../../fixtures/bot-platform/chat.ts';
@@ -35,7 +35,7 @@ const CASES = {
 } as const;
 type Case = keyof typeof CASES;
 const cases = Object.keys(CASES) as Case[];
-const isUnderWay = (words: unknown) => String(words).startsWith('under way');
+const isProgressNotice = (words: unknown) => String(words).startsWith('under way');
 
 let model: ModelServer;
 let reportedCalls: ReportedCalls;
@@ -45,7 +45,7 @@ let releaseModel: () => void = () => {};
 const people = new Map<Case, { readonly person: Person; readonly chat: Chat; readonly bot: Bot }>();
 
 beforeAll(async () => {
-  reportedCalls = await ReportedCalls.start(({ args }) => isUnderWay(args.for));
+  reportedCalls = await ReportedCalls.start(({ args }) => isProgressNotice(args.for));
   const modelReleased = new Promise<void>((resolve) => {
     releaseModel = resolve;
   });
@@ -75,7 +75,7 @@ afterAll(async () => {
   reportedCalls[Symbol.dispose]();
 });
 
-const say = (each: Case, text: string) => {
+const sendText = (each: Case, text: string) => {
   const { chat, person } = people.get(each) ?? {};
   if (chat !== undefined && person !== undefined) platform.say(chat, person, text);
 };
@@ -83,11 +83,11 @@ const textsFor = (each: Case) => {
   const { chat, bot } = people.get(each) ?? {};
   return chat === undefined || bot === undefined
     ? []
-    : platform.saidBy(bot, chat).map(({ text }) => text ?? '');
+    : platform.messagesBy(bot, chat).map(({ text }) => text ?? '');
 };
 const questionsOf = (each: Case) => {
   const { chat, bot } = people.get(each) ?? {};
-  const sentMessages = chat === undefined || bot === undefined ? [] : platform.saidBy(bot, chat);
+  const sentMessages = chat === undefined || bot === undefined ? [] : platform.messagesBy(bot, chat);
   return sentMessages.flatMap((message) =>
     message.text?.includes(`"for": "${each}"`)
       ? [{ text: message.text, choices: buttonsOf(message).map(({ text }) => text) }]
@@ -142,7 +142,7 @@ test(`a killed gateway makes each call after its approval, under one key, and an
   const { folder } = gateway;
 
   // Killed while the agents request approval.
-  for (const each of cases) say(each, each);
+  for (const each of cases) sendText(each, each);
   await eventually(() => expect(model.requests.length).toBeGreaterThan(0));
   await new Promise((done) => setTimeout(done, killedAfterMs));
   await gateway.stop('SIGKILL');
@@ -153,9 +153,9 @@ test(`a killed gateway makes each call after its approval, under one key, and an
   expect(reportedCalls.calls).toEqual([]);
 
   // Killed during calls: one conversation is busy, and three decisions were just made.
-  say('approved, asleep', 'take your time');
+  sendText('approved, asleep', 'take your time');
   await eventually(() => expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('take your time'));
-  for (const each of cases.filter(isUnderWay))
+  for (const each of cases.filter(isProgressNotice))
     expect((await decide(gateway, of(each), 'approve')).status).toBe(200);
   await eventually(() => expect(reportedCalls.calls).toHaveLength(3));
   const last = await Promise.all([
@@ -209,7 +209,7 @@ test(`a killed gateway makes each call after its approval, under one key, and an
     }
     const answers = textsFor(each).filter((text) => text.startsWith(`${each}: `));
     const uncertain = each.endsWith(', killed') ? [String(answer)] : [];
-    saidOnce(answers, [String(answer)], uncertain);
+    expectSentOnce(answers, [String(answer)], uncertain);
     // The question shows the outcome. If the gateway is killed while it sends, a second copy may be left.
     const outcome = each.startsWith('denied') ? 'Denied by an operator' : 'Approved by an operator';
     const settled = await eventually(() => {

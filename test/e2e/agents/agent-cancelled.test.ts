@@ -91,7 +91,7 @@ test('cancelling while the model answers aborts the stream and discards the part
   const id = await begin('think');
   await eventually(() => expect(requestsFor('think')).toHaveLength(1));
   const run = await cancelRun(id);
-  await eventually(() => expect(requestsFor('think')[0]?.wasGivenUp).toBe(true));
+  await eventually(() => expect(requestsFor('think')[0]?.wasCancelled).toBe(true));
   expect([kindsOf(run), run.answer]).toEqual([['begun'], null]);
   expect((await order(id, 'retry')).status).toBe(200);
   expect(await expectRunState(gateway, id, 'done')).toMatchObject({

@@ -8,7 +8,6 @@ import {
   answersSoFar,
   expectRunState,
   fromVariable,
-  keptAndWritten,
   MODEL,
   MODEL_KEY,
   offeredTools,
@@ -16,6 +15,7 @@ import {
   requestToolResults,
   runsOf,
   startModelGateway,
+  storedAndLoggedText,
 } from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually, trigger } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
@@ -157,7 +157,7 @@ const asks: HostEvent = {
   text: 'We are open until 7 now. Please mend it.',
 };
 const shown = () => sender.comments(`${REPOSITORY}#1`);
-const written = () => host.asked(/^(POST|PUT|PATCH)/);
+const written = () => host.requestsMatching(/^(POST|PUT|PATCH)/);
 const runId = 'repohost:shop/one';
 
 test('a signed webhook leads to one read, edit and commit of a file, and to one comment on the issue', async () => {
@@ -250,9 +250,11 @@ test('a redelivered webhook is the same run: no model request and no write', asy
 
 test('no secret is in the store, in a log or in a model request', async () => {
   const requestTexts = JSON.stringify(model.requests.map(({ body }) => body));
-  const all = [keptAndWritten(gateway), requestTexts, JSON.stringify(await runsOf(gateway, 'keeper'))].join(
-    '\n',
-  );
+  const all = [
+    storedAndLoggedText(gateway),
+    requestTexts,
+    JSON.stringify(await runsOf(gateway, 'keeper')),
+  ].join('\n');
   expect(all).toContain('Open until seven');
   for (const secret of [access.token, access.secret, MODEL_KEY]) expect(all).not.toContain(secret);
 });

@@ -71,7 +71,7 @@ function storedRowsIn(folder: string): readonly JournalRow[] {
   return rows.map(({ text }) => JSON.parse(text) as JournalRow);
 }
 
-const ofKind = <K extends JournalRow['kind']>(rows: readonly JournalRow[], kind: K) =>
+const rowsOfKind = <K extends JournalRow['kind']>(rows: readonly JournalRow[], kind: K) =>
   rows.filter((row): row is Extract<JournalRow, { readonly kind: K }> => row.kind === kind);
 
 /** Approves each question until the process exits. */
@@ -144,7 +144,7 @@ async function runWithKill(at: string): Promise<number> {
   });
   await waitUntilIdle(gateway);
   const sentTexts = platform
-    .saidBy(bot, chat)
+    .messagesBy(bot, chat)
     .flatMap(({ text = '' }) => (text.startsWith(words) ? [text] : []));
   const approvals = (await ask(`${gateway.url}/approvals`)).json.approvals;
   const errors = gateway.logs().filter(({ level }) => level === 'error');
@@ -154,32 +154,32 @@ async function runWithKill(at: string): Promise<number> {
 
   // The stored rows are read back, and none of their steps is repeated.
   expect([at, rows.slice(0, storedRows.length)]).toEqual([at, storedRows]);
-  const answers = ofKind(storedRows, 'answer').length;
+  const answers = rowsOfKind(storedRows, 'answer').length;
   const requests = model.requests.filter((each) => wordsIn(each) === words);
   expect([at, requests.slice(0, requestCount).map(answersSoFar)]).toEqual([
     at,
     [0, 1].slice(0, requestCount),
   ]);
   expect([at, requests.slice(requestCount).map(answersSoFar)]).toEqual([at, [0, 1].slice(answers)]);
-  expect([at, ofKind(rows, 'answer').map(({ iteration }) => iteration)]).toEqual([at, [1, 2]]);
+  expect([at, rowsOfKind(rows, 'answer').map(({ iteration }) => iteration)]).toEqual([at, [1, 2]]);
   for (const kind of ['begun', 'asked', 'decided', 'ended'] as const)
-    expect([at, kind, ofKind(rows, kind).length]).toEqual([at, kind, 1]);
+    expect([at, kind, rowsOfKind(rows, kind).length]).toEqual([at, kind, 1]);
   expect([at, approvals.length]).toEqual([at, 1]);
 
   // A call starts only when the row is durable, under one key. A call with effects runs at most once.
-  const startedCalls = ofKind(storedRows, 'called').map(({ id }) => id);
+  const startedCalls = rowsOfKind(storedRows, 'called').map(({ id }) => id);
   for (const id of callNumbers) expect([at, startedCalls]).toEqual([at, expect.arrayContaining([id])]);
   const keys = new Map<string, Set<string>>();
   for (const { name, key } of callsFor(words)) keys.set(name, (keys.get(name) ?? new Set()).add(key));
   expect([at, [...keys.values()].map(({ size }) => size)]).toEqual([at, [...keys.values()].map(() => 1)]);
-  const results = ofKind(storedRows, 'result').map(({ id }) => id);
-  for (const { id, name } of ofKind(rows, 'answer').flatMap(({ calls }) => calls)) {
+  const results = rowsOfKind(storedRows, 'result').map(({ id }) => id);
+  for (const { id, name } of rowsOfKind(rows, 'answer').flatMap(({ calls }) => calls)) {
     const times = callsFor(words).filter((each) => each.name === name).length;
     const wasCut = startedCalls.includes(id) && !results.includes(id);
     if (name === 'shop__look')
       expect([at, name, times]).toEqual([at, name, expect.toBeOneOf(wasCut ? [1, 2] : [1])]);
     else expect([at, name, times]).toEqual([at, name, wasCut ? expect.toBeOneOf([0, 1]) : 1]);
-    const { text = '' } = ofKind(rows, 'result').find((row) => row.id === id) ?? {};
+    const { text = '' } = rowsOfKind(rows, 'result').find((row) => row.id === id) ?? {};
     if (wasCut && name !== 'shop__look')
       expect([at, text]).toEqual([at, expect.stringContaining('Outcome unknown')]);
     else expect([at, text]).toEqual([at, `${name.split('__')[1]} done`]);

@@ -9,7 +9,7 @@ import {
 } from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
-import { crowd } from '../../fixtures/clients/crowd.ts';
+import { runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { grownSince, heapCensus } from '../../fixtures/gateway/heap-census.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 import { fault, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
@@ -69,7 +69,7 @@ test(`${TIMES} runs that wait for an approval, and as many completed runs, retai
     await eventually(async () => expect((await now()).state).toBe(end));
   };
   const everything = async (times: number) => {
-    for (const job of jobs) await crowd(times, AT_ONCE, () => run(job));
+    for (const job of jobs) await runConcurrently(times, AT_ONCE, () => run(job));
   };
   const stats = async () => (await ask(`${gateway.url}/stats`)).json;
   const counts = async () => {

@@ -22,8 +22,8 @@ import { seeded } from '../../fixtures/seeded.ts';
 
 /** The order differs per run. To repeat a failed run, set the variable to the value in the test name. */
 const seed = Number(process.env.ACTOR_GATEWAY_SEED ?? Date.now() % 100_000);
-const chance = seeded(seed);
-const oneOf = <T>(list: readonly T[]): T | undefined => list[Math.floor(chance() * list.length)];
+const nextRandom = seeded(seed);
+const oneOf = <T>(list: readonly T[]): T | undefined => list[Math.floor(nextRandom() * list.length)];
 
 /** Repetitions are the frequency. Stops and kills are rare, so that no run reaches the retry limit. */
 const actions = [
@@ -63,7 +63,7 @@ beforeAll(async () => {
     receivedAt.set(request, Date.now());
     const input = inputOf(request);
     const pay = (n: number) => ({ name: 'pay', input: { for: input, n } });
-    const delayMs = Math.floor(chance() * 40);
+    const delayMs = Math.floor(nextRandom() * 40);
     switch (answersSoFar(request)) {
       case 0:
         return { calls: [{ name: 'look', input: { for: input } }, pay(1)], delayMs };
@@ -190,11 +190,11 @@ function checkCalls(input: string, run: RunRecord): void {
 test(`in any order of events a run makes each step once, with the definition at its start, and only approved payments (ACTOR_GATEWAY_SEED=${seed})`, async () => {
   gateway = await startModelGateway(model, { resources: resources() });
   const order = actions
-    .map((action) => ({ action, position: chance() }))
+    .map((action) => ({ action, position: nextRandom() }))
     .sort((a, b) => a.position - b.position);
   for (const { action } of order) {
     await perform(action);
-    await sleep(chance() * LONGEST_PAUSE_MS);
+    await sleep(nextRandom() * LONGEST_PAUSE_MS);
   }
   await settle();
 

@@ -24,7 +24,7 @@ import { filesystemProgram } from '../../fixtures/tool-servers/filesystem-server
 
 const { folder, file, outside } = guardedFolder();
 const stateFolder = temporaryFolder();
-const strays = new Set<number>();
+const remainingPids = new Set<number>();
 let gateway: GatewayRuntime;
 let boxes: AgentToolBoxes;
 let url: string;
@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(async () => {
   boxes.servers.close();
   await gateway.stop();
-  for (const pid of strays) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  for (const pid of remainingPids) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
 });
 
 function asAgentServers(entries: Readonly<Record<string, ServerEntry>>): readonly AgentServer[] {
@@ -148,7 +148,7 @@ describe.concurrent('no server of an agent outlives its gateway', () => {
     const own = toolBoxesOf(one);
     const box = own.open('clerk', asAgentServers(catalog.servers), []);
     const pids = JSON.parse((await call(box, 'stubborn', 'pids')).text) as number[];
-    for (const pid of pids) strays.add(pid);
+    for (const pid of pids) remainingPids.add(pid);
     const hanging = call(box, 'echo', 'hang').catch((error: unknown) => error);
     const beganAt = performance.now();
     own.servers.close();
@@ -169,7 +169,7 @@ describe.concurrent('no server of an agent outlives its gateway', () => {
     writeFileSync(file, JSON.stringify({ config, servers: asAgentServers(catalog.servers) }));
     const first = startUser(file);
     const left = (await first.said(2)).flatMap(({ pids }) => pids as number[]);
-    for (const pid of left) strays.add(pid);
+    for (const pid of left) remainingPids.add(pid);
     expect(left).toHaveLength(4);
     first.process.kill('SIGKILL');
     await once(first.process, 'exit');
@@ -182,7 +182,7 @@ describe.concurrent('no server of an agent outlives its gateway', () => {
     );
     expect(new Set(errors.map(({ server }) => server))).toEqual(new Set(['clerk/one', 'clerk/other']));
     const fresh = messages.flatMap(({ pids }) => (pids as number[] | undefined) ?? []);
-    for (const pid of fresh) strays.add(pid);
+    for (const pid of fresh) remainingPids.add(pid);
     second.process.kill('SIGKILL');
     await once(second.process, 'exit');
   });

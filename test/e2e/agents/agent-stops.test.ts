@@ -8,13 +8,13 @@ import {
   answersSoFar,
   expectRunState,
   fromVariable,
-  keptAndWritten,
   MODEL,
   MODEL_KEY,
   offeredTools,
   requestMessages,
   requestToolResults,
   startModelGateway,
+  storedAndLoggedText,
 } from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually, writeResources } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
@@ -51,7 +51,7 @@ test.concurrent('a stop during a model answer does not count as an attempt: the 
   const beganAt = performance.now();
   expect(await first.stop()).toBe(0);
   expect(performance.now() - beganAt).toBeLessThan(10_000);
-  await eventually(() => expect(model.requests[0]?.wasGivenUp).toBe(true));
+  await eventually(() => expect(model.requests[0]?.wasCancelled).toBe(true));
   model.answerWith(() => ({ text: 'The whole of it.' }));
   const second = await startModelGateway(model, { folder });
   const run = await expectRunState(second, id, 'done');
@@ -126,7 +126,7 @@ test.concurrent('a run keeps its old definition across reload and restart, uses 
   expect(await expectRunState(first, other, 'done')).toMatchObject({ answer: 'Looked.' });
   expect(system(model.requests[2])).toContain('By the new words.');
   expect(offeredTools(model.requests[2] as RecordedRequest)).toEqual([]);
-  expect(model.requests[1]?.wasGivenUp).toBe(false);
+  expect(model.requests[1]?.wasCancelled).toBe(false);
   expect(await first.stop()).toBe(0);
   isSlow = false;
   const second = await startModelGateway(model, { folder, env: { DESK_TOKEN: tokens[1] } });
@@ -143,7 +143,7 @@ test.concurrent('a run keeps its old definition across reload and restart, uses 
   // Stored rows, logs and model requests, during the run and later.
   const texts = JSON.stringify([model.requests.map(({ body }) => body), run]);
   const expectNoSecret = () => {
-    const all = [keptAndWritten(second), first.text(), texts].join('\n');
+    const all = [storedAndLoggedText(second), first.text(), texts].join('\n');
     expect(all).toContain('By the old words.');
     for (const secret of [...tokens, MODEL_KEY]) expect(all).not.toContain(secret);
   };

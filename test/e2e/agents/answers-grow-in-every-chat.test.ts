@@ -12,7 +12,7 @@ import {
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
 import { agent, eventually, trigger } from '../../fixtures/automation/automation.ts';
 import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
-import type { LocalChat, Seen } from '../../fixtures/chats/local-chat.ts';
+import type { LocalChat, VisibleMessage } from '../../fixtures/chats/local-chat.ts';
 import { localChats } from '../../fixtures/chats/local-chats.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
@@ -65,7 +65,7 @@ afterAll(async () => {
   reportedCalls[Symbol.dispose]();
 });
 
-interface Glimpse extends Pick<Seen, 'id' | 'text'> {
+interface Glimpse extends Pick<VisibleMessage, 'id' | 'text'> {
   /** By performance.now(). */
   readonly at: number;
 }
@@ -74,7 +74,7 @@ interface Glimpse extends Pick<Seen, 'id' | 'text'> {
 async function watchAnswer(chat: LocalChat, place: string, answer: string): Promise<readonly Glimpse[]> {
   const glimpses: Glimpse[] = [];
   await eventually(() => {
-    for (const { id, text } of chat.seen(place))
+    for (const { id, text } of chat.visibleMessages(place))
       if (!glimpses.some((earlier) => earlier.id === id && earlier.text === text))
         glimpses.push({ id, text, at: performance.now() });
     expect(glimpses.at(-1)?.text).toBe(answer);
@@ -92,8 +92,8 @@ test.concurrent.each(chatsWithEdits)(
     expect(glimpses.some(({ text }) => /Let me look\.[\s\S]*Using shelf\/count: page 3…/.test(text))).toBe(
       true,
     );
-    const { id, isEdited } = chat.seen(LOOKS)[0] ?? {};
-    expect([chat.seen(LOOKS).length, id, isEdited]).toEqual([1, glimpses[0]?.id, true]);
+    const { id, isEdited } = chat.visibleMessages(LOOKS)[0] ?? {};
+    expect([chat.visibleMessages(LOOKS).length, id, isEdited]).toEqual([1, glimpses[0]?.id, true]);
     // Platforms accept fewer edits than there are changes. The answer is sent as early as possible.
     const growing = glimpses.slice(0, -1);
     for (const [n, { at }] of growing.slice(1).entries())
@@ -106,12 +106,12 @@ test.concurrent.each(chatsWithEdits)(
   async ({ name, chat }) => {
     await chat.say(ASKS, 'pay it');
     const message = await eventually(() => {
-      const message = chat.seen(ASKS).find(({ text }) => text.startsWith('I shall'));
+      const message = chat.visibleMessages(ASKS).find(({ text }) => text.startsWith('I shall'));
       expect(message).toBeDefined();
-      return message as Seen;
+      return message as VisibleMessage;
     });
     const questions = await eventually(() => {
-      const found = chat.seen(ASKS).filter(({ choices }) => choices.includes('Approve'));
+      const found = chat.visibleMessages(ASKS).filter(({ choices }) => choices.includes('Approve'));
       expect(found).toHaveLength(2);
       return found;
     });
@@ -121,7 +121,7 @@ test.concurrent.each(chatsWithEdits)(
     for (const { id } of approvals)
       expect((await ask(`${gateway.url}/approvals/${id}/approve`, { method: 'POST' })).status).toBe(200);
     await eventually(() => {
-      const messagesById = new Map(chat.seen(ASKS).map((each) => [each.id, each]));
+      const messagesById = new Map(chat.visibleMessages(ASKS).map((each) => [each.id, each]));
       expect(messagesById.get(message.id)?.text).toBe('It is paid.');
       for (const { id } of questions)
         expect(JSON.stringify(messagesById.get(id))).toContain('Approved by an operator');
@@ -134,7 +134,9 @@ test.concurrent.each(chatsWithEdits)(
 test('in a chat that cannot edit messages only the final answer appears', async () => {
   const { chat } = chats.find(({ name }) => name === chatWithoutEdits) ?? {};
   await chat?.say(LOOKS, 'look it up');
-  await eventually(() => expect(chat?.seen(LOOKS).map(({ text }) => text)).toEqual(['Disk full on db-2.']));
+  await eventually(() =>
+    expect(chat?.visibleMessages(LOOKS).map(({ text }) => text)).toEqual(['Disk full on db-2.']),
+  );
 });
 
 test('no work remains afterwards, and no error occurred', async () => {

@@ -84,7 +84,7 @@ async function askBot(
   const chat = platform.privateChat(person, bot);
   platform.say(chat, person, `/deploy ${word}`);
   const question = await eventually(() => {
-    const found = platform.saidBy(bot, ops).find(({ text = '' }) => text.includes(`/deploy ${word}`));
+    const found = platform.messagesBy(bot, ops).find(({ text = '' }) => text.includes(`/deploy ${word}`));
     expect(found && buttonsOf(found).map(({ text }) => text)).toEqual(['Approve', 'Deny']);
     return found as Message;
   });
@@ -101,7 +101,7 @@ const isRefusal = (text = '') => text.startsWith('Sorry') || text.startsWith('It
 
 const buttonOf = (message: Message, title: string) =>
   buttonsOf(message).find(({ text }) => text === title)?.callback_data ?? '';
-const nowOf = ({ message_id }: Message) => ops.messages.get(message_id) as Message;
+const currentMessage = ({ message_id }: Message) => ops.messages.get(message_id) as Message;
 
 /** Checks that the question shows the outcome without buttons, and that the requester was answered once. */
 async function expectOutcomeFromBot(
@@ -110,8 +110,8 @@ async function expectOutcomeFromBot(
   answer: RegExp,
 ) {
   await eventually(() => {
-    expect(nowOf(question).text).toMatch(outcome);
-    expect(buttonsOf(nowOf(question))).toEqual([]);
+    expect(currentMessage(question).text).toMatch(outcome);
+    expect(buttonsOf(currentMessage(question))).toEqual([]);
   });
   await eventually(() => expect(texts(platform, bot, chat).at(-1)).toMatch(answer));
   expect(texts(platform, bot, chat).filter((text = '') => answer.test(text))).toHaveLength(1);
@@ -151,7 +151,7 @@ test('a messenger: a requester who presses a button learns immediately why it ha
   const busy = platform.supergroup('Busy', selfBot);
   platform.say(busy, ann, '/deploy@self_bot four');
   const question = await eventually(() => {
-    const [found] = platform.saidBy(selfBot, busy).filter((each) => buttonsOf(each).length > 0);
+    const [found] = platform.messagesBy(selfBot, busy).filter((each) => buttonsOf(each).length > 0);
     return found ?? expect.unreachable('nobody was asked');
   });
   expect(question.text).toMatch(/^Command: \/deploy four$/m);
@@ -172,7 +172,7 @@ test('a messenger: reactions to the question decide like buttons', async () => {
   platform.react(ops, ann, yes.question, '🤔');
   platform.react(ops, ann, no.question, '👎');
   await expectOutcomeFromBot(no, /^Denied by ann at /m, /^Denied by ann/);
-  expect(nowOf(yes.question).text).not.toMatch(/^Approved by/m);
+  expect(currentMessage(yes.question).text).not.toMatch(/^Approved by/m);
   platform.react(ops, ann, yes.question, '👍');
   await expectOutcomeFromBot(yes, /^Approved by ann at /m, /^shipped two$/);
   expect([countRuns('two'), countRuns('three')]).toEqual([1, 0]);
@@ -192,13 +192,13 @@ const buttonsIn = ({ blocks = [] }: WorkspaceMessage) =>
   (blocks as unknown as readonly Block[]).flatMap(({ block_id, elements = [] }) =>
     elements.filter(({ type }) => type === 'button').map((element) => ({ ...element, block_id })),
   );
-const inRoom = () => workspace.platform.saidBy(workspace.app, room);
+const messagesInRoom = () => workspace.platform.messagesBy(workspace.app, room);
 const textOf = (message: WorkspaceMessage | undefined) => JSON.stringify([message?.text, message?.blocks]);
 
 async function askInWorkspace(word: string): Promise<WorkspaceMessage> {
   await workspace.platform.command(workspace.app, direct, MIA, '/deploy', word);
   return eventually(() => {
-    const question = inRoom().find((message) => textOf(message).includes(`/deploy ${word}`));
+    const question = messagesInRoom().find((message) => textOf(message).includes(`/deploy ${word}`));
     expect(question && buttonsIn(question).map(({ text }) => text.text)).toEqual(['Approve', 'Deny']);
     return question as WorkspaceMessage;
   });
@@ -210,13 +210,13 @@ async function expectOutcomeInWorkspace(
   answer: string,
 ): Promise<void> {
   await eventually(() => {
-    const now = inRoom().find((each) => each.ts === ts);
+    const now = messagesInRoom().find((each) => each.ts === ts);
     expect(textOf(now)).toMatch(outcome);
     expect(now && buttonsIn(now)).toEqual([]);
   });
   await eventually(() => {
     const answers = workspace.platform
-      .saidBy(workspace.app, direct)
+      .messagesBy(workspace.app, direct)
       .filter((each) => textOf(each).includes(answer));
     expect(answers).toHaveLength(1);
   });
@@ -226,7 +226,7 @@ test('a workspace: only buttons and reactions of the approvers count', async () 
   const question = await askInWorkspace('five');
   const [approve] = buttonsIn(question);
   await workspace.platform.press(workspace.app, room, MIA, question, { ...approve });
-  await eventually(() => expect(textOf(inRoom().at(-1))).toContain('Sorry, only named approvers'));
+  await eventually(() => expect(textOf(messagesInRoom().at(-1))).toContain('Sorry, only named approvers'));
   await workspace.platform.react(room, MIA, question, '+1');
   expect(countRuns('five')).toBe(0);
   await workspace.platform.press(workspace.app, room, ANN, question, { ...approve });

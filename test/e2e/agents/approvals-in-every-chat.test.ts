@@ -21,7 +21,7 @@ import {
   writeResources,
 } from '../../fixtures/automation/automation.ts';
 import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
-import type { LocalChat, Seen } from '../../fixtures/chats/local-chat.ts';
+import type { LocalChat, VisibleMessage } from '../../fixtures/chats/local-chat.ts';
 import { localChats } from '../../fixtures/chats/local-chats.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
@@ -36,7 +36,7 @@ let reportedCalls: ReportedCalls;
 let gateway: GatewayProcess;
 
 /** Approval channel, whose members may decide. */
-const opsOf = ({ hasGroups }: LocalChat) => (hasGroups === false ? 'Ops' : '#ops');
+const operatorsChannel = ({ hasGroups }: LocalChat) => (hasGroups === false ? 'Ops' : '#ops');
 /** Finds the id of the request (`for-…`) in a text with any markup. */
 const requestIdIn = (text: string) => /for-[\w-]+/.exec(text)?.[0] ?? '';
 
@@ -63,7 +63,7 @@ beforeAll(async () => {
   for (const { chat } of chats) await chat.start();
   gateway = await startModelGateway(model, { resources: resources() });
   await Promise.all(chats.map(({ chat }) => chat.attach(gateway.url)));
-  await Promise.all(chats.map(({ name, chat }) => chat.say(opsOf(chat), `Hello from ${name}.`)));
+  await Promise.all(chats.map(({ name, chat }) => chat.say(operatorsChannel(chat), `Hello from ${name}.`)));
   await eventually(() => {
     for (const { body } of program.requests) {
       const { context } = body.event;
@@ -114,26 +114,32 @@ const countRuns = (requestId: string) =>
   program.requests.filter(({ body }) => requestIdIn(JSON.stringify(body)) === requestId).length;
 
 /** All readable text in the message, on any platform. */
-const readableText = ({ title = '', text, fields }: Seen) =>
+const readableText = ({ title = '', text, fields }: VisibleMessage) =>
   [title, text, ...fields.map(({ name, value }) => `${name}: ${value}`)].join('\n');
 
-const findQuestion = (chat: LocalChat, place: string, requestId: string): Promise<Seen> =>
+const findQuestion = (chat: LocalChat, place: string, requestId: string): Promise<VisibleMessage> =>
   eventually(() => {
     const question = chat
-      .seen(place)
+      .visibleMessages(place)
       .find((each) => readableText(each).includes(requestId) && each.choices.length > 0);
     expect(question?.choices).toEqual(['Approve', 'Deny']);
-    return question as Seen;
+    return question as VisibleMessage;
   });
 
 /**
  * Returns when the question shows the outcome. In a chat that cannot edit messages, the outcome is sent below
  * the question.
  */
-const expectOutcome = (chat: LocalChat, place: string, { id }: Seen, requestId: string, outcome: RegExp) =>
+const expectOutcome = (
+  chat: LocalChat,
+  place: string,
+  { id }: VisibleMessage,
+  requestId: string,
+  outcome: RegExp,
+) =>
   eventually(() => {
     const outcomes = chat
-      .seen(place)
+      .visibleMessages(place)
       .filter((each) => readableText(each).includes(requestId) && outcome.test(readableText(each)));
     expect(outcomes).toHaveLength(1);
     expect(outcomes[0]?.choices).toEqual([]);
@@ -143,13 +149,15 @@ const expectOutcome = (chat: LocalChat, place: string, { id }: Seen, requestId: 
 
 /** Blocks until the place shows one message that matches. */
 const expectAnswer = (chat: LocalChat, place: string, answer: RegExp) =>
-  eventually(() => expect(chat.seen(place).filter((each) => answer.test(each.text))).toHaveLength(1));
+  eventually(() =>
+    expect(chat.visibleMessages(place).filter((each) => answer.test(each.text))).toHaveLength(1),
+  );
 
 // The steps of one chat run one after another, because a press applies to the newest question of the chat.
 test.concurrent.each(chats)(
   '$name: a button approves a command, a reaction approves a tool call, and a press by the requester has no effect',
   async ({ name, chat }) => {
-    const ops = opsOf(chat);
+    const ops = operatorsChannel(chat);
 
     // A button press in the approval channel approves the command.
     const command = `for-${name}-command`;

@@ -86,7 +86,7 @@ async function send(person: Person, text: string) {
   const chat = platform.privateChat(person, bot);
   platform.say(chat, person, text);
   const question = await eventually(() => {
-    const found = platform.saidBy(bot, ops).find((each) => each.text?.includes(text));
+    const found = platform.messagesBy(bot, ops).find((each) => each.text?.includes(text));
     return found ?? expect.unreachable('nobody was asked');
   });
   const { json } = await ask(`${gateway.url}/approvals?state=pending`);
@@ -103,7 +103,7 @@ const press = (person: Person, question: Message, title: string) =>
   );
 const listRuns = (query: string) =>
   eventually(() => bot.queries.get(query)?.answer ?? expect.unreachable('nothing'));
-const textNow = ({ message_id }: Message) => ops.messages.get(message_id)?.text;
+const currentText = ({ message_id }: Message) => ops.messages.get(message_id)?.text;
 const callsFor = (text: string) => reportedCalls.calls.filter(({ args }) => args.for === text);
 
 test('the approver at the time of the question decides, and the run continues with its agent', async () => {
@@ -125,7 +125,7 @@ test('a run of a removed agent is ended, no other agent continues it, and the qu
   expect(await listRuns(press(ann, question, 'Approve'))).toBe('Request approved.');
   expect((await expectRunState(gateway, run, 'failed')).note).toContain('there is no agent clerk');
   await eventually(() =>
-    expect(textNow(question)).toMatch(
+    expect(currentText(question)).toMatch(
       /Approved by ann at [^\n]*\n\nIt was not done: there is no agent clerk\./,
     ),
   );
@@ -149,7 +149,7 @@ test('a run that no trigger started is ended when the agent is removed, even if 
   });
   expect(waiting).toMatchObject({ state: 'waiting' });
   const question = await eventually(() => {
-    const decision = platform.saidBy(bot, ops).find((each) => each.text?.includes('three'));
+    const decision = platform.messagesBy(bot, ops).find((each) => each.text?.includes('three'));
     return decision ?? expect.unreachable('nobody was asked');
   });
   await reload('clerk', ['clerk'], '@ann');
@@ -162,7 +162,7 @@ test('a run that no trigger started is ended when the agent is removed, even if 
   });
   expect(run.note).toMatch(/removed or disabled|there is no agent keeper/);
   await eventually(() =>
-    expect(textNow(question)).toMatch(/Approved by an operator at [^\n]*\n\nIt was not done: /),
+    expect(currentText(question)).toMatch(/Approved by an operator at [^\n]*\n\nIt was not done: /),
   );
   expect(callsFor('three')).toEqual([]);
   await waitUntilIdle(gateway);

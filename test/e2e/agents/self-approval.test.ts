@@ -18,7 +18,7 @@ import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gat
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 
 const paid = join(temporaryFolder(), 'paid');
-const curious = { command: process.execPath, args: [fixture('curious.mjs')], env: { PAID: paid } };
+const curiousServer = { command: process.execPath, args: [fixture('curious.mjs')], env: { PAID: paid } };
 
 let model: ModelServer;
 let gateway: GatewayProcess;
@@ -35,11 +35,11 @@ beforeAll(async () => {
     return { calls: attempts.map((each) => ({ name: 'web', input: { method: 'POST', ...each } })) };
   });
   gateway = await startModelGateway(model, {
-    servers: { bank: curious },
+    servers: { bank: curiousServer },
     resources: [
       agent('clerk', {
         model: MODEL,
-        mcp_servers: [{ name: 'own', ...curious }],
+        mcp_servers: [{ name: 'own', ...curiousServer }],
         policy: { ask: ['pay'], deny: ['look'], approvers: ['ada'] },
       }),
     ],

@@ -2,15 +2,15 @@
 // stream.
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { AskedAgents } from '../../fixtures/agents/asked-agents.ts';
+import { AgentsGateway } from '../../fixtures/agents/agents-gateway.ts';
 import { eventually } from '../../fixtures/automation/automation.ts';
 import { ask, EventReader, postStream } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 
-let agents: AskedAgents;
+let agents: AgentsGateway;
 let gateway: GatewayProcess;
 beforeAll(async () => {
-  agents = await AskedAgents.start();
+  agents = await AgentsGateway.start();
   ({ gateway } = agents);
 });
 

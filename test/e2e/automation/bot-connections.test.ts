@@ -33,7 +33,7 @@ test('triggers with the same token share one poll, which continues with a replac
   platform.say(group, ann, 'b');
   await expectBotTexts(platform, bot, chat, 'heard: a');
   await expectBotTexts(platform, bot, group, 'heard: b');
-  expect(platform.called('getMe', bot)).toHaveLength(1);
+  expect(platform.callsOf('getMe', bot)).toHaveLength(1);
 
   // The owner has created a new token, so the old token is invalid.
   const old = bot.token;
@@ -78,7 +78,7 @@ test('an unavailable platform is polled at growing intervals, does not fail the 
   await expectBotTexts(platform, bot, chat, 'heard: before');
   const from = performance.now();
   await new Promise((done) => setTimeout(done, 4_000));
-  const times = platform.called('getUpdates', bot).flatMap(({ at }) => (at > from - 1_000 ? [at] : []));
+  const times = platform.callsOf('getUpdates', bot).flatMap(({ at }) => (at > from - 1_000 ? [at] : []));
   expect(times.length).toBeLessThanOrEqual(14);
   const pauses = times.slice(2).map((at, i) => at - (times[i + 1] ?? 0));
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(100);
@@ -111,10 +111,10 @@ test('a stop aborts the poll immediately, and the next process polls from the la
   expect(performance.now() - from).toBeLessThan(10_000);
   await eventually(() => expect(bot.updates.isPolled).toBe(false));
   platform.say(chat, ann, 'two');
-  const polls = platform.called('getUpdates', bot).length;
+  const polls = platform.callsOf('getUpdates', bot).length;
   gateway = await startAutomation({ folder: gateway.folder });
   await expectBotTexts(platform, bot, chat, 'heard: one', 'heard: two');
-  expect(platform.called('getUpdates', bot)[polls]?.values.offset).toBeDefined();
+  expect(platform.callsOf('getUpdates', bot)[polls]?.values.offset).toBeDefined();
   expect(program.requests).toHaveLength(2);
   expect(bot.updates.conflicts).toBe(0);
 });

@@ -11,7 +11,7 @@ import {
   writeResources,
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, echo, expectBotTexts, newPlatform, texts } from '../../fixtures/automation/bots.ts';
-import { askedUnderOneKey, saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
+import { expectOneKeyPerInput, expectSentOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { BotError } from '../../fixtures/bot-platform/bot-error.ts';
 import { buttonsOf } from '../../fixtures/bot-platform/methods-message.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
@@ -35,7 +35,7 @@ test('messages, commands, groups, topics and buttons are answered in the chat of
   const topic = forum.addTopic();
   const program = await startAgent(async ({ body }) => {
     if (body.input === 'hello')
-      await eventually(() => expect(platform.called('sendChatAction', bot)).not.toEqual([]));
+      await eventually(() => expect(platform.callsOf('sendChatAction', bot)).not.toEqual([]));
     return {
       text: `${body.command ?? '-'} ${JSON.stringify(body.parameters)} ${body.input}`,
       ...(body.input === 'ask' && { data: { actions: [{ id: 'deploy prod', title: 'Deploy' }] } }),
@@ -60,16 +60,16 @@ test('messages, commands, groups, topics and buttons are answered in the chat of
     'deploy {"env":"staging"} /deploy staging',
     'deploy {"env":"prod"} deploy prod',
   );
-  expect(platform.saidBy(bot, chat)[0]?.reply_to_message).toBeUndefined();
+  expect(platform.messagesBy(bot, chat)[0]?.reply_to_message).toBeUndefined();
 
   platform.say(group, ann, '/deploy@another_bot prod');
   const command = platform.say(group, ann, '/deploy@ops_bot', { thread: 4 });
   await eventually(() => expect(texts(platform, bot, group)[0]).toContain('A parameter is missing:'));
-  expect(platform.saidBy(bot, group)[0]?.reply_to_message?.message_id).toBe(command.message_id);
+  expect(platform.messagesBy(bot, group)[0]?.reply_to_message?.message_id).toBe(command.message_id);
 
   platform.say(forum, ann, 'ask', { thread: topic });
   await expectBotTexts(platform, bot, forum, '- {} ask');
-  const [answer] = platform.saidBy(bot, forum);
+  const [answer] = platform.messagesBy(bot, forum);
   expect(answer).toMatchObject({ message_thread_id: topic });
   expect(buttonsOf(answer!)).toEqual([{ text: 'Deploy', callback_data: 'deploy prod' }]);
   const query = platform.press(bot, ann, answer!, 'deploy prod');
@@ -188,7 +188,7 @@ test('a platform that hangs delays no other platform, and the bot continues afte
   await eventually(() => expect(a.updates.isPolled && b.updates.isPolled).toBe(true));
   hung.faults.plan('sendMessage', { kind: 'hang' }, { times: 1 });
   hung.say(hungChat, ann, 'one');
-  await eventually(() => expect(hung.called('sendMessage', a)).toHaveLength(1));
+  await eventually(() => expect(hung.callsOf('sendMessage', a)).toHaveLength(1));
   for (let i = 0; i < 4; i += 1) good.say(goodChat, ann, `${i}`);
   await expectBotTexts(good, b, goodChat, 'heard: 0', 'heard: 1', 'heard: 2', 'heard: 3');
   expect(texts(hung, a, hungChat)).toEqual([]);
@@ -240,9 +240,9 @@ test('kill -9 around a poll loses nothing, and no request or answer uses two key
   const expectAnswer = (text: string) =>
     eventually(() => expect(texts(platform, bot, chat)).toContain(`heard: ${text}`));
 
-  await killAfter('as it came', () => platform.answered('getUpdates'));
+  await killAfter('as it came', () => platform.waitForResponse('getUpdates'));
   await expectAnswer('as it came');
-  await killAfter('when its answer had left', () => platform.answered('sendMessage'));
+  await killAfter('when its answer had left', () => platform.waitForResponse('sendMessage'));
   await expectAnswer('when its answer had left');
   await killAfter('unconfirmed', () => {
     // The poll that would confirm the update does not arrive.
@@ -253,9 +253,9 @@ test('kill -9 around a poll loses nothing, and no request or answer uses two key
   await expectAnswer('last');
   await eventually(() => expect(bot.updates.pending).toEqual([]));
 
-  const answers = [...askedUnderOneKey(program).keys()].map((text) => `heard: ${text}`);
+  const answers = [...expectOneKeyPerInput(program).keys()].map((text) => `heard: ${text}`);
   expect(answers).toHaveLength(4);
   // It is unknown whether these were delivered.
   const uncertain = ['heard: when its answer had left', 'heard: unconfirmed'];
-  saidOnce(texts(platform, bot, chat), answers, uncertain);
+  expectSentOnce(texts(platform, bot, chat), answers, uncertain);
 });

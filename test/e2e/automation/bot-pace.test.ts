@@ -58,7 +58,7 @@ test.concurrent('a platform outage uses few attempts, is reported, and all messa
   const gateway = await startAutomation({ resources: [botTrigger('bot', platform, bot), echo(program)] });
   platform.faults.plan('sendMessage', { kind: 'page', status: 502 }, { times: 1_000 });
   for (const [i, chat] of chats.entries()) platform.say(chat, people[i]!, 'hello');
-  await eventually(() => expect(platform.called('sendMessage').length).toBeGreaterThan(6));
+  await eventually(() => expect(platform.callsOf('sendMessage').length).toBeGreaterThan(6));
   const circuit = async () => {
     const { triggers } = (await (await fetch(`${gateway.url}/triggers`)).json()) as {
       triggers: { state: string; circuit: unknown }[];
@@ -73,7 +73,7 @@ test.concurrent('a platform outage uses few attempts, is reported, and all messa
     },
   });
   // Otherwise every message would have used four attempts within two seconds.
-  expect(platform.called('sendMessage').length).toBeLessThan(24);
+  expect(platform.callsOf('sendMessage').length).toBeLessThan(24);
   platform.faults.clear();
   for (const chat of chats) await expectBotTexts(platform, bot, chat, 'heard: hello');
   await eventually(async () => expect(await circuit()).toMatchObject({ circuit: null }));
@@ -110,7 +110,7 @@ test.concurrent('a long answer gets at most one 429, only the refused part is se
   const parts = [1, 2, 3, 4, 5].map((n) => words(n).trim());
   await expectBotTexts(platform, bot, group, ...parts);
   expect(platform.meter.refused).toBeLessThanOrEqual(1);
-  expect(platform.called('sendMessage', bot)).toHaveLength(6 + platform.meter.refused);
+  expect(platform.callsOf('sendMessage', bot)).toHaveLength(6 + platform.meter.refused);
   await eventually(async () =>
     expect((await rows(gateway)).map(({ state, attempts }) => [state, attempts])).toEqual(
       Array.from({ length: 6 }, () => ['done', 1]),

@@ -24,7 +24,7 @@ async function startChat(stream: (input: string, count: number) => AsyncIterable
 }
 
 const piece = (text: string) => `data: ${JSON.stringify({ delta: text })}`;
-const never = new Promise<never>(() => {});
+const hangingPromise = new Promise<never>(() => {});
 
 test.concurrent('a streamed answer grows in one message at the pace of the platform, across 429s, with a typing indicator until it is complete', async () => {
   const {
@@ -42,19 +42,19 @@ test.concurrent('a streamed answer grows in one message at the pace of the platf
     await until(() => expect(texts(platform, bot, chat)).toEqual(['Disk full']));
     platform.faults.plan('editMessageText', { kind: 'error', error: tooManyRequests(1) });
     yield piece('on ');
-    await until(() => expect(platform.called('editMessageText', bot)).toHaveLength(2));
-    await until(() => expect(platform.called('sendChatAction', bot).length).toBeGreaterThan(1));
+    await until(() => expect(platform.callsOf('editMessageText', bot)).toHaveLength(2));
+    await until(() => expect(platform.callsOf('sendChatAction', bot).length).toBeGreaterThan(1));
     yield piece('db-2.');
   });
   say('why?');
   await expectTexts('Disk full on db-2.');
-  expect(platform.called('sendMessage', bot)).toHaveLength(1);
-  const edits = platform.called('editMessageText', bot).map(({ at }) => at);
+  expect(platform.callsOf('sendMessage', bot)).toHaveLength(1);
+  const edits = platform.callsOf('editMessageText', bot).map(({ at }) => at);
   expect((edits[1] ?? 0) - (edits[0] ?? 0)).toBeGreaterThan(1_400);
   // The typing indicator stops with the answer.
-  const typed = platform.called('sendChatAction', bot).length;
+  const typed = platform.callsOf('sendChatAction', bot).length;
   await new Promise((resolve) => setTimeout(resolve, 4_500));
-  expect(platform.called('sendChatAction', bot)).toHaveLength(typed);
+  expect(platform.callsOf('sendChatAction', bot)).toHaveLength(typed);
   const listed = await fetch(`${gateway.url}/deliveries?source=botmessenger`);
   const { deliveries } = (await listed.json()) as { deliveries: { state: string }[] };
   for (const { state } of deliveries) expect(state).toBe('done');
@@ -76,7 +76,7 @@ test.concurrent('kill -9 between the first text and the answer leaves one messag
     if (count === 1) {
       await until(() => expect(texts(platform, bot, chat)).toEqual(['At first']));
       isShown = true;
-      await never;
+      await hangingPromise;
     }
   });
   say('why?');
@@ -89,7 +89,7 @@ test.concurrent('kill -9 between the first text and the answer leaves one messag
   await gateway.stop('SIGKILL');
   await startAutomation({ folder: gateway.folder });
   await expectTexts('In the end');
-  expect(platform.called('sendMessage', bot)).toHaveLength(1);
+  expect(platform.callsOf('sendMessage', bot)).toHaveLength(1);
   expect(new Set(program.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
 });
 
@@ -130,5 +130,5 @@ test.concurrent('no typing indicator is shown while an event is parked', async (
   await startAutomation({ folder, resources: [botTrigger('bot', platform, bot, { agent: 'desk' }), desk] });
   platform.say(chat, ann, 'remind me');
   await expectBotTexts(platform, bot, chat, 'It is time.');
-  expect(platform.called('sendChatAction')).toEqual([]);
+  expect(platform.callsOf('sendChatAction')).toEqual([]);
 });

@@ -49,11 +49,11 @@ test('updates by webhook need the secret, are accepted once, and the address is 
   ]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
   await eventually(() => expect(bot.webhook).toMatchObject({ url, secretToken: secret_token }));
-  for (const { values } of platform.called('setWebhook', bot))
+  for (const { values } of platform.callsOf('setWebhook', bot))
     expect(values).not.toHaveProperty('drop_pending_updates');
   platform.say(chat, ann, 'two');
   await expectBotTexts(platform, bot, chat, 'heard: one', 'heard: two');
-  expect(platform.called('getUpdates', bot)).toEqual([]);
+  expect(platform.callsOf('getUpdates', bot)).toEqual([]);
 
   // The platform reports undelivered updates and redelivers them.
   const oldHost = new URL(url).host;

@@ -15,10 +15,10 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import {
   answerRow,
-  askedAbout,
   askedRow,
   begunRow,
   storeRuns,
+  toolApproval,
 } from '../../fixtures/automation/stored-runs.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
       agent: 'shop',
       rows: [begunRow('Pay.'), askedRow(APPROVAL)],
       outcome: 'parked',
-      asks: [askedAbout(APPROVAL, { to: 'bob', key: SECRET, hidden: '\u202etxt.exe', text: LONG })],
+      asks: [toolApproval(APPROVAL, { to: 'bob', key: SECRET, hidden: '\u202etxt.exe', text: LONG })],
     },
     {
       id: 'fails',

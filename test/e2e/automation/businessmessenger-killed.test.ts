@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
-import { askedUnderOneKey, saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
+import { expectOneKeyPerInput, expectSentOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { textIn } from '../../fixtures/business-platform/business-platform.ts';
 import { graphError } from '../../fixtures/business-platform/graph-error.ts';
 import {
@@ -69,7 +69,7 @@ describe('a killed gateway', () => {
     const take = (text: string, by?: string) => now.sender.deliver(messageOf(text, by));
     const kill = async () => {
       await now.gateway.stop('SIGKILL');
-      now = await now.again();
+      now = await now.restart();
     };
 
     // Deterministic cases: each message is at a known step when the process is killed.
@@ -147,7 +147,7 @@ describe('a killed gateway', () => {
     await kill();
     await waitUntilIdle(now.gateway);
 
-    const requests = askedUnderOneKey(agent);
+    const requests = expectOneKeyPerInput(agent);
     const texts = [...messages.keys()];
     for (const text of texts) {
       const twice = text === 'while asked' || /^as (accepted|answered)/.test(text);
@@ -160,7 +160,7 @@ describe('a killed gateway', () => {
     // The platform offers no way to check whether a message arrived.
     const uncertain = texts.filter((text) => text === 'before we knew' || text.startsWith('as '));
     const sentTexts = platform.sent.map(({ body }) => textIn(body).replace('✅ ', ''));
-    saidOnce(sentTexts, texts, uncertain);
+    expectSentOnce(sentTexts, texts, uncertain);
     expect(platform.textsTo(numberOf('while asked'))).toEqual(['✅ while asked', '✅ behind it']);
     // One row per message and answer.
     expect(await now.outbox()).toHaveLength(texts.length);
@@ -188,7 +188,7 @@ describe('a killed gateway', () => {
     for (let kill = 0; kill < 3; kill += 1) {
       await new Promise((done) => setTimeout(done, 60 + 240 * random()));
       await now.gateway.stop('SIGKILL');
-      now = await now.again();
+      now = await now.restart();
     }
     await sending;
     const texts = (number: string) => [...new Set(first.platform.textsTo(number))];
@@ -196,7 +196,7 @@ describe('a killed gateway', () => {
       for (const [i, { number }] of people.entries())
         expect(texts(number)).toEqual(Array.from({ length: 15 }, (_, k) => `✅ m${i + 8 * k}`));
     }, 60_000);
-    expect(askedUnderOneKey(first.agent).size).toBe(messages.length);
+    expect(expectOneKeyPerInput(first.agent).size).toBe(messages.length);
     // Only messages in transit at the kill are repeated.
     const doubled = first.platform.sent.length - messages.length;
     expect(doubled).toBeLessThanOrEqual(3 * people.length);

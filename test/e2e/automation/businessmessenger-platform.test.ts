@@ -126,7 +126,7 @@ describe('the business messenger platform', () => {
     const failed = notification(business, { statuses: [status] });
     await first.sender.deliver(failed);
     await first.gateway.stop('SIGKILL');
-    const desk = await first.again();
+    const desk = await first.restart();
     const [row] = await desk.outbox();
     expect(row).toMatchObject({
       state: 'dead',

@@ -29,11 +29,11 @@ const ada = { name: 'Ada Ö.', number: '15550002222' };
 const bob = { name: 'Bob', number: '15550003333' };
 const pablo = { name: 'Pablo', userId: 'US.13491208655302741918' };
 
-const whom = ({ number, userId }: Person) => number ?? userId ?? '';
+const recipientOf = ({ number, userId }: Person) => number ?? userId ?? '';
 
 /** Returns when a person has seen exactly these texts. */
 async function expectTexts({ platform }: Messenger, person: Person, texts: readonly string[]): Promise<void> {
-  await eventually(() => expect(platform.textsTo(whom(person))).toEqual(texts));
+  await eventually(() => expect(platform.textsTo(recipientOf(person))).toEqual(texts));
 }
 
 describe('the business messenger', () => {

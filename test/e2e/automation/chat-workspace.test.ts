@@ -82,7 +82,7 @@ async function begin(resources?: Parameters<typeof startAutomation>[0]['resource
 
 const mention = (channel: Channel, text: string): Promise<Message> =>
   platform.say(channel, ANN, `<@${app.user}> ${text}`);
-const answers = (channel: Channel) => platform.saidBy(app, channel);
+const answers = (channel: Channel) => platform.messagesBy(app, channel);
 const expectTexts = (channel: Channel, ...texts: readonly string[]) =>
   eventually(() => expect(answers(channel).map(({ text }) => text)).toEqual(texts));
 const requestsFor = (input: string) => program.requests.filter(({ body }) => body.input === input);
@@ -168,7 +168,7 @@ describe.concurrent('a workspace chat', () => {
     await mention(other, 'three');
     await expectTexts(channel, 'named: one', 'named: two');
     await expectTexts(other, 'heard: three');
-    expect(platform.called('conversations.info').filter((each) => each.channel === channel.id)).toHaveLength(
+    expect(platform.callsOf('conversations.info').filter((each) => each.channel === channel.id)).toHaveLength(
       2,
     );
   });
@@ -206,7 +206,7 @@ test('shows an answer once if the gateway is killed before it has stored the ack
   await gateway.stop('SIGKILL');
   output += gateway.text();
   await begin();
-  await platform.tell(channel, message);
+  await platform.sendToApps(channel, message);
   await mention(channel, 'after');
   await expectTexts(channel, 'heard: before', 'heard: while it ends', 'heard: after');
   await waitUntilIdle(gateway);

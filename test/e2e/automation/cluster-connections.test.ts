@@ -11,7 +11,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, newPlatform, texts } from '../../fixtures/automation/bots.ts';
-import { saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
+import { expectSentOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 import { callbackPayload } from '../../fixtures/workspace-platform/payloads.ts';
@@ -108,7 +108,7 @@ test('one of three gateways holds a socket and a poller, and another takes over 
   const allAnswered = async () => {
     const all = Array.from({ length: messageCount }, (_, n) => `heard: n${n}`);
     const ofBot = () => texts(platform, bot, chat).flatMap((text) => text ?? []);
-    const ofApp = () => workspace.called('chat.postMessage').map(({ values }) => String(values.text));
+    const ofApp = () => workspace.callsOf('chat.postMessage').map(({ values }) => String(values.text));
     await eventually(() => {
       expect([...new Set(ofBot())]).toEqual(all);
       expect(new Set(ofApp())).toEqual(new Set(all));
@@ -116,7 +116,7 @@ test('one of three gateways holds a socket and a poller, and another takes over 
     const [some] = gateways.values();
     if (some !== undefined) await waitUntilIdle(some);
     const wasCutOff = everStarted.some((each) => each.text().includes('database was unavailable too long'));
-    for (const each of [ofBot(), ofApp()]) saidOnce(each, all, wasCutOff ? all : []);
+    for (const each of [ofBot(), ofApp()]) expectSentOnce(each, all, wasCutOff ? all : []);
     expectOneKeyPerPlatform();
   };
   const expectOneKeyPerPlatform = () => {

@@ -13,7 +13,7 @@ import {
 import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const BEHIND_MS = 600_000;
-const behind = `globalThis.Date = class extends Date { constructor(...a) { a.length === 0 ? super(Date.now()) : super(...a); } static #now = Date.now; static now() { return this.#now() - ${BEHIND_MS}; } }`;
+const slowClockCode = `globalThis.Date = class extends Date { constructor(...a) { a.length === 0 ? super(Date.now()) : super(...a); } static #now = Date.now; static now() { return this.#now() - ${BEHIND_MS}; } }`;
 
 interface Row {
   readonly id: string;
@@ -33,7 +33,7 @@ test('each instant occurs once and on time, across a kill, a reload and a wrong 
   ];
   const start = (name: string, env = {}) =>
     startAutomation({ resources, env, settings: { store: { postgres: { url } }, node: { name } } });
-  const clockEnv = { NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(behind)}"` };
+  const clockEnv = { NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(slowClockCode)}"` };
   const from = Date.now();
   const [a, b, c] = await Promise.all([start('a'), start('b'), start('c', clockEnv)]);
   expect(a && b && c).toBeDefined();

@@ -98,7 +98,7 @@ test.concurrent('a command of a writer runs with parameters, and several command
     ['/deploy', { env: 'production' }, '/deploy production'],
   ]);
   await eventually(() => expect(posted()).toHaveLength(2));
-  const permissionRequests = rest.askedFor('GET', ASKED);
+  const permissionRequests = rest.requestsFor('GET', ASKED);
   expect(permissionRequests.map(({ path }) => path)).toEqual([
     `/repos/${REPOSITORY}/collaborators/ada/permission`,
   ]);
@@ -138,7 +138,7 @@ test.concurrent('a command of another person is ignored with the reason, without
   for (const id of ['d4', 'd5', 'd6']) await until(gateway, id, 'done');
   expect(agent.requests.map(({ body }) => body.command)).toEqual(Array(3).fill('issue_comment.created'));
   await eventually(() => expect(posted()).toHaveLength(3));
-  expect(rest.askedFor('POST', /./)).toHaveLength(3);
+  expect(rest.requestsFor('POST', /./)).toHaveLength(3);
 });
 
 test.concurrent('with commands_from: everyone no permission is checked, and no token is needed', async () => {
@@ -146,7 +146,7 @@ test.concurrent('with commands_from: everyone no permission is checked, and no t
   await say(gateway, 'd1', '/deploy staging', 'nobody');
   await until(gateway, 'd1', 'done');
   expect(agent.requests[0]?.body.command).toBe('/deploy');
-  expect(rest.asked).toHaveLength(0);
+  expect(rest.requests).toHaveLength(0);
 });
 
 test.concurrent('while the permission check fails, the event is retried, not handled', async () => {
@@ -157,7 +157,7 @@ test.concurrent('while the permission check fails, the event is retried, not han
   await say(gateway, 'd1', '/deploy staging', 'ada');
   const { attempts } = await until(gateway, 'd1', 'done');
   expect(attempts).toBe(3);
-  expect(rest.askedFor('GET', ASKED)).toHaveLength(4);
+  expect(rest.requestsFor('GET', ASKED)).toHaveLength(4);
   expect(agent.requests.map(({ body }) => body.command)).toEqual(['/deploy']);
 });
 
@@ -188,16 +188,16 @@ test.concurrent('a kill during the permission check loses no command and runs no
   const { gateway, rest, agent, posted } = await start();
   rest.refuse(ASKED, { status: 0, isSilent: true });
   await say(gateway, 'd1', '/deploy staging', 'ada');
-  await eventually(() => expect(rest.askedFor('GET', ASKED)).toHaveLength(1));
+  await eventually(() => expect(rest.requestsFor('GET', ASKED)).toHaveLength(1));
   await gateway.stop('SIGKILL');
   const next = await startAutomation({ folder: gateway.folder });
   await until(next, 'd1', 'done');
-  expect(rest.askedFor('GET', ASKED)).toHaveLength(2);
+  expect(rest.requestsFor('GET', ASKED)).toHaveLength(2);
   expect(agent.requests.map(({ body }) => body.command)).toEqual(['/deploy']);
   await eventually(() => expect(posted()).toHaveLength(1));
 });
 
-const judging = (id = 'approve') =>
+const verdictAnswer = (id = 'approve') =>
   startAgent(() => ({ text: 'It reads well.', data: { actions: [{ id, title: 'Approve it' }] } }));
 
 const opened = repoExample('pull_request', 'opened');
@@ -213,7 +213,7 @@ const rows = async ({ url }: GatewayProcess) => {
 };
 
 test.concurrent('an answer approves a request if the file allows it, and the review triggers no answer', async () => {
-  const program = await judging();
+  const program = await verdictAnswer();
   const { gateway, rest, posted } = await start({
     config: { reviews: 'allow' },
     commands: onOpened,
@@ -239,17 +239,17 @@ test.concurrent('an answer approves a request if the file allows it, and the rev
 });
 
 test.concurrent('without reviews: allow an answer approves nothing', async () => {
-  const { gateway, rest, posted } = await start({ commands: onOpened, program: await judging() });
+  const { gateway, rest, posted } = await start({ commands: onOpened, program: await verdictAnswer() });
   await postRepoEvent(gateway.url, 'pull_request', opened, { id: 'd1' });
   await eventually(() => expect(posted(REQUEST)).toEqual([expect.stringContaining('It reads well.')]));
-  expect(rest.askedFor('POST', /reviews/)).toEqual([]);
+  expect(rest.requestsFor('POST', /reviews/)).toEqual([]);
 });
 
 test.concurrent('a review with a lost response is found again, also by the next process', async () => {
   const setup = {
     config: { reviews: 'allow' },
     commands: onOpened,
-    program: await judging('request_changes'),
+    program: await verdictAnswer('request_changes'),
   };
   const { gateway, rest } = await start(setup);
   rest.refuse(REVIEW, { status: 0, isCut: true, isSilent: true });
@@ -262,7 +262,7 @@ test.concurrent('a review with a lost response is found again, also by the next 
 });
 
 test.concurrent('an approval of a request by the user of the token becomes a comment', async () => {
-  const setup = { config: { reviews: 'allow' }, commands: onOpened, program: await judging() };
+  const setup = { config: { reviews: 'allow' }, commands: onOpened, program: await verdictAnswer() };
   const { gateway, rest, posted } = await start(setup);
   rest.ownRequests.add(REQUEST);
   await postRepoEvent(gateway.url, 'pull_request', opened, { id: 'd1' });
@@ -276,5 +276,5 @@ test.concurrent('an approval of a request by the user of the token becomes a com
       '*(approve: no review, since the host refuses one by this account)*\n\nIt reads well.',
     ),
   ]);
-  expect(rest.askedFor('POST', /reviews/)).toHaveLength(1);
+  expect(rest.requestsFor('POST', /reviews/)).toHaveLength(1);
 });

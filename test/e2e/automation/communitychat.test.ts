@@ -151,7 +151,7 @@ describe.concurrent('a person', () => {
     const channel = newChannel('card');
     await ask('card', channel);
     const last = await eventually(() => {
-      const messages = platform.seen(channel);
+      const messages = platform.visibleMessages(channel);
       expect(
         messages
           .flatMap(({ body }) => body.embeds as readonly { fields: [] }[])
@@ -178,7 +178,7 @@ describe.concurrent('a person', () => {
     const channel = newChannel('roles');
     for (const each of [command('ask', { text: 'forbidden' }), click('forbidden')])
       await act(each, channel, platform.ann);
-    await eventually(() => expect(platform.seen(channel)).toHaveLength(2));
+    await eventually(() => expect(platform.visibleMessages(channel)).toHaveLength(2));
     expect(platform.thinkingIn(channel)).toBe(0);
     expect(program.requests.filter(({ body }) => body.input.includes('forbidden'))).toEqual([]);
   });
@@ -199,7 +199,7 @@ describe.concurrent('a person', () => {
   test('gets an answer to every built-in command, from an agent or immediately', async () => {
     const channel = newChannel('built in');
     const runCommand = async (name: string, values: Readonly<Record<string, string>>, answer: unknown) => {
-      const { length } = platform.seen(channel);
+      const { length } = platform.visibleMessages(channel);
       await act(command(name, values), channel);
       await eventually(() => expect(platform.textsIn(channel).slice(length)).toEqual([answer]));
     };

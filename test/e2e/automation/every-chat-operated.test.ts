@@ -102,7 +102,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     };
     expect(rates).toContainEqual(expect.objectContaining({ of: 'account' }));
     const sizes = await eventually(() => {
-      const parts = chat.seen('Shown').map((each) => each.text);
+      const parts = chat.visibleMessages('Shown').map((each) => each.text);
       expect(parts.join('').match(/word/g)).toHaveLength(longText / 5);
       return parts.map((part) => sizeOf(part, text.unit));
     });

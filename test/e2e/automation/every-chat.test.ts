@@ -16,7 +16,7 @@ import {
   writeResources,
 } from '../../fixtures/automation/automation.ts';
 import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
-import type { LocalChat, Seen } from '../../fixtures/chats/local-chat.ts';
+import type { LocalChat, VisibleMessage } from '../../fixtures/chats/local-chat.ts';
 import { localChats } from '../../fixtures/chats/local-chats.ts';
 import { postForgery } from '../../fixtures/chats/post-forgery.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
@@ -43,14 +43,14 @@ let gateway: GatewayProcess;
 let program: AgentProgram;
 let output = '';
 /** Answers that the agent holds until `release`, by input. */
-const holds = new Map<string, Promise<void>>();
+const heldInputs = new Map<string, Promise<void>>();
 /** Holds the answers to these inputs. Returns the release function. */
-function hold(...inputs: readonly string[]): () => void {
+function holdInputs(...inputs: readonly string[]): () => void {
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
     release = resolve;
   });
-  for (const each of inputs) holds.set(each, gate);
+  for (const each of inputs) heldInputs.set(each, gate);
   return release;
 }
 
@@ -83,7 +83,7 @@ beforeAll(async () => {
   program = await startAgent(async (request) => {
     const { command, parameters } = request.body;
     const input = inputOf(request);
-    await holds.get(input);
+    await heldInputs.get(input);
     if (input.endsWith('refuse it')) return { status: 400, text: 'no' };
     if (input.endsWith('later') && requestsFor(input).length === 1)
       return { status: 503, headers: { 'retry-after': '3' } };
@@ -122,7 +122,7 @@ async function kill(): Promise<void> {
   await gateway.stop('SIGKILL');
   output += gateway.text();
   // The next gateway repeats the requests as soon as it starts.
-  holds.clear();
+  heldInputs.clear();
   await begin();
 }
 
@@ -148,11 +148,11 @@ const deliveries = async (query: string) =>
 const rowOf = (eventId: string, about: string) =>
   `/deliveries/${encodeURIComponent(`outbox:${eventId}/${about === '' ? '' : `${about}/`}1`)}`;
 
-const texts = (chat: LocalChat, place: string) => chat.seen(place).map(({ text }) => text);
+const texts = (chat: LocalChat, place: string) => chat.visibleMessages(place).map(({ text }) => text);
 const expectTexts = (chat: LocalChat, place: string, ...expected: readonly string[]) =>
   eventually(() => expect(texts(chat, place)).toEqual(expected));
 /** All readable text in the message, on any platform. */
-const readableText = ({ title = '', text, fields }: Seen) =>
+const readableText = ({ title = '', text, fields }: VisibleMessage) =>
   [title, text, ...fields.map(({ name, value }) => `${name}: ${value}`)].join('\n');
 
 describe.concurrent.each(chats)('$name', ({ name, chat }) => {
@@ -185,7 +185,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
       expect.anything(),
       expect.stringMatching(/A parameter is missing:.*version/s),
     );
-    const [answer, help] = chat.seen('Commands');
+    const [answer, help] = chat.visibleMessages('Commands');
     if (answer?.mark !== undefined) expect(help?.mark).not.toBe(answer.mark);
     // The incomplete command is not remembered.
     await chat.command('Commands', 'deploy', { env: `${name} stage`, version: '1.2' });
@@ -202,7 +202,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
   test('shows title, fields and actions, and a button press is an event of the same conversation', async () => {
     await chat.say('Card', 'card');
     const [shown] = await eventually(() => {
-      const cards = chat.seen('Card');
+      const cards = chat.visibleMessages('Card');
       expect(cards.flatMap(({ choices }) => choices)).toEqual(['Ship it', 'Drop it']);
       return cards;
     });
@@ -242,7 +242,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
   });
 
   test('handles messages of one conversation in order, without delaying other conversations', async () => {
-    const release = hold(`${name} first`);
+    const release = holdInputs(`${name} first`);
     await chat.say('Waits', `${name} first`);
     await eventually(() => expect(requestsFor(`${name} first`)).toHaveLength(1));
     await chat.say('Waits', `${name} second`);
@@ -314,7 +314,7 @@ function rowsIn(parts: readonly string[]): readonly number[] {
 }
 
 /** Runs a step for all chats in parallel: they share one gateway. */
-const everywhere = (step: (chat: LocalChat, name: string) => Promise<unknown>) =>
+const inEachChat = (step: (chat: LocalChat, name: string) => Promise<unknown>) =>
   Promise.all(
     chats.map(({ name, chat }) =>
       step(chat, name).catch((error: Error) => {
@@ -325,7 +325,7 @@ const everywhere = (step: (chat: LocalChat, name: string) => Promise<unknown>) =
   );
 
 test('a rate limit only delays messages: no attempt is counted, and no message is lost or reordered', async () => {
-  await everywhere(async (chat, name) => {
+  await inEachChat(async (chat, name) => {
     chat.tooMany('Many', 2);
     for (const text of ['one', 'two']) await chat.say('Many', `${name} ${text}`);
     await expectTexts(chat, 'Many', `heard: ${name} one`, `heard: ${name} two`);
@@ -341,19 +341,19 @@ test('a rate limit only delays messages: no attempt is counted, and no message i
 });
 
 test('messages and answers during a platform outage arrive afterwards', async () => {
-  const release = hold(...chats.map(({ name }) => `${name} before`));
-  await everywhere(async (chat, name) => {
+  const release = holdInputs(...chats.map(({ name }) => `${name} before`));
+  await inEachChat(async (chat, name) => {
     await chat.say('Away', `${name} before`);
     await eventually(() => expect(requestsFor(`${name} before`)).toHaveLength(1));
-    chat.isAway = true;
+    chat.isUnavailable = true;
   });
   release();
   await eventually(async () => {
     const rows = await deliveries('source=outbox&state=retrying');
     expect(new Set(rows.map((each) => each.trigger))).toEqual(new Set(chats.map(({ name }) => name)));
   });
-  await everywhere(async (chat, name) => {
-    chat.isAway = false;
+  await inEachChat(async (chat, name) => {
+    chat.isUnavailable = false;
     await chat.say('Away', `${name} after`);
     await expectTexts(chat, 'Away', `heard: ${name} before`, `heard: ${name} after`);
   });
@@ -361,8 +361,8 @@ test('messages and answers during a platform outage arrive afterwards', async ()
 
 test('kill -9 between any two steps loses nothing: one key per request, in order', async () => {
   await waitUntilIdle(gateway);
-  hold(...chats.map(({ name }) => `${name} while asked`));
-  await everywhere(async (chat, name) => {
+  holdInputs(...chats.map(({ name }) => `${name} while asked`));
+  await inEachChat(async (chat, name) => {
     await chat.say('Done', `${name} done`);
     await expectTexts(chat, 'Done', `heard: ${name} done`);
     await chat.say('Later', `${name} later`);
@@ -386,7 +386,7 @@ test('kill -9 between any two steps loses nothing: one key per request, in order
     await eventually(async () => expect(await api(rowOf(id, 'waits'))).toMatchObject({ state: 'done' }));
   });
   await kill();
-  await everywhere(async (chat, name) => {
+  await inEachChat(async (chat, name) => {
     await chat.repeat('Done');
     await chat.say('Done', `${name} after`);
     await expectTexts(chat, 'Done', `heard: ${name} done`, `heard: ${name} after`);
@@ -404,7 +404,7 @@ test('kill -9 between any two steps loses nothing: one key per request, in order
     await eventually(() => expect(texts(chat, 'Shown').length).toBeGreaterThan(0));
   });
   await waitUntilIdle(gateway);
-  await everywhere(async (chat, name) => {
+  await inEachChat(async (chat, name) => {
     expect(new Set(texts(chat, 'Shown'))).toEqual(new Set([`heard: ${name} before we knew`]));
     expect(texts(chat, 'Shown').length).toBeLessThanOrEqual(2);
     expect(requestsFor(`${name} done`)).toHaveLength(1);
@@ -418,7 +418,7 @@ test('after kill -9 at random moments every accepted message is answered once, u
   const random = seeded(20_261_123);
   let isOver = false;
   const acceptedByChat = new Map(chats.map(({ name }) => [name, [] as string[]]));
-  const writing = everywhere(async (chat, name) => {
+  const writing = inEachChat(async (chat, name) => {
     // Unaccepted messages have no guarantee: the sender notices the error and continues. Botmessenger allows
     // 20 messages per minute in a group.
     for (let n = 0; !isOver && n < 30; n += 1) {
@@ -438,7 +438,7 @@ test('after kill -9 at random moments every accepted message is answered once, u
   isOver = true;
   await writing;
   await waitUntilIdle(gateway);
-  await everywhere(async (chat, name) => {
+  await inEachChat(async (chat, name) => {
     const visibleTexts = [...texts(chat, 'Killed'), ...texts(chat, '#killed')];
     expect(acceptedByChat.get(name)?.length).toBeGreaterThan(3);
     for (const text of acceptedByChat.get(name) ?? []) {
@@ -468,21 +468,21 @@ test('a filter without a match calls no agent, and failures of silent triggers s
   await reload(({ nobody }) => ({ config: nobody }));
   const ignored = async () => (await deliveries('state=ignored')).length;
   const before = await ignored();
-  await everywhere((chat, name) => chat.say('Filtered', `${name} unheard`));
+  await inEachChat((chat, name) => chat.say('Filtered', `${name} unheard`));
   await eventually(async () => expect(await ignored()).toBeGreaterThanOrEqual(before + chats.length));
   await reload(() => ({ on_failure: 'silent' }));
-  await everywhere(async (chat, name) => {
+  await inEachChat(async (chat, name) => {
     for (const text of ['refuse it', 'heard']) await chat.say('Filtered', `${name}, ${text}`);
     await eventually(() => expect(texts(chat, 'Filtered').at(-1)).toBe(`heard: ${name}, heard`));
-    expect(chat.seen('Filtered')).toHaveLength(chat.isAwaited ? 3 : 1);
+    expect(chat.visibleMessages('Filtered')).toHaveLength(chat.isAwaited ? 3 : 1);
     expect(requestsFor(`${name} unheard`)).toEqual([]);
   });
 });
 
 test('an answer started before a reload renames its trigger is sent under the new name', async () => {
   const inputs = chats.map(({ name }) => `${name} renamed`);
-  const release = hold(...inputs);
-  await everywhere((chat, name) => chat.say('Renamed', `${name} renamed`));
+  const release = holdInputs(...inputs);
+  await inEachChat((chat, name) => chat.say('Renamed', `${name} renamed`));
   await eventually(() => expect(inputs.flatMap(requestsFor)).toHaveLength(chats.length));
   const renamed = resources().map((each) =>
     each.kind === 'Trigger' ? { ...each, name: `${each.name}-renamed` } : each,
@@ -490,7 +490,7 @@ test('an answer started before a reload renames its trigger is sent under the ne
   writeResources(gateway.folder, renamed);
   await api('/admin/reload', {});
   release();
-  await everywhere(async (chat, name) => {
+  await inEachChat(async (chat, name) => {
     await expectTexts(chat, 'Renamed', `heard: ${name} renamed`);
     const [request] = requestsFor(`${name} renamed`);
     const row = rowOf(request?.body.event.id ?? '', '');

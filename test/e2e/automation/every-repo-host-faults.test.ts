@@ -56,8 +56,8 @@ describe.concurrent.each(Object.keys(localRepoHosts))('%s', (name) => {
     await hostCase.expectOutboxRow({ state: 'done', attempts: 2 });
     const [first, second, ...others] = hostCase.host.commentRequests();
     expect(others).toEqual([]);
-    const { asked } = hostCase.host.api;
-    const between = asked.slice(asked.indexOf(first!) + 1, asked.indexOf(second!));
+    const { requests } = hostCase.host.api;
+    const between = requests.slice(requests.indexOf(first!) + 1, requests.indexOf(second!));
     expect(between.map(({ method }) => method)).toContain('GET');
   });
 

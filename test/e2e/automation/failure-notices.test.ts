@@ -13,15 +13,15 @@ import {
 import { repoExample } from '../../fixtures/automation/repo-payloads.ts';
 import { RepoRestHost } from '../../fixtures/repositories/repo-rest-host.ts';
 
-let rest: RepoRestHost;
+let repoHost: RepoRestHost;
 
 beforeEach(async () => {
-  rest = await new RepoRestHost().start();
+  repoHost = await new RepoRestHost().start();
 });
-afterEach(() => rest.stop());
+afterEach(() => repoHost.stop());
 
 const comments = (number: number) =>
-  (rest.comments.get(`Codertocat/Hello-World#${number}`) ?? []).map(({ body }) => body.split('\n\n')[1]);
+  (repoHost.comments.get(`Codertocat/Hello-World#${number}`) ?? []).map(({ body }) => body.split('\n\n')[1]);
 
 function comment(url: string, number: number) {
   const payload = repoExample('issue_comment', 'created') as { readonly issue: object };
@@ -38,7 +38,7 @@ test('a dead event and a parked event are reported once, across kill -9 and a re
   const program = await startAgent(({ body }) =>
     body.conversation.endsWith('#1') ? { status: 500, text: 'broken' } : { text: 'the answer' },
   );
-  const config = { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: rest.url };
+  const config = { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: repoHost.url };
   const retry = { attempts: 3, min_backoff_seconds: 0.2, max_backoff_seconds: 0.2 };
   const on_failure = 'reply';
   const gateway = await startAutomation({

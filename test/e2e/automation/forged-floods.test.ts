@@ -45,17 +45,17 @@ interface FloodedPlatform {
 let gateway: GatewayProcess;
 let program: AgentProgram;
 
-const ofChat = (chat: LocalChat): FloodedPlatform => ({
+const floodedChat = (chat: LocalChat): FloodedPlatform => ({
   start: () => chat.start(),
   stop: () => chat.stop(),
   trigger: () => ({ ...chat.trigger('echo') }),
   attach: (url) => chat.attach(url),
   forgeries: async (text) => (await chat.forgeries?.('Flood', text)) ?? [],
   say: (text) => chat.say('Flood', text),
-  answers: () => chat.seen('Flood').map(({ text }) => text),
+  answers: () => chat.visibleMessages('Flood').map(({ text }) => text),
 });
 
-function ofRepoHost(name: string, host: LocalRepoHost): FloodedPlatform {
+function floodedRepoHost(name: string, host: LocalRepoHost): FloodedPlatform {
   const access = host.access(name);
   const commented = (text: string): HostEvent => ({ kind: 'request comment', text });
   return {
@@ -77,8 +77,8 @@ const flooded = [
   ...Object.entries(localChats)
     .map(([name, make]) => ({ name, chat: make() }))
     .filter(({ chat }) => chat.forgeries !== undefined)
-    .map(({ name, chat }) => ({ name, source: ofChat(chat) })),
-  ...Object.entries(localRepoHosts).map(([name, make]) => ({ name, source: ofRepoHost(name, make()) })),
+    .map(({ name, chat }) => ({ name, source: floodedChat(chat) })),
+  ...Object.entries(localRepoHosts).map(([name, make]) => ({ name, source: floodedRepoHost(name, make()) })),
 ];
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
-import { askedUnderOneKey, waitUntilIdle } from '../../fixtures/automation/killed.ts';
+import { expectOneKeyPerInput, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { invalidEvent, rateLimited, restRefusal } from '../../fixtures/incident-platform/incident-error.ts';
 import {
   byUser,
@@ -44,7 +44,7 @@ test.concurrent('an event is answered by one note, also if it is delivered twice
   const statuses = [(await all.sender.send(event)).status, (await all.sender.send(event)).status];
   expect(statuses).toEqual([202, 200]);
   await expectDone(all, event);
-  await eventually(() => expect(all.told).toHaveLength(1));
+  await eventually(() => expect(all.sentEvents).toHaveLength(1));
   await waitUntilIdle(all.gateway);
   expect(notesOf(all, incident)).toEqual(['heard: Checkout is slow']);
   expect(all.agent.requests).toHaveLength(1);
@@ -111,18 +111,18 @@ describe('a killed gateway', () => {
     await take(after);
     await eventually(() => {
       expect(agent.requests.map(({ body }) => body.input)).toContain('while asked');
-      expect(platform.asked(new RegExp(`/${before.id}/notes`))).toHaveLength(1);
+      expect(platform.callsMatching(new RegExp(`/${before.id}/notes`))).toHaveLength(1);
       expect(platform.contentsOn(after.id)).toHaveLength(1);
     });
     await now.gateway.stop('SIGKILL');
     isAway = false;
-    now = await now.again();
+    now = await now.restart();
     // The platform received no acknowledgement, and redelivers all of them.
     for (const incident of incidents) await take(incident);
     await waitUntilIdle(now.gateway);
     for (const incident of incidents) expect(notesOf(now, incident)).toEqual([incident.title]);
     for (const event of all) expect(await rowOf(now, event)).toMatchObject({ state: 'done' });
-    expect(askedUnderOneKey(agent).get('while asked')).toBe(2);
+    expect(expectOneKeyPerInput(agent).get('while asked')).toBe(2);
     // Events that occurred meanwhile are redelivered, possibly with a new id but with the same last line.
     for (const incident of incidents) {
       const [note] = platform.notes.get(incident.id) ?? [];
@@ -162,14 +162,14 @@ describe('the incident platform', () => {
     await all.sender.send(event);
     await expectDone(all, event);
     expect(notesOf(all, incident)).toHaveLength(1);
-    expect(all.platform.asked(POST_NOTE)).toHaveLength(4);
+    expect(all.platform.callsMatching(POST_NOTE)).toHaveLength(4);
   });
 
   test.concurrent('receives no retry of a refused request: the note is dead, and the event is done', async () => {
     const all = await startIncidents({ config: notes });
     for (const refusal of [restRefusal(2010), restRefusal(2100), restRefusal(1008), restRefusal(2001)]) {
       const event = incidentEvent('triggered', all.platform.add());
-      const { length } = all.platform.asked(POST_NOTE);
+      const { length } = all.platform.callsMatching(POST_NOTE);
       all.platform.refuse(POST_NOTE, refusal);
       await all.sender.send(event);
       await eventually(async () =>
@@ -177,7 +177,7 @@ describe('the incident platform', () => {
       );
       const { code } = (refusal.body as { readonly error: { readonly code: number } }).error;
       expect((await rowOf(all, event)).note).toMatch(new RegExp(`\\b${code} `));
-      expect(all.platform.asked(POST_NOTE)).toHaveLength(length + 1);
+      expect(all.platform.callsMatching(POST_NOTE)).toHaveLength(length + 1);
       expect(await all.delivery(`incidentmanager:incidents/${idOf(event)}`)).toMatchObject({ state: 'done' });
     }
   });
@@ -264,11 +264,11 @@ test.concurrent.each([
     const event = incidentEvent('triggered', incident);
     await all.sender.send(event);
     for (const n of [1, 2, 3]) await expectDone(all, event, n);
-    await eventually(() => expect(all.told).toHaveLength(3));
+    await eventually(() => expect(all.sentEvents).toHaveLength(3));
     await waitUntilIdle(all.gateway);
     expect(incident.status).toBe('resolved');
     expect(notesOf(all, incident)).toEqual(['Rolled back.']);
-    const writes = all.platform.asked(/^(POST|PUT)/).map(({ what }) => what);
+    const writes = all.platform.callsMatching(/^(POST|PUT)/).map(({ what }) => what);
     expect([writes[0], writes.slice(1).map((text) => text.startsWith(by))]).toEqual([
       `POST /incidents/${incident.id}/notes`,
       [true, true],

@@ -36,12 +36,12 @@ interface Platform {
   isAnswered(n: number): boolean;
 }
 
-let rest: RepoRestHost;
+let repoHost: RepoRestHost;
 
 beforeEach(async () => {
-  rest = await new RepoRestHost().start();
+  repoHost = await new RepoRestHost().start();
 });
-afterEach(() => rest.stop());
+afterEach(() => repoHost.stop());
 
 async function startThree(): Promise<Readonly<Record<string, Platform>>> {
   const bots = await newPlatform();
@@ -62,7 +62,7 @@ async function startThree(): Promise<Readonly<Record<string, Platform>>> {
       }),
       trigger('reviews', {
         type: 'RepoHost',
-        config: { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: rest.url },
+        config: { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: repoHost.url },
         default_agent: 'echo',
       }),
       echo(program),
@@ -79,7 +79,7 @@ async function startThree(): Promise<Readonly<Record<string, Platform>>> {
         const { chat, person } = chats[n]!;
         bots.say(chat, person, 'hello');
       },
-      countRequests: () => bots.called('sendMessage', bot).length,
+      countRequests: () => bots.callsOf('sendMessage', bot).length,
       isAnswered: (n) => texts(bots, bot, chats[n]!.chat).includes('the answer'),
     },
     BusinessMessenger: {
@@ -95,15 +95,15 @@ async function startThree(): Promise<Readonly<Record<string, Platform>>> {
     },
     RepoHost: {
       hang: () => {
-        for (let i = 0; i < 1_000; i += 1) rest.refuse(/./, { status: 0, isSilent: true });
+        for (let i = 0; i < 1_000; i += 1) repoHost.refuse(/./, { status: 0, isSilent: true });
       },
       say: (n) =>
         postRepoEvent(gateway.url, 'issue_comment', {
           ...comment,
           issue: { ...comment.issue, number: n + 1 },
         }),
-      countRequests: () => rest.asked.length,
-      isAnswered: (n) => rest.comments.has(`Codertocat/Hello-World#${n + 1}`),
+      countRequests: () => repoHost.requests.length,
+      isAnswered: (n) => repoHost.comments.has(`Codertocat/Hello-World#${n + 1}`),
     },
   };
 }

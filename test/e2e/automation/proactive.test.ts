@@ -100,7 +100,7 @@ describe('a proactive message', () => {
       [expect.stringMatching(/^outbox:send:team\//)],
     ]);
     await expectBotTexts(platform, bot, group, inGroup(), 'Release\n\nIt is out.\n\nVersion: 12');
-    const message = platform.saidBy(bot, group)[1]!;
+    const message = platform.messagesBy(bot, group)[1]!;
     expect(buttonsOf(message)).toEqual([{ text: 'Undo', callback_data: 'undo' }]);
     const [id] = receipt.json.deliveries as string[];
     await eventually(async () =>
@@ -118,7 +118,7 @@ describe('a proactive message', () => {
     const topic = forum.addTopic();
     await send('team', { conversation: `botmessenger/${account}/${forum.id}/${topic}`, text: 'on topic' });
     await expectBotTexts(platform, bot, forum, 'on topic');
-    expect(platform.saidBy(bot, forum)[0]).toMatchObject({ message_thread_id: topic });
+    expect(platform.messagesBy(bot, forum)[0]).toMatchObject({ message_thread_id: topic });
     const conversation = `conversation/businessmessenger/${business.phone_number_id}/15550002222`;
     expect((await send('desk', { conversation, text: 'Your order is ready.' })).status).toBe(202);
     await eventually(() => expect(messenger.textsTo('15550002222')).toEqual(['✅ Your order is ready.']));
@@ -189,10 +189,10 @@ describe('a proactive message', () => {
   test('is sent also after kill -9', async () => {
     const chat = platform.privateChat(platform.person('Zoe'), bot);
     platform.faults.plan('sendMessage', { kind: 'hang' });
-    const sends = platform.called('sendMessage').length;
+    const sends = platform.callsOf('sendMessage').length;
     const body = { conversation: `botmessenger/${account}/${chat.id}`, text: 'whatever happens' };
     expect((await send('team', body, { 'idempotency-key': 'killed' })).status).toBe(202);
-    await eventually(() => expect(platform.called('sendMessage').length).toBeGreaterThan(sends));
+    await eventually(() => expect(platform.callsOf('sendMessage').length).toBeGreaterThan(sends));
     await gateway.stop('SIGKILL');
     gateway = await startAutomation({ folder: gateway.folder });
     expect((await send('team', body, { 'idempotency-key': 'killed' })).status).toBe(202);

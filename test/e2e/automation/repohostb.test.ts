@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-async function take(hostEvent: HostEvent): Promise<void> {
+async function acceptEvent(hostEvent: HostEvent): Promise<void> {
   const request = host.delivery({ repository: PROJECT, ...hostEvent }, access.secret);
   expect(await post(gateway.url + access.path, request)).toBe(202);
 }
@@ -49,7 +49,7 @@ const notes = (place: string) => host.comments(place).map(({ text }) => text);
 
 test('an answer that repeats a quick action does not run it, and code blocks are unchanged', async () => {
   answer = 'You wrote:\n/merge\r/close\n\n```sh\n/usr/bin/env\n```\n<details>\n\n```\n/approve\n```';
-  await take({ kind: 'request comment', number: 1, text: 'say it' });
+  await acceptEvent({ kind: 'request comment', number: 1, text: 'say it' });
   await eventually(() =>
     expect(notes(`${PROJECT}!1`)).toEqual([
       'You wrote:\n\\/merge\n\\/close\n\n```sh\n/usr/bin/env\n```\n<details>\n\n```\n\\/approve\n```',
@@ -75,7 +75,7 @@ test('an internal note is answered by an internal note', async () => {
 test('a webhook disabled by the host is enabled again, and failed deliveries are requested again', async () => {
   await eventually(
     () =>
-      expect(host.api.askedFor('POST', /\/hooks\//).map(({ path }) => path.split('/hooks/')[1])).toEqual([
+      expect(host.api.requestsFor('POST', /\/hooks\//).map(({ path }) => path.split('/hooks/')[1])).toEqual([
         '3/test/resource_access_token_events',
         '3/events/9/resend',
       ]),

@@ -79,7 +79,7 @@ test.concurrent('an answer that approves becomes a comment and a review, and nei
     await eventually(async () =>
       expect(await record(`outbox:repohostc:reviews/r-1/${part}`)).toMatchObject({ state: 'done' }),
     );
-  const writing = host.api.asked.filter(({ method }) => method === 'POST').map(({ path }) => path);
+  const writing = host.api.requests.filter(({ method }) => method === 'POST').map(({ path }) => path);
   expect(writing).toEqual([
     '/2.0/repositories/acme/shop/pullrequests/5/comments',
     '/2.0/repositories/acme/shop/pullrequests/5/approve',

@@ -27,8 +27,8 @@ import { RepoRestHost } from '../../fixtures/repositories/repo-rest-host.ts';
 const POST = /^POST .*\/comments$/;
 const ada = { name: 'Ada', number: '15550002222' };
 
-const rest = new RepoRestHost();
-afterAll(() => rest.stop());
+const repoHost = new RepoRestHost();
+afterAll(() => repoHost.stop());
 
 interface Row {
   readonly state: string;
@@ -38,7 +38,7 @@ interface Row {
 }
 
 test('a stop during a send or a rate limit pause counts no attempt on any platform', async () => {
-  const [bots, businesses] = [await newPlatform(), await startPlatform(), await rest.start()];
+  const [bots, businesses] = [await newPlatform(), await startPlatform(), await repoHost.start()];
   const bot = bots.addBot('stopped_bot');
   const ann = bots.person('Ann');
   const chat = bots.privateChat(ann, bot);
@@ -48,7 +48,7 @@ test('a stop during a send or a rate limit pause counts no attempt on any platfo
     default_agent: 'echo',
   };
   const botConfig = { bot_token: bot.token, api_root: bots.url };
-  const repoConfig = { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: rest.url };
+  const repoConfig = { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: repoHost.url };
   const resources = [
     trigger('bot', { type: 'BotMessenger', config: botConfig, ...common }),
     trigger('desk', {
@@ -73,21 +73,21 @@ test('a stop during a send or a rate limit pause counts no attempt on any platfo
 
   bots.faults.plan('sendMessage', { kind: 'hang' });
   businesses.fail({ kind: 'hang' });
-  rest.refuse(POST, { status: 0, isSilent: true });
+  repoHost.refuse(POST, { status: 0, isSilent: true });
   bots.say(chat, ann, 'hello');
   const url = `${gateway.url}/webhook/businessmessenger`;
   const sender = new WebhookSender({ url, appSecret: APP_SECRET, verifyToken: '' });
   await sender.deliver(messagesOf(business, [[ada, textMessage(ada, 'hello')]]));
   await postRepoEvent(gateway.url, 'issue_comment', repoExample('issue_comment', 'created'), { id: 'd1' });
   const sendings = () => [
-    bots.called('sendMessage').length,
+    bots.callsOf('sendMessage').length,
     businesses.sendings.length,
-    rest.askedFor('POST', /\/comments$/).length,
+    repoHost.requestsFor('POST', /\/comments$/).length,
   ];
   await eventually(() => expect(sendings()).toEqual([1, 1, 1]));
   bots.faults.plan('sendMessage', { kind: 'error', error: tooManyRequests(3) });
   businesses.fail({ kind: 'html', status: 429, retryAfter: '3' });
-  rest.refuse(POST, { status: 429, headers: { 'retry-after': '3' } });
+  repoHost.refuse(POST, { status: 429, headers: { 'retry-after': '3' } });
   await restart();
   await eventually(async () => expect(await rows()).toEqual(all({ deferrals: 1 })));
   await restart();
@@ -96,5 +96,5 @@ test('a stop during a send or a rate limit pause counts no attempt on any platfo
   expect(sendings()).toEqual([3, 3, 3]);
   expect(texts(bots, bot, chat)).toEqual(['the answer']);
   expect(businesses.textsTo(ada.number)).toEqual(['✅ the answer']);
-  expect([...rest.comments.values()].map(({ length }) => length)).toEqual([1]);
+  expect([...repoHost.comments.values()].map(({ length }) => length)).toEqual([1]);
 });

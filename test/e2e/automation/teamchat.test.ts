@@ -217,7 +217,7 @@ test('a flood of forged activities is refused in bounded time, causes few provid
   const tokens = await Promise.all(
     Array.from({ length: 50 }, (_, n) => identity.token(team.platform.serviceUrl, { n }, form(n))),
   );
-  const { keys } = identity.asked;
+  const { keys } = identity.requestCounts;
   const startedAt = performance.now();
   const flood = Promise.all(
     Array.from({ length: 500 }, async (_, n) => (await team.sender.sendWith(forged, tokens[n % 50])).status),
@@ -227,7 +227,7 @@ test('a flood of forged activities is refused in bounded time, causes few provid
   expect(new Set(await flood)).toEqual(new Set([401]));
   // About 3 ms per request on a loaded machine.
   expect(performance.now() - startedAt).toBeLessThan(15_000);
-  expect(identity.asked.keys - keys).toBeLessThanOrEqual(2);
+  expect(identity.requestCounts.keys - keys).toBeLessThanOrEqual(2);
   expect(requestsFor('forged')).toEqual([]);
 });
 
@@ -240,7 +240,7 @@ test('after kill -9 a proactive message reaches the conversation, with a token t
   await waitUntilIdle(team.gateway);
   await team.gateway.stop('SIGKILL');
   output += team.gateway.text();
-  team = await team.again();
+  team = await team.restart();
   const { length } = team.platform.tokens;
   expect((await team.post('/triggers/team/send', { conversation, text: 'news' })).status).toBe(202);
   await eventually(() => expect(texts(place)).toEqual(['heard: where am I?', 'news']));

@@ -11,7 +11,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { askedUnderOneKey, waitUntilIdle } from '../../fixtures/automation/killed.ts';
+import { expectOneKeyPerInput, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { documentFaults } from '../../fixtures/issue-tracker/document-faults.ts';
 import { type Fault, IssueTracker } from '../../fixtures/issue-tracker/issue-tracker.ts';
@@ -143,7 +143,7 @@ describe('a comment', () => {
       await waitUntilIdle(desk.gateway);
     }
     expect(answersIn(desk)).toHaveLength(3);
-    expect(askedUnderOneKey(desk.program)).toEqual(
+    expect(expectOneKeyPerInput(desk.program)).toEqual(
       new Map([
         ['slow', 2],
         ['taken: true', 1],

@@ -171,14 +171,14 @@ describe('a query', () => {
 
   test.concurrent('without a result after the last attempt leaves the event dead, and the event is never handled unchecked', async () => {
     const { tracker, program, gateway } = await startDesk({ attempts: 2 });
-    tracker.isAway = true;
+    tracker.isUnavailable = true;
     const id = await post(gateway.url, issueCreated());
     await eventually(async () => expect(await delivery(gateway.url, id)).toMatchObject({ state: 'dead' }));
     expect((await delivery(gateway.url, id)).note).toMatch(
       /^could not check whether TES-41 matches jql_filter: 503/,
     );
     expect(program.requests).toEqual([]);
-    tracker.isAway = false;
+    tracker.isUnavailable = false;
     const path = `${gateway.url}/deliveries/${encodeURIComponent(id)}/replay`;
     expect((await fetch(path, { method: 'POST' })).ok).toBe(true);
     await eventually(async () => expect(await delivery(gateway.url, id)).toMatchObject({ state: 'done' }));

@@ -11,7 +11,7 @@ import {
   trigger,
   writeResources,
 } from '../../fixtures/automation/automation.ts';
-import { askedUnderOneKey, saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
+import { expectOneKeyPerInput, expectSentOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import type { Channel } from '../../fixtures/workspace-platform/channel.ts';
 import { callbackPayload } from '../../fixtures/workspace-platform/payloads.ts';
@@ -67,7 +67,7 @@ function say(text: string, channel = one) {
   return app.deliver('events_api', callbackPayload(installed, channel, { ...message, type: 'app_mention' }));
 }
 
-const answers = () => platform.called('chat.postMessage').map(({ values }) => String(values.text));
+const answers = () => platform.callsOf('chat.postMessage').map(({ values }) => String(values.text));
 const expectAnswers = (...texts: readonly string[]) =>
   eventually(() => expect(answers()).toEqual(expect.arrayContaining(texts.map((text) => `heard: ${text}`))));
 
@@ -176,10 +176,10 @@ test('a kill before or after the acknowledgement loses nothing; requests use one
   await expectAnswers('acked and asked', 'kept and asked');
   await eventually(() => expect(unheard.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
   await waitUntilIdle(gateway);
-  const times = askedUnderOneKey(program);
+  const times = expectOneKeyPerInput(program);
   expect(times.get('kept and answered')).toBe(1);
   const all = [...times.keys()].map((input) => `heard: ${input}`);
-  saidOnce(answers(), all);
+  expectSentOnce(answers(), all);
 });
 
 test('messages are handled although the platform never returns the bot identity', async () => {

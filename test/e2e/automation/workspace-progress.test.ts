@@ -43,11 +43,11 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 const piece = (text: string) => `data: ${JSON.stringify({ delta: text })}`;
-const texts = (channel: Channel) => platform.saidBy(app, channel).map(({ text }) => text);
+const texts = (channel: Channel) => platform.messagesBy(app, channel).map(({ text }) => text);
 const expectTexts = (channel: Channel, ...expected: readonly string[]) =>
   eventually(() => expect(texts(channel)).toEqual(expected));
 const callsTo = (method: string, { id }: Channel) =>
-  platform.called(method).filter(({ channel }) => channel === id);
+  platform.callsOf(method).filter(({ channel }) => channel === id);
 
 /** Mentions the bot in a new channel. Returns the channel and the input. */
 async function ask(name: string, stream: (channel: Channel, count: number) => AsyncIterable<string>) {
@@ -70,7 +70,7 @@ describe.concurrent('a streamed answer', () => {
       yield piece(' on db-2.');
     });
     await expectTexts(channel, 'Disk full on db-2.');
-    expect(platform.saidBy(app, channel)).toMatchObject([{ thread_ts: ts, edited: expect.anything() }]);
+    expect(platform.messagesBy(app, channel)).toMatchObject([{ thread_ts: ts, edited: expect.anything() }]);
     expect(callsTo('chat.postMessage', channel)).toHaveLength(1);
     const times = callsTo('chat.update', channel).map(({ at }) => at);
     const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0));

@@ -44,7 +44,7 @@ afterAll(() => platform.stop());
 const mention = (app: App, channel: Channel, text: string) =>
   platform.say(channel, 'U0ANN', `<@${app.user}> ${text}`);
 const expectTexts = (app: App, channel: Channel, ...expected: readonly string[]) =>
-  eventually(() => expect(platform.saidBy(app, channel).map(({ text }) => text)).toEqual(expected));
+  eventually(() => expect(platform.messagesBy(app, channel).map(({ text }) => text)).toEqual(expected));
 
 test('messages and commands of each workspace are answered by the right trigger and bot, over a shared socket', async () => {
   const channels = [firstTeam, secondTeam].map((app) => platform.addChannel('ops', [app])) as [
@@ -56,7 +56,7 @@ test('messages and commands of each workspace are answered by the right trigger 
   await expectTexts(firstTeam, one, 'here heard: hello');
   await expectTexts(secondTeam, two, 'there heard: hello');
   await platform.command(secondTeam, two, 'U0ANN', '/status', 'now');
-  await eventually(() => expect(platform.saidBy(secondTeam, two)).toHaveLength(2));
+  await eventually(() => expect(platform.messagesBy(secondTeam, two)).toHaveLength(2));
   expect(program.requests.map(({ body }) => body.trigger).toSorted()).toEqual(['here', 'there', 'there']);
   expect(sockets).toMatchObject({ opened: 1, mostOpen: 1 });
 });

@@ -5,7 +5,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { AskedAgents } from '../../fixtures/agents/asked-agents.ts';
+import { AgentsGateway } from '../../fixtures/agents/agents-gateway.ts';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
 import { Terminal } from '../../fixtures/clients/terminal.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
@@ -18,12 +18,12 @@ const desk = {
   metadata: { name: 'desk' },
   spec: { model: 'scripted:desk.yaml' },
 };
-let agents: AskedAgents;
+let agents: AgentsGateway;
 let gateway: GatewayProcess;
 beforeAll(async () => {
   writeFileSync(join(folder, 'desk.yaml'), JSON.stringify([{ answer: 'You said {{input}}.' }]));
   writeFileSync(join(folder, 'agent.yaml'), JSON.stringify(desk));
-  agents = await AskedAgents.start();
+  agents = await AgentsGateway.start();
   ({ gateway } = agents);
 });
 

@@ -25,13 +25,13 @@ beforeAll(async () => {
 });
 
 const run = (args: readonly string[]) => runMain([...args, '--url', gateway.url], { env });
-const say = (stderr: string) => rpc(gateway.url, 'loud', call('say', { stderr }));
+const writeStderr = (stderr: string) => rpc(gateway.url, 'loud', call('say', { stderr }));
 const linesAt = async (query: string): Promise<readonly { server: string; from: string; text: string }[]> =>
   (await ask(`${gateway.url}/logs?${query}`)).json.lines;
 
 test('logs prints lines of servers with their names, without secrets, and follows them', async () => {
   await rpc(gateway.url, 'calm', call('say', { stderr: 'calm is here' }));
-  await say(`the token is ${secret}`);
+  await writeStderr(`the token is ${secret}`);
   await eventually('the stored line', async () =>
     (await linesAt('server=loud')).some(({ from }) => from === 'stderr'),
   );
@@ -68,15 +68,15 @@ test('logs prints lines of servers with their names, without secrets, and follow
     followed += text;
   });
   await eventually('it follows', async () => {
-    await say('a word');
+    await writeStderr('a word');
     return followed.includes('loud | info  a word\n');
   });
   // The lines of other servers are shown, despite a flood of one server. No control character reaches a
   // terminal.
-  await say(Array.from({ length: 2_000 }, (_, at) => `\u001b]0;noise ${at}\u0007`).join('\n'));
+  await writeStderr(Array.from({ length: 2_000 }, (_, at) => `\u001b]0;noise ${at}\u0007`).join('\n'));
   await eventually(
     'the notice of dropped lines',
-    () => /more lines? not shown/.test(followed) || say('more').then(() => false),
+    () => /more lines? not shown/.test(followed) || writeStderr('more').then(() => false),
   );
   expect(followed).not.toContain('\u001b');
   expect(followed).not.toContain('calm');
@@ -101,7 +101,7 @@ test('the server table shows the failure reason and the time of the next start',
 });
 
 test('stderr lines, log messages of a server and gateway lines about it have a level', async () => {
-  await say('TypeError: no such thing\n    at main (a.js:1)\nDEBUG: a detail');
+  await writeStderr('TypeError: no such thing\n    at main (a.js:1)\nDEBUG: a detail');
   await rpc(gateway.url, 'told', call('log', { level: 'critical', logger: 'db', data: `lost ${secret}` }));
   await run(['servers', 'start', 'broken']);
   const warningLines = async () => (await run(['logs', '--level', 'warning'])).stdout.split('\n');

@@ -104,9 +104,9 @@ describe.concurrent('the operator output', () => {
 describe.concurrent('events', () => {
   test('in progress get the documented time to finish at a stop', async () => {
     // The stop may take 8 s, with 2.5 s reserved for servers and 1 s for the store. The agent takes 3.5 s.
-    let isAsked = false;
+    let isRequested = false;
     const program = await startAgent(async () => {
-      isAsked = true;
+      isRequested = true;
       await sleep(3_500);
       return { text: 'just in time' };
     });
@@ -116,7 +116,7 @@ describe.concurrent('events', () => {
       settings: { shutdown_seconds: 8, log_level: 'debug' },
     });
     expect((await postHook(gateway.url, '/hooks/orders', { n: 1 })).status).toBe(202);
-    await eventually(() => expect(isAsked).toBe(true));
+    await eventually(() => expect(isRequested).toBe(true));
     expect(await gateway.stop()).toBe(0);
     expect(gateway.logs()).toContainEqual(
       expect.objectContaining({ msg: 'delivery ended', outcome: 'done' }),

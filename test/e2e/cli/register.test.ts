@@ -65,12 +65,12 @@ test('register puts the commands of all triggers of an account into the menu, an
     { command: 'status', description: 'status' },
   ]);
   expect(two.menu).toEqual([{ command: 'ping', description: 'ping' }]);
-  expect(platform.called('getMe')).toEqual([]);
+  expect(platform.callsOf('getMe')).toEqual([]);
   expect(existsSync(join(folder, '.gateway'))).toBe(false);
 });
 
 test('register reports refusals of a platform, continues with the other platforms, and shows no token', async () => {
-  const before = platform.called('setMyCommands').length;
+  const before = platform.callsOf('setMyCommands').length;
   const stranger = '4711:AAnobodyknowsthistoken';
   const refusal = await register(stranger);
   expect(refusal.code).toBe(1);
@@ -96,7 +96,7 @@ test('register reports refusals of a platform, continues with the other platform
     },
   ]);
   expect(refusal.stdout + refusal.stderr + json.stdout + json.stderr).not.toContain('nobodyknows');
-  expect(platform.called('setMyCommands').length).toBeGreaterThan(before);
+  expect(platform.callsOf('setMyCommands').length).toBeGreaterThan(before);
 });
 
 test('register retries a rate limited platform once, after a short pause', async () => {

@@ -35,7 +35,7 @@ test('search shows the newest versions over all pages, and marks deprecated vers
   expect(all.stdout).not.toContain('0.4.0');
   const json = JSON.parse((await run('servers', 'search', '--limit', '3', '--json')).stdout);
   expect(json).toMatchObject({ is_cut: true, servers: [{ kinds: ['npm'] }, { kinds: ['npm', 'oci'] }, {}] });
-  expect(registry.asked).toContain('/registry/v0.1/servers?search=weather&version=latest&limit=31');
+  expect(registry.requestPaths).toContain('/registry/v0.1/servers?search=weather&version=latest&limit=31');
   expect((await run('servers', 'search', 'nothing-like-it')).stdout).toBe(
     'no server has nothing-like-it in its name\n',
   );
@@ -123,7 +123,9 @@ servers:
       WEATHER_API_KEY: \${OURS}
       WEATHER_UNITS: celsius
 `);
-  expect(registry.asked).toContain('/registry/v0.1/servers/io.example.people%2Fweather/versions/0.4.0');
+  expect(registry.requestPaths).toContain(
+    '/registry/v0.1/servers/io.example.people%2Fweather/versions/0.4.0',
+  );
 });
 
 test('a package is installed by questions in a terminal, with hidden secrets, and its tools are listed', async () => {

@@ -37,7 +37,7 @@ test('a node suspended for a minute comes back without a visible effect', async 
   await elapse(STOPPED_MS);
   const before = sending.acknowledged.size;
   cluster.node('two').resume();
-  await cluster.areMembers(['one', 'three', 'two']);
+  await cluster.waitForMembers(['one', 'three', 'two']);
   await sending.reaches(before + 200);
 
   expectNothingWrong(await cluster.account(sending));
@@ -58,7 +58,7 @@ test('repeated suspensions beyond the lease change no outcome and no order', asy
   expectNothingWrong(await cluster.account(sending));
   await holders.stop();
   expect(holders.faults).toEqual([]);
-  await cluster.areMembers(['one', 'three', 'two']);
+  await cluster.waitForMembers(['one', 'three', 'two']);
 }, 300_000);
 
 test('nodes killed one after another lose nothing, and the others continue in time', async () => {

@@ -64,7 +64,7 @@ test('a synchronous standby promoted after a kill of the primary has all acknowl
   expect(alone).toMatchObject({ status: '503', retryAfter: expect.stringMatching(/^\d+$/) });
   expect(performance.now() - startedAt).toBeLessThan(ANSWER_WITHIN_MS);
   await standby.promote();
-  relay.lead({ port: standby.port });
+  relay.routeTo({ port: standby.port });
   await sending.reaches(sending.acknowledged.size + 60);
 
   expectNothingWrong(await cluster.account(sending));

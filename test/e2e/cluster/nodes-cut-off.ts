@@ -55,7 +55,7 @@ test('a node separated from database and peers loses its work, and comes back as
   const whileCut = ledger.received.slice(seenBefore);
   host.mend('back');
   // A member, under a new epoch.
-  await cluster.areMembers(['one', 'three', 'two']);
+  await cluster.waitForMembers(['one', 'three', 'two']);
   await sending.reaches(sending.acknowledged.size + 40);
 
   expectNothingWrong(await cluster.account(sending));

@@ -45,5 +45,5 @@ test('a node suspended for longer than the lease changes no outcome and no order
   expectNothingWrong(await cluster.account(sending));
   await holders.stop();
   expect(holders.faults).toEqual([]);
-  await cluster.areMembers(['one', 'three', 'two']);
+  await cluster.waitForMembers(['one', 'three', 'two']);
 });

@@ -1,7 +1,7 @@
 // Clients that have no session and never answer a question do not block the server for other clients.
 
 import { expect, test } from 'vitest';
-import { canBeAsked, modern, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { allClientCapabilities, modern, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { callOnce, details, until } from '../../fixtures/clients/raw-session.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
@@ -11,7 +11,7 @@ test('a new client gets the process of the oldest unanswered question, whose cli
   const gateway = await startGateway({ servers });
   const steps = [{ ask: 'elicitation/create', params: { message: 'Name?', requestedSchema: {} } }];
   const ask = (more: object = {}) => {
-    const { params, ...asked } = toolCall('do', { steps }, { meta: canBeAsked });
+    const { params, ...asked } = toolCall('do', { steps }, { meta: allClientCapabilities });
     return modern(`${gateway.url}/mcp/puppet`, { ...asked, params: { ...params, ...more } });
   };
   const states: string[] = [];

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
 import { text, tool } from '../../fixtures/both-eras/tool.ts';
 import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
-import { canBeAsked, modern, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { allClientCapabilities, modern, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { json, RawSession, rpc } from '../../fixtures/clients/raw-session.ts';
 import { connectReal, type Kind, type RealClient } from '../../fixtures/clients/real-clients.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
@@ -262,7 +262,7 @@ describe('the gateway as one server', () => {
     }
     expect(await signer(`${mcp}/web`, 'tools/call', { name: 'echo', arguments: {} })).toBe('web');
     expect(await signer(`${mcp}/young`, 'resources/read', { uri: 'young://own' })).toBe('young');
-    const request = { method: 'tools/call', params: { name: 'web__ask' }, meta: canBeAsked };
+    const request = { method: 'tools/call', params: { name: 'web__ask' }, meta: allClientCapabilities };
     const first = await modern(mcp, request);
     expect(first.result.resultType).toBe('input_required');
     expect(first.result._meta['io.modelcontextprotocol/serverInfo'].name).toBe('actor-gateway');
@@ -438,7 +438,7 @@ describe('a list of several pages', () => {
     started ??= (async () => {
       const many = await bothErasOverHttp({ name: 'many', isModernOnly: true, pageSize: 500 });
       for (let n = 0; n < count; n += 1)
-        many.company.added.set(
+        many.sharedState.added.set(
           `item-${n}`,
           tool(`item-${n}`, 'One of many.', async () => text(n)),
         );

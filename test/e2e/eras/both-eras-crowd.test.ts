@@ -9,7 +9,7 @@ import { silentLog } from '../../../actors/base/errors/log.ts';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { bothErasOverHttp, bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
-import { crowd } from '../../fixtures/clients/crowd.ts';
+import { runConcurrently } from '../../fixtures/clients/crowd.ts';
 import {
   listenAsk,
   type ModernAnswer,
@@ -36,7 +36,7 @@ const rounds = Number(process.env.CROWD_ROUNDS ?? 1);
 const firstSeed = Number(process.env.CROWD_SEED ?? 1);
 const TASKS = 160;
 
-const canBeAsked = { elicitation: { form: {} } };
+const hasCapabilities = { elicitation: { form: {} } };
 const accepted = (name: string) => ({ action: 'accept', content: { name } });
 /** Error codes of calls to a dead, stopped or overloaded server. Other errors are bugs of the gateway. */
 const expectedErrorCodes = new Set([-32603, -32000, -32001, -32002, -32003, -32004, -32005]);
@@ -105,7 +105,7 @@ class Caller {
 
   static async open(server: Server, isLegacy: boolean): Promise<Caller> {
     if (!isLegacy) return new Caller(server);
-    return new Caller(server, await RawSession.open(url, `/mcp/${server.id}`, canBeAsked));
+    return new Caller(server, await RawSession.open(url, `/mcp/${server.id}`, hasCapabilities));
   }
 
   /** Makes a call. Returns all messages; passes them to `onMessage` as they arrive. */
@@ -127,7 +127,7 @@ class Caller {
         ...(signal === undefined ? {} : { signal }),
       });
     }
-    const meta = { progressToken, clientCapabilities: this.server.asks ? canBeAsked : {} };
+    const meta = { progressToken, clientCapabilities: this.server.asks ? hasCapabilities : {} };
     const request = toolCall(name, args, { id: JSON.stringify(id), meta, params });
     return modern(`${url}/mcp/${this.server.id}`, request, { signal });
   }
@@ -352,7 +352,7 @@ function chosen(random: () => number): string {
   return 'echo';
 }
 
-async function play(seed: number): Promise<CallCounters> {
+async function playRound(seed: number): Promise<CallCounters> {
   const random = seeded(seed);
   const counters = { answered: 0, unlucky: 0 };
   const askers = new Map<string, Promise<Caller>>();
@@ -373,7 +373,7 @@ async function play(seed: number): Promise<CallCounters> {
     name: chosen(random),
     random: seeded(Math.floor(random() * 2 ** 32)),
   }));
-  await crowd(TASKS, 14, async (number) => {
+  await runConcurrently(TASKS, 14, async (number) => {
     const { server, isLegacy, slot, name, random: own } = plan[number] as (typeof plan)[number];
     const caller = await askerFor(server, isLegacy, slot).catch(() => undefined);
     if (caller === undefined) {
@@ -415,7 +415,7 @@ describe('many clients of both eras', () => {
     timeout: 60_000 + rounds * 60_000,
   }, async () => {
     for (let seed = firstSeed; seed < firstSeed + rounds; seed += 1) {
-      const counters = await play(seed);
+      const counters = await playRound(seed);
       if (rounds > 1) process.stderr.write(`crowd: seed ${seed}: ${JSON.stringify(counters)}\n`);
       expect(counters.answered, `seed ${seed}`).toBeGreaterThan(TASKS / 3);
       await until('the end of all clients', async () => {

@@ -4,8 +4,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Seen } from '../../fixtures/both-eras/seen.ts';
 import { bothErasOverHttp, bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
+import type { ProcessStatistics } from '../../fixtures/both-eras/statistics.ts';
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
 
 type Era = 'legacy' | 'modern';
@@ -66,7 +66,7 @@ describe.each([
   }
 
   test('uses that era', async () => {
-    const { mine } = (await call('stats')) as Seen;
+    const { mine } = (await call('stats')) as ProcessStatistics;
     expect(mine).toMatchObject({
       era,
       protocolVersion: era === 'legacy' ? '2025-11-25' : '2026-07-28',
@@ -112,7 +112,7 @@ describe.each([
     expect(steps).toEqual([1, 2, 3]);
     const abort = new AbortController();
     const hanging = client.callTool({ name: 'hang' }, { signal: abort.signal });
-    const stats = async () => (await call('stats')) as Seen;
+    const stats = async () => (await call('stats')) as ProcessStatistics;
     await eventually('the start of the call', async () => (await stats()).calls.includes(`${era} hang`));
     abort.abort('enough');
     await expect(hanging).rejects.toThrow('enough');

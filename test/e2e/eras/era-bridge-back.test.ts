@@ -2,8 +2,8 @@
 // the call and retries the request with the answers. The client sees a single call and its answer.
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Seen } from '../../fixtures/both-eras/seen.ts';
 import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
+import type { ProcessStatistics } from '../../fixtures/both-eras/statistics.ts';
 import { type ConnectOptions, errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
 import {
   details,
@@ -60,7 +60,7 @@ const open = (id: string, capabilities: object = { elicitation: {}, sampling: {}
 
 /** Arguments of a puppet call with one result per round. */
 const argsFor = (key: string, ...results: readonly (string | null)[]) => ({ key, results });
-const asks = (requests: string, state = '"s"') =>
+const questionResult = (requests: string, state = '"s"') =>
   `{"resultType":"input_required","inputRequests":${requests},"requestState":${state}}`;
 const elicitation = '{"method":"elicitation/create","params":{"message":"é?","requestedSchema":{}}}';
 const sampling = '{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}';
@@ -182,11 +182,11 @@ describe.each(['local', 'remote'])('a legacy SDK client of a modern server (%s)'
   test('cancels the call at the server', async () => {
     const client = await answering(id, 'ann');
     const cancel = new AbortController();
-    const before = ((await client.call('stats')) as Seen).cancelled.length;
-    const { length } = ((await client.call('stats')) as Seen).calls;
+    const before = ((await client.call('stats')) as ProcessStatistics).cancelled.length;
+    const { length } = ((await client.call('stats')) as ProcessStatistics).calls;
     const running = client.client.callTool({ name: 'hang' }, undefined, { signal: cancel.signal });
     const failed = errorOf(running);
-    const statsOf = async () => (await client.call('stats')) as Seen;
+    const statsOf = async () => (await client.call('stats')) as ProcessStatistics;
     await eventually('the call', async () => (await statsOf()).calls.slice(length).includes('modern hang'));
     cancel.abort();
     await failed;
@@ -243,7 +243,7 @@ describe('on the wire', () => {
   test('a question arrives only on the stream of its call, before the answer', async () => {
     const session = await open('puppet');
     const stream = await session.listen();
-    const results = [asks(`{"a":${elicitation},"b":${sampling}}`), done];
+    const results = [questionResult(`{"a":${elicitation},"b":${sampling}}`), done];
     const questions: Message[] = [];
     const onMessage = (message: Message) => {
       if (message.method === undefined) return;
@@ -280,7 +280,7 @@ describe('on the wire', () => {
   test('a state, an answer and arguments reach the server byte for byte', async () => {
     const session = await open('puppet');
     const state = '"\\u00e9é\\u2028\u2028 \\"1.0\\" \\/ \\ud83d\\ude00😀\\u0000"';
-    const results = [asks(`{"a é":${elicitation}}`, state), done];
+    const results = [questionResult(`{"a é":${elicitation}}`, state), done];
     const args = JSON.stringify(argsFor('bytes', ...results)).replace(
       '{',
       '{"n":1.0,"big":12345678901234567890,',
@@ -318,7 +318,9 @@ describe('on the wire', () => {
     const onMessage = ({ id, method }: Message) => {
       if (method === 'elicitation/create') void session.reply(id, accept('again'));
     };
-    const answer = await session.call('do', argsFor('greedy', asks(`{"a":${elicitation}}`)), { onMessage });
+    const answer = await session.call('do', argsFor('greedy', questionResult(`{"a":${elicitation}}`)), {
+      onMessage,
+    });
     expect(answer.result).toMatchObject({ isError: true });
     expect(answer.text).toContain('8 rounds');
     expect(roundsOf(await linesOf(session), 'greedy')).toHaveLength(9);
@@ -337,7 +339,7 @@ describe('on the wire', () => {
       `{${Array.from({ length: 300 }, (_, n) => `"q${n}":${elicitation}`).join(',')}}`,
     ];
     for (const [n, requests] of senseless.entries()) {
-      const answer = await session.call('do', argsFor(`senseless-${n}`, asks(requests)));
+      const answer = await session.call('do', argsFor(`senseless-${n}`, questionResult(requests)));
       expect(answer.result).toMatchObject({ isError: true });
       // Questions that were asked before the failure were withdrawn.
       const questions = answer.messages
@@ -348,7 +350,7 @@ describe('on the wire', () => {
     }
     const odd = '{"resultType":{"toString":1,"valueOf":1},"content":[{"type":"text","text":"odd"}]}';
     expect((await session.call('do', argsFor('odd', odd))).text).toBe('odd');
-    const script = JSON.stringify(argsFor('prompt', asks('{"a":null}')));
+    const script = JSON.stringify(argsFor('prompt', questionResult('{"a":null}')));
     const prompt = await session.request('prompts/get', { name: 'do', arguments: { script } });
     expect(prompt.error?.code).toBe(-32603);
     expect((await session.call('do', argsFor('fine', done))).text).toBe('done');
@@ -362,7 +364,7 @@ describe('on the wire', () => {
       count += 1;
       void session.reply(id, { model: 'm' });
     };
-    const results = [asks(`{"a":${elicitation},"a":${sampling}}`), done];
+    const results = [questionResult(`{"a":${elicitation},"a":${sampling}}`), done];
     expect((await session.call('do', argsFor('twice', ...results), { onMessage })).text).toBe('done');
     expect(count).toBe(1);
     expect(roundsOf(await linesOf(session), 'twice')).toHaveLength(2);
@@ -370,7 +372,7 @@ describe('on the wire', () => {
 
   test('a refusal withdraws the other questions', async () => {
     const session = await open('puppet');
-    const results = [asks(`{"a":${elicitation},"b":${sampling}}`), done];
+    const results = [questionResult(`{"a":${elicitation},"b":${sampling}}`), done];
     const onMessage = ({ id, method }: Message) => {
       const error = { code: -1, message: 'no' };
       if (method === 'sampling/createMessage')
@@ -395,7 +397,7 @@ test('at /mcp the client receives questions in the same way', async () => {
   const onMessage = ({ id, method }: Message) => {
     if (method === 'elicitation/create') void session.reply(id, accept('all'));
   };
-  const call = argsFor('aggregated', asks(`{"a":${elicitation}}`), done);
+  const call = argsFor('aggregated', questionResult(`{"a":${elicitation}}`), done);
   expect((await session.call('puppet__do', call, { onMessage })).text).toBe('done');
   const lines = JSON.parse((await session.call('puppet__heard')).text).heard as string[];
   expect(roundsOf(lines, 'aggregated').map((line) => JSON.parse(line).params.name)).toEqual(['do', 'do']);
@@ -413,7 +415,7 @@ describe('a call abandoned during a question', () => {
     const onMessage = (message: Message) => {
       if (message.method === 'elicitation/create') onQuestion(message);
     };
-    const call = argsFor(key, asks(`{"a":${elicitation}}`), done);
+    const call = argsFor(key, questionResult(`{"a":${elicitation}}`), done);
     const running = session.call('do', call, { id: 'given-up', onMessage });
     return { session, question: await question, ended: running };
   }
@@ -442,7 +444,7 @@ describe('a call abandoned during a question', () => {
     const session = await open('puppet');
     const cut = new AbortController();
     let question: unknown;
-    const results = [asks(`{"a":${elicitation}}`), done];
+    const results = [questionResult(`{"a":${elicitation}}`), done];
     const onMessage = ({ id, method }: Message) => {
       if (method !== 'elicitation/create') return;
       question = id;

@@ -66,7 +66,7 @@ function call(server: string, name: string, args: object = {}, more: More = {}):
 }
 
 /** Makes the puppet perform these steps; a retry continues the call. */
-function play(server: string, steps: readonly object[], more: More = {}): Promise<ModernAnswer> {
+function callWithSteps(server: string, steps: readonly object[], more: More = {}): Promise<ModernAnswer> {
   return call(server, 'do', { steps }, more);
 }
 
@@ -87,7 +87,7 @@ const retry = (requestState: unknown, inputResponses?: object) => ({
   params: { requestState, inputResponses },
 });
 /** Retry fields with the same answer to all questions. */
-const back = (question: ModernAnswer, answer: unknown) =>
+const answerQuestion = (question: ModernAnswer, answer: unknown) =>
   retry(question.result.requestState, Object.fromEntries(questionsOf(question).map((key) => [key, answer])));
 
 /** All messages except the answer. */
@@ -178,7 +178,7 @@ describe.each(['pinned', 'pinned-remote'])('a server of both eras used as legacy
       ['one', 2],
     ]);
     expect(first.result).toMatchObject({ resultType: 'input_required' });
-    const retryRequest = { ...back(first, accepted('a')), meta: { progressToken: 2 }, id: '2' };
+    const retryRequest = { ...answerQuestion(first, accepted('a')), meta: { progressToken: 2 }, id: '2' };
     const second = await call(id, 'report-and-ask', {}, retryRequest);
     expect(progressIn(second)).toEqual([
       [2, 3],
@@ -191,7 +191,7 @@ describe.each(['pinned', 'pinned-remote'])('a server of both eras used as legacy
 
 describe('a question', () => {
   test('is forwarded unchanged, and so is the answer', async () => {
-    const first = await play('puppet', [
+    const first = await callWithSteps('puppet', [
       { ask: 'sampling/createMessage', id: 'odd é\u2028', params: { messages: [], 'x-extra': { n: 1.5 } } },
     ]);
     expect(first.status).toBe(200);
@@ -223,20 +223,20 @@ describe('a question', () => {
     const page = (url: string) => ({ mode: 'url', message: 'Sign in', elicitationId: 'e', url });
     const meta = { clientCapabilities: { elicitation: { form: {}, url: {} } } };
     const steps = [{ ask: 'elicitation/create', params: page('https://a/') }];
-    const questions = await play('puppet', steps, { meta });
+    const questions = await callWithSteps('puppet', steps, { meta });
     expect(questions.result.inputRequests['input-1'].params).toEqual({
       mode: 'url',
       message: 'Sign in',
       url: 'https://a/',
     });
-    const retryRequest = { meta, ...back(questions, { action: 'accept' }) };
-    expect(resultOf(await play('puppet', steps, retryRequest))).toEqual([{ action: 'accept' }]);
+    const retryRequest = { meta, ...answerQuestion(questions, { action: 'accept' }) };
+    expect(resultOf(await callWithSteps('puppet', steps, retryRequest))).toEqual([{ action: 'accept' }]);
     const error = {
       code: -32042,
       message: 'first',
       data: { elicitations: [page('https://b/'), page('https://c/')] },
     };
-    const refusal = await play('puppet', [{ error }], { meta });
+    const refusal = await callWithSteps('puppet', [{ error }], { meta });
     expect(refusal.result).toEqual({
       resultType: 'input_required',
       inputRequests: {
@@ -252,12 +252,12 @@ describe('a question', () => {
       _meta: expect.anything(),
     });
     // A retry with no state is a new call.
-    const answers = { meta, ...back(refusal, { action: 'accept' }) };
-    expect((await play('puppet', [{ error }], answers)).result?.resultType).toBe('input_required');
+    const answers = { meta, ...answerQuestion(refusal, { action: 'accept' }) };
+    expect((await callWithSteps('puppet', [{ error }], answers)).result?.resultType).toBe('input_required');
     // A client without URL support receives the error.
-    expect((await play('puppet', [{ error }])).error).toEqual(error);
+    expect((await callWithSteps('puppet', [{ error }])).error).toEqual(error);
     const senseless = { ...error, data: { elicitations: [1, null] } };
-    expect((await play('puppet', [{ error: senseless }], { meta })).error).toEqual(senseless);
+    expect((await callWithSteps('puppet', [{ error: senseless }], { meta })).error).toEqual(senseless);
   });
 
   test('without an answer is repeated, together with newer questions', async () => {
@@ -266,10 +266,10 @@ describe('a question', () => {
       { ms: 150 },
       { ...elicit, params: { message: 'late', requestedSchema: {} }, isAwaited: false },
     ];
-    const first = await play('puppet', steps);
+    const first = await callWithSteps('puppet', steps);
     expect(questionsOf(first)).toEqual(['input-1', 'input-2']);
     const answered = ({ result }: ModernAnswer, inputResponses?: object) =>
-      play('puppet', steps, retry(result.requestState, inputResponses));
+      callWithSteps('puppet', steps, retry(result.requestState, inputResponses));
     // A value that is no object is no answer.
     const again = await answered(first, { 'input-2': null });
     expect(questionsOf(again)).toEqual(expect.arrayContaining(['input-1', 'input-2']));
@@ -299,37 +299,39 @@ describe('a question', () => {
       { wait: 's' },
       { answer: '{"content":[]}' },
     ];
-    const first = await play('puppet', steps);
+    const first = await callWithSteps('puppet', steps);
     expect(questionsOf(first)).toHaveLength(2);
     gate.open();
     await until('the withdrawal', () => existsSync(withdrawn));
     const answers = { 'input-1': accepted('x'), 'input-2': { model: 'm' } };
-    const second = await play('puppet', steps, retry(first.result.requestState, answers));
+    const second = await callWithSteps('puppet', steps, retry(first.result.requestState, answers));
     expect(second.result).toMatchObject({ resultType: 'complete', content: [] });
     expect((await linesOf('puppet')).heard.filter((line) => line.includes('"id":"w"'))).toEqual([]);
   });
 
   test('of an open call is rejected if the server ends the call first', async () => {
-    const first = await play('puppet', [{ ...elicit, id: 'open' }]);
+    const first = await callWithSteps('puppet', [{ ...elicit, id: 'open' }]);
     const gate = latch();
     const steps = [
       { ...elicit, id: 'never', isAwaited: false },
       { gate: gate.path },
       { answer: '{"content":[],"n":1}' },
     ];
-    const question = await play('puppet', steps);
+    const question = await callWithSteps('puppet', steps);
     gate.open();
     await until('the refusal', async () =>
       (await linesOf('puppet')).heard.some((line) => line.includes('"never"') && line.includes('-32000')),
     );
-    const last = await play('puppet', steps, back(question, accepted('late')));
+    const last = await callWithSteps('puppet', steps, answerQuestion(question, accepted('late')));
     expect(last.result).toMatchObject({ resultType: 'complete', n: 1 });
-    await play('puppet', [{ ...elicit, id: 'open' }], back(first, {}));
+    await callWithSteps('puppet', [{ ...elicit, id: 'open' }], answerQuestion(first, {}));
   });
 
   test('without the declared capability is rejected, and the call continues', async () => {
     const meta = { clientCapabilities: { sampling: {} } };
-    const answer = await play('puppet', [elicit, { ask: 'x/unknown' }, { ask: 'roots/list' }], { meta });
+    const answer = await callWithSteps('puppet', [elicit, { ask: 'x/unknown' }, { ask: 'roots/list' }], {
+      meta,
+    });
     const refusal = { error: { code: -32601, message: expect.any(String) } };
     expect(resultOf(answer)).toEqual([refusal, refusal, refusal]);
   });
@@ -339,15 +341,15 @@ describe('a requestState', () => {
   const steps = [elicit, sample];
 
   test('continues only the same request, and a wrong retry does not affect the call', async () => {
-    const first = await play('puppet', steps);
-    const right = back(first, accepted('x'));
+    const first = await callWithSteps('puppet', steps);
+    const right = answerQuestion(first, accepted('x'));
     const state: string = first.result.requestState;
     const invalidValues: Promise<ModernAnswer>[] = [
-      play('puppet', steps, retry(`${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}`)),
-      play('puppet', steps, retry('nonsense')),
-      play('puppet', steps, retry('')),
-      play('puppet', [sample, elicit], right),
-      play('two', steps, right),
+      callWithSteps('puppet', steps, retry(`${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}`)),
+      callWithSteps('puppet', steps, retry('nonsense')),
+      callWithSteps('puppet', steps, retry('')),
+      callWithSteps('puppet', [sample, elicit], right),
+      callWithSteps('two', steps, right),
       call('puppet', 'pid', {}, right),
       send(at('puppet'), {
         method: 'prompts/get',
@@ -358,20 +360,20 @@ describe('a requestState', () => {
       expect(error?.code).toBe(-32602);
       expect(status).toBe(200);
     }
-    const second = await play('puppet', steps, right);
+    const second = await callWithSteps('puppet', steps, right);
     expect(second.result.inputRequests).toMatchObject({ 'input-2': { method: 'sampling/createMessage' } });
-    const result = await play('puppet', steps, right);
+    const result = await callWithSteps('puppet', steps, right);
     expect(result.error?.code).toBe(-32602);
-    const last = await play('puppet', steps, back(second, { model: 'm' }));
+    const last = await callWithSteps('puppet', steps, answerQuestion(second, { model: 'm' }));
     expect(resultOf(last)).toEqual([accepted('x'), { model: 'm' }]);
   });
 
   test('that is sent twice in parallel continues the call once', async () => {
-    const first = await play('puppet', [elicit]);
-    const retryRequest = back(first, accepted('once'));
+    const first = await callWithSteps('puppet', [elicit]);
+    const retryRequest = answerQuestion(first, accepted('once'));
     const both = await Promise.all([
-      play('puppet', [elicit], retryRequest),
-      play('puppet', [elicit], retryRequest),
+      callWithSteps('puppet', [elicit], retryRequest),
+      callWithSteps('puppet', [elicit], retryRequest),
     ]);
     expect(both.filter(({ error }) => error?.code === -32602)).toHaveLength(1);
     const [one] = both.filter(({ result }) => result !== undefined);
@@ -383,25 +385,25 @@ describe('a requestState', () => {
     const steps = [{ ...elicit, isAwaited: false }, { gate: gate.path }, { exit: 3 }];
     const wasNoted = () =>
       gateway.logs().some(({ msg, server }) => msg === 'connection ended unexpectedly' && server === 'two');
-    const first = await play('two', steps);
+    const first = await callWithSteps('two', steps);
     gate.open();
     await until('the end of the process', wasNoted);
-    const retryRequest = back(first, accepted('x'));
-    const second = await play('two', steps, retryRequest);
+    const retryRequest = answerQuestion(first, accepted('x'));
+    const second = await callWithSteps('two', steps, retryRequest);
     expect(second.error?.code).toBe(-32000);
     expect(second.status).toBe(200);
-    expect((await play('two', steps, retryRequest)).error?.code).toBe(-32602);
-    expect((await play('two', [{ answer: '{"content":[]}' }])).result?.resultType).toBe('complete');
+    expect((await callWithSteps('two', steps, retryRequest)).error?.code).toBe(-32602);
+    expect((await callWithSteps('two', [{ answer: '{"content":[]}' }])).result?.resultType).toBe('complete');
   });
 });
 
 describe('a parked call', () => {
   test('has no deadline until its client is back', async () => {
     const steps = [{ ...elicit }, { ms: 3000 }];
-    const first = await play('hasty', steps);
+    const first = await callWithSteps('hasty', steps);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const startedAt = performance.now();
-    const second = await play('hasty', steps, back(first, accepted('x')));
+    const second = await callWithSteps('hasty', steps, answerQuestion(first, accepted('x')));
     expect(second.error?.code).toBe(-32001);
     expect(performance.now() - startedAt).toBeGreaterThan(900);
   });
@@ -421,12 +423,12 @@ describe('a parked call', () => {
       { progress: 2 },
     ];
     const logLevel = 'warning';
-    const first = await play('puppet', steps, { meta: { logLevel, progressToken: 'a' } });
+    const first = await callWithSteps('puppet', steps, { meta: { logLevel, progressToken: 'a' } });
     expect(earlierIn(first).map(({ params }) => params?.level)).toEqual(['error']);
     gate.open();
     await until('its messages', () => existsSync(saidAll));
-    const retryRequest = { meta: { logLevel, progressToken: 'b' }, ...back(first, accepted('x')) };
-    const second = await play('puppet', steps, retryRequest);
+    const retryRequest = { meta: { logLevel, progressToken: 'b' }, ...answerQuestion(first, accepted('x')) };
+    const second = await callWithSteps('puppet', steps, retryRequest);
     const notifications = earlierIn(second).map(
       ({ params }) => params?.level ?? [params?.progressToken, params?.progress],
     );
@@ -434,20 +436,20 @@ describe('a parked call', () => {
   });
 
   test('sends no log messages to a client that did not request them', async () => {
-    const answer = await play('puppet', [{ log: 'emergency' }, { answer: '{"content":[]}' }]);
+    const answer = await callWithSteps('puppet', [{ log: 'emergency' }, { answer: '{"content":[]}' }]);
     expect(earlierIn(answer)).toEqual([]);
     expect(answer.result?.resultType).toBe('complete');
   });
 
   test('prevents the idle stop of its process, and ends when the server is stopped', async () => {
-    const first = await play('lazy', [elicit]);
+    const first = await callWithSteps('lazy', [elicit]);
     await new Promise((resolve) => setTimeout(resolve, 2200));
     const { pids, in_flight } = await details(gateway.url, 'lazy');
     expect([pids.length, in_flight]).toEqual([1, 1]);
     const { status } = await json(`${gateway.url}/servers/lazy/stop`, 'POST');
     expect(status).toBe(200);
     for (const pid of pids) expect(isAlive(pid)).toBe(false);
-    const second = await play('lazy', [elicit], back(first, accepted('x')));
+    const second = await callWithSteps('lazy', [elicit], answerQuestion(first, accepted('x')));
     expect(second.status).toBe(200);
     expect(second.error?.code).toBe(-32000);
   });
@@ -490,13 +492,13 @@ describe('an exclusive connection', () => {
           ask: 'elicitation/create',
           params: { message: `${n}.${round}`, requestedSchema: {} },
         }));
-        let answer = await play('puppet', steps, firstClient);
+        let answer = await callWithSteps('puppet', steps, firstClient);
         for (const round of [0, 1]) {
           const questions: { params: { message: string } }[] = Object.values(answer.result.inputRequests);
           expect(questions.map(({ params }) => params.message)).toEqual([`${n}.${round}`]);
-          answer = await play('puppet', steps, {
+          answer = await callWithSteps('puppet', steps, {
             ...firstClient,
-            ...back(answer, accepted(`${n}.${round}`)),
+            ...answerQuestion(answer, accepted(`${n}.${round}`)),
           });
         }
         expect(resultOf(answer)).toEqual([accepted(`${n}.0`), accepted(`${n}.1`)]);
@@ -515,7 +517,7 @@ describe('an exclusive connection', () => {
     await until('the call', async () => (await details(gateway.url, 'two')).in_flight === 1);
     leave.abort();
     await abandoned;
-    const next = await play('two', [{ ms: 600 }], ann);
+    const next = await callWithSteps('two', [{ ms: 600 }], ann);
     expect(resultOf(next)).toEqual([]);
     expect(await pidFor('two', ann)).not.toBe(pid);
     await until('the end of its process', () => !isAlive(pid));
@@ -535,9 +537,9 @@ describe('an exclusive connection', () => {
   test('that is idle is replaced first when all slots are in use, then the connection that has been parked longest', async () => {
     const free = await pidFor('two', client('evicted'));
     const [a, b] = await Promise.all([
-      play('two', [elicit], client('a')),
+      callWithSteps('two', [elicit], client('a')),
       until('room', async () => {
-        const answer = await play('two', [elicit], client('b'));
+        const answer = await callWithSteps('two', [elicit], client('b'));
         return answer.result && answer;
       }),
     ]);
@@ -545,8 +547,8 @@ describe('an exclusive connection', () => {
     // Now the connection with the oldest question is replaced.
     expect(await pidFor('two', client('c'))).toBeGreaterThan(0);
     const again = [
-      play('two', [elicit], { ...client('a'), ...back(a, accepted('a')) }),
-      play('two', [elicit], { ...client('b'), ...back(b, accepted('b')) }),
+      callWithSteps('two', [elicit], { ...client('a'), ...answerQuestion(a, accepted('a')) }),
+      callWithSteps('two', [elicit], { ...client('b'), ...answerQuestion(b, accepted('b')) }),
     ];
     const codes = (await Promise.all(again)).map(({ error }) => error?.code);
     expect(new Set(codes)).toEqual(new Set([undefined, -32000]));
@@ -563,14 +565,16 @@ describe('a result', () => {
   test('keeps its bytes, and gets the fields of the era once', async () => {
     const raw =
       '{"content":[],"structuredContent":{"n":1.0,"big":12345678901234567890,"resultType":"own","e":"\\u00e9é"},"_meta":{"a":1e0}}';
-    const answer = await play('puppet', [{ answer: raw }]);
+    const answer = await callWithSteps('puppet', [{ answer: raw }]);
     const body = answer.text;
     expect(body).toContain('{"n":1.0,"big":12345678901234567890,"resultType":"own","e":"\\u00e9é"}');
     expect(body).toContain('"a":1e0');
     expect(body.match(/"resultType":"complete"/g)).toHaveLength(1);
     expect(body.match(/serverInfo/g)).toHaveLength(1);
     expect(body).not.toContain('ttlMs');
-    const own = await play('puppet', [{ answer: '{"content":[],"resultType":"complete","ttlMs":7}' }]);
+    const own = await callWithSteps('puppet', [
+      { answer: '{"content":[],"resultType":"complete","ttlMs":7}' },
+    ]);
     expect(own.text.match(/resultType/g)).toHaveLength(1);
     for (const [method, params] of [
       ['tools/list', {}],
@@ -584,11 +588,15 @@ describe('a result', () => {
 
   test('that is an error keeps code and data, but a missing resource has the code of the era', async () => {
     const data = '{"n":1.0}';
-    const answer = await play('puppet', [{ error: { code: -32002, message: 'gone', data: { n: 1 } } }]);
+    const answer = await callWithSteps('puppet', [
+      { error: { code: -32002, message: 'gone', data: { n: 1 } } },
+    ]);
     expect(answer.error).toEqual({ code: -32602, message: 'gone', data: { n: 1 } });
     const missing = await send(at('local'), { method: 'resources/read', params: { uri: 'test://missing' } });
     expect(missing.error).toMatchObject({ code: -32602, data: { uri: 'test://missing' } });
-    const odd = await play('puppet', [{ error: { code: { valueOf: 1, toString: 1 }, message: data } }]);
+    const odd = await callWithSteps('puppet', [
+      { error: { code: { valueOf: 1, toString: 1 }, message: data } },
+    ]);
     expect(odd.error?.message).toBe(data);
   });
 });
@@ -617,9 +625,9 @@ describe('other addresses', () => {
       send(`${gateway.url}/mcp`, toolCall('puppet__do', { steps: [elicit] }, more));
     const first = await atAll();
     expect(questionsOf(first)).toEqual(['input-1']);
-    const retryRequest = back(first, accepted('all'));
+    const retryRequest = answerQuestion(first, accepted('all'));
     // The unprefixed name is a different request.
-    expect((await play('puppet', [elicit], retryRequest)).error?.code).toBe(-32602);
+    expect((await callWithSteps('puppet', [elicit], retryRequest)).error?.code).toBe(-32602);
     expect(resultOf(await atAll(retryRequest))).toEqual([accepted('all')]);
   });
 

@@ -26,8 +26,8 @@ import {
   toolCall,
 } from '../../fixtures/clients/modern-client.ts';
 import { details, stats } from '../../fixtures/clients/raw-session.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 
 let remote: RemoteBothEras;
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
 const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 const codeOf = ({ status, json }: Answer) => [status, json?.error?.code, json?.id];
 
-describe.each(fillingsInTurn)('a modern request over %s', (http) => {
+describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
   let gateway: GatewayProcess;
   let all: string;
   let own: string;
@@ -407,7 +407,7 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
   });
 
   describe('is cancelled when the client disconnects', () => {
-    const cancelled = () => remote.company.seen.cancelled.length;
+    const cancelled = () => remote.sharedState.statistics.cancelled.length;
     const wait = (id: string, inFlight: number) =>
       eventually(
         `${inFlight} in flight at ${id}`,
@@ -416,9 +416,9 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
 
     test.each(['far', 'far-legacy'])('before the answer has begun, at the remote server %s', async (id) => {
       const before = cancelled();
-      const { length } = remote.company.seen.calls;
+      const { length } = remote.sharedState.statistics.calls;
       const stream = modernStream(`${all}/${id}`, toolCall('hang'));
-      await eventually('the call', () => remote.company.seen.calls.length > length);
+      await eventually('the call', () => remote.sharedState.statistics.calls.length > length);
       expect(stream.status).toBe(0);
       stream.drop();
       await eventually('the cancellation', () => cancelled() === before + 1);
@@ -591,7 +591,7 @@ function raw(port: number, lines: readonly string[]): Promise<string> {
   });
 }
 
-describe.each(fillingsInTurn)('at the limits and at a shutdown, over %s', (http) => {
+describe.each(httpEnginesInTurn)('at the limits and at a shutdown, over %s', (http) => {
   test('above limits.in_flight a request fails with its id and Retry-After', async () => {
     const gateway = await startGateway({
       http,

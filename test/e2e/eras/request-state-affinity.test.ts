@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
-import { canBeAsked, modern, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { allClientCapabilities, modern, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { details, json, until } from '../../fixtures/clients/raw-session.ts';
 import { connectReal } from '../../fixtures/clients/real-clients.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
@@ -13,7 +13,7 @@ const accept = { action: 'accept', content: { name: 'Ann' } };
 /** Answers all rounds of `ask-rounds`. Returns the final answer. */
 async function rounds(url: string, name: string, noise: () => void): Promise<unknown> {
   const call = (params: Record<string, unknown> = {}) =>
-    modern(url, toolCall(name, {}, { meta: canBeAsked, params }));
+    modern(url, toolCall(name, {}, { meta: allClientCapabilities, params }));
   let answer = await call();
   while (answer.result?.resultType === 'input_required') {
     noise();
@@ -64,11 +64,11 @@ describe.each([2, 4])('with %i processes', (max) => {
     const server = bothErasOverStdio({ isModernOnly: true });
     const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
     const url = `${gateway.url}/mcp/one`;
-    const first = await modern(url, toolCall('ask-rounds', {}, { meta: canBeAsked }));
+    const first = await modern(url, toolCall('ask-rounds', {}, { meta: allClientCapabilities }));
     await json(`${gateway.url}/servers/one/stop`, 'POST');
     const { requestState } = first.result;
     const params = { requestState, inputResponses: { q0: accept } };
-    const retry = await modern(url, toolCall('ask-rounds', {}, { meta: canBeAsked, params }));
+    const retry = await modern(url, toolCall('ask-rounds', {}, { meta: allClientCapabilities, params }));
     expect(retry.error?.code).toBe(-32602);
     expect(await rounds(url, 'ask-rounds', () => {})).toMatchObject({ rounds: 4 });
   });
@@ -79,7 +79,7 @@ test('a process with an open state does not stop for inactivity, and stops after
   const servers = { one: server, own: { ...server, isolation: 'session' }, other: server };
   const gateway = await startGateway({ servers });
   const call = (id: string, name: string, params: Record<string, unknown> = {}) =>
-    modern(`${gateway.url}/mcp/${id}`, toolCall(name, {}, { meta: canBeAsked, params }));
+    modern(`${gateway.url}/mcp/${id}`, toolCall(name, {}, { meta: allClientCapabilities, params }));
   const isStopped = async (id: string) => (await details(gateway.url, id)).pids.length === 0;
   const [one, own] = await Promise.all([call('one', 'ask-rounds'), call('own', 'ask-rounds')]);
   await call('other', 'echo');

@@ -3,7 +3,13 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
-import { canBeAsked, type More, modern, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
+import {
+  allClientCapabilities,
+  type More,
+  modern,
+  resultOf,
+  toolCall,
+} from '../../fixtures/clients/modern-client.ts';
 import { RawSession, until } from '../../fixtures/clients/raw-session.ts';
 import { type Answer, connectReal, type Kind, type RealClient } from '../../fixtures/clients/real-clients.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
@@ -30,7 +36,7 @@ beforeAll(async () => {
   await modern(mcp, toolCall('find_tools', { query: '' }));
 });
 
-const through = (name: string, args: object = {}, more: More = {}) =>
+const callThroughSearch = (name: string, args: object = {}, more: More = {}) =>
   toolCall('call_tool', { name, arguments: args }, more);
 
 function textOf(result: Answer): Answer {
@@ -86,7 +92,11 @@ describe('on the wire', () => {
     const ask = (more: More = {}) =>
       modern(
         mcp,
-        through('web__ask-with-raw-state', { state: state.slice(4) }, { meta: canBeAsked, ...more }),
+        callThroughSearch(
+          'web__ask-with-raw-state',
+          { state: state.slice(4) },
+          { meta: allClientCapabilities, ...more },
+        ),
       );
     const first = await ask();
     expect(first.result).toMatchObject({ resultType: 'input_required', requestState: state });
@@ -105,7 +115,7 @@ describe('on the wire', () => {
     expect(two).toMatchObject({ ...one, requestState: state });
     // For a legacy server the gateway issues the state, which belongs to these exact arguments.
     const elicit = (message: string, more: More = {}) =>
-      modern(mcp, through('own__elicit', { message }, { meta: canBeAsked, ...more }));
+      modern(mcp, callThroughSearch('own__elicit', { message }, { meta: allClientCapabilities, ...more }));
     const { requestState, inputRequests } = (await elicit('Who?')).result;
     const [key = ''] = Object.keys(inputRequests);
     const answer = { params: { requestState, inputResponses: { [key]: accepted } } };
@@ -115,15 +125,18 @@ describe('on the wire', () => {
 
   test.each(['young', 'web'])('a cancellation reaches %s, of either era', async (id) => {
     const cancelled = async () =>
-      (resultOf(await modern(mcp, through(`${id}__stats`))) as { cancelled: string[] }).cancelled.length;
+      (resultOf(await modern(mcp, callThroughSearch(`${id}__stats`))) as { cancelled: string[] }).cancelled
+        .length;
     const calls = async () => {
-      const stats = resultOf(await modern(mcp, through(`${id}__stats`))) as { calls: string[] };
+      const stats = resultOf(await modern(mcp, callThroughSearch(`${id}__stats`))) as { calls: string[] };
       return stats.calls.filter((call) => call.endsWith(' hang')).length;
     };
     const before = await cancelled();
     const countBefore = await calls();
     const leaving = new AbortController();
-    const abandoned = modern(mcp, through(`${id}__hang`), { signal: leaving.signal }).catch(() => 'left');
+    const abandoned = modern(mcp, callThroughSearch(`${id}__hang`), { signal: leaving.signal }).catch(
+      () => 'left',
+    );
     await until('the call', async () => (await calls()) > countBefore);
     leaving.abort();
     expect(await abandoned).toBe('left');

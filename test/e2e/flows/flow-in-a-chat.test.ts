@@ -64,7 +64,7 @@ const expectLastText = (text: string | RegExp) => eventually(() => expect(chatTe
 async function requestAndWait(version: string): Promise<Message> {
   platform.say(ops, mia as Person, `/deploy ${version}`);
   return eventually(() => {
-    const question = platform.saidBy(bot, ops).find(({ text = '' }) => text.includes(`Ship ${version}?`));
+    const question = platform.messagesBy(bot, ops).find(({ text = '' }) => text.includes(`Ship ${version}?`));
     expect(question && buttonsOf(question).map(({ text }) => text)).toEqual(['Approve', 'Deny']);
     return question as Message;
   });

@@ -13,8 +13,8 @@ import {
   post,
   rpc,
 } from '../../fixtures/clients/api-client.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 import { answerJson, LocalServer, result } from '../../fixtures/remote/local-server.ts';
 
 const { version } = manifest;
@@ -48,7 +48,7 @@ const results: Record<string, unknown> = {
   },
   'tools/list': { tools: [{ name: 'see', inputSchema: { type: 'object' } }] },
 };
-const asleep = {
+const stoppedServer = {
   runtime: 'stdio',
   state: 'stopped',
   isolation: 'shared',
@@ -68,7 +68,7 @@ const asleep = {
   pids: [],
 };
 
-describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
+describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
 
@@ -117,8 +117,8 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     expect(status).toBe(200);
     expect(json).toEqual({
       servers: [
-        { id: 'b', ...asleep },
-        { id: 'a', ...asleep, isolation: 'session' },
+        { id: 'b', ...stoppedServer },
+        { id: 'a', ...stoppedServer, isolation: 'session' },
       ],
     });
     expect(Object.keys(json.servers[0])).toEqual(recordKeys);
@@ -370,7 +370,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
   });
 });
 
-describe.each(fillingsInTurn)('request ids, traces and logs on %s', (http) => {
+describe.each(httpEnginesInTurn)('request ids, traces and logs on %s', (http) => {
   let gateway: GatewayProcess;
   let remote: LocalServer;
   const upstream: (string | undefined)[] = [];

@@ -15,13 +15,13 @@ import {
   JSON_TYPE,
   message,
 } from '../../fixtures/clients/api-client.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 
 const KEY = 'correct horse battery staple';
 const json = { 'content-type': JSON_TYPE, accept: BOTH };
 /** All routes except /health. */
-const guarded: [string, string, Ask?][] = [
+const guardedRoutes: [string, string, Ask?][] = [
   ['GET', '/servers'],
   ['GET', '/servers/api'],
   ['POST', '/servers/api/start'],
@@ -40,7 +40,7 @@ const guarded: [string, string, Ask?][] = [
   ['HEAD', '/servers'],
   ['OPTIONS', '/servers'],
 ];
-const everywhere = [['GET', '/health'] as [string, string, Ask?], ...guarded];
+const everywhere = [['GET', '/health'] as [string, string, Ask?], ...guardedRoutes];
 
 /** Expected body of refusals: a JSON-RPC error at MCP addresses, the documented text at plain routes. */
 const refusal = (path: string, error: string, message: unknown, more: object = {}) =>
@@ -54,7 +54,7 @@ const with_ = (options: Ask | undefined, method: string, headers: Readonly<Recor
   headers: { ...options?.headers, ...headers },
 });
 
-describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
+describe.each(httpEnginesInTurn)('a gateway with a key on %s', (http) => {
   let gateway: GatewayProcess;
 
   beforeAll(async () => {
@@ -66,23 +66,32 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
     });
   });
 
-  test.each(guarded)('%s %s returns the documented 401 without a key', async (method, path, options) => {
-    const answer = await ask(gateway.url + path, with_(options, method, {}));
-    expect(answer.status).toBe(401);
-    if (method !== 'HEAD')
-      expect(answer.text).toBe(JSON.stringify(refusal(path, 'Unauthorized', 'API key required')));
-    expect(answer.headers['www-authenticate']).toBe('Bearer');
-    expect(answer.headers['content-type']).toBe('application/json');
-  });
-
-  test.each(guarded)('%s %s returns the documented 403 with a wrong key', async (method, path, options) => {
-    for (const headers of [{ authorization: 'Bearer wrong' }, { 'x-api-key': 'wrong' }]) {
-      const answer = await ask(gateway.url + path, with_(options, method, headers as Record<string, string>));
-      expect(answer.status).toBe(403);
+  test.each(guardedRoutes)(
+    '%s %s returns the documented 401 without a key',
+    async (method, path, options) => {
+      const answer = await ask(gateway.url + path, with_(options, method, {}));
+      expect(answer.status).toBe(401);
       if (method !== 'HEAD')
-        expect(answer.text).toBe(JSON.stringify(refusal(path, 'Forbidden', 'Invalid API key')));
-    }
-  });
+        expect(answer.text).toBe(JSON.stringify(refusal(path, 'Unauthorized', 'API key required')));
+      expect(answer.headers['www-authenticate']).toBe('Bearer');
+      expect(answer.headers['content-type']).toBe('application/json');
+    },
+  );
+
+  test.each(guardedRoutes)(
+    '%s %s returns the documented 403 with a wrong key',
+    async (method, path, options) => {
+      for (const headers of [{ authorization: 'Bearer wrong' }, { 'x-api-key': 'wrong' }]) {
+        const answer = await ask(
+          gateway.url + path,
+          with_(options, method, headers as Record<string, string>),
+        );
+        expect(answer.status).toBe(403);
+        if (method !== 'HEAD')
+          expect(answer.text).toBe(JSON.stringify(refusal(path, 'Forbidden', 'Invalid API key')));
+      }
+    },
+  );
 
   test('GET /health needs no key', async () => {
     expect((await ask(`${gateway.url}/health`)).status).toBe(200);
@@ -142,7 +151,7 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
   });
 });
 
-describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
+describe.each(httpEnginesInTurn)('a loopback gateway on %s', (http) => {
   let gateway: GatewayProcess;
   const page = 'https://app.example.com';
 

@@ -15,8 +15,8 @@ import {
   rpc,
 } from '../../fixtures/clients/api-client.ts';
 import { RawClient } from '../../fixtures/clients/raw-http.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEngines } from '../../fixtures/gateway/http-engines.ts';
 
 const LIMIT = 4096;
 
@@ -30,7 +30,7 @@ const unknownServer = {
   },
 };
 
-describe.each(fillings)('bad input on %s', (http) => {
+describe.each(httpEngines)('bad input on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
   let session: Record<string, string>;

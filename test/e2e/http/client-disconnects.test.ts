@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { crowd } from '../../fixtures/clients/crowd.ts';
+import { runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { RawSession, stats, until } from '../../fixtures/clients/raw-session.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { seeded } from '../../fixtures/seeded.ts';
@@ -66,7 +66,7 @@ describe('clients that disconnect', () => {
         socket.on('error', () => {});
         socket.on('close', () => done());
       });
-    await crowd(DROPS, 24, drop);
+    await runConcurrently(DROPS, 24, drop);
     // A call counts as in flight until the server answers, also after the client has disconnected.
     await until('quiet', async () => {
       const { requests: all, servers: each } = await stats(url);

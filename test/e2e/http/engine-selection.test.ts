@@ -1,8 +1,8 @@
 // Selection of the HTTP engine: uWebSockets.js if its addon loads, otherwise or on demand node:http.
 
 import { describe, expect, test } from 'vitest';
-import { fillings, hasAddon } from '../../fixtures/gateway/fillings.ts';
 import { type LogLine, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { hasAddon, httpEngines } from '../../fixtures/gateway/http-engines.ts';
 
 const ready = (logs: { msg: string; [field: string]: unknown }[]) =>
   logs.find(({ msg }) => msg === 'gateway is ready');
@@ -11,8 +11,8 @@ const fallback = (logs: LogLine[]) => logs.filter(({ alarm }) => alarm === 'fall
 describe('the HTTP engine', () => {
   test('loads the addon on Node versions with a prebuilt one, so that both engines are tested', () => {
     const [major] = process.versions.node.split('.');
-    if (major === '20' || major === '22') expect(fillings).toEqual(['uws', 'node']);
-    else expect(fillings).toContain('node');
+    if (major === '20' || major === '22') expect(httpEngines).toEqual(['uws', 'node']);
+    else expect(httpEngines).toContain('node');
   });
 
   test('is uWebSockets.js if the addon loads, otherwise node:http with one log line', async () => {

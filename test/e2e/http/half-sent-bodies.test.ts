@@ -14,8 +14,8 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import { apiServer, call, post, rpc } from '../../fixtures/clients/api-client.ts';
 import { residentBytes } from '../../fixtures/clients/crowd.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 
 const MB = 1024 * 1024;
 
@@ -51,7 +51,7 @@ function beginBody(
   return sender;
 }
 
-test.each(fillingsInTurn)(
+test.each(httpEnginesInTurn)(
   'unsigned incomplete bodies use little memory, and others get through (%s)',
   async (http) => {
     const program = await startAgent();
@@ -87,7 +87,7 @@ test.each(fillingsInTurn)(
   60_000,
 );
 
-test.each(fillingsInTurn)(
+test.each(httpEnginesInTurn)(
   'incomplete requests to a gateway without a key use little memory, and others get through (%s)',
   async (http) => {
     const gateway = await startGateway({ http, servers: { api: apiServer() } });

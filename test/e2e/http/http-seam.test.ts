@@ -18,7 +18,7 @@ import type {
   RequestHandler,
 } from '../../../src/http/listener/seam.ts';
 import { RawClient } from '../../fixtures/clients/raw-http.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { httpEngines } from '../../fixtures/gateway/http-engines.ts';
 
 const MAX_BODY_BYTES = 1_000_000;
 /** Events that are usually immediate may be slow on a busy machine. */
@@ -96,7 +96,7 @@ async function expectNoConnections(): Promise<void> {
   await vi.waitFor(() => expect(listener.open).toBe(0), EVENTUALLY);
 }
 
-describe.each(fillings)('the HTTP interface on %s', (kind) => {
+describe.each(httpEngines)('the HTTP interface on %s', (kind) => {
   beforeEach(async () => {
     faults = [];
     await serveWith(kind, () => echo);

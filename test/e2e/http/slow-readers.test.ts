@@ -15,8 +15,8 @@ import {
   rawPost,
 } from '../../fixtures/clients/api-client.ts';
 import { MIB, residentBytes } from '../../fixtures/clients/crowd.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 
 const sockets: Socket[] = [];
 afterAll(() => {
@@ -41,7 +41,7 @@ async function unread(port: number, body: string): Promise<{ socket: Socket; isC
 const logTo = (bytes: number, before = 1) =>
   message('tools/call', { name: 'talk', arguments: { before, bytes }, _meta: { progressToken: 't' } });
 
-describe.each(fillingsInTurn)('on %s', (http) => {
+describe.each(httpEnginesInTurn)('on %s', (http) => {
   test('a message of 15 MB to forty clients that do not read is in memory once', async () => {
     const { url, port, pid } = await startGateway({ http, servers: { api: apiServer() } });
     const gate = latch();

@@ -15,8 +15,8 @@ import {
   postStream,
   rawPost,
 } from '../../fixtures/clients/api-client.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEngines } from '../../fixtures/gateway/http-engines.ts';
 
 const talk = (args: Record<string, unknown>, id: unknown = 1, progressToken: unknown = 'tok') =>
   message('tools/call', { name: 'talk', arguments: args, _meta: { progressToken } }, id);
@@ -39,7 +39,7 @@ const all = new Map<string, QuietCall>();
 // In parallel, so that all quiet calls run while other tests run.
 beforeAll(async () => {
   await Promise.all(
-    fillings.map(async (http) => {
+    httpEngines.map(async (http) => {
       const servers = { api: apiServer(), own: apiServer({ isolation: 'session' }) };
       const gateway = await startGateway({ http, servers });
       const address = `${gateway.url}/mcp/api`;
@@ -57,7 +57,7 @@ function quietCallsOf(http: string): QuietCall {
   return calls;
 }
 
-describe.each(fillings)('streams on %s', (http) => {
+describe.each(httpEngines)('streams on %s', (http) => {
   let gateway: GatewayProcess;
   let address: string;
   let quiet: QuietCall['quiet'];

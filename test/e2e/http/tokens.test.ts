@@ -20,14 +20,14 @@ import {
   post,
   rpc,
 } from '../../fixtures/clients/api-client.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 import { KeyServer, type SigningKey, signingKey } from '../../fixtures/key-server.ts';
 
 const KEY = 'correct horse battery staple';
 const withKey = { 'x-api-key': KEY };
 
-describe.each(fillingsInTurn)('a gateway that accepts tokens, on %s', (http) => {
+describe.each(httpEnginesInTurn)('a gateway that accepts tokens, on %s', (http) => {
   let provider: KeyServer;
   let key: SigningKey;
   let gateway: GatewayProcess;
@@ -60,7 +60,7 @@ describe.each(fillingsInTurn)('a gateway that accepts tokens, on %s', (http) => 
     });
   });
   beforeEach(() => {
-    provider.instead = undefined;
+    provider.keysHandler = undefined;
   });
   afterAll(() => provider[Symbol.asyncDispose]());
 
@@ -143,7 +143,7 @@ describe.each(fillingsInTurn)('a gateway that accepts tokens, on %s', (http) => 
   });
 });
 
-test.each(fillingsInTurn)(
+test.each(httpEnginesInTurn)(
   'while the gateway fetches the signing keys, requests with tokens are held with their bodies, and others are not (%s)',
   async (http) => {
     const key = await signingKey('first');
@@ -152,7 +152,7 @@ test.each(fillingsInTurn)(
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    provider.instead = (_, response) => {
+    provider.keysHandler = (_, response) => {
       released.then(() => response.end(JSON.stringify({ keys: [key.jwk] })));
     };
     const jwt = { issuer: provider.issuer, audience: 'gateway', jwks_url: String(provider.jwksUrl) };
@@ -166,21 +166,21 @@ test.each(fillingsInTurn)(
     const headers = { authorization: `Bearer ${await provider.token(key)}` };
     const large = rpc(gateway.url, 'api', call('echo', { text: 'x'.repeat(500_000) }), headers);
     const unknown = ask(`${gateway.url}/nothing`, { headers });
-    await eventually('the key request', () => provider.asked.keys > 0);
+    await eventually('the key request', () => provider.requestCounts.keys > 0);
     expect((await ask(`${gateway.url}/servers`, { headers: withKey })).status).toBe(200);
     expect((await ask(`${gateway.url}/health`)).status).toBe(200);
     expect((await ask(`${gateway.url}/servers`, { headers: withKey })).json.servers[0].requests).toBe(0);
     release();
     const answer = await large;
     expect([answer.status, answer.text.length > 500_000, (await unknown).status]).toEqual([200, true, 404]);
-    expect(provider.asked.keys).toBe(1);
+    expect(provider.requestCounts.keys).toBe(1);
   },
 );
 
 test('while the identity provider is unavailable, a request with a token gets a retry time, and the key still works', async () => {
   const key = await signingKey('first');
   await using provider = await KeyServer.start([key]);
-  provider.instead = (_, response) => response.writeHead(502).end();
+  provider.keysHandler = (_, response) => response.writeHead(502).end();
   const jwt = { issuer: provider.issuer, audience: 'gateway', jwks_url: String(provider.jwksUrl) };
   const gateway = await startAutomation({
     env: { THE_KEY: KEY },
@@ -196,7 +196,7 @@ test('while the identity provider is unavailable, a request with a token gets a 
   expect([atMcp.status, atMcp.json.error]).toEqual([503, { code: -32000, message: why }]);
   expect(Number(atMcp.headers['retry-after'])).toBeGreaterThan(0);
   expect((await ask(`${gateway.url}/servers`, { headers: withKey })).status).toBe(200);
-  provider.instead = undefined;
+  provider.keysHandler = undefined;
   await eventually('the next key request', async () => {
     const { status } = await ask(`${gateway.url}/servers`, { headers });
     return status === 200;

@@ -14,7 +14,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
-import { crowd } from '../../fixtures/clients/crowd.ts';
+import { runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { begin, listOf, numbersOf } from '../../fixtures/clients/inspected-sessions.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
@@ -106,7 +106,7 @@ describe('under load', () => {
       Array.from({ length: SERVERS }, (_, index) => [`server-${index}`, quick()]),
     );
     const { url } = await startGateway({ servers });
-    await crowd(SESSIONS, 16, async (number) => {
+    await runConcurrently(SESSIONS, 16, async (number) => {
       await begin(`${url}/mcp`, number === 7_000 ? 'needle' : `client-${number % 7}`);
     });
     const { page, complaints } = await openPage();
@@ -125,7 +125,7 @@ describe('under load', () => {
 
     let isOver = false;
     let cycles = 0;
-    const events = crowd(4, 4, async (number) => {
+    const events = runConcurrently(4, 4, async (number) => {
       for (let round = 0; !isOver; round += 1) {
         const server = `${url}/servers/server-${number * 100 + (round % 50)}`;
         await ask(`${server}/start`, { method: 'POST' });

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEngines } from '../../fixtures/gateway/http-engines.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
@@ -12,7 +12,7 @@ const KEY = 'correct horse battery staple';
 /** The system resolves this address to 127.0.0.1, but the gateway treats it as public, with no Host check. */
 const PUBLIC_ADDRESS = '0x7f000001:0';
 
-const gatewayOn = (http: (typeof fillings)[number]) =>
+const gatewayOn = (http: (typeof httpEngines)[number]) =>
   startGateway({
     http,
     env: { THE_KEY: KEY },
@@ -20,7 +20,7 @@ const gatewayOn = (http: (typeof fillings)[number]) =>
     servers: { echo: fault('echo') },
   });
 
-describe.each(fillings)('beyond loopback on %s', (http) => {
+describe.each(httpEngines)('beyond loopback on %s', (http) => {
   test('the form accepts the key and the buttons work, without allowed_origins', async () => {
     const { port } = await gatewayOn(http);
     const { page, complaints } = await openPage();

@@ -13,11 +13,11 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import {
   answerRow,
-  askedAbout,
   askedRow,
   begunRow,
   resultRow,
   storeRuns,
+  toolApproval,
 } from '../../fixtures/automation/stored-runs.ts';
 import { ask, EventReader } from '../../fixtures/clients/api-client.ts';
 import {
@@ -67,7 +67,7 @@ beforeAll(async () => {
       agent: 'shop',
       rows: [begunRow('Pay.'), askedRow(approvalId(name))],
       outcome: 'parked' as const,
-      asks: [askedAbout(approvalId(name), paid[name as keyof typeof paid])],
+      asks: [toolApproval(approvalId(name), paid[name as keyof typeof paid])],
     })),
     {
       id: 'http:orders/1 %2F',

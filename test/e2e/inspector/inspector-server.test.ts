@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { type Ask, ask, eventually } from '../../fixtures/clients/api-client.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
@@ -46,7 +46,7 @@ const guarded: readonly (readonly [string, string])[] = [
 const pages = ['/inspector', '/inspector/', '/inspector/view/hidden-name/log'];
 const formFiles = ['/inspector/assets/key.css', '/inspector/assets/icon.svg'];
 
-describe.each(fillingsInTurn)('the inspector on %s', (http) => {
+describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
   const withKey = (more: Parameters<typeof startGateway>[0] = {}) =>
     startGateway({
       http,

@@ -4,20 +4,20 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import type { SessionPosition } from '../../../src/inspector/wire/feed.ts';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
-import { crowd } from '../../fixtures/clients/crowd.ts';
+import { runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { begin, listOf, numbersOf } from '../../fixtures/clients/inspected-sessions.ts';
 import { listenAsk, modernStream } from '../../fixtures/clients/modern-client.ts';
 import { RawSession } from '../../fixtures/clients/raw-session.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
 const SECRET = 'sk-a-token-that-must-not-be-seen';
-describe.each(fillingsInTurn)('the sessions of the inspector on %s', (filling) => {
+describe.each(httpEnginesInTurn)('the sessions of the inspector on %s', (engine) => {
   test('have numbers and activities, but no credentials', async () => {
     const { url } = await startGateway({
-      http: filling,
+      http: engine,
       servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
     });
     const ids = [await begin(`${url}/mcp`, 'editor', '1.2'), await begin(`${url}/mcp`, `<${SECRET}>`)];
@@ -69,7 +69,7 @@ const at = (page: Page) => new URL(page.url()).pathname;
 describe('the sessions in the tree', () => {
   test('can be navigated by the keyboard from the first to the last, and have addresses', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
-    await crowd(1_000, 8, async (number) => {
+    await runConcurrently(1_000, 8, async (number) => {
       await begin(`${url}/mcp`, `client-${number}`);
     });
     const { page, complaints } = await openPage();

@@ -7,7 +7,7 @@ import type { HttpStream, Listener } from '../../../src/http/listener/seam.ts';
 import { eventText, Viewer } from '../../../src/inspector/feed/viewer.ts';
 import { eventually } from '../../fixtures/clients/api-client.ts';
 import { RawClient } from '../../fixtures/clients/raw-http.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { httpEngines } from '../../fixtures/gateway/http-engines.ts';
 
 const MB = 1024 * 1024;
 const MAX_BUFFERED = 2 * MB;
@@ -45,7 +45,7 @@ async function watch(prefer: 'uws' | 'node'): Promise<WatchedFeed & { readonly c
   return { ...watched, client };
 }
 
-describe.each(fillings)('a viewer on %s', (http) => {
+describe.each(httpEngines)('a viewer on %s', (http) => {
   test('that does not read receives at most its limit, and later the whole state with the number of missed events', async () => {
     const { viewer, stream, client } = await watch(http);
     client.socket.pause();

@@ -2,7 +2,7 @@
 // kept.
 
 import { describe, expect, it } from 'vitest';
-import { crowd, MIB, residentBytes } from '../../fixtures/clients/crowd.ts';
+import { MIB, residentBytes, runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { details, isAlive, RawSession, stats, until } from '../../fixtures/clients/raw-session.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault, quick, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
@@ -33,9 +33,9 @@ describe('sessions that are opened and abandoned', () => {
       if (number % 50 === 0) maxCount = Math.max(maxCount, (await details(url, 'own')).pids.length);
     };
     // The first sessions create permanent objects, for as many concurrent sessions.
-    await crowd(300, 4, abandon);
+    await runConcurrently(300, 4, abandon);
     const before = residentBytes(gateway.pid);
-    await crowd(1000, 4, abandon);
+    await runConcurrently(1000, 4, abandon);
     expect(maxCount).toBeGreaterThan(1);
     expect(maxCount).toBeLessThanOrEqual(MAX);
     expect(pids.size).toBeGreaterThan(900);

@@ -7,15 +7,15 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ask, BOTH, introduction, JSON_TYPE, message } from '../../fixtures/clients/api-client.ts';
 import { http as requestRaw } from '../../fixtures/clients/raw-session.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const KEY = 'correct horse battery staple';
 const setup = { servers: { echo: fault('echo') }, settings: { profiles: { some: { servers: ['echo'] } } } };
 const json = { 'content-type': JSON_TYPE, accept: BOTH };
 
-describe.each(fillingsInTurn)('over %s', (http) => {
+describe.each(httpEnginesInTurn)('over %s', (http) => {
   let open: GatewayProcess;
   let guarded: GatewayProcess;
 

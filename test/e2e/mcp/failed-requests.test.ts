@@ -8,8 +8,8 @@ import { errorOf } from '../../fixtures/clients/mcp-client.ts';
 import { modern, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { callOnce, RawSession, startServer } from '../../fixtures/clients/raw-session.ts';
 import { connectReal } from '../../fixtures/clients/real-clients.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 import { answerJson, idOf, LocalServer, methodOf, result } from '../../fixtures/remote/local-server.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 afterAll(() => remote.close());
 
-describe.each(fillingsInTurn)('over %s', (http) => {
+describe.each(httpEnginesInTurn)('over %s', (http) => {
   let gateway: GatewayProcess;
   beforeAll(async () => {
     gateway = await startGateway({

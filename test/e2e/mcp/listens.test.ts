@@ -345,7 +345,7 @@ describe.concurrent('a listen request survives a restart of the server', () => {
     remoteServer.http.server.closeAllConnections();
     await eventually('another listen', () => count() > before);
     await eventually('an update', async () => {
-      await remoteServer.company.resourceUpdated(watched);
+      await remoteServer.sharedState.resourceUpdated(watched);
       return methodsOf(reader).includes('notifications/resources/updated');
     });
   });

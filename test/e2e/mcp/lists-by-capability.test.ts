@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
-import { canBeAsked, modern, prepared, textOf } from '../../fixtures/clients/modern-client.ts';
+import { allClientCapabilities, modern, prepared, textOf } from '../../fixtures/clients/modern-client.ts';
 import { details } from '../../fixtures/clients/raw-session.ts';
 import { connectReal } from '../../fixtures/clients/real-clients.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
@@ -90,7 +90,7 @@ test('a modern client that comes first sees the tools for its capabilities, also
 
 test('a modern client of gateway-stdio sees them too, and its server was started once', async () => {
   const wrapper = new StdioWrapper(configured({ servers: { everything: everythingServer } }));
-  wrapper.write(`${prepared({ method: 'tools/list', meta: canBeAsked }).body}\n`);
+  wrapper.write(`${prepared({ method: 'tools/list', meta: allClientCapabilities }).body}\n`);
   const { tools } = (await wrapper.answer(1)).result;
   expect(tools.map(({ name }: { name: string }) => name)).toContain(ELICITING);
   expect(wrapper.stderr.match(/Starting default/g)).toHaveLength(1);

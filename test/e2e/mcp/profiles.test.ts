@@ -8,8 +8,8 @@ import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-clien
 import { listenAsk, modern, modernStream, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { RawSession } from '../../fixtures/clients/raw-session.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 import { configured, StdioClient } from '../../fixtures/gateway/stdio-gateway.ts';
 
 const tools = ['echo', 'stats', 'touch', 'update'];
@@ -46,7 +46,7 @@ function rewrite({ folder }: GatewayProcess, change: (settings: Record<string, u
 
 const reload = ({ url }: GatewayProcess) => json(`${url}/admin/reload`, { method: 'POST' });
 
-describe.each(fillingsInTurn)('a profile, over %s', (http) => {
+describe.each(httpEnginesInTurn)('a profile, over %s', (http) => {
   let running: Promise<GatewayProcess> | undefined;
   const started = () => {
     running ??= startGateway({ servers, settings: { profiles }, http });

@@ -11,7 +11,7 @@ import {
   post,
   postStream,
 } from '../../fixtures/clients/api-client.ts';
-import { crowd, MIB, residentBytes } from '../../fixtures/clients/crowd.ts';
+import { MIB, residentBytes, runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { listenAsk, modern, modernStream } from '../../fixtures/clients/modern-client.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
@@ -29,7 +29,7 @@ test('clients with large client info are rejected above a total size, and the ot
   const request = message('initialize', { ...introduction('2025-11-25'), capabilities: deep });
   const sessions: string[] = [];
   const refusals: Awaited<ReturnType<typeof post>>[] = [];
-  await crowd(400, 4, async () => {
+  await runConcurrently(400, 4, async () => {
     const answer = await post(`${url}/mcp`, request);
     if (answer.json.error === undefined) sessions.push(String(answer.headers['mcp-session-id']));
     else refusals.push(answer);
@@ -70,8 +70,8 @@ test('stored events of closed streams are limited over all sessions', async () =
     expect(reader.messages).toHaveLength(2);
   };
   // The first sessions create permanent objects.
-  await crowd(20, 2, stream);
+  await runConcurrently(20, 2, stream);
   const before = residentBytes(pid);
-  await crowd(180, 2, stream);
+  await runConcurrently(180, 2, stream);
   expect((residentBytes(pid) - before) / MIB).toBeLessThan(100);
 });

@@ -17,8 +17,8 @@ import {
   message,
   post,
 } from '../../fixtures/clients/api-client.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 
 const { version } = manifest;
 
@@ -33,7 +33,7 @@ const everything = {
 };
 const versions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
-describe.each(fillingsInTurn)('sessions on %s', (http) => {
+describe.each(httpEnginesInTurn)('sessions on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
 
@@ -227,7 +227,7 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
   });
 });
 
-describe.each(fillingsInTurn)('idle and many sessions on %s', (http) => {
+describe.each(httpEnginesInTurn)('idle and many sessions on %s', (http) => {
   test('a session leaves the memory after session_idle_seconds, but not while it has an open stream or a running call', async () => {
     const gateway = await startGateway({
       http,

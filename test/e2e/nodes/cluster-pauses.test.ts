@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const HOLDS_WITHIN_MS = 1_500;
 
-const say = (node: GatewayProcess, id: string) =>
+const postEvent = (node: GatewayProcess, id: string) =>
   postHook(node.url, '/hooks/desk', { c: id, text: id }, { 'idempotency-key': id });
 const at = (index: number) => {
   const node = nodes[index];
@@ -39,7 +39,7 @@ test('a pause at one node applies to all nodes within 1.5 s, and held events are
   expect(performance.now() - startedAt).toBeLessThan(HOLDS_WITHIN_MS);
 
   const ids = nodes.flatMap((_, index) => [0, 1, 2, 3].map((each) => `${index}-${each}`));
-  await Promise.all(ids.map((id) => say(at(Number(id[0])), id)));
+  await Promise.all(ids.map((id) => postEvent(at(Number(id[0])), id)));
   for (const id of ids)
     await eventually(async () => expect(await record(id)).toMatchObject({ state: 'held' }));
   // The pause survives a restart of the node, because a starting node reads it.
@@ -76,7 +76,7 @@ test('all events during concurrent pauses and resumes are eventually handled', a
         const id = `crossed-${round}-${index}`;
         ids.push(id);
         // On a busy machine the database may not respond for a while.
-        await eventually(async () => expect((await say(node, id)).status).toBe(202));
+        await eventually(async () => expect((await postEvent(node, id)).status).toBe(202));
       }),
     );
   }

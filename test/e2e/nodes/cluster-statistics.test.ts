@@ -7,7 +7,7 @@ import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gat
 import { desk, startNodes } from '../../fixtures/nodes/node-group.ts';
 import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
-const say = (node: GatewayProcess, id: string) =>
+const postEvent = (node: GatewayProcess, id: string) =>
   postHook(node.url, '/hooks/desk', { c: id, text: id }, { 'idempotency-key': id });
 
 async function statisticsAt(node: GatewayProcess) {
@@ -57,7 +57,7 @@ test('statistics are the sum of all nodes, and survive stops, kills and restarts
       for (const node of nodes) {
         const id = `event-${count++}`;
         // On a busy machine the database may not respond for a while.
-        await eventually(async () => expect((await say(node, id)).status).toBe(202));
+        await eventually(async () => expect((await postEvent(node, id)).status).toBe(202));
       }
   };
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
 import { message, post } from '../../fixtures/clients/api-client.ts';
 import {
-  canBeAsked,
+  allClientCapabilities,
   type ModernAnswer,
   modern,
   resultOf,
@@ -35,7 +35,10 @@ async function nodesOf(names: readonly string[], more: Partial<ClusterSetup> = {
 }
 
 const elicit = ({ url }: { url: string }, params: object = {}): Promise<ModernAnswer> =>
-  modern(`${url}/mcp/legacy`, toolCall('elicit', {}, { meta: canBeAsked, params: params as never }));
+  modern(
+    `${url}/mcp/legacy`,
+    toolCall('elicit', {}, { meta: allClientCapabilities, params: params as never }),
+  );
 
 const answersTo = ({ result }: ModernAnswer) => ({
   requestState: result.requestState,
@@ -82,7 +85,7 @@ describe('retries', () => {
         expect((await elicit(node, { ...right, requestState })).error?.code).toBe(-32602);
     const other = await modern(
       `${b.url}/mcp/legacy`,
-      toolCall('sample', {}, { meta: canBeAsked, params: right }),
+      toolCall('sample', {}, { meta: allClientCapabilities, params: right }),
     );
     expect(other.error?.code).toBe(-32602);
     expect(resultOf(await elicit(b, right))).toMatchObject({ answer: accept });
@@ -93,7 +96,10 @@ describe('retries', () => {
       let params = {};
       for (;;) {
         const address = `${balancer.url}/mcp/stateless`;
-        const answer = await modern(address, toolCall('ask-rounds', {}, { meta: canBeAsked, params }));
+        const answer = await modern(
+          address,
+          toolCall('ask-rounds', {}, { meta: allClientCapabilities, params }),
+        );
         if (answer.result?.resultType !== 'input_required') return resultOf(answer);
         params = answersTo(answer);
       }

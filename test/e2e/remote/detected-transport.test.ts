@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { DetectingLink } from '../../../actors/mcp/links/sse/detecting-link.ts';
 import { isAnswerTo, LinkRecorder, request, until } from '../../fixtures/remote/link-recorder.ts';
 import { type Answerer, LocalServer } from '../../fixtures/remote/local-server.ts';
-import { checkPromises, INITIALIZE, shakeHands, tracked } from '../../fixtures/remote/open-link.ts';
+import { checkGuarantees, INITIALIZE, shakeHands, tracked } from '../../fixtures/remote/open-link.ts';
 import { startSdkHttpServer, startSdkSseServer } from '../../fixtures/remote/sdk-server.ts';
 
 const servers: LocalServer[] = [];
@@ -15,7 +15,7 @@ async function serve<S extends LocalServer>(server: Promise<S>): Promise<S> {
 }
 
 function detecting(url: URL, transport = { isOlder: false }) {
-  const seen = new LinkRecorder();
+  const recorder = new LinkRecorder();
   const link = new DetectingLink(
     {
       url,
@@ -23,18 +23,18 @@ function detecting(url: URL, transport = { isOlder: false }) {
       maxMessageBytes: 1 << 20,
       redactor: { redact: (text) => text },
       isAnswerTo,
-      events: seen,
+      events: recorder,
     },
     transport,
   );
-  return { ...tracked({ link, seen }), transport };
+  return { ...tracked({ link, recorder }), transport };
 }
 
 const lines = ({ requests }: LocalServer) => requests.map(({ line }) => line.replace(/\?.*/, ''));
 const echo = request(2, 'tools/call', { name: 'echo', arguments: { text: 'hello' } });
 
 afterEach(async () => {
-  await checkPromises();
+  await checkGuarantees();
   for (const server of servers.splice(0)) {
     await server.noConnections();
     await server.close();
@@ -57,9 +57,11 @@ describe('the older transport', () => {
   test.each([400, 404, 405])('is used if the server refuses the first request with %i', async (status) => {
     const server = await olderServer(status);
     const opened = detecting(server.url());
-    const { link, seen } = await shakeHands(opened);
+    const { link, recorder } = await shakeHands(opened);
     link.send(echo, 2);
-    expect(JSON.parse((await seen.answer(2)).text).result.content).toEqual([{ type: 'text', text: 'hello' }]);
+    expect(JSON.parse((await recorder.answer(2)).text).result.content).toEqual([
+      { type: 'text', text: 'hello' },
+    ]);
     expect(lines(server).slice(0, 3)).toEqual(['POST /mcp', 'GET /mcp', 'POST /messages']);
     expect(server.requests.every(({ headers }) => headers['x-team'] === 'blue')).toBe(true);
     await link.close();
@@ -74,28 +76,28 @@ describe('the older transport', () => {
   test('is not tried after other refusals, nor after the handshake', async () => {
     for (const status of [401, 403, 500, 503]) {
       const server = await serve(LocalServer.start(({ res }) => void res.writeHead(status).end()));
-      const { link, seen } = detecting(server.url());
+      const { link, recorder } = detecting(server.url());
       await link.open();
       link.send(request(INITIALIZE, 'initialize'), INITIALIZE);
-      expect((await seen.failure(INITIALIZE)).error).toMatchObject({ status });
+      expect((await recorder.failure(INITIALIZE)).error).toMatchObject({ status });
       expect(lines(server)).toEqual(['POST /mcp']);
       link.kill();
     }
     const server = await serve(startSdkHttpServer({ isStateless: true }));
-    const { link, seen } = await shakeHands(detecting(server.url()));
+    const { link, recorder } = await shakeHands(detecting(server.url()));
     server.answer = ({ res }) => void res.writeHead(404).end();
     link.send(echo, 2);
-    await seen.failure(2);
+    await recorder.failure(2);
     expect(server.requests.filter(({ body }) => body.includes('tools/call'))).toHaveLength(1);
     await link.close();
   });
 
   test('is not used if the server does not speak it: the first refusal is the error', async () => {
     const server = await serve(LocalServer.start(({ res }) => void res.writeHead(404).end('no page')));
-    const { link, seen } = detecting(server.url());
+    const { link, recorder } = detecting(server.url());
     await link.open();
     link.send(request(INITIALIZE, 'initialize'), INITIALIZE);
-    expect((await seen.failure(INITIALIZE)).error).toMatchObject({
+    expect((await recorder.failure(INITIALIZE)).error).toMatchObject({
       code: 'ERR_UPSTREAM_PROTOCOL',
       status: 404,
       message: expect.stringContaining('no page'),
@@ -111,11 +113,11 @@ describe('the older transport', () => {
         else res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': wait\n\n');
       }),
     );
-    const { link, seen } = detecting(server.url());
+    const { link, recorder } = detecting(server.url());
     await link.open();
     link.send(request(INITIALIZE, 'initialize'), INITIALIZE);
     await until('the second request', () => server.requests.length === 2);
     await link.close();
-    expect(seen.ended).toBeDefined();
+    expect(recorder.ended).toBeDefined();
   });
 });

@@ -12,7 +12,7 @@ import { answerJson } from '../../fixtures/remote/local-server.ts';
 function add(server: RemoteBothEras, name: string, header: string, type = 'string'): void {
   const properties = { zone: { type, 'x-mcp-header': header } };
   const run = async (args: unknown) => text(args as object);
-  server.company.added.set(name, tool(name, 'New.', run, { type: 'object', properties }));
+  server.sharedState.added.set(name, tool(name, 'New.', run, { type: 'object', properties }));
 }
 
 const warnings = (gateway: GatewayProcess) =>
@@ -85,7 +85,7 @@ test('a tool disappears when it becomes invalid, and reappears when it is repair
     ['no name', false],
   ] as const) {
     add(web, 'late', header);
-    await web.company.toolsChanged();
+    await web.sharedState.toolsChanged();
     await eventually('the other list', async () => (await toolsAt(mcp)).includes('web__late') === isOffered);
   }
   expect(warnings(gateway)).toHaveLength(2);

@@ -225,7 +225,7 @@ describe('a stream of the older transport', () => {
     const cut = [own, shared].map((client) => errorOf(client.call('slow', { steps: 1000 })));
     await eventually(
       'both calls',
-      () => remote.sessions().filter(({ seen }) => seen.calls.includes('slow')).length === 2,
+      () => remote.sessions().filter(({ statistics }) => statistics.calls.includes('slow')).length === 2,
     );
     await remote.loseSessions();
     for (const error of await Promise.all(cut)) expect(error.message).toMatch(/stream|connection/);

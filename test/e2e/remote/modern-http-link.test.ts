@@ -15,7 +15,7 @@ import {
   result,
 } from '../../fixtures/remote/local-server.ts';
 import { modernRequest, startModernServer } from '../../fixtures/remote/modern-server.ts';
-import { checkPromises, modernLink } from '../../fixtures/remote/open-link.ts';
+import { checkGuarantees, modernLink } from '../../fixtures/remote/open-link.ts';
 
 let timers: LiveTimers;
 
@@ -26,22 +26,22 @@ beforeEach(() => {
 afterEach(async () => {
   timers.stop();
   vi.restoreAllMocks();
-  await checkPromises();
+  await checkGuarantees();
   await endServers();
 });
 
 describe('with a server of the SDK', () => {
   test('a call is one POST without a session, with a JSON response', async () => {
     const server = await startModernServer();
-    const { link, seen } = modernLink(server.local.url());
+    const { link, recorder } = modernLink(server.local.url());
     await link.open();
     link.ready();
     link.send(modernRequest(1, 'server/discover'), 1);
-    expect((await seen.answer(1)).text).toContain('"supportedVersions":["2026-07-28"]');
+    expect((await recorder.answer(1)).text).toContain('"supportedVersions":["2026-07-28"]');
     link.send(modernRequest(2, 'tools/call', { name: 'echo', arguments: { text: 'hi' } }), 2, {
       traceparent: '00-abc-def-01',
     });
-    expect((await seen.answer(2)).text).toContain('"text":"hi"');
+    expect((await recorder.answer(2)).text).toContain('"text":"hi"');
     await link.close();
     expect(server.local.requests.map(({ line }) => line)).toEqual(['POST /mcp', 'POST /mcp']);
     expect(server.local.requests[0]?.headers).not.toHaveProperty('mcp-name');
@@ -61,10 +61,10 @@ describe('with a server of the SDK', () => {
 
   test('messages before the answer are passed on with the call they belong to', async () => {
     const server = await startModernServer();
-    const { link, seen } = modernLink(server.local.url());
+    const { link, recorder } = modernLink(server.local.url());
     link.send(modernRequest(2, 'tools/call', { name: 'report', arguments: {} }), 2);
-    await seen.answer(2);
-    expect(seen.messages.map(({ text, call }) => [call, JSON.parse(text).method])).toEqual([
+    await recorder.answer(2);
+    expect(recorder.messages.map(({ text, call }) => [call, JSON.parse(text).method])).toEqual([
       [2, 'notifications/progress'],
       [2, 'notifications/progress'],
       [2, undefined],
@@ -77,9 +77,9 @@ describe('with a server of the SDK', () => {
       // The SDK warns about such names.
       vi.spyOn(console, 'warn').mockImplementation(() => {});
       const server = await startModernServer([name]);
-      const { link, seen } = modernLink(server.local.url());
+      const { link, recorder } = modernLink(server.local.url());
       link.send(modernRequest(2, 'tools/call', { name, arguments: { text: 'found' } }), 2);
-      expect((await seen.answer(2)).text).toContain('"text":"found"');
+      expect((await recorder.answer(2)).text).toContain('"text":"found"');
     },
   );
 
@@ -91,9 +91,9 @@ describe('with a server of the SDK', () => {
     ['tasks/get', { taskId: 'tâche-1' }, '-32601'],
   ])('%s of %j has its object in the header', async (method, params, expected) => {
     const server = await startModernServer();
-    const { link, seen } = modernLink(server.local.url());
+    const { link, recorder } = modernLink(server.local.url());
     link.send(modernRequest(2, method, params), 2);
-    expect((await seen.answer(2)).text).toContain(expected);
+    expect((await recorder.answer(2)).text).toContain(expected);
     expect(server.local.requests[0]?.headers).toHaveProperty('mcp-name');
   });
 
@@ -109,9 +109,9 @@ describe('with a server of the SDK', () => {
       requests.push(tool);
       return annotatedSchema;
     };
-    const { link, seen } = modernLink(server.local.url(), { inputSchemaOf });
+    const { link, recorder } = modernLink(server.local.url(), { inputSchemaOf });
     link.send(modernRequest(2, 'tools/call', { name: 'route', arguments: args }), 2);
-    const answer = JSON.parse((await seen.answer(2)).text);
+    const answer = JSON.parse((await recorder.answer(2)).text);
     expect(JSON.parse(answer.result.content[0].text)).toEqual(args);
     expect(requests).toEqual(['route']);
     const headerNames = Object.keys(server.local.requests[0]?.headers ?? {}).filter((name) =>
@@ -123,10 +123,10 @@ describe('with a server of the SDK', () => {
 
   test('the rejection of a call with missing headers is its answer', async () => {
     const server = await startModernServer();
-    const { link, seen } = modernLink(server.local.url());
+    const { link, recorder } = modernLink(server.local.url());
     link.send(modernRequest(2, 'tools/call', { name: 'route', arguments: { region: 'x' } }), 2);
-    expect((await seen.answer(2)).text).toContain('-32020');
-    expect(seen.undelivered).toEqual([]);
+    expect((await recorder.answer(2)).text).toContain('-32020');
+    expect(recorder.undelivered).toEqual([]);
   });
 
   test.each([
@@ -141,35 +141,35 @@ describe('with a server of the SDK', () => {
     ['a message of the older era (400)', request(2, 'tools/list'), '-32602'],
   ])('the rejection of %s is its answer', async (_what, message, code) => {
     const server = await startModernServer();
-    const { link, seen } = modernLink(server.local.url());
+    const { link, recorder } = modernLink(server.local.url());
     link.send(message, 2);
-    expect((await seen.answer(2)).text).toContain(code);
-    expect(seen.ended).toBeUndefined();
+    expect((await recorder.answer(2)).text).toContain(code);
+    expect(recorder.ended).toBeUndefined();
   });
 
   test.each(['hang', 'hang-silently'])(
     'forget cancels a call (%s), and leaves no state behind',
     async (name) => {
       const server = await startModernServer();
-      const { link, seen } = modernLink(server.local.url());
+      const { link, recorder } = modernLink(server.local.url());
       link.send(modernRequest(2, 'tools/call', { name, arguments: {} }), 2);
       await until('the call at the server', () => server.begun.includes(name));
       link.forget(2);
       await until('its cancellation', () => server.cancelled.includes(name));
       await server.local.noConnections();
       expect(timers.count).toBe(0);
-      expect(seen.undelivered).toEqual([]);
+      expect(recorder.undelivered).toEqual([]);
       link.send(modernRequest(3, 'tools/list'), 3);
-      await seen.answer(3);
+      await recorder.answer(3);
     },
   );
 
   test('a subscription passes on its notifications with its call until it is forgotten', async () => {
     const server = await startModernServer();
-    const { link, seen } = modernLink(server.local.url());
+    const { link, recorder } = modernLink(server.local.url());
     const filter = { notifications: { toolsListChanged: true } };
     const methods = (call: number) =>
-      seen.messages.filter((each) => each.call === call).map(({ text }) => JSON.parse(text).method);
+      recorder.messages.filter((each) => each.call === call).map(({ text }) => JSON.parse(text).method);
     for (const call of [2, 3]) link.send(modernRequest(call, 'subscriptions/listen', filter), call);
     await until('both acknowledged', () => methods(2).length === 1 && methods(3).length === 1);
     server.toolsChanged();
@@ -182,8 +182,8 @@ describe('with a server of the SDK', () => {
       'notifications/tools/list_changed',
     ]);
     await server.close();
-    expect(JSON.parse((await seen.answer(3)).text).result.resultType).toBe('complete');
-    expect(seen.undelivered).toEqual([]);
+    expect(JSON.parse((await recorder.answer(3)).text).result.resultType).toBe('complete');
+    expect(recorder.undelivered).toEqual([]);
   });
 });
 
@@ -211,12 +211,12 @@ describe('a message without an answer', () => {
     const server = await serve(({ res, body }) =>
       idOf(body) === 2 ? answerJson(res, result(body)) : void res.writeHead(202).end(),
     );
-    const { link, seen } = modernLink(server.url());
+    const { link, recorder } = modernLink(server.url());
     link.send(notification('notifications/cancelled', { requestId: 2 }));
     link.send(Buffer.from('{"jsonrpc":"2.0","id":7,"result":{}}'));
     link.send(notification('notifications/last'));
     link.send(modernRequest(2, 'tools/list'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     await until('both requests', () => server.requests.length === 2);
     expect(server.requests.map(({ headers }) => headers['mcp-method']).toSorted()).toEqual([
       'notifications/last',
@@ -298,16 +298,16 @@ describe('a server that', () => {
     const server = await serve((exchange) =>
       idOf(exchange.body) === 2 ? answer(exchange) : answerJson(exchange.res, result(exchange.body)),
     );
-    const { link, seen } = modernLink(server.url());
+    const { link, recorder } = modernLink(server.url());
     link.send(modernRequest(2, 'tools/call', { name: 'x' }), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect({ code: error.code, wasCarriedOut }).toEqual({
       code: expected.code,
       wasCarriedOut: expected.wasCarriedOut,
     });
     expect(error.message).toMatch(expected.message);
     link.send(modernRequest(3, 'tools/list'), 3);
-    await seen.answer(3);
+    await recorder.answer(3);
     expect(server.requests.map(({ line }) => line)).toEqual(['POST /mcp', 'POST /mcp']);
     expect(timers.count).toBe(0);
   });
@@ -320,10 +320,10 @@ describe('a server that', () => {
         status,
       ),
     );
-    const { link, seen } = modernLink(server.url());
+    const { link, recorder } = modernLink(server.url());
     link.send(modernRequest(2, 'x'), 2);
-    expect((await seen.answer(2)).text).toContain('-32001');
-    expect(seen.ended).toBeUndefined();
+    expect((await recorder.answer(2)).text).toContain('-32001');
+    expect(recorder.ended).toBeUndefined();
   });
 
   test('sends session ids does not get them back', async () => {
@@ -331,10 +331,10 @@ describe('a server that', () => {
       res.setHeader('mcp-session-id', 'session-1');
       answerJson(res, result(body));
     });
-    const { link, seen } = modernLink(server.url());
+    const { link, recorder } = modernLink(server.url());
     for (const call of [2, 3]) {
       link.send(modernRequest(call, 'tools/list'), call);
-      await seen.answer(call);
+      await recorder.answer(call);
     }
     await link.close();
     expect(server.requests).toHaveLength(2);
@@ -350,11 +350,11 @@ describe('a server that', () => {
         beginStream(res);
         res.end(event({ jsonrpc: '2.0', method: 'n' }) + event(answer));
       });
-      const { link, seen } = modernLink(server.url(), { maxMessageBytes: 1_000 });
+      const { link, recorder } = modernLink(server.url(), { maxMessageBytes: 1_000 });
       link.send(modernRequest(2, 'x'), 2);
-      await until('the report', () => seen.oversized.length > 0);
-      expect(seen.oversized).toEqual([{ size: expect.any(Number), id: '2', call: 2 }]);
-      expect(seen.undelivered).toEqual([]);
+      await until('the report', () => recorder.oversized.length > 0);
+      expect(recorder.oversized).toEqual([{ size: expect.any(Number), id: '2', call: 2 }]);
+      expect(recorder.undelivered).toEqual([]);
     },
   );
 
@@ -366,9 +366,9 @@ describe('a server that', () => {
         else answerJson(res, result(body));
       }, 4_500);
     });
-    const { link, seen } = modernLink(server.url());
+    const { link, recorder } = modernLink(server.url());
     for (const call of [2, 3]) link.send(modernRequest(call, 'x'), call);
-    for (const call of [2, 3]) expect((await seen.answer(call)).call).toBe(call);
+    for (const call of [2, 3]) expect((await recorder.answer(call)).call).toBe(call);
   });
 });
 
@@ -383,22 +383,25 @@ describe('the end of a link', () => {
         beginStream(exchange.res);
         exchange.res.write(event({ jsonrpc: '2.0', method: 'n' }));
       });
-      const { link, seen } = modernLink(server.url());
+      const { link, recorder } = modernLink(server.url());
       link.send(modernRequest(2, 'x'), 2);
       link.send(modernRequest(3, 'subscriptions/listen'), 3);
       for (const name of ['a', 'b']) link.send(notification(`notifications/${name}`));
-      await until('all current requests', () => exchanges.length === 3 && seen.messages.length === 1);
+      await until('all current requests', () => exchanges.length === 3 && recorder.messages.length === 1);
       await link[how]();
       expect(link.isOver).toBe(true);
-      expect(seen.ended?.code).toBe('ERR_STOPPED');
+      expect(recorder.ended?.code).toBe('ERR_STOPPED');
       await server.noConnections(3_500);
       expect(timers.count).toBe(0);
       expect(link.queuedBytes).toBe(0);
-      expect(seen.undelivered).toEqual([]);
+      expect(recorder.undelivered).toEqual([]);
       expect(server.requests).toHaveLength(3);
       link.send(modernRequest(4, 'x'), 4);
       link.send(notification('notifications/c'));
-      expect(await seen.failure(4)).toMatchObject({ wasCarriedOut: false, error: { code: 'ERR_STOPPED' } });
+      expect(await recorder.failure(4)).toMatchObject({
+        wasCarriedOut: false,
+        error: { code: 'ERR_STOPPED' },
+      });
     },
   );
 
@@ -407,10 +410,10 @@ describe('the end of a link', () => {
       ['ftp://127.0.0.1/mcp', {}],
       ['http://127.0.0.1/mcp', { 'X-Key': 's3cret-value\n' }],
     ] as const) {
-      const { link, seen } = modernLink(new URL(url), { headers });
+      const { link, recorder } = modernLink(new URL(url), { headers });
       const error = await link.open().catch((reason: unknown) => reason);
       expect(error).toMatchObject({ code: 'ERR_START_FAILED' });
-      expect(seen.ended).toBe(error);
+      expect(recorder.ended).toBe(error);
     }
   });
 
@@ -419,25 +422,25 @@ describe('the end of a link', () => {
       beginStream(res);
       res.end(Array.from({ length: 50 }, (_, n) => event({ jsonrpc: '2.0', method: `n${n}` })).join(''));
     });
-    const { link, seen } = modernLink(server.url());
-    const onMessage = seen.onMessage.bind(seen);
-    seen.onMessage = (bytes, call) => {
+    const { link, recorder } = modernLink(server.url());
+    const onMessage = recorder.onMessage.bind(recorder);
+    recorder.onMessage = (bytes, call) => {
       onMessage(bytes, call);
       if (bytes.includes('n5')) link.kill();
     };
     link.send(modernRequest(2, 'x'), 2);
-    await seen.end();
+    await recorder.end();
     await server.noConnections();
-    expect(seen.messages.at(-1)?.text).toContain('n5');
+    expect(recorder.messages.at(-1)?.text).toContain('n5');
   });
 });
 
 test('configured headers do not replace those of the message', async () => {
   const server = await serve(({ res, body }) => answerJson(res, result(body)));
   const headers = { 'X-Key': 's3cret-value', 'Mcp-Method': 'other', 'MCP-Protocol-Version': '2025-11-25' };
-  const { link, seen } = modernLink(server.url(), { headers });
+  const { link, recorder } = modernLink(server.url(), { headers });
   link.send(modernRequest(2, 'tools/list', {}, '2026-12-31'), 2);
-  await seen.answer(2);
+  await recorder.answer(2);
   expect(server.requests[0]?.headers).toMatchObject({
     'x-key': 's3cret-value',
     'mcp-method': 'tools/list',
@@ -447,12 +450,12 @@ test('configured headers do not replace those of the message', async () => {
 
 test('an invalid message fails its call unsent, without throwing', async () => {
   const server = await serve(({ res, body }) => answerJson(res, result(body)));
-  const { link, seen } = modernLink(server.url());
+  const { link, recorder } = modernLink(server.url());
   link.send(Buffer.from('{"jsonrpc":'), 2);
   link.send(Buffer.from('nonsense'));
-  expect(await seen.failure(2)).toMatchObject({ wasCarriedOut: false, error: { code: 'ERR_INTERNAL' } });
+  expect(await recorder.failure(2)).toMatchObject({ wasCarriedOut: false, error: { code: 'ERR_INTERNAL' } });
   link.send(modernRequest(3, 'tools/list'), 3);
-  await seen.answer(3);
+  await recorder.answer(3);
   expect(server.requests).toHaveLength(1);
 });
 
@@ -461,11 +464,11 @@ test('messages and answers are passed on unchanged', async () => {
   const server = await serve(
     ({ res }) => void res.writeHead(200, { 'content-type': 'application/json' }).end(bytes),
   );
-  const { link, seen } = modernLink(server.url(), { inputSchemaOf: () => annotatedSchema });
+  const { link, recorder } = modernLink(server.url(), { inputSchemaOf: () => annotatedSchema });
   const call =
     '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"r\\u0061","arguments":{"shard":7.0}}}';
   link.send(Buffer.from(call), 2);
-  expect((await seen.answer(2)).text).toBe(bytes);
+  expect((await recorder.answer(2)).text).toBe(bytes);
   expect(server.requests[0]?.body).toBe(call);
   expect(server.requests[0]?.headers).toMatchObject({ 'mcp-name': 'ra', 'mcp-param-shard': '7' });
 });

@@ -7,13 +7,13 @@ import { hasInvalidAnnotations } from '../../../actors/mcp/links/streamable-http
 import { annotatedSchema, faultySchemas, plainSchemas } from '../../fixtures/remote/annotated-schemas.ts';
 import { answerJson, LocalServer, methodOf, result } from '../../fixtures/remote/local-server.ts';
 import { modernRequest } from '../../fixtures/remote/modern-server.ts';
-import { checkPromises, modernLink } from '../../fixtures/remote/open-link.ts';
+import { checkGuarantees, modernLink } from '../../fixtures/remote/open-link.ts';
 
 const servers: LocalServer[] = [];
 
 afterEach(async () => {
   vi.restoreAllMocks();
-  await checkPromises();
+  await checkGuarantees();
   // The SDK client leaves idle connections open, so they are closed here.
   for (const server of servers.splice(0)) await server.close();
 });
@@ -77,9 +77,9 @@ test.each([
     await client.listTools();
     await client.callTool({ name: 'tool', arguments: args });
   });
-  const { link, seen } = modernLink(server.url(), { inputSchemaOf: () => annotatedSchema });
+  const { link, recorder } = modernLink(server.url(), { inputSchemaOf: () => annotatedSchema });
   link.send(modernRequest(2, 'tools/call', { name: 'tool', arguments: args }), 2);
-  await seen.answer(2);
+  await recorder.answer(2);
   const calls = server.requests.filter(({ headers }) => headers['mcp-method'] === 'tools/call');
   const [theirs, ours] = calls.map(({ headers }) =>
     Object.entries(headers)

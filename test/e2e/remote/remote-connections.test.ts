@@ -6,13 +6,13 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { endServers, serveCalls, serveTcp } from '../../fixtures/remote/bad-servers.ts';
 import { request, until } from '../../fixtures/remote/link-recorder.ts';
 import { answerJson, LocalServer, result } from '../../fixtures/remote/local-server.ts';
-import { checkPromises, httpLink, modernLink, shakeHands } from '../../fixtures/remote/open-link.ts';
+import { checkGuarantees, httpLink, modernLink, shakeHands } from '../../fixtures/remote/open-link.ts';
 import { tlsIdentity } from '../../fixtures/remote/tls-identity.ts';
 
 afterEach(async () => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
-  await checkPromises();
+  await checkGuarantees();
   await endServers();
 });
 
@@ -42,9 +42,9 @@ const answerEach = (socket: Socket) => {
 describe('calls', () => {
   test('with JSON answers share connections, and set no timer per call', async () => {
     const server = await serveCalls(({ res, body }) => answerJson(res, result(body)));
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     let opened = 0;
     server.server.on('connection', () => {
       opened += 1;
@@ -52,7 +52,7 @@ describe('calls', () => {
     const timers = watchLinkTimers();
     for (let call = 3; call < 23; call += 1) {
       link.send(request(call, 'x'), call);
-      await seen.answer(call);
+      await recorder.answer(call);
     }
     // A late refusal of the server stream sets a timer, and may keep a connection busy.
     expect(opened).toBeLessThan(3);
@@ -64,10 +64,10 @@ describe('calls', () => {
       setTimeout(() => answerJson(res, result(body)), 50);
     });
     server.server.keepAliveTimeout = 60_000;
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     const calls = [2, 3, 4, 5, 6, 7];
     for (const call of calls) link.send(request(call, 'x'), call);
-    for (const call of calls) await seen.answer(call);
+    for (const call of calls) await recorder.answer(call);
     expect(await server.connections()).toBeGreaterThanOrEqual(calls.length);
     await server.noConnections(20_000);
   });
@@ -77,9 +77,9 @@ describe('calls', () => {
       setTimeout(() => answerJson(res, result(body)), 5_000);
     });
     server.server.keepAliveTimeout = 60_000;
-    const { link, seen } = modernLink(server.url());
+    const { link, recorder } = modernLink(server.url());
     link.send(request(2, 'x'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     expect(await server.connections()).toBe(1);
     await server.noConnections(20_000);
   });
@@ -92,13 +92,13 @@ describe('calls', () => {
         socket.write(id === 2 ? answerTo(2) + answerTo(3).replace('"n":3', '"n":"forged"') : answerTo(id));
       });
     });
-    const { link, seen } = modernLink(url);
+    const { link, recorder } = modernLink(url);
     link.send(request(2, 'x'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     link.send(request(3, 'x'), 3);
-    expect((await seen.answer(3)).text).toContain('"n":3');
+    expect((await recorder.answer(3)).text).toContain('"n":3');
     expect(sockets.size).toBe(2);
-    expect(seen.messages).toHaveLength(2);
+    expect(recorder.messages).toHaveLength(2);
   });
 
   test('are not sent on a connection with mismatched responses', async () => {
@@ -111,41 +111,41 @@ describe('calls', () => {
         last = id;
       });
     });
-    const { link, seen } = modernLink(url);
+    const { link, recorder } = modernLink(url);
     link.send(request(2, 'x'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     link.send(request(3, 'x'), 3);
-    expect((await seen.failure(3)).wasCarriedOut).toBe(true);
+    expect((await recorder.failure(3)).wasCarriedOut).toBe(true);
     link.send(request(4, 'x'), 4);
-    await seen.answer(4);
+    await recorder.answer(4);
     expect(sockets.size).toBe(2);
   });
 
   test('use a new connection when the server has closed the idle connection', async () => {
     const { url, sockets } = await serveTcp(answerEach);
-    const { link, seen } = modernLink(url);
+    const { link, recorder } = modernLink(url);
     link.send(request(2, 'x'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     for (const socket of sockets) {
       socket.end();
       await until('the end of the connection', () => socket.closed);
     }
     link.send(request(3, 'x'), 3);
-    await seen.answer(3);
+    await recorder.answer(3);
     expect(sockets.size).toBe(2);
   });
 
   test('are never sent on a reset connection', async () => {
     const { url, sockets } = await serveTcp(answerEach);
-    const { link, seen } = modernLink(url);
+    const { link, recorder } = modernLink(url);
     link.send(request(2, 'x'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     // A call arrives in the turn in which the reset is read, before the close event of the socket.
     setImmediate(() => {
       for (const socket of sockets) socket.resetAndDestroy();
       setImmediate(() => link.send(request(3, 'x'), 3));
     });
-    await seen.answer(3);
+    await recorder.answer(3);
     expect(sockets.size).toBe(2);
   });
 
@@ -156,10 +156,10 @@ describe('calls', () => {
         socket.write(answerTo(id).replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n'));
       });
     });
-    const { link, seen } = modernLink(url);
+    const { link, recorder } = modernLink(url);
     for (const call of [2, 3]) {
       link.send(request(call, 'x'), call);
-      await seen.answer(call);
+      await recorder.answer(call);
     }
     expect(sockets.size).toBe(2);
   });
@@ -169,9 +169,9 @@ describe('calls', () => {
     const url = server.url();
     url.username = 'me';
     url.password = 'p%C3%A4ss';
-    const { link, seen } = modernLink(url);
+    const { link, recorder } = modernLink(url);
     link.send(request(2, 'x'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     const expected = `Basic ${Buffer.from('me:päss').toString('base64')}`;
     expect(server.requests[0]?.headers.authorization).toBe(expected);
   });
@@ -187,14 +187,14 @@ describe('over TLS', () => {
   test('calls are answered sequentially on one connection', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     const { server, url } = await tlsServer();
-    const { link, seen } = modernLink(url);
+    const { link, recorder } = modernLink(url);
     let opened = 0;
     server.server.on('secureConnection', () => {
       opened += 1;
     });
     for (const call of [2, 3, 4]) {
       link.send(request(call, 'x', { text: 'y'.repeat(100_000) }), call);
-      await seen.answer(call);
+      await recorder.answer(call);
     }
     expect(opened).toBe(1);
     link.kill();
@@ -222,12 +222,12 @@ describe('over TLS', () => {
       behind.on('error', () => {});
       socket.pipe(behind).pipe(socket);
     });
-    const { link, seen } = modernLink(new URL(`https://localhost:${inFront.port}/mcp`));
+    const { link, recorder } = modernLink(new URL(`https://localhost:${inFront.port}/mcp`));
     for (const call of [2, 3, 4, 5]) {
       hangsUp = call === 4;
       link.send(request(call, 'x'), call);
-      if (hangsUp) expect((await seen.failure(call)).wasCarriedOut).toBe(false);
-      else await seen.answer(call);
+      if (hangsUp) expect((await recorder.failure(call)).wasCarriedOut).toBe(false);
+      else await recorder.answer(call);
     }
     expect(reused).toEqual([false, true, false]);
     link.kill();
@@ -236,9 +236,9 @@ describe('over TLS', () => {
 
   test('an untrusted certificate is rejected before anything is sent', async () => {
     const { server, url } = await tlsServer();
-    const { link, seen } = modernLink(url);
+    const { link, recorder } = modernLink(url);
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect([wasCarriedOut, error.message]).toEqual([false, expect.stringMatching(/self-signed certificate/)]);
     expect(server.requests).toEqual([]);
     await server.close();

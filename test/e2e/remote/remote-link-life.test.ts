@@ -14,11 +14,11 @@ import {
   methodOf,
   result,
 } from '../../fixtures/remote/local-server.ts';
-import { checkPromises, httpLink, shakeHands, sseLink } from '../../fixtures/remote/open-link.ts';
+import { checkGuarantees, httpLink, shakeHands, sseLink } from '../../fixtures/remote/open-link.ts';
 
 afterEach(async () => {
   timers.stop();
-  await checkPromises();
+  await checkGuarantees();
   await endServers();
 });
 
@@ -42,23 +42,23 @@ describe('the end of a link', () => {
         res.end('retry: 60000\n\n');
       },
     );
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'hangs'), 2);
     link.send(request(3, 'waits to be resumed'), 3);
     link.send(Buffer.from('{"jsonrpc":"2.0","id":2,"result":{}}'));
     await until('all current requests', () => exchanges.length === 2 && timers.count >= 3);
     await link[how]();
-    expect(seen.ended?.code).toBe('ERR_STOPPED');
+    expect(recorder.ended?.code).toBe('ERR_STOPPED');
     await server.noConnections(3_500);
     expect(timers.count).toBe(0);
-    expect(seen.undelivered).toEqual([]);
+    expect(recorder.undelivered).toEqual([]);
   });
 
   test('by a lost session leaves no socket and no timer', async () => {
     const server = await serveCalls(({ res }) => void res.writeHead(404).end());
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    await seen.end();
+    await recorder.end();
     await server.noConnections(3_500);
     expect(timers.count).toBe(0);
   });
@@ -78,11 +78,11 @@ describe('the end of a link', () => {
       }
       answerJson(res, result(body));
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3]) link.send(request(call, 'hangs'), call);
     await until('both at the server', () => streams.length === 2);
     await link.close();
-    expect(seen.undelivered).toEqual([]);
+    expect(recorder.undelivered).toEqual([]);
     // The first session id of the server stays in use.
     expect(server.requests.at(-1)?.headers['mcp-session-id']).toBe('session-1');
   });
@@ -93,13 +93,13 @@ describe('the end of a link', () => {
       res.setHeader('mcp-session-id', 'abc');
       answerJson(res, result(body));
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     const before = performance.now();
     await link.close();
     expect(performance.now() - before).toBeGreaterThan(1_500);
     // Without this limit it would be 30 s, as for other notifications.
     expect(performance.now() - before).toBeLessThan(15_000);
-    expect(seen.ended?.code).toBe('ERR_STOPPED');
+    expect(recorder.ended?.code).toBe('ERR_STOPPED');
   });
 
   test('can be called inside a message callback, and no message follows', async () => {
@@ -108,22 +108,22 @@ describe('the end of a link', () => {
       res.end(Array.from({ length: 50 }, (_, n) => event({ jsonrpc: '2.0', method: `n${n}` })).join(''));
     });
     const opened = httpLink(server.url());
-    const onMessage = opened.seen.onMessage.bind(opened.seen);
-    opened.seen.onMessage = (bytes, call) => {
+    const onMessage = opened.recorder.onMessage.bind(opened.recorder);
+    opened.recorder.onMessage = (bytes, call) => {
       onMessage(bytes, call);
       if (bytes.includes('n5')) opened.link.kill();
     };
-    const { link, seen } = await shakeHands(opened);
+    const { link, recorder } = await shakeHands(opened);
     link.send(request(2, 'x'), 2);
-    await seen.end();
+    await recorder.end();
     await server.noConnections();
-    expect(seen.messages.at(-1)?.text).toContain('n5');
+    expect(recorder.messages.at(-1)?.text).toContain('n5');
   });
 });
 
 test('bytes not yet accepted by the server are counted', async () => {
   const { url, sockets } = await serveTcp((socket) => socket.pause());
-  const { link, seen } = httpLink(url);
+  const { link, recorder } = httpLink(url);
   const size = 16 << 20;
   link.send(Buffer.alloc(size, 0x20), 2);
   expect(link.queuedBytes).toBe(size);
@@ -132,7 +132,7 @@ test('bytes not yet accepted by the server are counted', async () => {
   for (const socket of sockets) socket.resume();
   await until('all taken', () => link.queuedBytes === 0);
   link.kill();
-  expect(seen.ended).toBeDefined();
+  expect(recorder.ended).toBeDefined();
 });
 
 test('sequential calls share one connection', async () => {
@@ -141,10 +141,10 @@ test('sequential calls share one connection', async () => {
   server.server.on('connection', () => {
     connections += 1;
   });
-  const { link, seen } = await shakeHands(httpLink(server.url()));
+  const { link, recorder } = await shakeHands(httpLink(server.url()));
   for (let call = 2; call < 100; call += 1) {
     link.send(request(call, 'x'), call);
-    await seen.answer(call);
+    await recorder.answer(call);
   }
   expect(connections).toBeLessThanOrEqual(3);
 });
@@ -152,11 +152,11 @@ test('sequential calls share one connection', async () => {
 describe('the older transport', () => {
   const openFails = async (answer: Answerer, message: RegExp): Promise<void> => {
     const server = await serve(answer);
-    const { link, seen } = sseLink(server.url('/sse?key=s3cret-value'), { openTimeoutMs: 150 });
+    const { link, recorder } = sseLink(server.url('/sse?key=s3cret-value'), { openTimeoutMs: 150 });
     const error = await link.open().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'ERR_START_FAILED', message: expect.stringMatching(message) });
     expect(String(error)).not.toContain('s3cret');
-    expect(seen.ended).toBeDefined();
+    expect(recorder.ended).toBeDefined();
     await server.noConnections();
   };
 
@@ -206,15 +206,15 @@ describe('the older transport', () => {
       beginStream(res);
       res.write('event: endpoint\ndata: /take?id=1\n\n');
     });
-    const { link, seen } = sseLink(server.url('/sse'));
+    const { link, recorder } = sseLink(server.url('/sse'));
     await link.open();
     link.ready('2024-11-05');
     link.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'));
     link.send(request(2, 'x'), 2);
     await until('the first message', () => server.requests.some(({ line }) => line === 'POST /take?id=1'));
     stream?.destroy();
-    expect((await seen.end()).code).toBe('ERR_CONNECTION_LOST');
-    expect(seen.undelivered).toMatchObject([{ call: 2, wasCarriedOut: false }]);
+    expect((await recorder.end()).code).toBe('ERR_CONNECTION_LOST');
+    expect(recorder.undelivered).toMatchObject([{ call: 2, wasCarriedOut: false }]);
   });
 
   test('reports an oversized message and continues to read', async () => {
@@ -227,10 +227,10 @@ describe('the older transport', () => {
           event({ jsonrpc: '2.0', id: 3, result: 1 }),
       );
     });
-    const { link, seen } = sseLink(server.url('/sse'), { maxMessageBytes: 1000 });
+    const { link, recorder } = sseLink(server.url('/sse'), { maxMessageBytes: 1000 });
     await link.open();
-    await seen.answer(3);
-    expect(seen.oversized).toMatchObject([{ id: '2' }]);
+    await recorder.answer(3);
+    expect(recorder.oversized).toMatchObject([{ id: '2' }]);
     await link.close();
   });
 });

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { notification, request, until } from '../../fixtures/remote/link-recorder.ts';
 import type { LocalServer } from '../../fixtures/remote/local-server.ts';
-import { checkPromises, httpLink, shakeHands, sseLink } from '../../fixtures/remote/open-link.ts';
+import { checkGuarantees, httpLink, shakeHands, sseLink } from '../../fixtures/remote/open-link.ts';
 import {
   type SdkHttpOptions,
   startSdkHttpServer,
@@ -29,7 +29,7 @@ function tool(id: number, name: string, args: object = {}): Buffer {
 }
 
 afterEach(async () => {
-  await checkPromises();
+  await checkGuarantees();
   for (const server of servers.splice(0)) {
     await server.noConnections();
     await server.close();
@@ -45,9 +45,9 @@ describe.each<[string, SdkHttpOptions]>([
 ])('a Streamable HTTP server %s', (_name, options) => {
   test('answers a call on the stream of that call', async () => {
     const server = await sdk(options);
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'echo', { text: 'hello' }), 2);
-    const answer = await seen.answer(2);
+    const answer = await recorder.answer(2);
     expect(answer.call).toBe(2);
     expect(JSON.parse(answer.text)).toEqual({
       jsonrpc: '2.0',
@@ -61,11 +61,11 @@ describe.each<[string, SdkHttpOptions]>([
 
   test('keeps many calls apart', async () => {
     const server = await sdk(options);
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     const calls = Array.from({ length: 60 }, (_, n) => n + 10);
     for (const call of calls) link.send(tool(call, 'wait', { ms: (call * 7) % 23, text: `t${call}` }), call);
     for (const call of calls) {
-      const { text, call: on } = await seen.answer(call);
+      const { text, call: on } = await recorder.answer(call);
       expect(on).toBe(call);
       expect(JSON.parse(text).result.content[0].text).toBe(`t${call}`);
     }
@@ -75,12 +75,12 @@ describe.each<[string, SdkHttpOptions]>([
 describe('a session', () => {
   test('is read from the initialize response and sent in all later requests, with the version', async () => {
     const server = await sdk();
-    const { link, seen } = await shakeHands(
+    const { link, recorder } = await shakeHands(
       httpLink(server.url(), { headers: { Authorization: 'Bearer s3cret-value' } }),
     );
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     link.send(tool(2, 'echo'), 2, { traceparent });
-    await seen.answer(2);
+    await recorder.answer(2);
     await link.close();
     const [first, ...later] = server.requests;
     expect(first?.headers).toMatchObject({
@@ -110,25 +110,25 @@ describe('a session', () => {
 
   test('is deleted when the link is closed', async () => {
     const server = await sdk();
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     await until('a session', () => server.transports.size === 1);
     await Promise.all([link.close(), link.close()]);
     expect(server.transports.size).toBe(0);
-    expect(seen.ended?.code).toBe('ERR_STOPPED');
+    expect(recorder.ended?.code).toBe('ERR_STOPPED');
     link.send(tool(9, 'echo'), 9);
-    expect(await seen.failure(9)).toMatchObject({ wasCarriedOut: false });
+    expect(await recorder.failure(9)).toMatchObject({ wasCarriedOut: false });
   });
 
   test('lost by the server fails all calls as not executed, and closes the link', async () => {
     const server = await sdk({ isJsonOnly: true });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'echo'), 2);
-    await seen.answer(2);
+    await recorder.answer(2);
     server.transports.clear();
     for (const call of [3, 4, 5]) link.send(tool(call, 'echo'), call);
-    expect((await seen.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
+    expect((await recorder.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
     for (const call of [3, 4, 5])
-      expect(await seen.failure(call)).toMatchObject({
+      expect(await recorder.failure(call)).toMatchObject({
         wasCarriedOut: false,
         error: { code: 'ERR_UPSTREAM_SESSION_EXPIRED' },
       });
@@ -138,11 +138,11 @@ describe('a session', () => {
 describe('the messages of a stream', () => {
   test('arrive in order, with the call of that stream', async () => {
     const server = await sdk();
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3, 4]) link.send(tool(call, 'talk', { text: `${call}-`, count: 20 }), call);
     for (const call of [2, 3, 4]) {
-      await seen.answer(call);
-      const texts = seen.messages
+      await recorder.answer(call);
+      const texts = recorder.messages
         .filter((message) => message.call === call)
         .map(({ text }) => JSON.parse(text));
       expect(texts.slice(0, -1).map(({ params }) => params.data)).toEqual(
@@ -154,21 +154,23 @@ describe('the messages of a stream', () => {
 
   test('that belong to no call arrive without one, on the stream of the server', async () => {
     const server = await sdk();
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     await until('the GET', () => server.requests.some(({ line }) => line === 'GET /mcp'));
     link.send(tool(2, 'announce'), 2);
-    await until('the notification', () => seen.messages.some(({ text }) => text.includes('list_changed')));
-    expect(seen.messages.find(({ text }) => text.includes('list_changed'))?.call).toBeUndefined();
+    await until('the notification', () =>
+      recorder.messages.some(({ text }) => text.includes('list_changed')),
+    );
+    expect(recorder.messages.find(({ text }) => text.includes('list_changed'))?.call).toBeUndefined();
   });
 });
 
 describe('a resumable stream', () => {
   test('that the server closes before the answer is resumed until the answer arrives', async () => {
     const server = await sdk({ isResumable: true });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'poll', { ms: 120, text: 'late' }), 2);
-    expect((await seen.answer(2)).call).toBe(2);
-    const logged = seen.messages
+    expect((await recorder.answer(2)).call).toBe(2);
+    const logged = recorder.messages
       .filter(({ call }) => call === 2)
       .map(({ text }) => JSON.parse(text).params?.data);
     expect(logged).toEqual(['before', 'after', undefined]);
@@ -179,77 +181,77 @@ describe('a resumable stream', () => {
 
   test('with a cut connection is resumed, and no message is lost or repeated', async () => {
     const server = await sdk({ isResumable: true });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'poll', { ms: 150, text: 'kept', isKept: true }), 2);
-    await until('the first half', () => seen.messages.some(({ text }) => text.includes('before')));
+    await until('the first half', () => recorder.messages.some(({ text }) => text.includes('before')));
     server.server.closeAllConnections();
-    expect(JSON.parse((await seen.answer(2)).text).result.content[0].text).toBe('kept');
-    const texts = seen.messages.filter(({ call }) => call === 2).map(({ text }) => text);
+    expect(JSON.parse((await recorder.answer(2)).text).result.content[0].text).toBe('kept');
+    const texts = recorder.messages.filter(({ call }) => call === 2).map(({ text }) => text);
     expect(texts).toHaveLength(3);
     expect(new Set(texts).size).toBe(3);
   });
 
   test('of the server is reopened when it breaks, with missed messages', async () => {
     const server = await sdk({ isResumable: true });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
-    const announced = () => seen.messages.filter(({ text }) => text.includes('list_changed')).length;
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
+    const announced = () => recorder.messages.filter(({ text }) => text.includes('list_changed')).length;
     await until('the GET', () => server.requests.some(({ line }) => line === 'GET /mcp'));
     link.send(tool(2, 'announce'), 2);
     await until('the first notification', () => announced() === 1);
     for (const transport of server.transports.values()) transport.closeStandaloneSSEStream();
     link.send(tool(3, 'announce'), 3);
     await until('the second notification', () => announced() === 2);
-    expect(seen.undelivered).toEqual([]);
+    expect(recorder.undelivered).toEqual([]);
   });
 
   test('is not resumed after its call is forgotten', async () => {
     const server = await sdk({ isResumable: true });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'poll', { ms: 1000 }), 2);
-    await until('the first half', () => seen.messages.some(({ text }) => text.includes('before')));
+    await until('the first half', () => recorder.messages.some(({ text }) => text.includes('before')));
     link.forget(2);
     link.send(tool(3, 'wait', { ms: 1500 }), 3);
-    await seen.answer(3);
-    expect(seen.answers(2)).toEqual([]);
-    expect(seen.undelivered).toEqual([]);
+    await recorder.answer(3);
+    expect(recorder.answers(2)).toEqual([]);
+    expect(recorder.undelivered).toEqual([]);
   });
 });
 
 describe('a server of the older HTTP+SSE transport', () => {
   test('answers calls on its single stream', async () => {
     const server = await sdkSse();
-    const { link, seen } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
+    const { link, recorder } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
     for (const call of [2, 3, 4])
       link.send(tool(call, 'wait', { ms: 20 - call * 4, text: `t${call}` }), call);
     for (const call of [2, 3, 4]) {
-      const { text, call: on } = await seen.answer(call);
+      const { text, call: on } = await recorder.answer(call);
       expect(on).toBeUndefined();
       expect(JSON.parse(text).result.content[0].text).toBe(`t${call}`);
     }
     expect(link.queuedBytes).toBe(0);
     await link.close();
-    expect(seen.ended?.code).toBe('ERR_STOPPED');
+    expect(recorder.ended?.code).toBe('ERR_STOPPED');
   });
 
   test('closes the link by closing the stream', async () => {
     const server = await sdkSse();
-    const { link, seen } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
+    const { link, recorder } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
     for (const transport of server.transports.values()) await transport.close();
-    expect((await seen.end()).code).toBe('ERR_CONNECTION_LOST');
+    expect((await recorder.end()).code).toBe('ERR_CONNECTION_LOST');
     link.send(tool(2, 'echo'), 2);
-    expect(await seen.failure(2)).toMatchObject({ wasCarriedOut: false });
+    expect(await recorder.failure(2)).toMatchObject({ wasCarriedOut: false });
   });
 
   test('that rejects a message fails only that call', async () => {
     const server = await sdkSse();
-    const { link, seen } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
+    const { link, recorder } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
     link.send(Buffer.from('{"jsonrpc":"2.0","id":2,"method":17}'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect(error.message).toMatch(/responded 400 .* to POST .*\/messages \(Invalid message/);
     expect(error.message).not.toContain('sessionId');
     expect(wasCarriedOut).toBe(false);
     link.send(notification('notifications/cancelled', { requestId: 2 }));
     link.send(tool(3, 'echo'), 3);
-    await seen.answer(3);
+    await recorder.answer(3);
   });
 });

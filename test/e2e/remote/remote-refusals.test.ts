@@ -5,10 +5,10 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { endServers, serve, serveCalls, serveTcp } from '../../fixtures/remote/bad-servers.ts';
 import { request, until } from '../../fixtures/remote/link-recorder.ts';
 import { answerJson, type Exchange, idOf, result } from '../../fixtures/remote/local-server.ts';
-import { checkPromises, httpLink, shakeHands, sseLink } from '../../fixtures/remote/open-link.ts';
+import { checkGuarantees, httpLink, shakeHands, sseLink } from '../../fixtures/remote/open-link.ts';
 
 afterEach(async () => {
-  await checkPromises();
+  await checkGuarantees();
   await endServers();
 });
 
@@ -17,19 +17,19 @@ describe('before a byte was sent', () => {
     const server = await serve(() => {});
     const url = server.url('/mcp?key=s3cret-value');
     await server.close();
-    const { link, seen } = httpLink(url);
+    const { link, recorder } = httpLink(url);
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect(wasCarriedOut).toBe(false);
     expect(error.code).toBe('ERR_CONNECTION_LOST');
     expect(error.message).toMatch(/^could not connect to http:\/\/127\.0\.0\.1:\d+\/mcp: .*ECONNREFUSED/);
-    expect(seen.ended).toBeUndefined();
+    expect(recorder.ended).toBeUndefined();
   });
 
   test('an unknown host means that the call was not executed', async () => {
-    const { link, seen } = httpLink(new URL('http://no-such-host.invalid/mcp'));
+    const { link, recorder } = httpLink(new URL('http://no-such-host.invalid/mcp'));
     link.send(request(2, 'x'), 2);
-    expect(await seen.failure(2)).toMatchObject({
+    expect(await recorder.failure(2)).toMatchObject({
       wasCarriedOut: false,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
@@ -38,9 +38,9 @@ describe('before a byte was sent', () => {
   test('a server without TLS means that the call was not executed', async () => {
     const { url } = await serveTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     url.protocol = 'https:';
-    const { link, seen } = httpLink(url);
+    const { link, recorder } = httpLink(url);
     link.send(request(2, 'x'), 2);
-    expect(await seen.failure(2)).toMatchObject({
+    expect(await recorder.failure(2)).toMatchObject({
       wasCarriedOut: false,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
@@ -49,9 +49,9 @@ describe('before a byte was sent', () => {
   test('a hanging TLS handshake is aborted at the connect timeout', async () => {
     const { url } = await serveTcp(() => {});
     url.protocol = 'https:';
-    const { link, seen } = httpLink(url, { connectTimeoutMs: 80 });
+    const { link, recorder } = httpLink(url, { connectTimeoutMs: 80 });
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect(error.message).toContain('no connection within 80 ms');
     expect(wasCarriedOut).toBe(false);
   });
@@ -62,23 +62,23 @@ describe('before a byte was sent', () => {
       ['http://127.0.0.1/mcp', { 'X-Key': 's3cret-value\n' }],
       ['http://127.0.0.1/mcp', { 'X Key': 's3cret-value' }],
     ] as const) {
-      for (const { link, seen } of [
+      for (const { link, recorder } of [
         httpLink(new URL(url), { headers }),
         sseLink(new URL(url), { headers }),
       ]) {
         const error = await link.open().catch((reason: unknown) => reason);
         expect(error).toMatchObject({ code: 'ERR_START_FAILED' });
         expect(String(error)).not.toContain('s3cret');
-        expect(seen.ended).toBe(error);
+        expect(recorder.ended).toBe(error);
       }
     }
   });
 
   test('a traceparent that HTTP does not allow fails the call without throwing', async () => {
     const server = await serve(({ res, body }) => answerJson(res, result(body)));
-    const { link, seen } = httpLink(server.url());
+    const { link, recorder } = httpLink(server.url());
     link.send(request(2, 'x'), 2, { traceparent: 'bad\nvalue' });
-    expect(await seen.failure(2)).toMatchObject({ wasCarriedOut: false });
+    expect(await recorder.failure(2)).toMatchObject({ wasCarriedOut: false });
     expect(server.requests).toEqual([]);
   });
 });
@@ -94,30 +94,30 @@ describe('a refusal', () => {
     [503, false],
   ])('with %i reports whether the call may have been executed: %s', async (status, mayBe) => {
     const server = await serveCalls(({ res }) => void res.writeHead(status).end(`because of s3cret-value`));
-    const { link, seen } = await shakeHands(httpLink(server.url('/mcp?key=hidden')));
+    const { link, recorder } = await shakeHands(httpLink(server.url('/mcp?key=hidden')));
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect(wasCarriedOut).toBe(mayBe);
     expect(error.code).toBe('ERR_UPSTREAM_PROTOCOL');
     expect(error.message).toContain(`responded ${status}`);
     expect(error.message).toContain('because of [redacted]');
     expect(error.message).not.toContain('hidden');
-    expect(seen.ended).toBeUndefined();
+    expect(recorder.ended).toBeUndefined();
   });
 
   test('on the first contact names the header to set', async () => {
     const server = await serve(({ res }) => void res.writeHead(401, { 'www-authenticate': 'Bearer' }).end());
-    const { link, seen } = httpLink(server.url());
-    await expect(shakeHands({ link, seen })).rejects.toThrow(/401.*`headers:`.*mcp-remote/);
+    const { link, recorder } = httpLink(server.url());
+    await expect(shakeHands({ link, recorder })).rejects.toThrow(/401.*`headers:`.*mcp-remote/);
   });
 
   test('with a redirect is not followed', async () => {
     const target = await serve(({ res }) => void res.writeHead(200).end());
     const location = `${target.url('/elsewhere').href}?code=hidden`;
     const server = await serveCalls(({ res }) => void res.writeHead(302, { location }).end());
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect(error.message).toContain(target.url('/elsewhere').href);
     expect(error.message).not.toContain('hidden');
     expect(wasCarriedOut).toBe(false);
@@ -134,18 +134,18 @@ describe('a refusal', () => {
           status,
         );
       });
-      const { link, seen } = await shakeHands(httpLink(server.url()));
+      const { link, recorder } = await shakeHands(httpLink(server.url()));
       link.send(request(2, 'x'), 2);
-      expect(await seen.answer(2)).toMatchObject({ call: 2, text: expect.stringContaining('-32601') });
-      expect(seen.ended).toBeUndefined();
+      expect(await recorder.answer(2)).toMatchObject({ call: 2, text: expect.stringContaining('-32601') });
+      expect(recorder.ended).toBeUndefined();
     },
   );
 
   test('with an endless body is reported', async () => {
     const server = await serveCalls(({ res }) => void res.writeHead(500).write('half a sentence'));
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect((await seen.failure(2)).error.message).toContain('half a sentence');
+    expect((await recorder.failure(2)).error.message).toContain('half a sentence');
   });
 
   test('with an endless body is truncated, and its connection closed', async () => {
@@ -161,9 +161,9 @@ describe('a refusal', () => {
       });
       pump();
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect((await seen.failure(2)).error.message.length).toBeLessThan(500);
+    expect((await recorder.failure(2)).error.message.length).toBeLessThan(500);
     await until('the closed connection', () => isGivenUp);
   });
 
@@ -173,9 +173,9 @@ describe('a refusal', () => {
       res.writeHead(400, { 'content-type': 'application/json', 'content-length': text.length + 1 });
       res.write(text, () => res.destroy());
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect(await seen.failure(2)).toMatchObject({
+    expect(await recorder.failure(2)).toMatchObject({
       wasCarriedOut: false,
       error: { code: 'ERR_UPSTREAM_PROTOCOL' },
     });
@@ -190,19 +190,19 @@ describe('a lost session', () => {
       if (calls <= 2) answerJson(res, result(body));
       else res.writeHead(404).end();
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3]) {
       link.send(request(call, 'x'), call);
-      await seen.answer(call);
+      await recorder.answer(call);
     }
     link.send(request(4, 'x'), 4);
-    expect(await seen.failure(4)).toMatchObject({
+    expect(await recorder.failure(4)).toMatchObject({
       wasCarriedOut: false,
       error: { code: 'ERR_UPSTREAM_SESSION_EXPIRED' },
     });
-    expect((await seen.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
+    expect((await recorder.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
     link.send(request(5, 'x'), 5);
-    expect(await seen.failure(5)).toMatchObject({ wasCarriedOut: false });
+    expect(await recorder.failure(5)).toMatchObject({ wasCarriedOut: false });
     await link.close();
     expect(server.requests.some(({ line }) => line.startsWith('DELETE'))).toBe(false);
   });
@@ -213,10 +213,10 @@ describe('a lost session', () => {
       exchanges.push(exchange);
       if (exchanges.length === 3) for (const { res } of exchanges) res.writeHead(404).end();
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3, 4]) link.send(request(call, 'x'), call);
-    await seen.end();
-    expect(seen.undelivered.map(({ call, wasCarriedOut }) => [call, wasCarriedOut]).toSorted()).toEqual([
+    await recorder.end();
+    expect(recorder.undelivered.map(({ call, wasCarriedOut }) => [call, wasCarriedOut]).toSorted()).toEqual([
       [2, false],
       [3, false],
       [4, false],
@@ -227,28 +227,28 @@ describe('a lost session', () => {
     const server = await serveCalls(({ res, body }) => {
       if (idOf(body) === 3) res.writeHead(404).end();
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     await until('the hanging call', () => server.requests.some(({ body }) => body.includes('"id":2')));
     link.send(request(3, 'x'), 3);
-    await seen.failure(3);
-    await seen.end();
-    expect(seen.undelivered.map(({ call }) => call)).toEqual([3]);
+    await recorder.failure(3);
+    await recorder.end();
+    expect(recorder.undelivered.map(({ call }) => call)).toEqual([3]);
   });
 
   test('is also detected in the response to a notification', async () => {
     const server = await serveCalls(({ res }) => void res.writeHead(404).end());
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/cancelled"}'));
-    expect((await seen.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
+    expect((await recorder.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
   });
 
   test('without a session is an ordinary refusal', async () => {
     const server = await serve(({ res }) => void res.writeHead(404).end('no such page'));
-    const { link, seen } = httpLink(server.url());
+    const { link, recorder } = httpLink(server.url());
     link.send(request(2, 'x'), 2);
-    expect((await seen.failure(2)).error.message).toMatch(/404.*no such page.*check the address/);
-    expect(seen.ended).toBeUndefined();
+    expect((await recorder.failure(2)).error.message).toMatch(/404.*no such page.*check the address/);
+    expect(recorder.ended).toBeUndefined();
   });
 });
 
@@ -272,23 +272,23 @@ describe('an answer that violates the protocol', () => {
   ];
   test.each(cases)('(%s) fails the call, which may have been executed', async (_name, message, onCall) => {
     const server = await serveCalls(onCall);
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect(error.message).toMatch(message);
     expect(error.code).toBe('ERR_UPSTREAM_PROTOCOL');
     expect(wasCarriedOut).toBe(true);
     link.send(request(3, 'x'), 3);
-    await seen.failure(3);
+    await recorder.failure(3);
   });
 
   test('(not HTTP) fails the call, which may have been executed', async () => {
     const { url } = await serveTcp((socket) =>
       socket.once('data', () => socket.end('220 mail.example.com ESMTP\r\n')),
     );
-    const { link, seen } = httpLink(url);
+    const { link, recorder } = httpLink(url);
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect(error.message).toContain('invalid HTTP response');
     expect(error.message).not.toContain('s3cret');
     expect(wasCarriedOut).toBe(true);

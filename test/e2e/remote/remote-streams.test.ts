@@ -4,19 +4,19 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { endServers, serve, serveCalls } from '../../fixtures/remote/bad-servers.ts';
 import { request, until } from '../../fixtures/remote/link-recorder.ts';
 import { answerJson, beginStream, event, methodOf, result } from '../../fixtures/remote/local-server.ts';
-import { checkPromises, httpLink, shakeHands } from '../../fixtures/remote/open-link.ts';
+import { checkGuarantees, httpLink, shakeHands } from '../../fixtures/remote/open-link.ts';
 
 afterEach(async () => {
-  await checkPromises();
+  await checkGuarantees();
   await endServers();
 });
 
 describe('a connection that breaks', () => {
   test('after the request was sent means that the call may have been executed', async () => {
     const server = await serveCalls(({ res }) => void res.destroy());
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect(await seen.failure(2)).toMatchObject({
+    expect(await recorder.failure(2)).toMatchObject({
       wasCarriedOut: true,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
@@ -28,13 +28,13 @@ describe('a connection that breaks', () => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length });
       res.write(text.slice(0, -4), () => res.destroy());
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect(await seen.failure(2)).toMatchObject({
+    expect(await recorder.failure(2)).toMatchObject({
       wasCarriedOut: true,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
-    expect(seen.messages).toHaveLength(1);
+    expect(recorder.messages).toHaveLength(1);
   });
 
   test.each(['cut', 'ended'])('in a stream without event ids (%s) fails the call', async (how) => {
@@ -43,13 +43,13 @@ describe('a connection that breaks', () => {
       res.write(event({ jsonrpc: '2.0', method: 'notifications/message' }));
       res.write(event(result(body)).slice(0, -1), () => void (how === 'cut' ? res.destroy() : res.end()));
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect(await seen.failure(2)).toMatchObject({
+    expect(await recorder.failure(2)).toMatchObject({
       wasCarriedOut: true,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
-    expect(seen.messages.filter(({ call }) => call === 2)).toHaveLength(1);
+    expect(recorder.messages.filter(({ call }) => call === 2)).toHaveLength(1);
   });
 
   test('in a stream that cannot be resumed fails the call after some attempts', async () => {
@@ -61,9 +61,9 @@ describe('a connection that breaks', () => {
       ({ req, res }) =>
         void (req.headers['last-event-id'] === undefined ? res.writeHead(405).end() : res.destroy()),
     );
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await seen.failure(2);
+    const { error, wasCarriedOut } = await recorder.failure(2);
     expect(error.message).toContain('could not be resumed');
     expect(wasCarriedOut).toBe(true);
     expect(server.requests.filter(({ headers }) => headers['last-event-id'] === 'e1')).toHaveLength(6);
@@ -77,9 +77,9 @@ describe('a connection that breaks', () => {
       },
       ({ res }) => void res.writeHead(405).end(),
     );
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect((await seen.failure(2)).error.message).toContain('405');
+    expect((await recorder.failure(2)).error.message).toContain('405');
   });
 
   test('repeatedly is resumed while the server allows polling', async () => {
@@ -96,9 +96,9 @@ describe('a connection that breaks', () => {
         res.end(polls < 15 ? ': nothing yet\n\n' : event({ jsonrpc: '2.0', id: 2, result: {} }, 'e9'));
       },
     );
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect((await seen.answer(2)).call).toBe(2);
+    expect((await recorder.answer(2)).call).toBe(2);
     expect(polls).toBe(15);
   });
 });
@@ -116,9 +116,9 @@ describe('a stream', () => {
       }
       res.end();
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    expect((await seen.answer(2)).text).toBe(text.replace('\r\ndata: ', '\n'));
+    expect((await recorder.answer(2)).text).toBe(text.replace('\r\ndata: ', '\n'));
   });
 
   test('that stays open after the answer is closed', async () => {
@@ -130,11 +130,11 @@ describe('a stream', () => {
       beginStream(res);
       res.write(event(result(body), 'e1'));
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3, 4]) link.send(request(call, 'x'), call);
-    for (const call of [2, 3, 4]) await seen.answer(call);
+    for (const call of [2, 3, 4]) await recorder.answer(call);
     await until('the closed streams', () => givenUp === 3);
-    expect(seen.undelivered).toEqual([]);
+    expect(recorder.undelivered).toEqual([]);
   });
 
   test('and its socket are closed when the call is forgotten', async () => {
@@ -144,12 +144,12 @@ describe('a stream', () => {
         wasClosed = true;
       });
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     await until('the call at the server', () => server.requests.some(({ body }) => body.includes('"id":2')));
     link.forget(2);
     await until('the stream closed', () => wasClosed);
-    expect(seen.undelivered).toEqual([]);
+    expect(recorder.undelivered).toEqual([]);
   });
 });
 
@@ -158,13 +158,13 @@ describe('a message above the limit', () => {
 
   test('in a JSON body is reported by size and id', async () => {
     const server = await serveCalls(({ res, body }) => answerJson(res, result(body, { giant })));
-    const { link, seen } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
+    const { link, recorder } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
     link.send(request(2, 'x'), 2);
-    await until('the report', () => seen.oversized.length > 0);
-    expect(seen.oversized).toEqual([
+    await until('the report', () => recorder.oversized.length > 0);
+    expect(recorder.oversized).toEqual([
       { size: JSON.stringify({ jsonrpc: '2.0', id: 2, result: { giant } }).length, id: '2', call: 2 },
     ]);
-    expect(seen.undelivered).toEqual([]);
+    expect(recorder.undelivered).toEqual([]);
   });
 
   test('in a stream is reported, and the rest of the stream is read', async () => {
@@ -173,10 +173,10 @@ describe('a message above the limit', () => {
       res.write(event({ jsonrpc: '2.0', method: 'notifications/message', params: { giant } }));
       res.end(event(result(body)));
     });
-    const { link, seen } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
+    const { link, recorder } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
     link.send(request(2, 'x'), 2);
-    expect((await seen.answer(2)).call).toBe(2);
-    expect(seen.oversized).toEqual([{ size: expect.any(Number), id: undefined, call: 2 }]);
+    expect((await recorder.answer(2)).call).toBe(2);
+    expect(recorder.oversized).toEqual([{ size: expect.any(Number), id: undefined, call: 2 }]);
   });
 
   test('does not use memory of its size', async () => {
@@ -189,12 +189,12 @@ describe('a message above the limit', () => {
       }
       res.end('"}\n\n');
     });
-    const { link, seen } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
+    const { link, recorder } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
     const before = process.memoryUsage().rss;
     link.send(request(2, 'x'), 2);
-    await until('the report', () => seen.oversized.length > 0, 20_000);
-    expect(seen.oversized[0]).toMatchObject({ id: '2', call: 2 });
-    expect(seen.oversized[0]?.size).toBeGreaterThan(rounds * 65_536);
+    await until('the report', () => recorder.oversized.length > 0, 20_000);
+    expect(recorder.oversized[0]).toMatchObject({ id: '2', call: 2 });
+    expect(recorder.oversized[0]?.size).toBeGreaterThan(rounds * 65_536);
     expect(process.memoryUsage().rss - before).toBeLessThan(64 << 20);
   });
 });
@@ -207,10 +207,10 @@ describe('the order of the handshake', () => {
       // Long enough for a premature request to arrive.
       setTimeout(() => res.writeHead(202).end(), 60);
     });
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     expect(link.queuedBytes).toBeGreaterThan(0);
-    await seen.answer(2);
+    await recorder.answer(2);
     await until('the GET', () => server.requests.length === 4);
     expect(
       server.requests.map(({ line, body }) => (body === '' ? line : methodOf(body))).slice(0, 2),
@@ -224,14 +224,14 @@ describe('the stream of the server', () => {
       ({ res, body }) => answerJson(res, result(body)),
       ({ res }) => void res.writeHead(status).end(),
     );
-    const { link, seen } = await shakeHands(httpLink(server.url()));
+    const { link, recorder } = await shakeHands(httpLink(server.url()));
     await until('the GET', () => server.requests.some(({ line }) => line.startsWith('GET')));
     for (let call = 2; call < 60; call += 1) {
       link.send(request(call, 'x'), call);
-      await seen.answer(call);
+      await recorder.answer(call);
     }
     expect(server.requests.filter(({ line }) => line.startsWith('GET'))).toHaveLength(1);
-    expect(seen.ended).toBeUndefined();
+    expect(recorder.ended).toBeUndefined();
   });
 
   test('is retried after a failure, and then resumed from the last event', async () => {
@@ -246,8 +246,8 @@ describe('the stream of the server', () => {
         res.write(`retry: 15\n${message}`, () => void (gets === 2 ? res.destroy() : undefined));
       },
     );
-    const { seen } = await shakeHands(httpLink(server.url()));
-    await until('the second event', () => seen.messages.some(({ text }) => text.includes('n3')));
+    const { recorder } = await shakeHands(httpLink(server.url()));
+    await until('the second event', () => recorder.messages.some(({ text }) => text.includes('n3')));
     const ids = server.requests
       .filter(({ line }) => line.startsWith('GET'))
       .map(({ headers }) => headers['last-event-id']);
@@ -265,7 +265,7 @@ describe('the stream of the server', () => {
         res.end('retry: 10\n\n');
       },
     );
-    const { seen } = await shakeHands(httpLink(server.url()));
-    expect((await seen.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
+    const { recorder } = await shakeHands(httpLink(server.url()));
+    expect((await recorder.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
   });
 });

@@ -36,7 +36,7 @@ describe('a repeatedly killed server', () => {
     const { url } = gateway;
     const random = seeded(20_260_731);
     const outcomes = { answered: 0, failed: 0 };
-    const strange: string[] = [];
+    const unexpectedAnswers: string[] = [];
     let isOver = false;
     const client = async (path: string, index: number) => {
       const session = await RawSession.open(url, path);
@@ -48,7 +48,7 @@ describe('a repeatedly killed server', () => {
         if (answer.text === `{"steps":1,"label":"${label}"}`) outcomes.answered += 1;
         else if (/terminated by SIGKILL|closed its standard/.test(answer.error?.message ?? ''))
           outcomes.failed += 1;
-        else strange.push(`${answer.status} ${answer.body.toString()}`);
+        else unexpectedAnswers.push(`${answer.status} ${answer.body.toString()}`);
       }
     };
     const clients = ['/mcp', '/mcp/echo', '/mcp'].map(client);
@@ -70,7 +70,7 @@ describe('a repeatedly killed server', () => {
     }
     isOver = true;
     await Promise.all(clients);
-    expect(strange).toEqual([]);
+    expect(unexpectedAnswers).toEqual([]);
     expect(outcomes.answered).toBeGreaterThan(KILLS);
     expect(outcomes.failed).toBeGreaterThan(0);
     // The maximum backoff is 30 ms. Without it the tenth backoff would exceed this limit. The rest is

@@ -21,13 +21,13 @@ import {
 } from '../../fixtures/clients/api-client.ts';
 import { RawClient } from '../../fixtures/clients/raw-http.ts';
 import { isAlive } from '../../fixtures/clients/raw-session.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import {
   type GatewayProcess,
   startGateway,
   temporaryFolder,
   writeConfiguration,
 } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
 const { version } = manifest;
@@ -36,7 +36,7 @@ const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =
   answer.json.result.content[0]?.text;
 const inFlight = async ({ url }: GatewayProcess) => (await ask(`${url}/stats`)).json.requests.in_flight;
 
-describe.each(fillingsInTurn)('the end on %s', (http) => {
+describe.each(httpEnginesInTurn)('the end on %s', (http) => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'lets calls at %s finish, rejects new work, closes streams, and exits with 0',
     async (signal) => {

@@ -17,13 +17,13 @@ import {
   post,
   rpc,
 } from '../../fixtures/clients/api-client.ts';
-import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 
 const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =>
   answer.json.result.content[0]?.text;
 
-describe.each(fillingsInTurn)('a reload on %s', (http) => {
+describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
   const unchangedServer = apiServer({ env: { NAME: 'kept' } });

@@ -28,7 +28,7 @@ beforeAll(async () => {
   browser = await BrowserClient.start(['--allow-private', '--timeout-seconds', String(STEP_MS / 1000)]);
 });
 
-const go = async (path: string) => {
+const navigate = async (path: string) => {
   const result = await browser.call('browser_navigate', { url: `${pages.url}${path}` });
   expect(result.isError, result.text).toBe(false);
   return result;
@@ -43,7 +43,7 @@ const errorTextOf = async (tool: string, args: Record<string, unknown>) => {
 
 describe('an element', () => {
   test('that cannot be used causes an error that names the obstacle', async () => {
-    await go('/form');
+    await navigate('/form');
     expect(await errorTextOf('browser_click', { selector: '#under' })).toMatch(/covered by <div id="over"/);
     expect(await errorTextOf('browser_click', { selector: '#off' })).toContain('disabled');
     expect(await errorTextOf('browser_click', { selector: 'button[hidden]' })).toContain('not visible');
@@ -51,7 +51,7 @@ describe('an element', () => {
   });
 
   test('that does not appear causes an error that explains how to find one', async () => {
-    await go('/form');
+    await navigate('/form');
     expect(await errorTextOf('browser_click', { selector: '#absent' })).toContain(
       'No element matches #absent',
     );
@@ -70,17 +70,17 @@ describe('a page', () => {
     expect(await errorTextOf('browser_navigate', { url: `${pages.url}/half` })).toContain(
       'time limit of 2 s',
     );
-    expect((await go('/form')).structured).toMatchObject({ title: 'Form', status: 200 });
+    expect((await navigate('/form')).structured).toMatchObject({ title: 'Form', status: 200 });
   });
 
   test('whose text arrives but not a picture is loaded, with a notice', async () => {
-    const { text, structured } = await go('/slow-picture');
+    const { text, structured } = await navigate('/slow-picture');
     expect(structured).toMatchObject({ title: 'Slow', status: 200 });
     expect(text).toContain('still loading');
   });
 
   test('that hangs in its own event handler is stopped, and stays usable', async () => {
-    await go('/busy');
+    await navigate('/busy');
     expect(await errorTextOf('browser_click', { selector: '#hang' })).toContain('were stopped');
     expect(await browser.evaluate('document.title')).toBe('Busy');
   });
@@ -88,7 +88,7 @@ describe('a page', () => {
 
 describe('a script', () => {
   test('that runs endlessly is stopped at the time limit, and the page stays usable', async () => {
-    await go('/form');
+    await navigate('/form');
     expect(await errorTextOf('browser_evaluate', { script: 'while (true);' })).toContain(
       'the page is still open',
     );
@@ -98,7 +98,7 @@ describe('a script', () => {
 
 describe('calls', () => {
   test('that are cancelled stop immediately, and the next call works', async () => {
-    await go('/form');
+    await navigate('/form');
     const cancelling = new AbortController();
     const call = browser.call('browser_evaluate', { script: 'while (true);' }, cancelling.signal);
     setTimeout(() => cancelling.abort(), 300);

@@ -50,7 +50,7 @@ describe('without --allow-private', () => {
     expect(isError).toBe(true);
     expect(text).toContain(reason);
     if (reason !== '') expect(text).toContain('--allow-private');
-    expect(canary.heard).toEqual([]);
+    expect(canary.traffic).toEqual([]);
   });
 
   test.each([
@@ -101,7 +101,7 @@ describe('without --allow-private', () => {
     });
     expect(isError, text).toBe(false);
     expect(text).toContain(`Connection refused: ${publicAddress}: 127.0.0.1 is a loopback address`);
-    expect(canary.heard).toEqual([]);
+    expect(canary.traffic).toEqual([]);
   });
 });
 
@@ -210,7 +210,7 @@ describe('the browser behind its proxy', () => {
     );
     expect(result).toBe(1006);
     expect(refusedAt(forbiddenAddress).length).toBeGreaterThanOrEqual(3);
-    expect(forbidden.heard).toEqual([]);
+    expect(forbidden.traffic).toEqual([]);
   });
 
   test('is protected against a name with a changed address (DNS rebinding)', async () => {
@@ -224,7 +224,7 @@ describe('the browser behind its proxy', () => {
     );
     expect(answer).toBe('answered');
     expect(refusedAt(`rebind.test:${forbidden.port}`)).toHaveLength(1);
-    expect(forbidden.heard).toEqual([]);
+    expect(forbidden.traffic).toEqual([]);
   });
 
   /** Uses all APIs of a page that send datagrams, or make the browser send datagrams. */
@@ -257,8 +257,8 @@ describe('the browser behind its proxy', () => {
     await page.goto(`${allowed.url}/`);
     expect(await page.evaluate('isSecureContext')).toBe(true);
     await page.evaluate(sendDatagrams(datagrams.port, relay.port));
-    expect(datagrams.heard).toEqual([]);
-    expect(relay.heard).toEqual([]);
+    expect(datagrams.traffic).toEqual([]);
+    expect(relay.traffic).toEqual([]);
     expect(lookups.every((name) => name === '127.0.0.1' || name.endsWith('.invalid'))).toBe(true);
   });
 
@@ -268,6 +268,6 @@ describe('the browser behind its proxy', () => {
     const page = await (await launch(/webrtc|quic|disable-features/)).newPage();
     await page.goto(`${allowed.url}/`);
     await page.evaluate(sendDatagrams(datagrams.port, 9));
-    expect(datagrams.heard.length).toBeGreaterThan(0);
+    expect(datagrams.traffic.length).toBeGreaterThan(0);
   });
 });

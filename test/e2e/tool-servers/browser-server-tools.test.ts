@@ -77,7 +77,7 @@ for (let at = 0; at < image.data.length; at++) image.data[at] = at % 4 === 3 ? 2
   browser = await BrowserClient.start(['--allow-private', '--timeout-seconds', '30']);
 });
 
-const go = async (path: string) => {
+const navigate = async (path: string) => {
   const result = await browser.call('browser_navigate', { url: `${pages.url}${path}` });
   expect(result.isError, result.text).toBe(false);
   return result;
@@ -147,7 +147,7 @@ describe('the server', () => {
 
 describe('browser_navigate', () => {
   test('returns address, title and status of the page', async () => {
-    const { text, structured } = await go('/form');
+    const { text, structured } = await navigate('/form');
     expect(structured).toMatchObject({
       url: `${pages.url}/form`,
       title: 'Form',
@@ -158,11 +158,11 @@ describe('browser_navigate', () => {
   });
 
   test('loads pages with an error status like any other page', async () => {
-    expect((await go('/missing')).structured).toMatchObject({ title: 'Gone', status: 404 });
+    expect((await navigate('/missing')).structured).toMatchObject({ title: 'Gone', status: 404 });
   });
 
   test('follows a redirect in the script of the page', async () => {
-    await go('/script-redirect');
+    await navigate('/script-redirect');
     const { structured } = await works('browser_wait_for', { text: 'next page' });
     expect(structured).toMatchObject({ url: `${pages.url}/next?by=script`, title: 'Next' });
   });
@@ -171,7 +171,7 @@ describe('browser_navigate', () => {
     const text = await errorTextOf('browser_navigate', { url: `${pages.url}/download` });
     expect(text).toContain('thing.bin');
     expect(text).toContain('nothing was saved');
-    await go('/next');
+    await navigate('/next');
   });
 
   test.each([
@@ -198,7 +198,7 @@ describe('browser_navigate', () => {
     expect(
       await errorTextOf('browser_navigate', { url: `https://${pages.url.slice('http://'.length)}/` }),
     ).toContain('TLS');
-    await go('/next');
+    await navigate('/next');
   });
 
   test('reports that a page requires a password, and opens it if the address contains the password', async () => {
@@ -224,7 +224,7 @@ describe('browser_screenshot', () => {
   };
 
   test('shows the page: its size, and its colours at their positions', async () => {
-    await go('/colours');
+    await navigate('/colours');
     const { file, structured } = await shotOf({ name: 'colours', width: 500, height: 300 });
     const picture = readPng(file);
     expect([picture.width, picture.height]).toEqual([500, 300]);
@@ -243,7 +243,7 @@ describe('browser_screenshot', () => {
   });
 
   test('of an element shows only the element, even if it is larger than the viewport', async () => {
-    await go('/colours');
+    await navigate('/colours');
     const small = readPng((await shotOf({ name: 'small', selector: '#a' })).file);
     expect([small.width, small.height]).toEqual([60, 40]);
     expect(small.pixel(0, 0)).toEqual([200, 100, 50]);
@@ -255,7 +255,7 @@ describe('browser_screenshot', () => {
   });
 
   test('is a JPEG if a PNG would be too large', async () => {
-    await go('/noise');
+    await navigate('/noise');
     const { file, mimeType, structured } = await shotOf({ name: 'noise', width: 1600, height: 1600 });
     expect(mimeType).toBe('image/jpeg');
     expect(file.subarray(0, 2).toString('hex')).toBe('ffd8');
@@ -265,7 +265,7 @@ describe('browser_screenshot', () => {
   });
 
   test('rejects elements that are too large or have no size', async () => {
-    await go('/colours');
+    await navigate('/colours');
     expect(await errorTextOf('browser_screenshot', { name: 'x', selector: '#huge' })).toContain(
       '9000 by 9000',
     );
@@ -282,7 +282,7 @@ describe('browser_screenshot', () => {
 
 describe('resources', () => {
   test('are the console and all screenshots, with their original content', async () => {
-    await go('/colours');
+    await navigate('/colours');
     await works('browser_screenshot', { name: 'two words/ü%', width: 320, height: 200 });
     const { resources } = await browser.client.listResources();
     expect(resources[0]).toMatchObject({ uri: 'console://logs', mimeType: 'text/plain' });
@@ -310,7 +310,7 @@ describe('resources', () => {
         .map(({ params }) => params?.uri);
     const lists = () =>
       browser.notes.filter(({ method }) => method === 'notifications/resources/list_changed').length;
-    await go('/actions');
+    await navigate('/actions');
     const before = lists();
     await works('browser_screenshot', { name: 'fresh' });
     await eventually('a changed list', () => lists() > before);
@@ -330,7 +330,7 @@ describe('resources', () => {
   });
 
   test('include the console with level, text and position, including uncaught errors', async () => {
-    await go('/actions');
+    await navigate('/actions');
     const { structured, text } = await works('browser_click', { selector: '#noise' });
     expect(structured.console_errors).toBe(2);
     expect(text).toContain('2 errors');
@@ -342,7 +342,7 @@ describe('resources', () => {
   });
 
   test('keep the newest thousand lines of a page that floods the console', async () => {
-    await go('/next');
+    await navigate('/next');
     const { text } = await works('browser_evaluate', {
       script: 'for (let n = 0; n < 3000; n++) console.log("line " + n); console.log("x".repeat(100000)); 1',
     });
@@ -361,7 +361,7 @@ describe('resources', () => {
 
 describe('browser_click and browser_hover', () => {
   test('act like a person, on the first visible match, and return the number of matches', async () => {
-    await go('/form');
+    await navigate('/form');
     const { text } = await works('browser_click', { selector: '.many' });
     expect(text).toContain('Clicked <button#first> "First" (the first of 3 matches)');
     expect(await logOfPage()).toBe('hovered;clicked true;');
@@ -371,13 +371,13 @@ describe('browser_click and browser_hover', () => {
   });
 
   test('find elements in open shadow roots', async () => {
-    await go('/form');
+    await navigate('/form');
     await works('browser_click', { selector: '#inside' });
     expect(await logOfPage()).toBe('inside;');
   });
 
   test('accept only CSS and references', async () => {
-    await go('/form');
+    await navigate('/form');
     for (const selector of [
       '::::',
       'button[',
@@ -392,7 +392,7 @@ describe('browser_click and browser_hover', () => {
   });
 
   test('wait for the page opened by a click', async () => {
-    await go('/actions');
+    await navigate('/actions');
     const { structured } = await works('browser_click', { selector: '#go' });
     expect(structured).toMatchObject({
       url: `${pages.url}/next?by=click`,
@@ -403,18 +403,18 @@ describe('browser_click and browser_hover', () => {
   });
 
   test('dismiss dialogs and report them', async () => {
-    await go('/actions');
+    await navigate('/actions');
     const { structured } = await works('browser_click', { selector: '#alert' });
     expect(structured).toMatchObject({
       dialogs: ['alert: one', 'confirm: two', 'prompt: three'],
       title: 'Actions',
     });
     await works('browser_click', { selector: '#leave' });
-    expect((await go('/next')).structured).toMatchObject({ title: 'Next', dialogs: [] });
+    expect((await navigate('/next')).structured).toMatchObject({ title: 'Next', dialogs: [] });
   });
 
   test('report that downloads and file choosers are not supported', async () => {
-    await go('/actions');
+    await navigate('/actions');
     const { structured } = await works('browser_click', { selector: '#download' });
     expect(structured.downloads).toEqual([`thing.bin from ${pages.url}/download`]);
     const { text } = await works('browser_click', { selector: '#pick' });
@@ -422,7 +422,7 @@ describe('browser_click and browser_hover', () => {
   });
 
   test('continue in a page that opens, and go back when it closes', async () => {
-    await go('/actions');
+    await navigate('/actions');
     const { structured, text } = await works('browser_click', { selector: '#popup' });
     expect(structured).toMatchObject({ url: `${pages.url}/next?by=popup`, title: 'Next' });
     expect(text).toContain('opened a new page');
@@ -431,7 +431,7 @@ describe('browser_click and browser_hover', () => {
   });
 
   test('keep at most four pages open', async () => {
-    await go('/actions');
+    await navigate('/actions');
     const { text } = await works('browser_evaluate', {
       script: 'for (let n = 0; n < 8; n++) document.querySelector("#popup").click(); 1',
     });
@@ -444,7 +444,7 @@ describe('browser_click and browser_hover', () => {
 
 describe('browser_fill and browser_select', () => {
   test('replace the content of a field, with the events that a page expects', async () => {
-    await go('/form');
+    await navigate('/form');
     await works('browser_fill', { selector: '#text', value: 'new ü' });
     await works('browser_fill', { selector: '#date', value: '2026-12-31' });
     await works('browser_fill', { selector: '#editable', value: 'edited' });
@@ -458,7 +458,7 @@ describe('browser_fill and browser_select', () => {
   });
 
   test('name the right tool for an unsuitable element', async () => {
-    await go('/form');
+    await navigate('/form');
     expect(await errorTextOf('browser_fill', { selector: '#box', value: 'x' })).toContain('browser_click');
     expect(await errorTextOf('browser_fill', { selector: '#list', value: 'a' })).toContain('browser_select');
     expect(await errorTextOf('browser_fill', { selector: '#file', value: '/etc/passwd' })).toContain(
@@ -471,7 +471,7 @@ describe('browser_fill and browser_select', () => {
   });
 
   test('choose by value, and list the values if it does not exist', async () => {
-    await go('/form');
+    await navigate('/form');
     await works('browser_select', { selector: '#list', value: 'b' });
     expect(await logOfPage()).toBe('list b;');
     expect(await errorTextOf('browser_select', { selector: '#list', value: 'Banana' })).toContain(
@@ -486,7 +486,7 @@ describe('browser_fill and browser_select', () => {
 
 describe('browser_snapshot and browser_wait_for', () => {
   test('return references for the other tools, also in frames', async () => {
-    await go('/frames');
+    await navigate('/frames');
     const { structured } = await works('browser_snapshot', {});
     const snapshot = String(structured.snapshot);
     expect(snapshot).toContain('heading "Outer"');
@@ -499,7 +499,7 @@ describe('browser_snapshot and browser_wait_for', () => {
   });
 
   test('truncate a long page at a line, with a hint how to get less', async () => {
-    await go('/long');
+    await navigate('/long');
     const { structured, text } = await works('browser_snapshot', {});
     expect(structured.is_cut).toBe(true);
     expect(String(structured.snapshot).length).toBeLessThanOrEqual(50_000);
@@ -510,7 +510,7 @@ describe('browser_snapshot and browser_wait_for', () => {
   });
 
   test('wait until a text or an element appears or disappears, or for some time', async () => {
-    await go('/actions');
+    await navigate('/actions');
     await works('browser_click', { selector: '#later' });
     await works('browser_wait_for', { text: 'it is HERE' });
     await works('browser_wait_for', { selector: '#go' });
@@ -533,7 +533,7 @@ describe('browser_snapshot and browser_wait_for', () => {
 
 describe('browser_evaluate', () => {
   beforeAll(async () => {
-    await go('/form');
+    await navigate('/form');
   });
 
   test.each<[string, unknown]>([
@@ -570,7 +570,7 @@ describe('browser_evaluate', () => {
   });
 
   test('returns the error of a script', async () => {
-    await go('/form');
+    await navigate('/form');
     expect(await errorTextOf('browser_evaluate', { script: 'throw new TypeError("bad")' })).toBe(
       'The script failed: TypeError: bad',
     );
@@ -583,7 +583,7 @@ describe('browser_evaluate', () => {
   });
 
   test('truncates a long result, and adds console output of the script', async () => {
-    await go('/form');
+    await navigate('/form');
     const { structured, text } = await works('browser_evaluate', {
       script: 'console.log("from the script", { a: 1 }); "x".repeat(200000)',
     });
@@ -594,14 +594,14 @@ describe('browser_evaluate', () => {
   });
 
   test('and clicks return short answers on a page that replaces built-in functions', async () => {
-    await go('/hostile');
+    await navigate('/hostile');
     for (const script of ['"text"', '({ a: 1 })', 'const kept = 1; kept'])
       expect((await works('browser_evaluate', { script })).text.length, script).toBeLessThan(51_000);
     expect((await works('browser_click', { selector: '#trap' })).text.length).toBeLessThan(2_000);
   });
 
   test('runs in the page, without access to the server', async () => {
-    await go('/form');
+    await navigate('/form');
     expect(await browser.evaluate('[typeof process, typeof require, typeof Deno]')).toEqual([
       'undefined',
       'undefined',
@@ -610,7 +610,7 @@ describe('browser_evaluate', () => {
   });
 
   test('works on pages whose policy forbids eval, and reports a navigation by the script', async () => {
-    await go('/form');
+    await navigate('/form');
     const { structured } = await works('browser_evaluate', {
       script: 'location.href = "/next"; await new Promise(() => {})',
     });
@@ -623,7 +623,7 @@ describe('the schemes that pages may open', () => {
   test.each(['file:///etc/passwd', 'chrome://version', 'view-source:http://127.0.0.1/', 'data:text/html,x'])(
     'do not include %s, neither in the page nor in a new one',
     async (address) => {
-      await go('/next');
+      await navigate('/next');
       await works('browser_evaluate', { script: `location.href = ${JSON.stringify(address)}; 1` });
       const { structured } = await works('browser_evaluate', {
         script: `window.open(${JSON.stringify(address)}); 1`,
@@ -633,7 +633,7 @@ describe('the schemes that pages may open', () => {
   );
 
   test('exclude permissions and service workers', async () => {
-    await go('/next');
+    await navigate('/next');
     for (const name of ['geolocation', 'camera', 'clipboard-read'])
       expect(
         await browser.evaluate(`(await navigator.permissions.query({ name: "${name}" })).state`),

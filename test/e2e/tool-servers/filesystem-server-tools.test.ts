@@ -80,7 +80,7 @@ describe('the server', () => {
     expect(await server.refusal('read_file', { path: join(parent, 'secret.txt') })).not.toContain(
       'not for you',
     );
-    expect(server.rootsAsked).toBe(0);
+    expect(server.rootsRequests).toBe(0);
   });
 
   test('rejects unknown parameters, naming them', async () => {

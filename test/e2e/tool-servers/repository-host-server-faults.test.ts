@@ -41,7 +41,7 @@ describe('a refusal', () => {
       host,
       env: { GITHUB_PERSONAL_ACCESS_TOKEN: 'token-only-to-read' },
     });
-    expect(await reader.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
+    expect(await reader.callTool('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
     const body = { message: 'Resource not accessible by personal access token' };
     host.failNext({ when: /^POST/, status: 403, body });
     expect(await reader.refusal('create_issue', { ...repository, title: 'T' })).toMatch(
@@ -54,7 +54,7 @@ describe('a refusal', () => {
 
   test('names the variable of the token if no token is set', async () => {
     expect(anonymous.client.getInstructions()).toMatch(/No token/);
-    expect(await anonymous.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
+    expect(await anonymous.callTool('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
     expect(host.requests[0]?.headers.authorization).toBeUndefined();
     host.failNext({ status: 401, body: { message: 'Requires authentication' }, times: 2 });
     const write = await anonymous.refusal('create_issue', { ...repository, title: 'T' });
@@ -74,8 +74,8 @@ describe('a server error of the host', () => {
     await eventually('the request', () => host.requests.length === 1);
     cancel.abort();
     await expect(call).rejects.toThrow();
-    await eventually('the end of the request', () => host.requests[0]?.wasLeft);
-    expect(await anonymous.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
+    await eventually('the end of the request', () => host.requests[0]?.wasDisconnected);
+    expect(await anonymous.callTool('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
   });
 });
 
@@ -89,7 +89,7 @@ describe('a response', () => {
     const packed = gzipSync('{"number":5,"title":"Packed","state":"open","created_at":"","html_url":""}');
     host.forget();
     host.failNext({ status: 200, headers, body: packed });
-    expect(await ada.give('get_issue', issue)).toMatchObject({ title: 'Packed' });
+    expect(await ada.callTool('get_issue', issue)).toMatchObject({ title: 'Packed' });
   });
 
   test('is valid even if people and texts are missing, because accounts are deleted', async () => {
@@ -99,7 +99,7 @@ describe('a response', () => {
     const fullBody = (await response.json()) as object;
     const body = { ...fullBody, user: null, body: null, assignees: null, labels: ['bare'] };
     host.failNext({ status: 200, body });
-    expect(await ada.give('get_issue', issue)).toMatchObject({ number: 1347, labels: ['bare'] });
+    expect(await ada.callTool('get_issue', issue)).toMatchObject({ number: 1347, labels: ['bare'] });
   });
 });
 
@@ -128,16 +128,16 @@ describe('the token', () => {
     host.failNext({ status: 403, headers, body: { message: 'no' } });
     await ada.refusal('get_issue', issue);
     host.failNext({ status: 200, headers: { link: `<https://x/?page=2&t=${TOKEN}>; rel="next"` }, body: [] });
-    await ada.give('list_issues', repository);
+    await ada.callTool('list_issues', repository);
 
     const long = `${'x'.repeat(99_990)} ${echo}`;
     host.on(`GET ${AT}/commits`, { body: [{ commit: { message: echo } }] });
-    await ada.give('list_commits', repository);
+    await ada.callTool('list_commits', repository);
     host.on(`GET ${AT}/contents/{path}`, {
       body: { size: long.length, content: Buffer.from(long).toString('base64') },
     });
     for (const offset of [0, 99_990, 100_000, 100_010])
-      await ada.give('get_file_contents', { ...repository, path: 'leak.txt', offset });
+      await ada.callTool('get_file_contents', { ...repository, path: 'leak.txt', offset });
     const leaky = { title: echo, body: `${'x'.repeat(490)}${TOKEN}`, labels: [{ name: TOKEN }] };
     const issuePath = `${AT}/issues/{issue_number}`;
     host.on(`GET ${issuePath}`, { body: leaky });
@@ -145,19 +145,19 @@ describe('the token', () => {
     host.on('GET /search/issues', { body: { items: [leaky] } });
     host.on(`POST ${AT}/issues`, { body: leaky });
     host.on(`POST ${issuePath}/comments`, { body: { user: { login: TOKEN } } });
-    await ada.give('create_issue', { ...repository, title: echo });
-    await ada.give('get_issue', issue);
-    await ada.give('add_issue_comment', { ...issue, body: echo });
-    await ada.give('list_issues', repository);
-    await ada.give('search_issues', { query: 'did' });
+    await ada.callTool('create_issue', { ...repository, title: echo });
+    await ada.callTool('get_issue', issue);
+    await ada.callTool('add_issue_comment', { ...issue, body: echo });
+    await ada.callTool('list_issues', repository);
+    await ada.callTool('search_issues', { query: 'did' });
     const pull = { ...repository, pull_number: 1 };
     const pullPath = `${AT}/pulls/{pull_number}`;
     host.on(`POST ${AT}/pulls`, { body: { title: echo, body: echo } });
-    await ada.give('create_pull_request', { ...repository, title: echo, head: 'leak', base: 'main' });
+    await ada.callTool('create_pull_request', { ...repository, title: echo, head: 'leak', base: 'main' });
     host.on(`GET ${pullPath}`, { body: `diff --git a/a b/a\n+${echo}\n` });
     expect(textOf(await ada.call('get_pull_request_diff', pull))).toContain('[token removed]');
     host.on(`GET ${pullPath}/files`, { body: [{ filename: echo, patch: echo }] });
-    await ada.give('get_pull_request_files', pull);
+    await ada.callTool('get_pull_request_files', pull);
 
     const all = ada.everything();
     expect(all.match(/\[token removed\]/g)?.length).toBeGreaterThan(50);

@@ -59,7 +59,7 @@ const sentRequests = () =>
   });
 
 function read(path: string, more: object = {}): Promise<Content> {
-  return ada.give<Content>('get_file_contents', { ...repository, path, ...more });
+  return ada.callTool<Content>('get_file_contents', { ...repository, path, ...more });
 }
 
 describe('the content of a path', () => {
@@ -195,8 +195,8 @@ describe('names', () => {
 
   test('with special characters are written and read unchanged, with one segment for each part', async () => {
     const pushed = odd.map((path) => ({ path, content: `first of ${path}` }));
-    await ada.give('push_files', { ...repository, branch: 'main', message: 'Odd names', files: pushed });
-    const [tree] = host.asked(/^POST .*\/git\/trees$/);
+    await ada.callTool('push_files', { ...repository, branch: 'main', message: 'Odd names', files: pushed });
+    const [tree] = host.requestsMatching(/^POST .*\/git\/trees$/);
     expect(tree?.body).toMatchObject({ tree: pushed });
     host.requests.length = 0;
     host.on(CONTENTS, ({ parameters: { path = '' } }) => ({ body: fileOf(path, `first of ${path}`) }));
@@ -214,7 +214,7 @@ describe('names', () => {
         branch: 'main',
         sha: first.sha,
       };
-      expect(await ada.give('create_or_update_file', write)).toMatchObject({ path });
+      expect(await ada.callTool('create_or_update_file', write)).toMatchObject({ path });
       expect(host.requests.at(-1)?.body).toMatchObject({ content: Buffer.from(content).toString('base64') });
       const segments = path.split('/').map(encodeURIComponent);
       for (const { url } of host.requests) {
@@ -361,8 +361,8 @@ describe('names', () => {
   test('of branches with special characters are written unchanged', async () => {
     for (const branch of ['feature/a#b', 'ünï', 'per%cent', 'a+b&c=d']) {
       host.requests.length = 0;
-      await ada.give('create_branch', { ...repository, branch, from_branch: branch });
-      await ada.give('create_or_update_file', {
+      await ada.callTool('create_branch', { ...repository, branch, from_branch: branch });
+      await ada.callTool('create_or_update_file', {
         ...repository,
         path: 'p.txt',
         content: '',
@@ -370,13 +370,13 @@ describe('names', () => {
         branch,
       });
       await read('p.txt', { branch });
-      await ada.give('push_files', {
+      await ada.callTool('push_files', {
         ...repository,
         branch,
         message: 'M',
         files: [{ path: 'q', content: 'q' }],
       });
-      await ada.give('list_commits', { ...repository, sha: branch, per_page: 1 });
+      await ada.callTool('list_commits', { ...repository, sha: branch, per_page: 1 });
       const requests = sentRequests();
       expect(requests.filter(([, path]) => String(path).startsWith('/git/ref'))).toEqual([
         ['GET', `/git/ref/heads/${branch}`, {}, undefined],
@@ -397,7 +397,11 @@ describe('create_or_update_file', () => {
   const current = '2'.repeat(40);
 
   test('returns the written file with the commit', async () => {
-    const done = await ada.give('create_or_update_file', { ...write, content: 'one ü', sha: unchangedSha });
+    const done = await ada.callTool('create_or_update_file', {
+      ...write,
+      content: 'one ü',
+      sha: unchangedSha,
+    });
     expect(done).toEqual({
       path: 'notes/hello.txt',
       sha: 'a56507ed892d05a37c6d6128c260937ea4d287bd',
@@ -474,7 +478,7 @@ describe('push_files', () => {
       { path: 'new/deep/er/file.txt', content: 'ünï 🙂\r\n' },
       { path: '/new/empty', content: '' },
     ];
-    const done = await ada.give('push_files', { ...push, files });
+    const done = await ada.callTool('push_files', { ...push, files });
     const [newTree, commit] = [
       'cd8274d15fa3ae2ab983129fb037999f264ba9a7',
       '7638417db6d59f3c431d3e1f261cc637155684cd',
@@ -518,17 +522,17 @@ describe('push_files', () => {
     const files = [{ path: 'ours.txt', content: 'ours' }];
     const moved = await ada.refusal('push_files', { ...push, files });
     expect(moved).toMatch(/Nothing was written.*moved concurrently/);
-    expect(host.asked(/^PATCH/)).toHaveLength(1);
+    expect(host.requestsMatching(/^PATCH/)).toHaveLength(1);
   });
 
   test('makes no commit of unchanged files', async () => {
     host.on(`POST ${AT}/git/trees`, { body: { sha: BASE } });
-    const same = await ada.give('push_files', {
+    const same = await ada.callTool('push_files', {
       ...push,
       files: [{ path: 'README.md', content: '# Files\n' }],
     });
     expect(same.notice).toMatch(/nothing to commit/);
-    expect(host.asked(/^(POST .*commits|PATCH)/)).toEqual([]);
+    expect(host.requestsMatching(/^(POST .*commits|PATCH)/)).toEqual([]);
   });
 
   test('writes nothing if the files conflict with each other or with the tree', async () => {
@@ -549,7 +553,7 @@ describe('push_files', () => {
     const mebibyte = 'x'.repeat(1024 * 1024);
     const heavy = Array.from({ length: 9 }, (_, index) => ({ path: `heavy/${index}`, content: mebibyte }));
     expect(await ada.refusal('push_files', { ...push, files: heavy })).toMatch(/in total/);
-    expect(host.asked(/^(POST|PATCH|PUT)/)).toEqual([]);
+    expect(host.requestsMatching(/^(POST|PATCH|PUT)/)).toEqual([]);
   });
 
   test('reports a missing branch and an empty repository', async () => {

@@ -70,7 +70,7 @@ describe.concurrent('the secondary limit', () => {
   test('waits one minute after a refusal without a time', () =>
     apart(async (own, client) => {
       own.failNext(secondaryLimit(403));
-      await client.give('list_commits', repository);
+      await client.callTool('list_commits', repository);
       expect(own.requests.map(({ status }) => status)).toEqual([403, 200]);
       expect(offsets(own.requests)[1]).toBeGreaterThanOrEqual(59);
     }));
@@ -89,7 +89,7 @@ describe.concurrent('the secondary limit', () => {
           body: { message: 'API rate limit exceeded for user ID 1.' },
         });
         own.requests.length = 0;
-        await client.give('list_issues', repository);
+        await client.callTool('list_issues', repository);
         expect(own.requests.map(({ status }) => status)).toEqual([403, 200]);
         expect(offsets(own.requests)[1]).toBeGreaterThanOrEqual(7);
       }
@@ -99,7 +99,7 @@ describe.concurrent('the secondary limit', () => {
         headers: { 'retry-after': new Date(own.clock.nowMs() + 20 * SECOND_MS).toUTCString() },
       });
       own.requests.length = 0;
-      await client.give('list_issues', repository);
+      await client.callTool('list_issues', repository);
       expect(offsets(own.requests)[1]).toBeGreaterThanOrEqual(7);
     }));
 
@@ -115,7 +115,7 @@ describe.concurrent('the secondary limit', () => {
         }),
       );
       await eventually('a refusal', () => own.requests.length > 0);
-      await client.give('list_issues', repository);
+      await client.callTool('list_issues', repository);
       expect(count).toBe(0);
       cancel.abort();
       await Promise.allSettled(searches);
@@ -131,9 +131,11 @@ describe('a wait', () => {
     await expect(call).rejects.toThrow();
     expect(statuses()).toEqual([403]);
     // These calls wait for the same time, and would be sent after the cancelled request.
-    await ada.give('list_issues', repository);
-    await ada.give('create_issue', { ...repository, title: 'Later' });
-    const titles = host.asked(/^POST/).map(({ body, status }) => [(body as { title: string }).title, status]);
+    await ada.callTool('list_issues', repository);
+    await ada.callTool('create_issue', { ...repository, title: 'Later' });
+    const titles = host
+      .requestsMatching(/^POST/)
+      .map(({ body, status }) => [(body as { title: string }).title, status]);
     expect(titles).toEqual([
       ['Never', 403],
       ['Later', 201],

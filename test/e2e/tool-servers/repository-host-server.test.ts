@@ -547,7 +547,7 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
 
 describe('requests and results', () => {
   test.each(exchanges)('%s %j', async (name, args, requests, result) => {
-    expect(await ada.give(name, { ...args })).toMatchObject(result);
+    expect(await ada.callTool(name, { ...args })).toMatchObject(result);
     expect(sentRequests()).toEqual(requests.map(([line, body]) => [line, body]));
   });
 });
@@ -576,7 +576,7 @@ describe('repositories', () => {
       from_branch: 'main',
     });
     expect(secondResponse).toMatch(/first already exists/);
-    expect(host.asked(/^(PATCH|PUT|DELETE)/)).toEqual([]);
+    expect(host.requestsMatching(/^(PATCH|PUT|DELETE)/)).toEqual([]);
     refuse(/\/git\/ref\//, 404, 'Not Found');
     const missing = await ada.refusal('create_branch', {
       ...repository,
@@ -591,10 +591,10 @@ describe('repositories', () => {
   test('list_commits pages through the log and reports an empty repository', async () => {
     const commits = [5, 4, 3, 2, 1].map((number) => ({ commit: { message: `No ${number}` } }));
     host.on(`GET ${AT}/commits`, { body: commits });
-    const first = await ada.give<Paged>('list_commits', { ...repository, per_page: 2 });
+    const first = await ada.callTool<Paged>('list_commits', { ...repository, per_page: 2 });
     expect(first).toMatchObject({ page: 1, has_more: true, next_page: 2 });
     expect(first.items.map(({ message }) => message)).toEqual(['No 5', 'No 4']);
-    const last = await ada.give<Paged>('list_commits', { ...repository, perPage: 2, page: 3 });
+    const last = await ada.callTool<Paged>('list_commits', { ...repository, perPage: 2, page: 3 });
     expect(last.items.map(({ message }) => message)).toEqual(['No 1']);
     expect(last).toMatchObject({ page: 3, has_more: false });
     expect(last.next_page).toBeUndefined();
@@ -608,11 +608,11 @@ describe('issues', () => {
     host.on(`GET ${AT}/issues`, { body: [{ number: 5 }, { number: 4, pull_request: undefined }] });
     host.on('GET /search/issues', { body: { items: [{ pull_request: undefined }] } });
     host.on(`GET ${ISSUE}`, { body: { state_reason: null, milestone: null, closed_at: null, labels: [] } });
-    const { items } = await ada.give<Paged>('list_issues', repository);
+    const { items } = await ada.callTool<Paged>('list_issues', repository);
     expect(items.map(({ is_pull_request }) => is_pull_request)).toEqual([true, undefined]);
-    const page = await ada.give<Paged>('search_issues', { query: 'x' });
+    const page = await ada.callTool<Paged>('search_issues', { query: 'x' });
     expect(page.items.map(({ is_pull_request }) => is_pull_request)).toEqual([undefined]);
-    const bare = await ada.give('get_issue', issue);
+    const bare = await ada.callTool('get_issue', issue);
     for (const name of ['state_reason', 'milestone', 'closed_at', 'labels'])
       expect(bare).not.toHaveProperty(name);
   });
@@ -624,15 +624,15 @@ describe('issues', () => {
     }));
     host.on(`GET ${AT}/issues`, { body });
     host.on('GET /search/issues', { body: { total_count: 101, items: body } });
-    const page = await ada.give<Paged>('list_issues', { ...repository, per_page: 100 });
+    const page = await ada.callTool<Paged>('list_issues', { ...repository, per_page: 100 });
     expect(page.items).toHaveLength(100);
     expect(page.next_page).toBe(2);
     expect(JSON.stringify(page).length).toBeLessThan(100_000);
-    const longPage = await ada.give<Paged>('search_issues', { query: 'long', per_page: 100 });
+    const longPage = await ada.callTool<Paged>('search_issues', { query: 'long', per_page: 100 });
     expect(longPage).toMatchObject({ total_count: 101, has_more: true, next_page: 2 });
     expect(JSON.stringify(longPage).length).toBeLessThan(100_000);
     host.on(`GET ${ISSUE}`, { body: body[0] });
-    expect((await ada.give<{ body: string }>('get_issue', issue)).body).toHaveLength(60_000);
+    expect((await ada.callTool<{ body: string }>('get_issue', issue)).body).toHaveLength(60_000);
   });
 
   test('refusals, deleted issues and empty updates are reported', async () => {
@@ -652,18 +652,18 @@ describe('pull requests', () => {
   test('a draft from a fork names the fork; a merged pull request has a merge commit', async () => {
     const fork = { ref: 'from-afar', repo: { full_name: 'bob/tools' } };
     host.on(`GET ${PULL}`, { body: { draft: true, head: fork, merged_at: null } });
-    const draft = await ada.give('get_pull_request', pull);
+    const draft = await ada.callTool('get_pull_request', pull);
     expect(draft).toMatchObject({ is_draft: true, head: { ref: 'from-afar', repository: 'bob/tools' } });
     // The host reports a trial merge for an open pull request.
     expect(draft).not.toHaveProperty('merge_commit_sha');
     host.on(`GET ${PULL}`, {
       body: { state: 'closed', merged: true, mergeable: null, merge_commit_sha: REF_SHA },
     });
-    const merged = await ada.give('get_pull_request', pull);
+    const merged = await ada.callTool('get_pull_request', pull);
     expect(merged).toMatchObject({ state: 'closed', is_merged: true, merge_commit_sha: REF_SHA });
     expect(merged).not.toHaveProperty('is_mergeable');
     host.on(`GET ${PULL}`, { body: { mergeable: false, mergeable_state: 'dirty' } });
-    expect(await ada.give('get_pull_request', pull)).toMatchObject({
+    expect(await ada.callTool('get_pull_request', pull)).toMatchObject({
       is_mergeable: false,
       mergeable_state: 'dirty',
     });
@@ -686,7 +686,7 @@ describe('pull requests', () => {
     expect(whole).toBe(diff);
     for (const { headers } of host.requests) expect(headers.accept).toBe('application/vnd.github.diff');
     host.on(`GET ${PULL}/files`, { body: [{ patch: lines }, { filename: 'b' }] });
-    const files = await ada.give<Paged>('get_pull_request_files', { ...pull, per_page: 1 });
+    const files = await ada.callTool<Paged>('get_pull_request_files', { ...pull, per_page: 1 });
     expect(files).toMatchObject({ items: [{ is_patch_cut: true }], has_more: true, next_page: 2 });
     expect(JSON.stringify(files).length).toBeLessThan(10_000);
     refuse(/^GET/, 406, 'Sorry, the diff exceeded the maximum number of lines (20000)');
@@ -713,7 +713,7 @@ describe('pull requests', () => {
   });
 
   test('checks of both kinds are combined', async () => {
-    const state = async () => (await ada.give('get_pull_request_status', pull)).state;
+    const state = async () => (await ada.callTool('get_pull_request_status', pull)).state;
     const runs = (check_runs: readonly object[]) =>
       host.on(`GET ${AT}/commits/{ref}/check-runs`, { body: { total_count: check_runs.length, check_runs } });
     host.on(`GET ${AT}/commits/{ref}/status`, { body: { state: 'pending', total_count: 0, statuses: [] } });
@@ -722,7 +722,7 @@ describe('pull requests', () => {
     runs([{ name: 'tests', status: 'in_progress', conclusion: null }]);
     expect(await state()).toBe('pending');
     runs([{ name: 'tests' }, { name: 'docs', status: 'completed', conclusion: 'failure' }]);
-    const status = await ada.give<{ checks: object[] }>('get_pull_request_status', pull);
+    const status = await ada.callTool<{ checks: object[] }>('get_pull_request_status', pull);
     expect(status).toMatchObject({ state: 'failure', total_count: 2 });
     expect(status.checks[0]).toMatchObject({ name: 'docs', state: 'failure' });
   });

@@ -88,7 +88,7 @@ class Line {
   }
 }
 
-const upTo = (count: number) => Array.from({ length: count + 1 }, (_, id) => id);
+const idsUpTo = (count: number) => Array.from({ length: count + 1 }, (_, id) => id);
 
 describe('a tool server', () => {
   test('answers all requests that it read before the client closed, also to a slow reader', async () => {
@@ -99,7 +99,7 @@ describe('a tool server', () => {
     line.read();
     expect((await line.ended)[0]).toBe(0);
     await eventually('the end of its answers', () => line.ids().length === 41);
-    expect(line.ids()).toEqual(upTo(40));
+    expect(line.ids()).toEqual(idsUpTo(40));
   });
 
   test('handles no request while the client does not read, and all of them afterwards', async () => {
@@ -112,7 +112,7 @@ describe('a tool server', () => {
     expect(line.rssBytes()).toBeLessThan(200 * 1024 * 1024);
     line.read();
     await eventually('all answers', () => line.ids().length === id + 1, 80_000);
-    expect(line.ids()).toEqual(upTo(id));
+    expect(line.ids()).toEqual(idsUpTo(id));
     expect(line.stderr).toBe('');
     line.child.stdin.end();
     expect((await line.ended)[0]).toBe(0);

@@ -41,7 +41,7 @@ interface Run {
   /** Parent of all temporary folders of the run. The processes are found by these folders. */
   readonly home: string;
   readonly ended: Promise<number | null>;
-  said(): string;
+  output(): string;
 }
 
 function start(...args: string[]): Run {
@@ -59,7 +59,7 @@ function start(...args: string[]): Run {
       output += text;
     });
   const exit = once(child, 'close').then(([code]) => code as number | null);
-  const run = { child, home, ended: exit, said: () => output };
+  const run = { child, home, ended: exit, output: () => output };
   runs.push(run);
   return run;
 }
@@ -90,7 +90,7 @@ describe('a smoke run of all measures', () => {
   beforeAll(async () => {
     const json = join(scratch, 'bench.json');
     run = start('--smoke', '--json', json);
-    expect(await run.ended, run.said()).toBe(0);
+    expect(await run.ended, run.output()).toBe(0);
     measures = (JSON.parse(readFileSync(json, 'utf8')) as { measures: Measure[] }).measures;
   }, 300_000);
 
@@ -155,7 +155,7 @@ test('leaves no process and no file after an interrupt', async () => {
   const { stderr } = run.child;
   if (stderr === null) throw new Error('no stderr');
   const deadline = AbortSignal.timeout(60_000);
-  while (!run.said().includes('round 2 of')) await once(stderr, 'data', { signal: deadline });
+  while (!run.output().includes('round 2 of')) await once(stderr, 'data', { signal: deadline });
   expect(processesIn(run.home).length).toBeGreaterThan(2);
   run.child.kill('SIGINT');
   expect(await run.ended).toBe(130);
@@ -166,7 +166,7 @@ test('alternates between two builds in a measure', async () => {
   const json = join(scratch, 'against.json');
   const args = ['start', 'throughput', '--smoke', '--only', '/rpc$', '--against', 'dist', '--json', json];
   const run = start(...args);
-  expect(await run.ended, run.said()).toBe(0);
+  expect(await run.ended, run.output()).toBe(0);
   const { measures } = JSON.parse(readFileSync(json, 'utf8')) as {
     measures: readonly { samples: readonly (Sample & { build: number })[] }[];
   };
@@ -183,7 +183,7 @@ test('alternates between two builds in a measure', async () => {
 test('rejects an unknown measure by name', async () => {
   const run = start('throughputs');
   expect(await run.ended).toBe(2);
-  expect(run.said()).toContain('unknown measure: throughputs');
+  expect(run.output()).toContain('unknown measure: throughputs');
 });
 
 describe('the check before the load', () => {

@@ -25,7 +25,7 @@ let child: ChildProcess;
 let end: Promise<unknown>;
 let isEnded = false;
 let output = '';
-let heard = () => {};
+let onOutput = () => {};
 
 beforeAll(() => {
   // Uses the existing build like all tests. Otherwise the script would build first.
@@ -43,11 +43,11 @@ beforeAll(() => {
   createInterface({ input: started.stdout }).on('line', (line) => {
     const verdict = JSON.parse(line) as Verdict;
     verdicts.set(verdict.row, verdict);
-    heard();
+    onOutput();
   });
   end = once(started, 'close').then(() => {
     isEnded = true;
-    heard();
+    onOutput();
   });
 });
 
@@ -62,7 +62,7 @@ async function verdictOf(row: string): Promise<Verdict> {
     if (verdict !== undefined) return verdict;
     if (isEnded) throw new Error(`the run ended without a word on ${row}:\n${output.slice(-2000)}`);
     await new Promise<void>((resolve) => {
-      heard = resolve;
+      onOutput = resolve;
     });
   }
 }

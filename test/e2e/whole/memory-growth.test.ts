@@ -2,16 +2,16 @@
 // heap has noticeably more objects, and no more handles, files or sessions are open.
 
 import { expect, it } from 'vitest';
-import { crowd } from '../../fixtures/clients/crowd.ts';
+import { runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { listenAsk, modern, modernStream, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { callOnce, http, RawSession, rpc, stats, until } from '../../fixtures/clients/raw-session.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
 import {
   type GatewayProcess,
   type GatewaySetup,
   startGateway,
 } from '../../fixtures/gateway/gateway-process.ts';
 import { type Census, type Counts, grownSince, heapCensus } from '../../fixtures/gateway/heap-census.ts';
+import { httpEngines } from '../../fixtures/gateway/http-engines.ts';
 import { fault, quick, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 const TIMES = 200;
@@ -96,12 +96,12 @@ async function countable(setup: GatewaySetup): Promise<[GatewayProcess, Census]>
   return [await startGateway({ ...setup, env: census.env }), census];
 }
 
-it.each(fillings)(
+it.each(httpEngines)(
   `on %s nothing remains of ${TIMES} repetitions of: ${Object.keys(jobs).join(', ')}`,
-  async (filling) => {
-    const [gateway, census] = await countable({ http: filling, servers });
+  async (engine) => {
+    const [gateway, census] = await countable({ http: engine, servers });
     const everything = async (times: number) => {
-      for (const job of Object.values(jobs)) await crowd(times, AT_ONCE, () => job(gateway.url));
+      for (const job of Object.values(jobs)) await runConcurrently(times, AT_ONCE, () => job(gateway.url));
     };
     // The first jobs create permanent objects: connections, compiled code, caches.
     await everything(AT_ONCE * 3);

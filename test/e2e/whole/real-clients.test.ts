@@ -7,15 +7,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { crowd } from '../../fixtures/clients/crowd.ts';
+import { runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
 import { type Answer, connectReal, type Kind, type Target } from '../../fixtures/clients/real-clients.ts';
 import {
-  expectLogTold,
+  expectLogReceived,
   expectQuestionsAnswered,
-  expectUpdatesTold,
+  expectUpdatesReceived,
   tourOfEverything,
-  toursOfEverythingItself,
+  toursWithoutGateway,
 } from '../../fixtures/clients/real-tour.ts';
 import {
   type GatewayProcess,
@@ -38,7 +38,7 @@ let reference: { session: Answer; shared: Answer };
 
 beforeAll(async () => {
   await installReal();
-  reference = await toursOfEverythingItself();
+  reference = await toursWithoutGateway();
 }, INSTALL_MS);
 
 const KEY = 'key-of-the-real';
@@ -158,8 +158,8 @@ describe('with one gateway and a key', () => {
       expect(tour).toEqual({ ...reference.session, steps: isLossy ? tour.steps : [1, 2, 3, 4] });
       await expectQuestionsAnswered({ client, prefix });
       if (client.era === 'legacy') {
-        await expectUpdatesTold({ client, prefix });
-        await expectLogTold({ client, prefix });
+        await expectUpdatesReceived({ client, prefix });
+        await expectLogReceived({ client, prefix });
       }
       await client.close();
     },
@@ -198,7 +198,7 @@ describe('with one gateway and a key', () => {
       }),
     );
     // The Inspector is a large program with timeouts: eight in parallel are too many for a small machine.
-    await crowd(runs.length, 2, async (at) => await runs[at]?.());
+    await runConcurrently(runs.length, 2, async (at) => await runs[at]?.());
     await expect(inspect(...overHttp.slice(0, 3), '--method', 'tools/list')).rejects.toThrow(
       /API key required/,
     );

@@ -7,13 +7,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
 import { type Answer, connectReal, type Kind, type RealClient } from '../../fixtures/clients/real-clients.ts';
 import {
-  type At,
-  expectLogTold,
+  expectLogReceived,
   expectQuestionsAnswered,
-  expectUpdatesTold,
+  expectUpdatesReceived,
+  type ServerTour,
   textOf,
   tourOfEverything,
-  toursOfEverythingItself,
+  toursWithoutGateway,
 } from '../../fixtures/clients/real-tour.ts';
 import {
   type GatewayProcess,
@@ -34,7 +34,7 @@ let reference: { session: Answer; shared: Answer };
 
 beforeAll(async () => {
   await installReal();
-  reference = await toursOfEverythingItself();
+  reference = await toursWithoutGateway();
 }, INSTALL_MS);
 
 const settings = [
@@ -76,7 +76,7 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
 
     describe.each(addresses)('at $place', ({ at }) => {
       const clients = new Map<string, Promise<RealClient>>();
-      const atServer = async (id: string): Promise<At> => {
+      const atServer = async (id: string): Promise<ServerTour> => {
         const { path, prefix } = at(id);
         const client = clients.get(path) ?? connectReal(kind, { url: `${gateway.url}${path}` });
         clients.set(path, client);
@@ -96,13 +96,13 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
       // Each call of a modern client with capabilities has a separate process, so toggles do not persist.
       if (isolation === 'shared' || kind === 'v1') {
         test('gets updates of a subscribed resource', async () => {
-          await expectUpdatesTold(await atServer('everything'));
+          await expectUpdatesReceived(await atServer('everything'));
         });
       }
 
       if (kind === 'v1') {
         test('gets log messages of the server', async () => {
-          await expectLogTold(await atServer('everything'));
+          await expectLogReceived(await atServer('everything'));
         });
       }
 
@@ -166,7 +166,7 @@ describe('a modern client without capabilities', () => {
       const { path, prefix } = at('everything');
       const client = await connectReal('v2 modern', { url: `${gateway.url}${path}` }, false);
       expect(await tourOfEverything({ client, prefix })).toEqual(reference.shared);
-      await expectUpdatesTold({ client, prefix });
+      await expectUpdatesReceived({ client, prefix });
       await client.close();
     }
   });

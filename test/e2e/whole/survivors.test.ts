@@ -7,14 +7,14 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
-import { crowd } from '../../fixtures/clients/crowd.ts';
+import { runConcurrently } from '../../fixtures/clients/crowd.ts';
 import { callOnce, RawSession, until } from '../../fixtures/clients/raw-session.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
 import {
   type GatewayProcess,
   startGateway,
   temporaryFolder,
 } from '../../fixtures/gateway/gateway-process.ts';
+import { httpEngines } from '../../fixtures/gateway/http-engines.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const CALLS = 2000;
@@ -30,13 +30,13 @@ interface Survivors {
   readonly collections: number;
 }
 
-it.each(fillings)(
+it.each(httpEngines)(
   'the objects of a call do not outlive the young generation, on %s',
-  async (filling) => {
+  async (engine) => {
     const file = join(temporaryFolder(), 'survivors.json');
     const preload = pathToFileURL(resolve(import.meta.dirname, '../../fixtures/gateway/survivors.mjs')).href;
     const env = { NODE_OPTIONS: `--import ${preload}`, SURVIVORS: file };
-    const gateway = await startGateway({ http: filling, servers: { echo: fault('echo') }, env });
+    const gateway = await startGateway({ http: engine, servers: { echo: fault('echo') }, env });
     const session = await RawSession.open(gateway.url, '/mcp/echo');
     const left = {
       '/rpc': await fewestBytesLeft(gateway, file, () => callOnce(gateway.url, 'echo', 'echo', { a: 1 })),
@@ -55,7 +55,7 @@ async function fewestBytesLeft(
   call: () => Promise<{ readonly status: number }>,
 ): Promise<number> {
   const calls = () =>
-    crowd(CALLS, AT_ONCE, async () => {
+    runConcurrently(CALLS, AT_ONCE, async () => {
       expect((await call()).status).toBe(200);
     });
   // The first calls create permanent objects: compiled code, larger tables.

@@ -41,7 +41,8 @@ const wakerOf = (key: string, name: string): NewEvent => ({
   kind: 'decision',
   wakes: name,
 });
-const rowOf = (id: string, at: number) => newEvent('outbox/x', `row of ${id}/${at}`);
+/** Returns the event that a checkpoint emits. */
+const emittedEvent = (id: string, at: number) => newEvent('outbox/x', `row of ${id}/${at}`);
 
 /** The handler of the runs, which also records them. */
 class Runs {
@@ -66,7 +67,7 @@ class Runs {
       if (at < from) continue;
       const name = nameOf(id, at, step);
       if (step === 'keep' || step === 'keep unawaited') {
-        const committed = checkpoint(String(at + 1), { emit: [rowOf(id, at)] });
+        const committed = checkpoint(String(at + 1), { emit: [emittedEvent(id, at)] });
         if (step === 'keep') {
           await committed;
           this.#kept.set(id, at + 1);
@@ -118,7 +119,7 @@ const arbFaults = fc.array(fc.tuple(fc.constantFrom(...faults), fc.integer({ min
 async function tryRuns(
   open: () => Promise<StoreHarness>,
   list: readonly (readonly [number, readonly Step[]])[],
-  happens: readonly (readonly [Fault, number])[],
+  faultSteps: readonly (readonly [Fault, number])[],
 ): Promise<void> {
   const harness = await open();
   const runs = new Runs(harness);
@@ -128,7 +129,7 @@ async function tryRuns(
   await harness.store.append(
     list.map(([to, script], i) => newEvent(`conversation/${to}`, `e${i}`, script.join(';'))),
   );
-  for (const [fault, ms] of happens) {
+  for (const [fault, ms] of faultSteps) {
     if (fault === 'the commits fail') harness.isFailing = !harness.isFailing;
     if (fault === 'claims expire') harness.advance(quick.leaseMs + 1);
     if (fault === 'drain' || fault === 'kill') {
@@ -151,7 +152,7 @@ async function tryRuns(
     return running + retrying + held + waiting === 0 && queued === (await rowsLeft(harness.store));
   };
   await until('all have ended', isOver, 20_000);
-  await until('the last commits were heard of', () => dispatcher.stats().conversation?.active === 0);
+  await until('the last commits were confirmed', () => dispatcher.stats().conversation?.active === 0);
   await dispatcher.drain(200);
   expect({ wrong: runs.violations, overlaps: work.overlaps }).toEqual({ wrong: [], overlaps: [] });
   for (const [i, [, script]] of list.entries()) {

@@ -16,7 +16,7 @@ import { mergeServers } from '../../../src/cli/import/merge-servers.ts';
 import { commentsOf } from '../../../src/cli/import/origin-text.ts';
 import {
   clientForms,
-  ownForm,
+  gatewayForm,
   type PlainServer,
   type PlainServers,
   urlOf,
@@ -93,7 +93,7 @@ describe("a catalog in a client's format", () => {
           );
           const theirs = inForm(serversById);
           const file = write(path, hasComments ? withComments(theirs) : JSON.stringify(theirs));
-          const own = write('own/catalog.yaml', JSON.stringify(ownForm(serversById)));
+          const own = write('own/catalog.yaml', JSON.stringify(gatewayForm(serversById)));
           expect(await loadServers(file, environment)).toEqual(await loadServers(own, environment));
         },
       ),
@@ -159,7 +159,7 @@ describe('an imported catalog', () => {
           for (const value of secrets) expect(yaml).not.toContain(value);
           expect(JSON.stringify(variables)).not.toMatch(new RegExp(secrets.join('|')));
           // The value of each variable is found by comparison. Equal secrets share a variable.
-          const own = write('own/catalog.yaml', JSON.stringify(ownForm(serversById)));
+          const own = write('own/catalog.yaml', JSON.stringify(gatewayForm(serversById)));
           const imported = write('own/imported.yaml', yaml);
           const values = valuesOf(
             hidden,

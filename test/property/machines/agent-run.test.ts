@@ -138,11 +138,11 @@ function answerRow(given: Answer | undefined, iteration: number): ModelAnswerRow
   };
 }
 
-const of = <K extends JournalRow['kind']>(rows: readonly JournalRow[], kind: K) =>
+const rowsOfKind = <K extends JournalRow['kind']>(rows: readonly JournalRow[], kind: K) =>
   rows.filter((row): row is Extract<JournalRow, { readonly kind: K }> => row.kind === kind);
 
 const toolOf = (rows: readonly JournalRow[], id: string) => {
-  const name = of(rows, 'answer')
+  const name = rowsOfKind(rows, 'answer')
     .flatMap(({ calls }) => calls)
     .find((each) => each.id === id)?.name;
   return tools.find((tool) => tool.name === name);
@@ -154,7 +154,7 @@ describe('the run of an agent', () => {
       fc.property(world, (given) => {
         const { rows, last, given: used } = runWorld(given);
         expect(['end', 'fail']).toContain(last.do);
-        expect(of(rows, 'answer').length).toBeLessThanOrEqual(used.max_iterations);
+        expect(rowsOfKind(rows, 'answer').length).toBeLessThanOrEqual(used.max_iterations);
       }),
       { numRuns: runs(1_000) },
     );
@@ -177,14 +177,14 @@ describe('the run of an agent', () => {
     fc.assert(
       fc.property(world, (given) => {
         const { told, rows } = runWorld(given);
-        const iterations = of(rows, 'answer').map(({ iteration }) => iteration);
+        const iterations = rowsOfKind(rows, 'answer').map(({ iteration }) => iteration);
         expect(iterations).toEqual(iterations.map((_, n) => n + 1));
         for (const { next, rows: before } of told) {
           if (next.do !== 'call') continue;
-          const knownIds = new Set(of(before, 'result').map(({ id }) => id));
+          const knownIds = new Set(rowsOfKind(before, 'result').map(({ id }) => id));
           for (const { id } of next.calls) expect(knownIds).not.toContain(id);
         }
-        const results = of(rows, 'result').map(({ id }) => id);
+        const results = rowsOfKind(rows, 'result').map(({ id }) => id);
         expect(new Set(results).size).toBe(results.length);
       }),
       { numRuns: runs(1_000) },
@@ -215,14 +215,14 @@ describe('the run of an agent', () => {
         for (const { next, rows } of told) {
           if (next.do !== 'call') continue;
           for (const { id, tool, isRepeated } of next.calls) {
-            const approvalRows = of(rows, 'asked').filter((row) => row.call === id);
-            const approved = of(rows, 'decided').filter(
+            const approvalRows = rowsOfKind(rows, 'asked').filter((row) => row.call === id);
+            const approved = rowsOfKind(rows, 'decided').filter(
               (row) =>
                 row.state === 'approved' && approvalRows.some(({ approval }) => approval === row.approval),
             );
             if (tool.verdict === 'ask') expect(approved.length).toBeGreaterThan(0);
             const asksAgain = used.interrupted_calls === 'ask' && !tool.hints.isReadOnly;
-            const startCount = of(rows, 'called').filter((row) => row.id === id).length;
+            const startCount = rowsOfKind(rows, 'called').filter((row) => row.id === id).length;
             if (isRepeated && asksAgain)
               expect(approved.length).toBe(startCount + (tool.verdict === 'ask' ? 1 : 0));
           }
@@ -236,15 +236,19 @@ describe('the run of an agent', () => {
     fc.assert(
       fc.property(world, (given) => {
         const { made, rows } = runWorld(given);
-        const approvalRows = new Map(of(rows, 'asked').map(({ approval, call: id }) => [approval, id]));
-        const no = of(rows, 'decided').filter((row) => row.state === 'denied' || row.state === 'expired');
+        const approvalRows = new Map(
+          rowsOfKind(rows, 'asked').map(({ approval, call: id }) => [approval, id]),
+        );
+        const no = rowsOfKind(rows, 'decided').filter(
+          (row) => row.state === 'denied' || row.state === 'expired',
+        );
         for (const { approval } of no) {
           const id = approvalRows.get(approval) ?? '';
           const at = rows.findIndex((row) => row.kind === 'decided' && row.approval === approval);
-          expect(of(rows.slice(at), 'called').filter((row) => row.id === id)).toEqual([]);
+          expect(rowsOfKind(rows.slice(at), 'called').filter((row) => row.id === id)).toEqual([]);
         }
         for (const id of made) expect(toolOf(rows, id)).toBeDefined();
-        const wrong = of(rows, 'answer')
+        const wrong = rowsOfKind(rows, 'answer')
           .flatMap(({ calls }) => calls)
           .filter(({ input }) => ['[1]', '{"a":', 'null'].includes(input));
         for (const { id } of wrong) expect(made).not.toContain(id);
@@ -267,7 +271,7 @@ describe('the run of an agent', () => {
           expect(figures.cost ?? 0).toBeLessThan(cost);
           const isBounded = Number.isFinite(tokens) || Number.isFinite(cost);
           if (isBounded)
-            expect(of(before, 'answer').every(({ usage }) => usage.input !== undefined)).toBe(true);
+            expect(rowsOfKind(before, 'answer').every(({ usage }) => usage.input !== undefined)).toBe(true);
         }
       }),
       { numRuns: runs(1_000) },

@@ -114,7 +114,7 @@ describe('the machine of a conversation', () => {
 
   test('is deterministic for the same events (A7)', () => {
     const machine = conversationMachine.provide({ actors: { run: fromCallback(() => {}) } });
-    const tell = (list: readonly EventType[]) => {
+    const transitionsOf = (list: readonly EventType[]) => {
       const bench = new Bench();
       let snapshot: SnapshotFrom<typeof conversationMachine> = bench.actor.getSnapshot();
       bench.actor.stop();
@@ -126,7 +126,7 @@ describe('the machine of a conversation', () => {
     };
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 30 }), (list) => {
-        expect(tell(list)).toEqual(tell(list));
+        expect(transitionsOf(list)).toEqual(transitionsOf(list));
       }),
       { numRuns: 100 },
     );

@@ -45,7 +45,10 @@ const event: fc.Arbitrary<Matchable> = fc.record({
 
 const plain = (text: string) => text.replace(/^[#/]/, '');
 
-function oracle(all: readonly Case[], { names, text, channel, user }: Matchable): string | undefined {
+function expectedTrigger(
+  all: readonly Case[],
+  { names, text, channel, user }: Matchable,
+): string | undefined {
   const rows = all.flatMap((trigger) => {
     const { channels, users, words: texts, commands, default_target, name } = trigger;
     if (channels.length > 0 && !channels.some((each) => channel !== undefined && each === plain(channel)))
@@ -79,7 +82,7 @@ test('the chosen trigger is the first of all accepting triggers', () => {
       }));
       const expectedTarget =
         typeof match === 'string' ? undefined : `${match.trigger.name} ${match.command ?? ''} ${match.score}`;
-      expect(expectedTarget).toBe(oracle(all, what));
+      expect(expectedTarget).toBe(expectedTrigger(all, what));
     }),
     { numRuns: 3000 },
   );

@@ -151,7 +151,7 @@ describe('the server machine', () => {
 
   test('is deterministic for the same events (A7)', () => {
     const machine = serverMachine.provide({ actors: { pool: fromCallback(() => {}) } });
-    const tell = (list: readonly EventType[]) => {
+    const transitionsOf = (list: readonly EventType[]) => {
       const first = new ServerBench();
       let snapshot: SnapshotFrom<typeof serverMachine> = first.snapshot;
       first.end();
@@ -163,7 +163,7 @@ describe('the server machine', () => {
     };
     fc.assert(
       fc.property(fc.array(weighted, { maxLength: 30 }), (list) => {
-        expect(tell(list)).toEqual(tell(list));
+        expect(transitionsOf(list)).toEqual(transitionsOf(list));
       }),
       { numRuns: 100 },
     );

@@ -105,7 +105,7 @@ async function swapDoor(): Promise<void> {
 }
 
 /** Everything outside, with all metadata except the access time. */
-function outsideNow(): unknown[] {
+function readOutside(): unknown[] {
   return ['', ...readdirSync(outside, { recursive: true, encoding: 'utf8' })].sort().map((name) => {
     const path = join(outside, name);
     const { ino, mode, size, nlink, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
@@ -228,48 +228,48 @@ describe('while another process swaps a folder for a link to the outside', () =>
   });
 
   test('nothing outside is read or changed through the link', async () => {
-    const before = outsideNow();
+    const before = readOutside();
     await swapDoor();
     await race(callsThrough('door'));
-    expect(outsideNow()).toEqual(before);
+    expect(readOutside()).toEqual(before);
   });
 
   test('nothing outside is read or changed below the link', async () => {
-    const before = outsideNow();
+    const before = readOutside();
     await swapDoor();
     await race(callsThrough('door/sub'));
-    expect(outsideNow()).toEqual(before);
+    expect(readOutside()).toEqual(before);
   });
 });
 
 test('a file swapped for a link to an outside file never yields the outside file', async () => {
-  const before = outsideNow();
+  const before = readOutside();
   const path = join(box, 'file');
   writeFileSync(path, PUBLIC);
   symlinkSync(join(outside, 'file'), join(box, 'other'));
   await swapping(path, join(box, 'one'), join(box, 'other'));
   await race(callsThrough('.'));
-  expect(outsideNow()).toEqual(before);
+  expect(readOutside()).toEqual(before);
 });
 
 test('a link that alternates between inside and outside leads only inside', async () => {
-  const before = outsideNow();
+  const before = readOutside();
   mkdirSync(join(box, 'ground'));
   writeFileSync(join(box, 'ground', 'file'), PUBLIC);
   rmSync(join(box, 'door'), { recursive: true });
   symlinkSync('ground', join(box, 'door'));
   await swapDoor();
   await race(callsThrough('door'));
-  expect(outsideNow()).toEqual(before);
+  expect(readOutside()).toEqual(before);
 });
 
 test('an allowed folder swapped for a link to the outside is used or refused, never followed', async () => {
-  const before = outsideNow();
+  const before = readOutside();
   symlinkSync(outside, join(root, 'other'));
   await swapping(box, join(root, 'one'), join(root, 'other'));
   await race(callsThrough('door'));
   await swapping();
-  expect(outsideNow()).toEqual(before);
+  expect(readOutside()).toEqual(before);
 });
 
 test('nothing outside is read without /proc either', async () => {

@@ -201,7 +201,7 @@ class World {
     for (const part of path.split('/')) {
       const folder = this.end(at);
       const isAmong = folder !== undefined && lstatSync(folder).isDirectory();
-      const alike = isAmong ? readdirSync(folder).filter((entry) => isAlike(entry, part)) : [];
+      const alike = isAmong ? readdirSync(folder).filter((entry) => isSameName(entry, part)) : [];
       at = join(at, (alike.includes(part) ? part : alike.length === 1 && alike[0]) || part);
     }
     return at;
@@ -209,7 +209,7 @@ class World {
 
   /** Returns the target after all links, if it exists inside. */
   end(path: string, isLastFollowed = true): string | undefined {
-    const end = follow(path, isLastFollowed);
+    const end = resolveLinks(path, isLastFollowed);
     return end !== undefined && this.#isInside(end) ? end : undefined;
   }
 
@@ -239,7 +239,7 @@ class World {
   }
 }
 
-function isAlike(left: string, other: string): boolean {
+function isSameName(left: string, other: string): boolean {
   return left.normalize('NFC') === other.normalize('NFC');
 }
 
@@ -248,7 +248,7 @@ function entryAt(path: string) {
 }
 
 /** Resolves `path` as in path_resolution(7). */
-function follow(path: string, isLastFollowed: boolean): string | undefined {
+function resolveLinks(path: string, isLastFollowed: boolean): string | undefined {
   let at = '/';
   const todo = path.split('/');
   let links = 0;
@@ -256,13 +256,13 @@ function follow(path: string, isLastFollowed: boolean): string | undefined {
     const next = todo.shift() ?? '';
     if (!lstatSync(at).isDirectory()) return undefined;
     if (next === '' || next === '.') continue;
-    const there = next === '..' ? dirname(at) : join(at, next);
-    const entry = entryAt(there);
+    const nextPath = next === '..' ? dirname(at) : join(at, next);
+    const entry = entryAt(nextPath);
     if (entry === undefined) return undefined;
-    if (!entry.isSymbolicLink() || (todo.length === 0 && !isLastFollowed)) at = there;
+    if (!entry.isSymbolicLink() || (todo.length === 0 && !isLastFollowed)) at = nextPath;
     else {
       if (++links > MAX_LINKS) return undefined;
-      const to = readlinkSync(there);
+      const to = readlinkSync(nextPath);
       if (to.startsWith('/')) at = '/';
       todo.unshift(...to.split('/'));
     }
@@ -270,7 +270,7 @@ function follow(path: string, isLastFollowed: boolean): string | undefined {
   return at;
 }
 
-const saysFolder = (path: string) => /\/\.{0,2}$/.test(path);
+const requiresFolder = (path: string) => /\/\.{0,2}$/.test(path);
 
 /** Makes the call. Returns a function that checks its effect. */
 type Act = (world: World, disk: Confinement, path: string, to: string) => Promise<() => void>;
@@ -295,7 +295,7 @@ const oracle: Record<string, (world: World, path: string, to: string) => Act | u
   },
   facts: (world, path) => {
     const end = endOf(world, path);
-    if (end === undefined || (saysFolder(path) && !lstatSync(end).isDirectory())) return undefined;
+    if (end === undefined || (requiresFolder(path) && !lstatSync(end).isDirectory())) return undefined;
     return async (_world, disk) => {
       const { kind, sizeBytes } = await disk.facts(path);
       return () => {
@@ -306,7 +306,7 @@ const oracle: Record<string, (world: World, path: string, to: string) => Act | u
   },
   write: (world, path) => {
     const free = freePath(world, path);
-    const end = saysFolder(path) ? undefined : (free ?? fileEnd(world, path));
+    const end = requiresFolder(path) ? undefined : (free ?? fileEnd(world, path));
     if (end === undefined) return undefined;
     return async (_world, disk) => {
       expect(await disk.write(path, 'written')).toMatchObject({ existed: free === undefined });
@@ -337,7 +337,7 @@ const oracle: Record<string, (world: World, path: string, to: string) => Act | u
     const source = entryPath(world, path);
     const destination = freePath(world, to);
     if (source === undefined || destination === undefined) return undefined;
-    if ((saysFolder(path) || saysFolder(to)) && !lstatSync(source).isDirectory()) return undefined;
+    if ((requiresFolder(path) || requiresFolder(to)) && !lstatSync(source).isDirectory()) return undefined;
     if (join(world.root, 'box', 'inner').startsWith(`${source}/`) || world.isAllowedFolder(source))
       return undefined;
     if (destination.startsWith(`${source}/`)) return undefined;
@@ -359,7 +359,7 @@ function endOf(world: World, path: string): string | undefined {
 }
 
 function fileEnd(world: World, path: string): string | undefined {
-  const end = saysFolder(path) ? undefined : endOf(world, path);
+  const end = requiresFolder(path) ? undefined : endOf(world, path);
   return end !== undefined && lstatSync(end).isFile() ? end : undefined;
 }
 
@@ -388,7 +388,7 @@ function canBeFolder(world: World, letters: string): boolean {
   const end = world.end(letters);
   if (end !== undefined) return lstatSync(end).isDirectory();
   // A dangling link, or a link to the outside.
-  if (follow(letters, false) !== undefined) return false;
+  if (resolveLinks(letters, false) !== undefined) return false;
   return dirname(letters) !== letters && canBeFolder(world, dirname(letters));
 }
 
@@ -414,7 +414,7 @@ test('every call acts inside as specified or is refused, and nothing outside is 
               check();
               counts.set(does, (counts.get(does) ?? 0) + 1);
             } else {
-              await mustRefuse(world, disk, { does, path: reallyPath, to: reallyTo });
+              await expectRefusal(world, disk, { does, path: reallyPath, to: reallyTo });
               refused++;
             }
             expect(world.outside()).toEqual(outside);
@@ -432,7 +432,7 @@ test('every call acts inside as specified or is refused, and nothing outside is 
   expect(refused).toBeGreaterThan(MANY);
 });
 
-async function mustRefuse(world: World, disk: Confinement, { does, path, to }: Call): Promise<void> {
+async function expectRefusal(world: World, disk: Confinement, { does, path, to }: Call): Promise<void> {
   const before = world.everything();
   const work: Record<string, () => Promise<unknown>> = {
     read: () => disk.read(path, ({ handle }) => handle.readFile('utf8')),

@@ -14,7 +14,7 @@ import {
 } from '../../../tool-servers/repository-host/arguments.ts';
 import { toApiRequest } from '../../../tool-servers/repository-host/route-template.ts';
 
-const wicked = fc.constantFrom(
+const hostileText = fc.constantFrom(
   '..',
   '.',
   '...',
@@ -52,7 +52,11 @@ const wicked = fc.constantFrom(
   '',
   '*',
 );
-const segment = fc.oneof(wicked, fc.string({ unit: 'binary', maxLength: 8 }), fc.string({ maxLength: 8 }));
+const segment = fc.oneof(
+  hostileText,
+  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.string({ maxLength: 8 }),
+);
 const text = fc.oneof(
   fc.array(segment, { minLength: 1, maxLength: 5 }).map((parts) => parts.join('/')),
   fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('')),

@@ -5,11 +5,11 @@ import { gracefulCloser } from '../../../src/http/graceful-close.ts';
 import { listen } from '../../../src/http/listener/listen.ts';
 import type { HttpReply, Listener } from '../../../src/http/listener/seam.ts';
 import { RawClient } from '../../fixtures/clients/raw-http.ts';
-import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { httpEngines } from '../../fixtures/gateway/http-engines.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
-describe.each(fillings)('a listener on %s', (prefer) => {
+describe.each(httpEngines)('a listener on %s', (prefer) => {
   let waiting: HttpReply[];
   let opened: Listener[];
   let clients: RawClient[];

@@ -35,7 +35,7 @@ test('the API key is checked synchronously and reuses its principal, also with t
   expect(identification.of({ 'x-api-key': token.authorization.slice(7) })).toMatchObject({
     kind: 'forbidden',
   });
-  expect(provider.asked.keys).toBe(0);
+  expect(provider.requestCounts.keys).toBe(0);
   const identity = identification.of(token);
   expect(identity).toBeInstanceOf(Promise);
   expect(await identity).toMatchObject({ kind: 'token', name: 'alice' });

@@ -7,7 +7,7 @@ import { handleLogs } from '../../../src/http/api/log-stream.ts';
 import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import type { RouteContext } from '../../../src/http/route-context.ts';
 
-const loud = (text: string): NewLine => ({
+const newLine = (text: string): NewLine => ({
   kind: 'server',
   name: 'loud',
   level: 'info',
@@ -52,13 +52,13 @@ test('a slow reader has a backlog of a thousand lines in order, then its stream 
   const { lines, follow } = gatewayWithLines();
   let hasRoom = false;
   const slow = follow(() => hasRoom);
-  for (let i = 0; i <= 1_000; i += 1) lines.add(loud(`line ${i}`));
+  for (let i = 0; i <= 1_000; i += 1) lines.add(newLine(`line ${i}`));
   hasRoom = true;
   slow.drain();
   const lineNumbers = [...slow.text.matchAll(/"text":"line (\d+)"/g)].map(([, number]) => Number(number));
   expect(lineNumbers).toEqual(Array.from({ length: 1_001 }, (_, i) => i));
   hasRoom = false;
-  for (let i = 0; i < 1_002; i += 1) lines.add(loud('more'));
+  for (let i = 0; i < 1_002; i += 1) lines.add(newLine('more'));
   expect(slow.isEnded).toBe(true);
   expect(slow.text).toMatch(/event: end\ndata: {"reason":"the client reads more slowly/);
   expect(lines.watchers).toBe(0);

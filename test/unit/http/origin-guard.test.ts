@@ -56,18 +56,18 @@ function passes(
   return answered ?? 'on';
 }
 
-const own = { host: 'gw.example:8080', origin: 'http://gw.example:8080' };
+const listenerHeaders = { host: 'gw.example:8080', origin: 'http://gw.example:8080' };
 
 describe('beyond loopback, without allowed_origins', () => {
   test("the inspector's page may post with its cookie", () => {
-    expect(passes({}, { headers: { ...own, cookie } })).toBe('on');
-    expect(passes({}, { headers: { ...own, host: 'GW.example:8080', cookie } })).toBe('on');
+    expect(passes({}, { headers: { ...listenerHeaders, cookie } })).toBe('on');
+    expect(passes({}, { headers: { ...listenerHeaders, host: 'GW.example:8080', cookie } })).toBe('on');
   });
 
   test("the inspector's form may post the key without a cookie", () => {
-    const form = { path: '/inspector/session', headers: own };
+    const form = { path: '/inspector/session', headers: listenerHeaders };
     expect(passes({}, form)).toBe('on');
-    expect(passes({}, { ...form, headers: { ...own, origin: 'http://evil.example' } })).toBe(403);
+    expect(passes({}, { ...form, headers: { ...listenerHeaders, origin: 'http://evil.example' } })).toBe(403);
     expect(passes({}, { ...form, method: 'PUT' })).toBe(403);
     expect(passes({}, { ...form, path: '/inspector/leave' })).toBe(403);
   });
@@ -95,18 +95,21 @@ describe('beyond loopback, without allowed_origins', () => {
       { 'sec-fetch-site': 'none' },
     ];
     for (const headers of refused)
-      expect([headers, passes({}, { headers: { ...own, cookie, ...headers } })]).toEqual([headers, 403]);
+      expect([headers, passes({}, { headers: { ...listenerHeaders, cookie, ...headers } })]).toEqual([
+        headers,
+        403,
+      ]);
     expect(passes({}, { headers: { origin: 'http://', cookie } })).toBe(403);
   });
 
   test('the cookie gives access to the inspector only', () => {
     for (const path of ['/servers/files/stop', '/mcp', '/admin/reload', '/inspectors', '/', '/health'])
-      expect([path, passes({}, { path, headers: { ...own, cookie } })]).toEqual([path, 403]);
+      expect([path, passes({}, { path, headers: { ...listenerHeaders, cookie } })]).toEqual([path, 403]);
   });
 
   test('without an API key no page is trusted', () => {
     for (const path of [STOP, '/inspector/session', '/inspector/api/admin/reload'])
-      expect(passes({ key: '' }, { path, headers: { ...own, cookie } })).toBe(403);
+      expect(passes({ key: '' }, { path, headers: { ...listenerHeaders, cookie } })).toBe(403);
   });
 });
 

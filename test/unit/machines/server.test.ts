@@ -187,7 +187,7 @@ describe('the life of a server', () => {
     expect(bench.reported).toEqual([error]);
     bench.send({ type: 'due' });
     expect(nameOf(bench.snapshot)).toBe('failed.ready');
-    expect(bench.demandsAsked.at(-1)).toBe(true);
+    expect(bench.demandChecks.at(-1)).toBe(true);
     bench.send({ type: 'demand' });
     expect(bench.snapshot.value).toBe('starting');
   });

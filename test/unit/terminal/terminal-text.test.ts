@@ -36,7 +36,7 @@ const hostile = fc
   )
   .map((parts) => parts.join(''));
 // biome-ignore lint/complexity/useRegexLiterals: as a literal it would hold control characters
-const obeyed = new RegExp(
+const controlSequences = new RegExp(
   '[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\u{e0000}-\\u{e007f}]',
   'u',
 );
@@ -64,13 +64,13 @@ describe('foreign text for a terminal', () => {
   test('contains no control sequences except colours of the program (TT1)', () => {
     fc.assert(
       fc.property(hostile, (text) => {
-        expect(printable(text)).not.toMatch(obeyed);
+        expect(printable(text)).not.toMatch(controlSequences);
         expect(printable(text)).not.toMatch(/[\n\t]/);
-        expect(printableLine(text)).not.toMatch(obeyed);
+        expect(printableLine(text)).not.toMatch(controlSequences);
         expect(printableLine(text)).not.toContain('\n');
-        expect(printableLines(text)).not.toMatch(obeyed);
+        expect(printableLines(text)).not.toMatch(controlSequences);
         for (const [at, part] of forTerminal(text).split(ownColours).entries())
-          if (at % 2 === 0) expect(part).not.toMatch(obeyed);
+          if (at % 2 === 0) expect(part).not.toMatch(controlSequences);
       }),
     );
     const paint = paintFor({ isTTY: true }, {});
@@ -81,7 +81,7 @@ describe('foreign text for a terminal', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const json = jsonForTerminal(JSON.stringify({ [text]: [text] }, undefined, 2));
-        expect(json).not.toMatch(obeyed);
+        expect(json).not.toMatch(controlSequences);
         expect(JSON.parse(json)).toEqual({ [text]: [text] });
       }),
     );

@@ -85,7 +85,7 @@ const behaviours = [
 type Behaviour = (typeof behaviours)[number];
 
 /** The failures of the other behaviours use the default retry policy, which pauses for seconds. */
-const quickOnes = behaviours.filter((each) => !['throws', 'rejects', 'is no outcome'].includes(each));
+const quickBehaviours = behaviours.filter((each) => !['throws', 'rejects', 'is no outcome'].includes(each));
 
 const retry = { attempts: 3, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
 const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
@@ -144,7 +144,7 @@ const faults = [
 ] as const;
 
 /** Two ways to add events: append them directly, or accept them one by one, like webhooks. */
-const waysIn = {
+const entryPoints = {
   appended: (_: Dispatcher, store: Store, events: readonly NewEvent[]) => store.append(events),
   accepted: (dispatcher: Dispatcher, _: Store, events: readonly NewEvent[]) =>
     Promise.all(events.map((event) => dispatcher.accept(event))),
@@ -190,7 +190,7 @@ async function expectOneEndEach({ way, events, places, faults }: Scenario, timeo
     expected.set(key, [...(expected.get(key) ?? []), `e${i}`]);
     return newEvent(key, `e${i}`, behaviour);
   });
-  await waysIn[way](dispatcher, store, list.slice(0, list.length / 2));
+  await entryPoints[way](dispatcher, store, list.slice(0, list.length / 2));
   for (const [fault, ms] of faults) {
     if (fault === 'the commits fail') store.isFailing = !store.isFailing;
     // All claims expire together. The dispatcher claims the events a second time, while old runs may
@@ -211,7 +211,7 @@ async function expectOneEndEach({ way, events, places, faults }: Scenario, timeo
     }
     await pause(ms);
   }
-  await waysIn[way](dispatcher, store, list.slice(list.length / 2));
+  await entryPoints[way](dispatcher, store, list.slice(list.length / 2));
   store.recover();
   isPaused = false;
   // Skips long waits: a pause of the default retry policy, or an abandoned claim.
@@ -289,13 +289,13 @@ test('every event on the embedded store becomes final once and in order, over dr
   const work = new FakeWork(behave);
   work.timeout = () => 15;
   const sent = Array.from({ length: 300 }, (_, i) =>
-    newEvent(`conversation/${(i * 7) % 30}`, `e${i}`, quickOnes[i % quickOnes.length]),
+    newEvent(`conversation/${(i * 7) % 30}`, `e${i}`, quickBehaviours[i % quickBehaviours.length]),
   );
   let store = await open();
   let { dispatcher } = startInbox({ works: [work], places: 8, store, ...quick });
   for (let i = 0; i < sent.length; i += 60) {
-    await waysIn.accepted(dispatcher, store, sent.slice(i, i + 30));
-    await waysIn.appended(dispatcher, store, sent.slice(i + 30, i + 60));
+    await entryPoints.accepted(dispatcher, store, sent.slice(i, i + 30));
+    await entryPoints.appended(dispatcher, store, sent.slice(i + 30, i + 60));
     await pause(20);
     await dispatcher.drain(400);
     await store.close();
@@ -332,7 +332,8 @@ test.each(['appended', 'accepted'] as const)(
     const { dispatcher, root } = startInbox({ works: [work], places: 16, store, maxResting: 20, tickMs: 4 });
     let mostActors = 0;
     const sent = Array.from({ length: 1_000 }, (_, i) => newEvent(`conversation/${(i * 37) % 100}`, `e${i}`));
-    for (let i = 0; i < sent.length; i += 50) await waysIn[way](dispatcher, store, sent.slice(i, i + 50));
+    for (let i = 0; i < sent.length; i += 50)
+      await entryPoints[way](dispatcher, store, sent.slice(i, i + 50));
     await until('all are done', () => {
       const snapshot: unknown = root.system.get('conversation')?.getSnapshot();
       mostActors = Math.max(mostActors, Object.keys((snapshot as { children: object }).children).length);

@@ -81,9 +81,9 @@ class Scenario {
   /** Kills the process: later actions of it have no effect. */
   async #kill(): Promise<void> {
     for (const id of this.saidAt.keys()) this.wasKilled.add(id);
-    this.messages.push(...this.chat.said);
+    this.messages.push(...this.chat.sentMessages);
     const ended = this.chat;
-    ended.isAway = true;
+    ended.refusesMessages = true;
     this.store.restart();
     this.chat = this.#begin();
     void ended.end(0);
@@ -145,7 +145,7 @@ test('no handler starts and no message is sent too late, and each sender is noti
       }
       await world.pass(2 * WINDOW_MS);
       expect(world.faults).toEqual([]);
-      const allMessages = [...world.messages, ...world.chat.said];
+      const allMessages = [...world.messages, ...world.chat.sentMessages];
       for (const id of world.saidAt.keys()) {
         const ownMessages = allMessages.filter(({ to }) => to === id);
         for (const { at } of ownMessages) expect(at).toBeLessThanOrEqual(world.answerBy(id));

@@ -7,7 +7,7 @@ import { DeliveryError } from '../../../../actors/events/outbox/delivery-error.t
 import { botPacing, limitOf } from '../../../../actors/platforms/botmessenger/outbound.ts';
 import { BotError } from '../../../fixtures/bot-platform/bot-error.ts';
 import { type FloodLimits, FloodMeter } from '../../../fixtures/bot-platform/flood-limits.ts';
-import { OwnTime, type Way, ways } from '../../../fixtures/own-time.ts';
+import { OwnTime, type RequestDelays, requestDelays } from '../../../fixtures/own-time.ts';
 
 interface Traffic {
   readonly isGroup: boolean;
@@ -19,7 +19,7 @@ interface Traffic {
  * Sends all messages, in order per chat. Returns the number of refusals, and the times of the accepted
  * messages per chat.
  */
-async function sendAll(chats: readonly Traffic[], ways: readonly Way[], limits: FloodLimits) {
+async function sendAll(chats: readonly Traffic[], ways: readonly RequestDelays[], limits: FloodLimits) {
   const time = new OwnTime();
   let steps = 0;
   const meter = new FloodMeter(() => time.now);
@@ -30,7 +30,7 @@ async function sendAll(chats: readonly Traffic[], ways: readonly Way[], limits: 
     const id = isGroup ? -1 - chat : 1 + chat;
     await time.at(startAt);
     while ((acceptedAt[chat]?.length ?? 0) < count) {
-      const { thereMs, backMs, lateMs } = ways[steps++ % ways.length] as Way;
+      const { requestMs, responseMs, lateMs } = ways[steps++ % ways.length] as RequestDelays;
       try {
         const turn = {
           account: 'a',
@@ -39,7 +39,7 @@ async function sendAll(chats: readonly Traffic[], ways: readonly Way[], limits: 
           isOfDestination: () => true,
         };
         await pacing.run(turn, async () => {
-          await time.at(time.now + thereMs);
+          await time.at(time.now + requestMs);
           let refusal: unknown;
           try {
             meter.count(7, { id, isGroup });
@@ -47,7 +47,7 @@ async function sendAll(chats: readonly Traffic[], ways: readonly Way[], limits: 
           } catch (error) {
             refusal = error;
           }
-          await time.at(time.now + backMs);
+          await time.at(time.now + responseMs);
           if (!(refusal instanceof BotError)) return;
           const seconds = refusal.parameters?.retry_after ?? 0;
           throw new DeliveryError('429', { isRateLimited: true, retryAfterMs: seconds * 1000 });
@@ -70,10 +70,14 @@ const chat = fc.record({
 
 test('a bot never exceeds the limits for all chats and for a group', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(chat, { minLength: 1, maxLength: 40 }), ways, async (chats, onTheWay) => {
-      const { refused } = await sendAll(chats, onTheWay, { allPerSecond: 30, groupPerMinute: 20 });
-      expect(refused).toBe(0);
-    }),
+    fc.asyncProperty(
+      fc.array(chat, { minLength: 1, maxLength: 40 }),
+      requestDelays,
+      async (chats, onTheWay) => {
+        const { refused } = await sendAll(chats, onTheWay, { allPerSecond: 30, groupPerMinute: 20 });
+        expect(refused).toBe(0);
+      },
+    ),
     { numRuns: 40 },
   );
 });
@@ -83,7 +87,7 @@ test('a long answer causes at most one 429 in a chat with one message per second
     fc.asyncProperty(
       fc.integer({ min: 2, max: 19 }),
       fc.boolean(),
-      ways,
+      requestDelays,
       async (count, isGroup, onTheWay) => {
         const limits = { chatEveryMs: 1_000, groupPerMinute: 20, allPerSecond: 30 };
         const { refused, endedAt } = await sendAll([{ isGroup, count, startAt: 0 }], onTheWay, limits);

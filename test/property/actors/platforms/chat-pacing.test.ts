@@ -47,7 +47,7 @@ async function sendAll(
 }
 
 /** Returns the maximum number of messages within any interval of this length. */
-const mostIn = (ms: number, times: readonly number[]) =>
+const maxInWindow = (ms: number, times: readonly number[]) =>
   Math.max(0, ...times.map((at, i) => times.slice(i).filter((each) => each - at < ms).length));
 
 test.each([
@@ -60,17 +60,17 @@ test.each([
     const late = fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(counts, late, async (wanted, lateMs) => {
-        const left = await sendAll(pacingOf, wanted, lateMs);
-        expect(left.length).toBe(wanted.reduce((sum, count) => sum + count, 0));
+        const sent = await sendAll(pacingOf, wanted, lateMs);
+        expect(sent.length).toBe(wanted.reduce((sum, count) => sum + count, 0));
         expect(
-          mostIn(
+          maxInWindow(
             SECOND,
-            left.map(({ at }) => at),
+            sent.map(({ at }) => at),
           ),
         ).toBeLessThanOrEqual(BOT_LIMIT);
         for (const place of wanted.keys()) {
-          const times = left.filter((each) => each.place === place).map(({ at }) => at);
-          expect(mostIn(ofPlace.ms, times)).toBeLessThanOrEqual(ofPlace.most);
+          const times = sent.filter((each) => each.place === place).map(({ at }) => at);
+          expect(maxInWindow(ofPlace.ms, times)).toBeLessThanOrEqual(ofPlace.most);
         }
       }),
       { numRuns: runs(20) },

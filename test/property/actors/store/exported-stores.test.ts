@@ -91,8 +91,16 @@ test('a store continues in the database that it was imported into', async () => 
         return store;
       };
       const model = new Model();
-      const latest = Number.POSITIVE_INFINITY;
-      const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen, latest };
+      const latestTime = Number.POSITIVE_INFINITY;
+      const world: World = {
+        model,
+        store,
+        turns: [],
+        advance: () => {},
+        setClock: () => {},
+        reopen,
+        latestTime,
+      };
       try {
         await fc.asyncModelRun(() => ({ model, real: world }), steps);
       } finally {

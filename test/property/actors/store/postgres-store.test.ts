@@ -22,8 +22,17 @@ const property = fc.asyncProperty(
       return store;
     };
     const model = new Model();
-    const latest = Number.POSITIVE_INFINITY;
-    const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen, latest };
+    // The store has its own clock, which the model does not know.
+    const latestTime = Number.POSITIVE_INFINITY;
+    const world: World = {
+      model,
+      store,
+      turns: [],
+      advance: () => {},
+      setClock: () => {},
+      reopen,
+      latestTime,
+    };
     try {
       await fc.asyncModelRun(() => ({ model, real: world }), steps);
     } finally {
@@ -39,9 +48,9 @@ test('the store on PostgreSQL matches its contract for any operations', async ()
 test.each([
   ['a duplicate id in one call, under two keys', -900142966, '0'],
   ['events emitted by a commit that the limit did not count', 1049601940, '7'],
-  ['a known event woken in the same call', -1845352199, '874'],
+  ['a stored event woken in the same call', -1845352199, '874'],
   ['a duplicate event before its waker', 927528560, '1167'],
-  ['a known event that must not be claimed before one that may', -1920155328, '10'],
+  ['a stored event that must wait, appended before an event that may be claimed', -1920155328, '10'],
 ])('the store matches its contract in a former failure: %s', async (_, seed, path) => {
   await fc.assert(property, { seed, path, numRuns: 1, endOnFailure: true });
 });

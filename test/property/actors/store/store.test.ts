@@ -79,8 +79,16 @@ test('the store in a worker thread matches its contract', async () => {
         return store;
       };
       const model = new Model();
-      const latest = Number.POSITIVE_INFINITY;
-      const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen, latest };
+      const latestTime = Number.POSITIVE_INFINITY;
+      const world: World = {
+        model,
+        store,
+        turns: [],
+        advance: () => {},
+        setClock: () => {},
+        reopen,
+        latestTime,
+      };
       try {
         await fc.asyncModelRun(() => ({ model, real: world }), steps);
       } finally {

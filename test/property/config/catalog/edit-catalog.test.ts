@@ -35,7 +35,7 @@ function load(text: string) {
 
 const ids = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9._-]{0,6}$/), { minLength: 1, maxLength: 4 });
 const comment = fc.constantFrom('', ' # mine', ' # a: {b: "c', '  #');
-const above = (indent: string) =>
+const commentsAbove = (indent: string) =>
   fc.array(fc.constantFrom('', `${indent}# about it`, '# left', `${indent}#   old: {`), { maxLength: 3 });
 
 /** The lines below the name of a server. */
@@ -81,7 +81,7 @@ const blockFile: fc.Arbitrary<FilePieces> = fc
       .tuple(
         ...file.ids.map((id) =>
           fc.record({
-            above: above(file.indent),
+            above: commentsAbove(file.indent),
             name: fc.constantFrom(`${id}:`, `"${id}":`, `'${id}': # named`),
             lines: fields(file.indent, file.step),
             isFlow: fc.boolean(),
@@ -142,7 +142,7 @@ const edited = (text: string, edit: CatalogEdit): string => {
   return after;
 };
 
-const without = (servers: object, id: string) =>
+const withoutServer = (servers: object, id: string) =>
   Object.fromEntries(Object.entries(servers).filter(([name]) => name !== id));
 
 /** Returns true if `longer` contains all characters of `text` in order. */
@@ -186,7 +186,7 @@ describe('an edit of a catalog', () => {
           expect(after).toContain(before.trimEnd() === '' ? lines.replace(/,? *(#.*)?$/, '') : before);
         const { servers, errors } = load(after);
         expect(errors).toEqual([]);
-        expect(without(servers, 'new')).toEqual(load(text).servers);
+        expect(withoutServer(servers, 'new')).toEqual(load(text).servers);
         expect(Object.keys(servers).at(-1)).toBe('new');
         expect(edited(after, { do: 'remove', name: 'new' })).toBe(text);
       }),
@@ -202,7 +202,7 @@ describe('an edit of a catalog', () => {
         const after = edited(text, { do: 'remove', name: target.id });
         const { servers, errors } = load(after);
         expect(errors).toEqual([]);
-        expect(servers).toEqual(without(load(text).servers, target.id));
+        expect(servers).toEqual(withoutServer(load(text).servers, target.id));
         // All other text except whitespace keeps the order.
         const solid = (each: string) => each.replace(/[\s,]/g, '');
         const rest = original.servers.map(
@@ -329,7 +329,7 @@ describe("an edit of a client's file", () => {
         const more = apply(text, { do: 'add', name: 'new', entry });
         expect(comments(more)).toEqual(comments(text));
         const all = valueAt(more, path);
-        expect(without(all, 'new')).toEqual(servers);
+        expect(withoutServer(all, 'new')).toEqual(servers);
         expect(all.new).toMatchObject(isRemote ? { runtime: 'http', url: entry.url } : { command: 'new' });
         expect(apply(more, { do: 'remove', name: 'new' })).toBe(text);
 
@@ -342,7 +342,7 @@ describe("an edit of a client's file", () => {
         expect(valueAt(apply(off, { do: 'switch', name: id, isEnabled: true }), path)).toEqual(servers);
 
         const less = apply(text, { do: 'remove', name: id });
-        expect(valueAt(less, path)).toEqual(without(servers, id));
+        expect(valueAt(less, path)).toEqual(withoutServer(servers, id));
         const own = comments(`${file.inner}\n// it's`).length;
         expect(comments(less)).toHaveLength(comments(text).length - own);
       }),

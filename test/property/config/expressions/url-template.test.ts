@@ -10,7 +10,7 @@ import { urlTemplate } from '../../../../config/expressions/url-template.ts';
 
 const variables = { v: 'list<string>' };
 
-const tricky = fc.constantFrom(
+const hostileValue = fc.constantFrom(
   ...[
     '',
     '.',
@@ -48,9 +48,9 @@ const tricky = fc.constantFrom(
   ],
 );
 const anyText = fc.oneof(
-  tricky,
+  hostileValue,
   fc.string({ unit: 'binary' }),
-  fc.array(tricky, { maxLength: 4 }).map((all) => all.join('')),
+  fc.array(hostileValue, { maxLength: 4 }).map((all) => all.join('')),
 );
 const literal = fc
   .array(

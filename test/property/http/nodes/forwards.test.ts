@@ -32,12 +32,13 @@ const heads = {
 type Answer = keyof typeof heads;
 
 /** A connection to an owner, with only the events that a connection may have. */
-class Line {
+class OwnerConnection {
   user: ConnectionUser | undefined;
   isPaused = false;
   /** The response is complete, so the connection is free for other requests. */
   hasEnded = false;
-  wasTakenFromAnother = false;
+  /** The connection was closed although it may already serve another request. */
+  wasDestroyedAfterEnd = false;
   isConnected = false;
   answer: Answer | undefined;
   isOver = false;
@@ -54,7 +55,7 @@ class Line {
         this.isPaused = false;
       },
       destroy: () => {
-        this.wasTakenFromAnother ||= this.hasEnded;
+        this.wasDestroyedAfterEnd ||= this.hasEnded;
         this.isOver = true;
       },
     } as unknown as HttpConnection;
@@ -98,7 +99,7 @@ class Client {
    * Responses that the client received: a status, with the reason of an error of this node; a stream that was
    * completed or cut; or `gone`.
    */
-  readonly told: string[] = [];
+  readonly outcomes: string[] = [];
   hasLeft = false;
   isReading = true;
   #status = 0;
@@ -109,7 +110,7 @@ class Client {
     return {
       send: (status: number, _headers: HeaderList, body: Uint8Array) => {
         const [, reason] = /"reason":"(\w+)"/.exec(Buffer.from(body).toString()) ?? [];
-        this.told.push(reason === undefined ? String(status) : `${status} ${reason}`);
+        this.outcomes.push(reason === undefined ? String(status) : `${status} ${reason}`);
       },
       stream: (status: number): HttpStream => {
         this.#status = status;
@@ -118,8 +119,8 @@ class Client {
           onDrain: (listener: () => void) => {
             this.#drained = listener;
           },
-          end: () => this.told.push(`stream ${this.#status}`),
-          destroy: () => this.told.push('cut'),
+          end: () => this.outcomes.push(`stream ${this.#status}`),
+          destroy: () => this.outcomes.push('cut'),
         } as unknown as HttpStream;
       },
       onAbort: (listener: () => void) => {
@@ -129,7 +130,7 @@ class Client {
   }
 
   get isOver(): boolean {
-    return this.hasLeft || this.told.length > 0;
+    return this.hasLeft || this.outcomes.length > 0;
   }
 
   leave(): void {
@@ -149,17 +150,17 @@ interface Exchange {
   readonly node: string;
   readonly isListening: boolean;
   readonly client: Client;
-  readonly line: Line | undefined;
+  readonly line: OwnerConnection | undefined;
 }
 
 function nodes() {
   const peers = new Map<string, Peer>();
-  const lines: Line[] = [];
+  const lines: OwnerConnection[] = [];
   const join = (name: string) => {
-    const way = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: {} };
-    const peer = new Peer({ name, address: '127.0.0.1:1' } as Member, way);
+    const nodeConnection = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: {} };
+    const peer = new Peer({ name, address: '127.0.0.1:1' } as Member, nodeConnection);
     peer.pool.acquire = () => {
-      const line = new Line();
+      const line = new OwnerConnection();
       lines.push(line);
       return line.connection;
     };
@@ -190,7 +191,7 @@ function nodes() {
         context,
         envelope: isListening ? undefined : ping,
         body: isListening ? undefined : ping.bytes,
-        refuseUnknown: () => client.told.push('gone'),
+        refuseUnknown: () => client.outcomes.push('gone'),
       };
       const before = lines.length;
       const isTaken = forwards.forwardForSession(node, forwardRequest);
@@ -234,7 +235,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ kind: fc.constant('replace' as const), node }), weight: 1 },
 );
 
-function take(cluster: Cluster, now: Step): void {
+function applyStep(cluster: Cluster, now: Step): void {
   if (now.kind === 'ask') cluster.ask(now.node, now.isListening);
   else if (now.kind === 'replace') cluster.replace(now.node);
   else {
@@ -251,11 +252,11 @@ const isOpen = ({ client }: Exchange) => !client.isOver;
 
 function check({ exchanges, peers }: Cluster): void {
   for (const { client, line, isListening } of exchanges) {
-    expect(client.told.length, `${client.told}`).toBeLessThanOrEqual(client.hasLeft ? 0 : 1);
-    const [told] = client.told;
+    expect(client.outcomes.length, `${client.outcomes}`).toBeLessThanOrEqual(client.hasLeft ? 0 : 1);
+    const [told] = client.outcomes;
     // A connection closes with the client, and a client is closed with the owner.
     if (line !== undefined) expect(line.isOver).toBe(client.isOver);
-    expect(line?.wasTakenFromAnother ?? false).toBe(false);
+    expect(line?.wasDestroyedAfterEnd ?? false).toBe(false);
     if (told?.endsWith('200')) expect(line?.hasEnded).toBe(true);
     // A lost connection is reported only for a request that was sent. `gone` is reported only for a request
     // that the owner has not executed.
@@ -283,14 +284,14 @@ test('each forwarded request is answered once with a correct result, and leaves 
     fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
       const cluster = nodes();
       for (const each of steps) {
-        take(cluster, each);
+        applyStep(cluster, each);
         check(cluster);
       }
       for (const name of NODES) cluster.replace(name);
       check(cluster);
       expect(cluster.exchanges.filter(isOpen)).toEqual([]);
-      for (const { requests: places, streams, bytes, forwards } of cluster.peers.values())
-        expect([places.used, streams.used, bytes.used, forwards.size]).toEqual([0, 0, 0, 0]);
+      for (const { requests, streams, bytes, forwards } of cluster.peers.values())
+        expect([requests.used, streams.used, bytes.used, forwards.size]).toEqual([0, 0, 0, 0]);
       // All slots are free.
       for (const name of NODES) cluster.ask(name, false);
       expect(cluster.exchanges.filter(isOpen)).toHaveLength(NODES.length);

@@ -18,7 +18,7 @@ const literal = text.map((text): Both => {
 const escaped = fc
   .constantFrom('*', '?', '{', '[', '\\')
   .map((sign): Both => ({ pattern: `\\${sign}`, source: `\\${sign}` }));
-const wild = fc.constantFrom<Both>(
+const wildcard = fc.constantFrom<Both>(
   { pattern: '*', source: '[^]*' },
   { pattern: '**', source: '[^]*' },
   { pattern: '?', source: '[^]' },
@@ -40,7 +40,7 @@ const { whole } = fc.letrec<{ whole: Both; choices: Both; part: Both }>((tie) =>
   part: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     { arbitrary: literal, weight: 3 },
-    { arbitrary: wild, weight: 3 },
+    { arbitrary: wildcard, weight: 3 },
     { arbitrary: escaped, weight: 1 },
     { arbitrary: tie('choices'), weight: 2 },
   ),

@@ -20,7 +20,7 @@ const arbVoters: fc.Arbitrary<readonly Voter[]> = fc
   .map((weights) => weights.map((weight, n) => ({ name: `m${n}`, weight })));
 
 /** Returns the result after all votes. */
-function atTheEnd(voters: readonly Voter[], votes: ReadonlyMap<string, Vote>, rules: VotingRules): Vote {
+function finalResult(voters: readonly Voter[], votes: ReadonlyMap<string, Vote>, rules: VotingRules): Vote {
   const cast = voters.filter(({ name }) => votes.get(name) !== undefined);
   if (cast.length < rules.minVotes) return undefined;
   const share = (value: Vote) => {
@@ -54,7 +54,7 @@ it('a vote is decided exactly when no further vote could change the result', () 
       (voters, rules, given) => {
         const votes = new Map(given.slice(0, voters.length).map((vote, n) => [`m${n}`, vote]));
         const outcomes = new Set<Vote>();
-        for (const all of completions(voters, votes)) outcomes.add(atTheEnd(voters, all, rules));
+        for (const all of completions(voters, votes)) outcomes.add(finalResult(voters, all, rules));
         const verdict: VotingResult = votingResult(voters, votes, rules);
         if (outcomes.size > 1) expect(verdict.kind).toBe('open');
         else if (outcomes.has(undefined)) expect(verdict.kind).toBe('none');

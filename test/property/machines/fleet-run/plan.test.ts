@@ -11,7 +11,7 @@ import type { MemberRow } from '../../../../machines/fleet-run/rows.ts';
 /** Member behaviour: undefined fails; `data` may be missing or lack the field. */
 type Outcome = { readonly text: string; readonly data: unknown } | undefined;
 
-const arbDeed: fc.Arbitrary<Outcome> = fc.option(
+const arbOutcome: fc.Arbitrary<Outcome> = fc.option(
   fc.record({
     text: fc.constantFrom('a', 'b', 'c'),
     data: fc.constantFrom<unknown>(
@@ -48,7 +48,7 @@ const arbFleet = fc
     coordination: arbCoordination,
     deeds: fc.array(
       fc.record({
-        deed: arbDeed,
+        deed: arbOutcome,
         weight: fc.integer({ min: 1, max: 5 }),
         tier: fc.integer({ min: 1, max: 3 }),
       }),

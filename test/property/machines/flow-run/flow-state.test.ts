@@ -74,7 +74,7 @@ const arbGraph = (depth: number): fc.Arbitrary<DrawnGraph> =>
 type Fate = 'done' | 'failed' | 'skipped';
 
 /** Outcome of each node without an early stop, in file order, because no connection leads back. */
-function fates({ graph, nodes, taken: takenEdges }: DrawnGraph): ReadonlyMap<string, Fate> {
+function expectedOutcomes({ graph, nodes, taken: takenEdges }: DrawnGraph): ReadonlyMap<string, Fate> {
   const states = new Map<string, Fate>();
   for (const { node, isGood, turns, inside } of nodes) {
     const into = nodes.flatMap(({ node: from }) => {
@@ -95,7 +95,7 @@ function fates({ graph, nodes, taken: takenEdges }: DrawnGraph): ReadonlyMap<str
 }
 
 function breaks(drawn: DrawnGraph): boolean {
-  const states = fates(drawn);
+  const states = expectedOutcomes(drawn);
   return drawn.nodes.some(({ node }) => states.get(node.id) === 'failed' && node.onError === undefined);
 }
 
@@ -176,7 +176,7 @@ it('each node has the same outcome as in a simple interpreter, for any order and
       )
         return;
       expect(end.how).toBe(breaks(drawn) ? 'failed' : 'done');
-      const states = fates(drawn);
+      const states = expectedOutcomes(drawn);
       for (const { node } of drawn.nodes) {
         const { state: is } = state.stateOf(node.id) ?? {};
         const isCut = end.how === 'failed' && (is === 'idle' || is === 'working' || is === 'waiting');

@@ -6,7 +6,7 @@ import { SealedInstances } from '../../../../actors/cluster/sealed-instances.ts'
 
 const SECRET = 'a-secret-of-the-cluster';
 const INSTANCE = '0123456789abcdef';
-const own = new SealedInstances(SECRET, INSTANCE);
+const ownInstances = new SealedInstances(SECRET, INSTANCE);
 
 test('an id opens at every node of the cluster, to the process that created it', () => {
   fc.assert(
@@ -15,8 +15,11 @@ test('an id opens at every node of the cluster, to the process that created it',
       const made = new SealedInstances(SECRET, instance);
       const id = made.newSessionId();
       expect(id).toMatch(/^[A-Za-z0-9_-]{48}$/);
-      expect(own.instanceOf(id)).toBe(instance);
-      expect(own.openState(made.wrapState('of.a"server'))).toEqual({ instance, state: 'of.a"server' });
+      expect(ownInstances.instanceOf(id)).toBe(instance);
+      expect(ownInstances.openState(made.wrapState('of.a"server'))).toEqual({
+        instance,
+        state: 'of.a"server',
+      });
     }),
     { numRuns: 200 },
   );
@@ -24,36 +27,36 @@ test('an id opens at every node of the cluster, to the process that created it',
 
 test('an id with a changed bit or character is rejected', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. ';
-  const id = own.newSessionId();
+  const id = ownInstances.newSessionId();
   for (let bit = 0; bit < 36 * 8; bit += 1) {
     const bytes = Buffer.from(id, 'base64url');
     bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-    expect(own.instanceOf(bytes.toString('base64url'))).toBeUndefined();
+    expect(ownInstances.instanceOf(bytes.toString('base64url'))).toBeUndefined();
   }
   for (let at = 0; at < id.length; at += 1)
     for (const other of alphabet)
       if (other !== id[at])
-        expect(own.instanceOf(id.slice(0, at) + other + id.slice(at + 1))).toBeUndefined();
+        expect(ownInstances.instanceOf(id.slice(0, at) + other + id.slice(at + 1))).toBeUndefined();
   fc.assert(
     fc.property(fc.string({ maxLength: 60 }), fc.nat(48), (text, at) => {
       for (const changed of [text, id.slice(0, at) + text, `${text}${id}`, `${id}${text}`])
-        if (changed !== id) expect(own.instanceOf(changed)).toBeUndefined();
+        if (changed !== id) expect(ownInstances.instanceOf(changed)).toBeUndefined();
     }),
   );
 });
 
 test('an id of another secret or another purpose is rejected', () => {
   const other = new SealedInstances('another-secret-than-that', INSTANCE);
-  expect(own.instanceOf(other.newSessionId())).toBeUndefined();
-  expect(own.openState(other.wrapState('x'))).toBeUndefined();
-  expect(own.openState(`${own.newSessionId()}.x`)).toBeUndefined();
-  expect(own.instanceOf(own.wrapState('').slice(0, 48))).toBeUndefined();
-  for (const text of ['', '.', 'x', `${'A'.repeat(48)}.x`, own.wrapState('x').slice(1)])
-    expect(own.openState(text)).toBeUndefined();
+  expect(ownInstances.instanceOf(other.newSessionId())).toBeUndefined();
+  expect(ownInstances.openState(other.wrapState('x'))).toBeUndefined();
+  expect(ownInstances.openState(`${ownInstances.newSessionId()}.x`)).toBeUndefined();
+  expect(ownInstances.instanceOf(ownInstances.wrapState('').slice(0, 48))).toBeUndefined();
+  for (const text of ['', '.', 'x', `${'A'.repeat(48)}.x`, ownInstances.wrapState('x').slice(1)])
+    expect(ownInstances.openState(text)).toBeUndefined();
 });
 
 test('an id reveals nothing of the process in any encoding, and two ids have nothing in common', () => {
-  const ids = Array.from({ length: 2_000 }, () => own.newSessionId());
+  const ids = Array.from({ length: 2_000 }, () => ownInstances.newSessionId());
   const bytes = Buffer.from(INSTANCE, 'hex');
   const spellings = [
     INSTANCE,

@@ -45,11 +45,11 @@ async function writeOld({ catalog }: LoadedConfig, id: string): Promise<string> 
   if (entry === undefined) throw new Error(id);
   const path = join(folder, 'state', 'lists', `${entryHash(entry)}.json`);
   await writeFile(path, JSON.stringify({ format: 0 }));
-  makeOld(path);
+  setOldTime(path);
   return path;
 }
 
-function makeOld(path: string): void {
+function setOldTime(path: string): void {
   const oldTime = new Date(Date.now() - 2 * RETENTION_MS);
   utimesSync(path, oldTime, oldTime);
 }
@@ -78,7 +78,7 @@ test('keeps the list file of a removed server for a while, and removes it once i
   await running.reload(next.catalog, []);
   await vi.waitFor(() => expect(isMarked(usedFile)).toBe(true), { timeout: 10_000 });
   expect(existsSync(leaving)).toBe(true);
-  makeOld(leaving);
+  setOldTime(leaving);
   await running.reload(next.catalog, []);
   await vi.waitFor(() => expect(existsSync(leaving)).toBe(false), { timeout: 10_000 });
 });

@@ -14,18 +14,18 @@ const TOKEN = 'ghp_the_secret_token';
 const SECRET = 'a secret of the tests';
 const HOUR = 3_600_000;
 
-let rest: RepoRestHost;
+let repoHost: RepoRestHost;
 let host: TestSourceHost;
 let opened: OpenTrigger | undefined;
 
 beforeEach(async () => {
-  rest = await new RepoRestHost().start();
+  repoHost = await new RepoRestHost().start();
   host = await new TestSourceHost().start();
 });
 afterEach(async () => {
   await opened?.close();
   await host.stop();
-  await rest.stop();
+  await repoHost.stop();
 });
 
 async function open(
@@ -33,7 +33,12 @@ async function open(
   recoverAfterMs = 0,
   adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs }),
 ) {
-  const settings = { token: `${TOKEN}${Math.random()}`, api_url: rest.url, repositories: ['o/r'], ...config };
+  const settings = {
+    token: `${TOKEN}${Math.random()}`,
+    api_url: repoHost.url,
+    repositories: ['o/r'],
+    ...config,
+  };
   opened = await adapter.open(repoHostTrigger('reviews', settings), host);
 }
 
@@ -53,16 +58,16 @@ async function storeHandled(id: string, outcome: 'done' | 'dead') {
 }
 
 const redeliveries = () =>
-  rest.askedFor('POST', /attempts$/).map(({ path }) => path.replace('/repos/o/r/hooks/', ''));
+  repoHost.requestsFor('POST', /attempts$/).map(({ path }) => path.replace('/repos/o/r/hooks/', ''));
 const findLine = (message: string) => host.lines.find((each) => each.message === message);
 const REQUESTED = 'requested redelivery of failed deliveries';
 const REQUEST_FAILED = 'could not request redelivery of failed deliveries';
 
 test("missed deliveries of the gateway's hook are requested again, oldest first", async () => {
-  rest.addHook('o/r', 1, 'https://proxy.example/gateway/webhook/repohost');
-  rest.addHook('o/r', 2, 'https://elsewhere.example/other');
+  repoHost.addHook('o/r', 1, 'https://proxy.example/gateway/webhook/repohost');
+  repoHost.addHook('o/r', 2, 'https://elsewhere.example/other');
   const failed = '900719925474099301';
-  rest.deliveries.set(1, [
+  repoHost.deliveries.set(1, [
     delivery('19', 'came-later', 202),
     delivery('18', 'came-later', 502),
     delivery('17', 'twice', 0),
@@ -73,7 +78,7 @@ test("missed deliveries of the gateway's hook are requested again, oldest first"
     delivery(failed, 'never', 401),
     delivery('11', 'too-old', 500, 73 * HOUR),
   ]);
-  rest.deliveries.set(2, [delivery('20', 'of-another', 500)]);
+  repoHost.deliveries.set(2, [delivery('20', 'of-another', 500)]);
   await storeHandled('repohost:reviews/is-here', 'done');
   await storeHandled('repohost:reviews/is-dead', 'dead');
   await storeHandled('repohost:of-another-path/never', 'done');
@@ -88,8 +93,8 @@ test("missed deliveries of the gateway's hook are requested again, oldest first"
 });
 
 test('deliveries stored for a trigger with the same path and secret are not requested', async () => {
-  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
-  rest.deliveries.set(1, [delivery('12', 'is-here', 500), delivery('11', 'of-another-secret', 500)]);
+  repoHost.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  repoHost.deliveries.set(1, [delivery('12', 'is-here', 500), delivery('11', 'of-another-secret', 500)]);
   await storeHandled('repohost:b-alike/is-here', 'done');
   await storeHandled('repohost:a-other/of-another-secret', 'done');
   const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
@@ -101,15 +106,15 @@ test('deliveries stored for a trigger with the same path and secret are not requ
 });
 
 test('pages are requested from the host of the API, even if the link names another host', async () => {
-  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
-  rest.pageSize = 2;
-  rest.deliveries.set(
+  repoHost.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  repoHost.pageSize = 2;
+  repoHost.deliveries.set(
     1,
     [1, 2, 3, 4, 5].map((n) => delivery(String(n), `g${n}`, n === 5 ? 500 : 200)),
   );
   await open();
   await expect.poll(redeliveries, { timeout: 15_000 }).toEqual(['1/deliveries/5/attempts']);
-  expect(rest.askedFor('GET', /deliveries$/)).toHaveLength(3);
+  expect(repoHost.requestsFor('GET', /deliveries$/)).toHaveLength(3);
 });
 
 test('no request is made for repositories with wildcards or without a token', async () => {
@@ -117,23 +122,23 @@ test('no request is made for repositories with wildcards or without a token', as
   await opened?.close();
   await open({ token: undefined, path: '/other' });
   await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(rest.askedFor('GET', /hooks/)).toEqual([]);
+  expect(repoHost.requestsFor('GET', /hooks/)).toEqual([]);
 });
 
 test.each([401, 403, 404])('status %i of the host is only logged', async (status) => {
-  rest.refuse(/GET .*hooks$/, { status, message: `no ${TOKEN}` });
-  rest.addHook('p/q', 3, `${host.url}/webhook/repohost`);
+  repoHost.refuse(/GET .*hooks$/, { status, message: `no ${TOKEN}` });
+  repoHost.addHook('p/q', 3, `${host.url}/webhook/repohost`);
   await open({ repositories: ['o/r', 'p/q'] });
   await expect
     .poll(() => findLine(REQUEST_FAILED))
     .toMatchObject({ level: 'warn', fields: { repository: 'o/r' } });
-  await expect.poll(() => rest.askedFor('GET', /p\/q\/hooks\/3\/deliveries$/).length).toBe(1);
+  await expect.poll(() => repoHost.requestsFor('GET', /p\/q\/hooks\/3\/deliveries$/).length).toBe(1);
   expect(JSON.stringify(host.lines)).not.toContain(TOKEN);
 });
 
 test('a closed trigger requests no more deliveries and logs no error', async () => {
-  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
-  rest.deliveries.set(
+  repoHost.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  repoHost.deliveries.set(
     1,
     Array.from({ length: 50 }, (_, n) => delivery(String(n), `g${n}`, 500)),
   );
@@ -147,27 +152,27 @@ test('a closed trigger requests no more deliveries and logs no error', async () 
 });
 
 test('a trigger that closes during the initial delay makes no request', async () => {
-  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  repoHost.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   await open({}, 100);
   await opened?.close();
   await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(rest.askedFor('GET', /hooks/)).toEqual([]);
+  expect(repoHost.requestsFor('GET', /hooks/)).toEqual([]);
 });
 
 test('each delivery is requested once, even if two triggers have the same path, secret and repository', async () => {
-  rest.addHook('o/r', 1, 'https://gateway.example/webhook/repohost');
-  rest.deliveries.set(1, [delivery('11', 'one', 502), delivery('12', 'two', 502)]);
+  repoHost.addHook('o/r', 1, 'https://gateway.example/webhook/repohost');
+  repoHost.deliveries.set(1, [delivery('11', 'one', 502), delivery('12', 'two', 502)]);
   const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
-  const countListRequests = () => rest.askedFor('GET', /deliveries$/).length;
+  const countListRequests = () => repoHost.requestsFor('GET', /deliveries$/).length;
   await open({}, 0, adapter);
   // Triggers use different tokens, which may have different permissions.
-  const config = { token: `${TOKEN}-other`, api_url: rest.url, repositories: ['o/r'] };
+  const config = { token: `${TOKEN}-other`, api_url: repoHost.url, repositories: ['o/r'] };
   const other = await adapter.open(repoHostTrigger('other', config), host);
   await expect.poll(countListRequests, { timeout: 15_000 }).toBe(2);
   await expect.poll(() => findLine(REQUESTED), { timeout: 15_000 }).toBeDefined();
   await other.close();
   // The request fails; later another trigger requests the redelivery.
-  rest.deliveries.set(1, [delivery('13', 'one', 502), delivery('11', 'one', 502)]);
+  repoHost.deliveries.set(1, [delivery('13', 'one', 502), delivery('11', 'one', 502)]);
   const third = await adapter.open(repoHostTrigger('third', config), host);
   await expect.poll(countListRequests, { timeout: 15_000 }).toBe(3);
   await expect.poll(() => redeliveries().length, { timeout: 15_000 }).toBeGreaterThan(2);
@@ -215,15 +220,15 @@ test('hooks recorded for a trigger are queried as well if no repository is named
     new Set(['reviews/7', 'reviews/8', 'reviews/9']),
   );
   await opened?.close();
-  for (const hook of [7, 8, 9]) rest.deliveries.set(hook, [delivery(`${hook}1`, `never-${hook}`, 502)]);
-  const requestedPaths = () => rest.askedFor('POST', /attempts$/).map(({ path }) => path);
+  for (const hook of [7, 8, 9]) repoHost.deliveries.set(hook, [delivery(`${hook}1`, `never-${hook}`, 502)]);
+  const requestedPaths = () => repoHost.requestsFor('POST', /attempts$/).map(({ path }) => path);
   // A new adapter, like after a restart.
   const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
   await open({ repositories: ['o/*'], webhook_secret: SECRET, path: '/webhook/later' }, 0, adapter);
   await expect
     .poll(requestedPaths, { timeout: 15_000 })
     .toEqual(['/repos/o/r/hooks/7/deliveries/71/attempts', '/orgs/o/hooks/8/deliveries/81/attempts']);
-  expect(rest.askedFor('GET', /hooks\/9/)).toEqual([]);
+  expect(repoHost.requestsFor('GET', /hooks\/9/)).toEqual([]);
   const trigger = repoHostTrigger('reviews');
   await expect
     .poll(() => adapter.diagnostics?.(trigger).map(({ text }) => text))
@@ -237,9 +242,14 @@ test('a hook recorded for one trigger is found, even if another trigger with the
   await open({ repositories: [], webhook_secret: SECRET }, 60_000);
   await deliver('a', '7', 'repository');
   await opened?.close();
-  rest.deliveries.set(7, [delivery('71', 'never', 502)]);
+  repoHost.deliveries.set(7, [delivery('71', 'never', 502)]);
   const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
-  const settings = { api_url: rest.url, repositories: [], webhook_secret: SECRET, path: '/webhook/later' };
+  const settings = {
+    api_url: repoHost.url,
+    repositories: [],
+    webhook_secret: SECRET,
+    path: '/webhook/later',
+  };
   const withToken = { ...settings, token: `${TOKEN}${Math.random()}` };
   const first = await adapter.open(repoHostTrigger('before', { ...settings, token: undefined }), host);
   opened = await adapter.open(repoHostTrigger('reviews', withToken), host);

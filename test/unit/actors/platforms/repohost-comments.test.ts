@@ -1,6 +1,5 @@
 // Answers as comments, with a REST API on loopback: posted once, truncated at the size limit, and kinds of
 // refusals.
-// Invariant COM1 is in actors/platforms/repository-hosts/outbound.ts.
 
 import { setTimeout } from 'node:timers/promises';
 import { sign } from '@octokit/webhooks-methods';
@@ -24,24 +23,24 @@ const PLACE = 'Codertocat/Hello-World#1';
 const form = { marks: htmlMarks, maxComment: 65_536 };
 const POST = /^POST .*\/comments$/;
 
-let rest: RepoRestHost;
+let repoHost: RepoRestHost;
 let host: TestSourceHost;
 let adapter: Adapter<RepoHostTrigger>;
 let trigger: RepoHostTrigger;
 let close: () => Promise<void>;
 
 beforeEach(async () => {
-  rest = await new RepoRestHost().start();
+  repoHost = await new RepoRestHost().start();
   host = await new TestSourceHost().start();
   adapter = repoHostAdapter({ maxBodyBytes: 1_000_000 });
   // A new token per test, because the limits apply per token.
-  trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+  trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: repoHost.url });
   ({ close } = await adapter.open(trigger, host));
 });
 afterEach(async () => {
   await close();
   await host.stop();
-  await rest.stop();
+  await repoHost.stop();
 });
 
 async function receive(event: string, payload: object) {
@@ -89,20 +88,20 @@ async function failure(row: StoredEvent, signal?: AbortSignal): Promise<Delivery
   return error;
 }
 
-const postedBodies = () => (rest.comments.get(PLACE) ?? []).map(({ body }) => body);
+const postedBodies = () => (repoHost.comments.get(PLACE) ?? []).map(({ body }) => body);
 
 describe('an answer', () => {
   test('becomes one row for its issue, and the row a comment with a mark', async () => {
     const row = await rowFor('Thank **you**.');
     expect(row).toMatchObject({
       id: 'outbox:repohost:reviews/d-1/1',
-      key: `outbox/repohost/${new URL(rest.url).host}/${PLACE}`,
+      key: `outbox/repohost/${new URL(repoHost.url).host}/${PLACE}`,
       trace: host.event().trace,
     });
     expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews', action: 'post', sender: expect.any(String) });
     expect(await send(row)).toEqual({ id: '1' });
     expect(postedBodies()).toEqual([`${htmlMarks.markFor(row.id)}\n\nThank **you**.`]);
-    expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
+    expect(repoHost.requestsFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
   });
 
   test('in a row of an older version is posted unchanged', async () => {
@@ -122,7 +121,7 @@ describe('an answer', () => {
     const { id } = await send(first);
     // A new token per call has a free slot.
     const sendEdit = (before?: string) => {
-      const other = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+      const other = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: repoHost.url });
       const receiptOf = async (row: string) =>
         row === first.id && before !== undefined ? { id: before } : undefined;
       return sendRow(adapter, other, edit, { receiptOf });
@@ -212,7 +211,7 @@ test('mentions are suppressed in any notation unless the trigger allows them, an
 describe('a comment', () => {
   test('is posted once if the first attempt ended before its response', async () => {
     const row = await rowFor('once');
-    rest.refuse(POST, { status: 0, isCut: true });
+    repoHost.refuse(POST, { status: 0, isCut: true });
     expect((await failure(row)).isFinal).toBe(false);
     await send({ ...row, attempt: 2 });
     expect(postedBodies()).toHaveLength(1);
@@ -220,7 +219,7 @@ describe('a comment', () => {
 
   test('is posted once if the first attempt does not count: a shutdown aborted it, or its dead row is replayed', async () => {
     const row = await rowFor('once');
-    rest.refuse(POST, { status: 0, isCut: true });
+    repoHost.refuse(POST, { status: 0, isCut: true });
     await failure(row);
     await send({ ...row, attempt: 1, wasClaimed: true });
     expect(postedBodies()).toHaveLength(1);
@@ -236,19 +235,19 @@ describe('a comment', () => {
   test('is searched on all pages since its row was created', async () => {
     const row = await rowFor('once');
     await send(row);
-    rest.pageSize = 2;
-    const mine = rest.comments.get(PLACE)?.[0];
+    repoHost.pageSize = 2;
+    const mine = repoHost.comments.get(PLACE)?.[0];
     if (mine === undefined) throw new Error('nothing was posted');
-    rest.comments.set(PLACE, [...Array.from({ length: 5 }, () => ({ ...mine, body: 'other' })), mine]);
+    repoHost.comments.set(PLACE, [...Array.from({ length: 5 }, () => ({ ...mine, body: 'other' })), mine]);
     await send({ ...row, attempt: 2 });
     expect(postedBodies()).toHaveLength(6);
-    expect(rest.askedFor('GET', /comments/)).toHaveLength(3);
+    expect(repoHost.requestsFor('GET', /comments/)).toHaveLength(3);
   });
 
   test('is not posted while the list of comments is invalid', async () => {
     const row = await rowFor('once');
     await send(row);
-    rest.refuse(/^GET .*\/comments/, { status: 200, message: 'a page of a proxy' });
+    repoHost.refuse(/^GET .*\/comments/, { status: 200, message: 'a page of a proxy' });
     const error = await failure({ ...row, attempt: 2 });
     expect(error).toMatchObject({ isFinal: false });
     expect(error.message).toContain(`the comments on ${PLACE}`);
@@ -258,9 +257,9 @@ describe('a comment', () => {
 
   test('is posted if the earlier attempt was refused', async () => {
     const row = await rowFor('late');
-    rest.refuse(POST, { status: 500 });
+    repoHost.refuse(POST, { status: 500 });
     expect((await failure(row)).isFinal).toBe(false);
-    expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
+    expect(repoHost.requestsFor('POST', /comments/)).toHaveLength(1);
     const tooSoon = await failure({ ...row, attempt: 2 });
     expect(tooSoon).toMatchObject({ isRateLimited: true });
     await setTimeout(tooSoon.retryAfterMs);
@@ -307,35 +306,38 @@ describe('a refusal', () => {
     ['500 with Retry-After', { status: 500, headers: { 'retry-after': '9' } }, false, [9_000, 9_000]],
   ] as const)('with %s is classified', async (_, refusal, isFinal, pauses) => {
     const row = await rowFor('x');
-    rest.refuse(POST, refusal);
+    repoHost.refuse(POST, refusal);
     const error = await failure(row);
     // A response with a requested pause is not a failed attempt.
     expect([error.isFinal, error.isRateLimited]).toEqual([isFinal, pauses !== undefined]);
     expect(error.platformCode).toBe(refusal.status);
-    expect(error.message).toContain(`127.0.0.1:${new URL(rest.url).port} answered ${refusal.status}`);
+    expect(error.message).toContain(`127.0.0.1:${new URL(repoHost.url).port} answered ${refusal.status}`);
     expect(error.message).toContain(PLACE);
     if (pauses === undefined) expect(error.retryAfterMs).toBeUndefined();
     else {
       expect(error.retryAfterMs).toBeGreaterThanOrEqual(pauses[0]);
       expect(error.retryAfterMs).toBeLessThanOrEqual(pauses[1]);
     }
-    expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
+    expect(repoHost.requestsFor('POST', /comments/)).toHaveLength(1);
   });
 
   test('of the connection is temporary', async () => {
     const row = await rowFor('x');
-    await rest.stop();
+    await repoHost.stop();
     const error = await failure(row);
     expect(error).toMatchObject({ isFinal: false });
     expect(error.message).toContain('ECONNREFUSED');
-    rest = await new RepoRestHost().start();
+    repoHost = await new RepoRestHost().start();
   });
 
   test('by a redirect is permanent, because no comment was posted', async () => {
     const row = await rowFor('x');
-    rest.refuse(POST, { status: 301, headers: { location: `${rest.url}/repos/o/r/issues/1/comments` } });
+    repoHost.refuse(POST, {
+      status: 301,
+      headers: { location: `${repoHost.url}/repos/o/r/issues/1/comments` },
+    });
     expect(await failure(row)).toMatchObject({ isFinal: true });
-    expect(rest.askedFor('GET', /comments/)).toHaveLength(0);
+    expect(repoHost.requestsFor('GET', /comments/)).toHaveLength(0);
   });
 
   test('is immediate if the attempt is aborted', async () => {
@@ -343,7 +345,7 @@ describe('a refusal', () => {
     const abort = new AbortController();
     abort.abort();
     expect((await failure(row, abort.signal)).isFinal).toBe(false);
-    expect(rest.askedFor('POST', /comments/)).toHaveLength(0);
+    expect(repoHost.requestsFor('POST', /comments/)).toHaveLength(0);
   });
 
   test('without a token is permanent', async () => {
@@ -354,39 +356,39 @@ describe('a refusal', () => {
 });
 
 describe('a rate limit of the host', () => {
-  const posts = () => rest.askedFor('POST', /comments/).length;
+  const posts = () => repoHost.requestsFor('POST', /comments/).length;
   const refuseFor = (seconds: number) =>
-    rest.refuse(POST, { status: 429, headers: { 'retry-after': String(seconds) } });
+    repoHost.refuse(POST, { status: 429, headers: { 'retry-after': String(seconds) } });
 
   test('without remaining quota holds requests until the reset', async () => {
     const row = await rowFor('Thank you.');
-    rest.headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '600' };
+    repoHost.headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '600' };
     await send(row);
-    const requestsBefore = rest.asked.length;
+    const requestsBefore = repoHost.requests.length;
     const error = await failure({ ...row, id: 'outbox:repohost:reviews/d-2/1' });
     expect(error).toMatchObject({ isRateLimited: true });
     expect(error.retryAfterMs).toBeGreaterThan(590_000);
-    expect(rest.asked).toHaveLength(requestsBefore);
+    expect(repoHost.requests).toHaveLength(requestsBefore);
   });
 
   test('holds the requests of all triggers with the token', async () => {
     const row = await rowFor('x');
     refuseFor(600);
     expect(await failure(row)).toMatchObject({ isRateLimited: true, retryAfterMs: 600_000 });
-    const other = repoHostTrigger('other', { token: trigger.config.token, api_url: rest.url });
+    const other = repoHostTrigger('other', { token: trigger.config.token, api_url: repoHost.url });
     const pendingSend = sendRow(adapter, other, { ...row, id: 'other' });
     const error: unknown = await pendingSend.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ isRateLimited: true });
     expect((error as DeliveryError).retryAfterMs).toBeGreaterThan(600_000);
     expect(await failure({ ...row, attempt: 2 })).toMatchObject({ isRateLimited: true });
-    expect([posts(), rest.askedFor('GET', /comments/).length]).toEqual([1, 0]);
+    expect([posts(), repoHost.requestsFor('GET', /comments/).length]).toEqual([1, 0]);
   });
 
   test('does not affect another token', async () => {
     const row = await rowFor('x');
     refuseFor(600);
     await failure(row);
-    trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+    trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: repoHost.url });
     await send(row);
     expect(postedBodies()).toHaveLength(1);
   });
@@ -394,7 +396,7 @@ describe('a rate limit of the host', () => {
   test('uses the clock of the host', async () => {
     const row = await rowFor('x');
     const tomorrow = Date.now() + 86_400_000;
-    rest.refuse(POST, {
+    repoHost.refuse(POST, {
       status: 403,
       message: 'API rate limit exceeded for user ID 1.',
       headers: {
@@ -414,7 +416,7 @@ test('one of several concurrent comments is sent, and each other comment gets it
   );
   const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason as DeliveryError] : []));
   expect(refused).toHaveLength(14);
-  expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
+  expect(repoHost.requestsFor('POST', /comments/)).toHaveLength(1);
   const seconds = refused.map(({ retryAfterMs = 0 }) => Math.round(retryAfterMs / 1000));
   expect(seconds).toEqual(refused.map((_, index) => (index + 1) * 3));
 });
@@ -448,31 +450,31 @@ describe("the gateway's account", () => {
       .poll(async () => (await receive('issue_comment', comment('The-Bot'))).body.status)
       .toBe('ignored');
     expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
-    expect(rest.askedFor('GET', /^\/user$/)).toHaveLength(1);
+    expect(repoHost.requestsFor('GET', /^\/user$/)).toHaveLength(1);
   });
 
   test('is learned from a comment if the host does not return it', async () => {
     await close();
-    rest.login = 'an-app[bot]';
-    rest.refuse(/GET \/user/, { status: 403, message: 'Resource not accessible by integration' });
-    trigger = repoHostTrigger('reviews', { token: `${TOKEN}-app`, api_url: rest.url });
+    repoHost.login = 'an-app[bot]';
+    repoHost.refuse(/GET \/user/, { status: 403, message: 'Resource not accessible by integration' });
+    trigger = repoHostTrigger('reviews', { token: `${TOKEN}-app`, api_url: repoHost.url });
     ({ close } = await adapter.open(trigger, host));
-    await expect.poll(() => rest.askedFor('GET', /^\/user$/).length).toBeGreaterThan(1);
+    await expect.poll(() => repoHost.requestsFor('GET', /^\/user$/).length).toBeGreaterThan(1);
     await send(await rowFor('x'));
     expect((await receive('issue_comment', comment('an-app[bot]'))).body.status).toBe('ignored');
   });
 
-  const countAccountRequests = () => rest.askedFor('GET', /^\/user$/).length;
+  const countAccountRequests = () => repoHost.requestsFor('GET', /^\/user$/).length;
 
   /** Opens another trigger. The host refuses the first `times` account requests. */
   async function openWithRefusals(times: number, refusal: Refusal, userRetryMs?: number) {
     // The current trigger must send the account request first, otherwise it would receive the refusal.
     await expect.poll(countAccountRequests, { timeout: 15_000 }).toBe(1);
     await close();
-    for (let count = 0; count < times; count += 1) rest.refuse(/GET \/user/, refusal);
+    for (let count = 0; count < times; count += 1) repoHost.refuse(/GET \/user/, refusal);
     const options = userRetryMs === undefined ? {} : { userRetryMs };
     adapter = repoHostAdapter({ maxBodyBytes: 1_000_000, ...options });
-    trigger = repoHostTrigger('other', { token: `${TOKEN}-other`, api_url: rest.url, path: '/other' });
+    trigger = repoHostTrigger('other', { token: `${TOKEN}-other`, api_url: repoHost.url, path: '/other' });
     ({ close } = await adapter.open(trigger, host));
   }
 

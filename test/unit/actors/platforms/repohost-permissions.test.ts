@@ -7,13 +7,13 @@ import { RepoRestHost } from '../../../fixtures/repositories/repo-rest-host.ts';
 const REPOSITORY = 'acme/shop';
 const { signal } = new AbortController();
 
-let rest: RepoRestHost;
+let repoHost: RepoRestHost;
 let api: RepoHostApi;
 beforeEach(async () => {
-  rest = await new RepoRestHost().start();
-  api = new RepoHostApi(rest.url, 'ghp_the_token', 60_000);
+  repoHost = await new RepoRestHost().start();
+  api = new RepoHostApi(repoHost.url, 'ghp_the_token', 60_000);
 });
-afterEach(() => rest.stop());
+afterEach(() => repoHost.stop());
 
 const mayWrite = (name: string) => api.mayWrite(REPOSITORY, { name, id: name }, signal);
 
@@ -25,13 +25,13 @@ test.each([
   ['read', false],
   ['none', false],
 ])('%s may write: %s', async (permission, expected) => {
-  rest.permissions.set('ada', permission);
+  repoHost.permissions.set('ada', permission);
   expect(await mayWrite('ada')).toBe(expected);
 });
 
 test('unknown users, apps and bots may not write', async () => {
   for (const name of ['nobody', 'dependabot[bot]', 'a/../b?c']) expect(await mayWrite(name)).toBe(false);
-  expect(rest.asked.map(({ path }) => path).filter((path) => path.endsWith('/permission'))).toEqual([
+  expect(repoHost.requests.map(({ path }) => path).filter((path) => path.endsWith('/permission'))).toEqual([
     '/repos/acme/shop/collaborators/nobody/permission',
     '/repos/acme/shop/collaborators/dependabot%5Bbot%5D/permission',
     '/repos/acme/shop/collaborators/a%2F..%2Fb%3Fc/permission',
@@ -40,7 +40,7 @@ test('unknown users, apps and bots may not write', async () => {
 
 test.each(['..', '.', ''])('the user name %j is rejected before any request', async (name) => {
   await expect(mayWrite(name)).rejects.toThrow(RangeError);
-  expect(rest.asked).toEqual([]);
+  expect(repoHost.requests).toEqual([]);
 });
 
 describe('the token', () => {
@@ -48,7 +48,7 @@ describe('the token', () => {
     [401, 'the token is invalid or expired'],
     [403, 'the token needs write access to acme/shop (fine-grained: Metadata, read)'],
   ])('with status %i lacks permission, permanently', async (status, right) => {
-    void rest.refuse(/permission$/, { status });
+    void repoHost.refuse(/permission$/, { status });
     await expect(mayWrite('ada')).rejects.toMatchObject({
       isFinal: true,
       platformCode: status,
@@ -57,7 +57,7 @@ describe('the token', () => {
   });
 
   test('without access to the repository is a permanent error', async () => {
-    rest.hidden.add(REPOSITORY);
+    repoHost.hidden.add(REPOSITORY);
     await expect(mayWrite('ada')).rejects.toMatchObject({
       isFinal: true,
       message: expect.stringContaining('Metadata, read'),
@@ -77,12 +77,12 @@ test.each([
   ],
   [{ status: 0, isCut: true }, { isFinal: false }],
 ])('a temporary failure is no verdict: %j', async (refusal, expected) => {
-  void rest.refuse(/permission$/, refusal);
+  void repoHost.refuse(/permission$/, refusal);
   await expect(mayWrite('ada')).rejects.toMatchObject(expected);
 });
 
 test('a response without permission is an error', async () => {
-  void rest.refuse(/permission$/, { status: 200 });
+  void repoHost.refuse(/permission$/, { status: 200 });
   await expect(mayWrite('ada')).rejects.toMatchObject({
     isFinal: false,
     message: expect.stringContaining('contains no permission'),

@@ -26,13 +26,13 @@ const opened = repoExample('pull_request', 'opened') as {
 const PLACE = `Codertocat/Hello-World#${opened.number}`;
 const approving = { actions: [{ id: 'approve', title: 'Approve it' }] };
 
-let rest: RepoRestHost;
+let repoHost: RepoRestHost;
 let host: TestSourceHost;
 let adapter: Adapter<RepoHostTrigger>;
 let trigger: RepoHostTrigger;
 let close: () => Promise<void>;
 beforeEach(async () => {
-  rest = await new RepoRestHost().start();
+  repoHost = await new RepoRestHost().start();
   host = await new TestSourceHost().start();
   adapter = repoHostAdapter({ maxBodyBytes: 1_000_000 });
   trigger = triggerWith({});
@@ -41,14 +41,14 @@ beforeEach(async () => {
 afterEach(async () => {
   await close();
   await host.stop();
-  await rest.stop();
+  await repoHost.stop();
 });
 
 /** Creates a trigger with a new token, which has a free slot. */
 const triggerWith = (config: Partial<RepoHostTrigger['config']>) =>
   repoHostTrigger('reviews', {
     token: `ghp_${Math.random()}`,
-    api_url: rest.url,
+    api_url: repoHost.url,
     reviews: 'allow',
     ...config,
   });
@@ -68,8 +68,8 @@ function rowFor(data: object = approving, more: Parameters<typeof rowsFor>[1] = 
 
 const send = (row: StoredEvent, of = trigger) => sendRow(adapter, of, row);
 const secondAttempt = (row: StoredEvent): StoredEvent => ({ ...row, attempt: 2 });
-const reviews = () => (rest.reviews.get(PLACE) ?? []).map(({ state, body }) => [state, body]);
-const comments = () => (rest.comments.get(PLACE) ?? []).map(({ body }) => body);
+const reviews = () => (repoHost.reviews.get(PLACE) ?? []).map(({ state, body }) => [state, body]);
+const comments = () => (repoHost.comments.get(PLACE) ?? []).map(({ body }) => body);
 
 describe('an answer with a verdict', () => {
   test.each([
@@ -77,10 +77,10 @@ describe('an answer with a verdict', () => {
     ['request_changes', 'CHANGES_REQUESTED', 'REQUEST_CHANGES'],
   ])('becomes one review with its text for the action %s', async (id, state, event) => {
     const row = rowFor({ actions: [{ id }], fields: [{ name: 'Risk', value: 'low' }] });
-    expect(row.key).toBe(`outbox/repohost/${new URL(rest.url).host}/${PLACE}`);
+    expect(row.key).toBe(`outbox/repohost/${new URL(repoHost.url).host}/${PLACE}`);
     expect(await send(row)).toEqual({ id: '80' });
     expect(reviews()).toEqual([[state, `${htmlMarks.markFor(row.id)}\n\nIt reads well.\n\n- **Risk**: low`]]);
-    expect(rest.askedFor('POST', REVIEWS).map(({ body }) => body)).toMatchObject([{ event }]);
+    expect(repoHost.requestsFor('POST', REVIEWS).map(({ body }) => body)).toMatchObject([{ event }]);
     expect(comments()).toEqual([]);
   });
 
@@ -113,32 +113,32 @@ describe('an answer becomes a comment', () => {
     const row = rowFor(data, { ...more, of });
     expect(row.body.toString()).not.toContain('verdict');
     await send(row, of);
-    expect(rest.askedFor('POST', REVIEWS)).toEqual([]);
-    expect([...rest.comments.values()].flat()).toHaveLength(1);
+    expect(repoHost.requestsFor('POST', REVIEWS)).toEqual([]);
+    expect([...repoHost.comments.values()].flat()).toHaveLength(1);
   });
 });
 
 describe('a review that may already exist', () => {
   test('is found among many reviews, and not posted again', async () => {
-    rest.pageSize = 2;
+    repoHost.pageSize = 2;
     for (let n = 0; n < 5; n += 1) await send(rowFor(approving, { of: triggerWith({}) }), triggerWith({}));
-    void rest.refuse(REVIEWS, { status: 0, isCut: true });
+    void repoHost.refuse(REVIEWS, { status: 0, isCut: true });
     const row = { ...rowFor(), id: 'outbox:another/1' };
     await expect(send(row)).rejects.toMatchObject({ isFinal: false });
     expect(reviews()).toHaveLength(6);
     expect(await send(secondAttempt(row))).toEqual({ id: '85' });
     expect(reviews()).toHaveLength(6);
-    expect(rest.askedFor('GET', REVIEWS)).toHaveLength(3);
+    expect(repoHost.requestsFor('GET', REVIEWS)).toHaveLength(3);
   });
 
   test('is posted if it does not exist', async () => {
     expect(await send(secondAttempt(rowFor()))).toEqual({ id: '80' });
-    expect(rest.askedFor('GET', REVIEWS)).toHaveLength(1);
+    expect(repoHost.requestsFor('GET', REVIEWS)).toHaveLength(1);
   });
 });
 
 describe('if the host refuses a review', () => {
-  beforeEach(() => rest.ownRequests.add(PLACE));
+  beforeEach(() => repoHost.ownRequests.add(PLACE));
 
   test('the answer becomes a comment with a note, in the next free slot', async () => {
     const row = rowFor();
@@ -152,7 +152,7 @@ describe('if the host refuses a review', () => {
     expect(comments()).toEqual([
       `${htmlMarks.markFor(row.id)}\n\n*(approve: no review, since the host refuses one by this account)*\n\nIt reads well.`,
     ]);
-    expect(rest.askedFor('POST', REVIEWS)).toHaveLength(1);
+    expect(repoHost.requestsFor('POST', REVIEWS)).toHaveLength(1);
   });
 
   test('the comment of maximum size includes the note', async () => {
@@ -165,12 +165,12 @@ describe('if the host refuses a review', () => {
 });
 
 test.each([403, 404])('a token without review permission (%i) causes a permanent failure', async (status) => {
-  void rest.refuse(REVIEWS, { status });
+  void repoHost.refuse(REVIEWS, { status });
   await expect(send(rowFor())).rejects.toMatchObject({ isFinal: true, platformCode: status });
 });
 
 test('a response without review id is a permanent failure', async () => {
-  void rest.refuse(REVIEWS, { status: 200 });
+  void repoHost.refuse(REVIEWS, { status: 200 });
   await expect(send(rowFor())).rejects.toMatchObject({ isFinal: true });
 });
 
@@ -181,21 +181,21 @@ describe('a review with a mark', () => {
 
   test('is ignored by every trigger if the token of its author writes reviews here', async () => {
     await send(rowFor());
-    expect(isAccepted(rest.login)).toBe(false);
-    expect(isAccepted(rest.login, triggerWith({ token: undefined }))).toBe(false);
+    expect(isAccepted(repoHost.login)).toBe(false);
+    expect(isAccepted(repoHost.login, triggerWith({ token: undefined }))).toBe(false);
     expect(isAccepted('eve')).toBe(true);
-    expect(isAccepted(rest.login, triggerWith({ api_url: 'https://elsewhere.example' }))).toBe(true);
+    expect(isAccepted(repoHost.login, triggerWith({ api_url: 'https://elsewhere.example' }))).toBe(true);
   });
 
   test('is accepted if no trigger writes reviews', async () => {
     await close();
-    expect(isAccepted(rest.login)).toBe(true);
+    expect(isAccepted(repoHost.login)).toBe(true);
     ({ close } = await adapter.open(trigger, host));
   });
 
   test('is ignored while the account of a token is unknown', async () => {
     const unnamed = triggerWith({});
-    void rest.refuse(/\/user$/, { status: 403 }, Number.POSITIVE_INFINITY);
+    void repoHost.refuse(/\/user$/, { status: 403 }, Number.POSITIVE_INFINITY);
     const opened = await adapter.open(unnamed, host);
     expect(isAccepted('eve')).toBe(false);
     await opened.close();
@@ -203,7 +203,7 @@ describe('a review with a mark', () => {
 
   test('is ignored after another user edited it', async () => {
     await send(rowFor());
-    const payload = reviewPayload(marked, rest.login);
+    const payload = reviewPayload(marked, repoHost.login);
     const edited = { ...payload, action: 'edited', sender: { ...(payload.sender as object), login: 'eve' } };
     const inbound = repoInbound('pull_request_review', edited, ['reviews']);
     expect(adapter.accepts?.(trigger, inbound)).toBe(false);
@@ -212,7 +212,7 @@ describe('a review with a mark', () => {
 
 test("a review by the token's account without a mark is ignored", async () => {
   await send(rowFor());
-  const body = JSON.stringify(reviewPayload('without a mark', rest.login));
+  const body = JSON.stringify(reviewPayload('without a mark', repoHost.login));
   const response = await fetch(host.url + trigger.config.path, {
     method: 'POST',
     body,

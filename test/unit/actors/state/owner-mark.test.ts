@@ -16,9 +16,9 @@ import { isAlive } from '../../../../actors/state/process-identity.ts';
 import { terminateMarked } from '../../../../actors/state/terminate-marked.ts';
 
 const folder = markOfFolder('/srv/state');
-const strays: number[] = [];
+const childPids: number[] = [];
 afterAll(() => {
-  for (const pid of strays) if (isAlive({ pid, startTime: undefined })) process.kill(pid, 'SIGKILL');
+  for (const pid of childPids) if (isAlive({ pid, startTime: undefined })) process.kill(pid, 'SIGKILL');
 });
 
 /** Starts a process with this mark, after `bytesBefore` bytes in the environment. */
@@ -31,7 +31,7 @@ async function startMarkedProcess(mark: string, bytesBefore = 0): Promise<number
     detached: true,
   });
   const { pid = 0 } = child;
-  strays.push(pid);
+  childPids.push(pid);
   await once(child.stdout, 'data');
   return pid;
 }

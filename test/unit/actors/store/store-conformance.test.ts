@@ -25,7 +25,7 @@ for (const describeIt of [describeStore, describeWaits, describeRuns]) {
         let present = openEngineStore({ file, rehearses, ...limits });
         return {
           store: present.store,
-          pass: async (ms) => present.advance(ms),
+          passTime: async (ms) => present.advance(ms),
           reopen: async () => {
             await present.store.close();
             present = openEngineStore({ file, now: present.now(), rehearses, ...limits });
@@ -49,7 +49,7 @@ for (const describeIt of [describeStore, describeWaits, describeRuns]) {
       return {
         store: present,
         // The tests only wait for elapsed time.
-        pass: (ms) => elapse(ms + 1),
+        passTime: (ms) => elapse(ms + 1),
         reopen: async () => {
           await present.close();
           present = await openSqliteStore(options);

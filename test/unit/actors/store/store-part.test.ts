@@ -1,5 +1,4 @@
 // The store as a gateway part: opened on first use, shared, and closed after the last user.
-// Invariant STP2 is in actors/store/store-part.ts.
 
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

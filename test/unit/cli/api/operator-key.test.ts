@@ -87,7 +87,7 @@ async function ask(host: string, port: number): Promise<void> {
   await new ApiClient({ url, key: findOperatorKey(url, folder) }).request('POST', 'admin/reload', 5_000);
 }
 
-const proven = (): Peer['requests'] => [
+const requestsAfterProof = (): Peer['requests'] => [
   ['/health', undefined],
   ['/admin/reload', token],
 ];
@@ -127,7 +127,7 @@ describe.each(['uws', 'node'] as const)('a gateway on %s', (prefer) => {
   ])('that listens on %s receives the token at %s', async (host, contacted) => {
     const gateway = await startGateway(host, prefer);
     await ask(contacted, gateway.port);
-    expect(gateway.requests).toEqual(proven());
+    expect(gateway.requests).toEqual(requestsAfterProof());
   });
 });
 

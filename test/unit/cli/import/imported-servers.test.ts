@@ -10,7 +10,7 @@ import { SourceFile } from '../../../../config/reader/source-file.ts';
 import { hideSecrets } from '../../../../src/cli/import/hide-secrets.ts';
 import { type FileServers, mergeServers } from '../../../../src/cli/import/merge-servers.ts';
 
-function foundIn(client: string, mcpServers: object, file = `/home/ann/${client}.json`): FileServers {
+function serversOfFile(client: string, mcpServers: object, file = `/home/ann/${client}.json`): FileServers {
   const source = new SourceFile(file, JSON.stringify({ mcpServers }));
   return { client, shortName: client, file, servers: importableServers(source).servers };
 }
@@ -24,8 +24,8 @@ function hidden(entry: object) {
 describe('servers of several clients', () => {
   test('are merged if they are equal, and enabled if one of them is', () => {
     const { servers } = mergeServers([
-      foundIn('cursor', { files: { command: 'npx', args: ['files'], disabled: true } }),
-      foundIn('cline', {
+      serversOfFile('cursor', { files: { command: 'npx', args: ['files'], disabled: true } }),
+      serversOfFile('cline', {
         files: { type: 'stdio', command: 'npx', args: ['files'], env: {}, autoApprove: [] },
       }),
     ]);
@@ -36,10 +36,10 @@ describe('servers of several clients', () => {
 
   test('get unique names if only their names are equal', () => {
     const { servers } = mergeServers([
-      foundIn('cursor', { files: { command: 'a' } }),
-      foundIn('cline', { files: { command: 'b' }, 'files-zed': { command: 'd' } }),
-      foundIn('zed', { files: { command: 'c' } }),
-      foundIn('other', { files: { command: 'b' } }),
+      serversOfFile('cursor', { files: { command: 'a' } }),
+      serversOfFile('cline', { files: { command: 'b' }, 'files-zed': { command: 'd' } }),
+      serversOfFile('zed', { files: { command: 'c' } }),
+      serversOfFile('other', { files: { command: 'b' } }),
     ]);
     expect(servers.map(({ id, renamedFrom, origins }) => [id, renamedFrom, origins.length])).toEqual([
       ['files', undefined, 1],
@@ -51,7 +51,7 @@ describe('servers of several clients', () => {
 
   test('exclude the gateway itself', () => {
     const { servers, ownEntries } = mergeServers([
-      foundIn('cursor', {
+      serversOfFile('cursor', {
         'actor-gateway': { url: 'http://127.0.0.1:8080/mcp' },
         tools: { command: 'npx', args: ['actor-gateway', 'stdio'] },
         files: { command: 'x' },

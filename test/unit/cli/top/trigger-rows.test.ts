@@ -72,7 +72,7 @@ function frame(
   });
 }
 
-const below = (lines: readonly string[]) =>
+const rowsBelowServers = (lines: readonly string[]) =>
   lines
     .slice(lines.indexOf('') + 1)
     .join('\n')
@@ -96,7 +96,7 @@ test('triggers are listed by name with their waiting events, those with problems
     delivery('dead', 'alerts', 'gone before'),
     delivery('queued', 'nobody'),
   ];
-  const lines = below(frame(triggers, { deliveries }));
+  const lines = rowsBelowServers(frame(triggers, { deliveries }));
   expect(lines.map((line) => line.replace(/ +/g, ' '))).toEqual([
     'TRIGGER STATE WAITING RUNNING DEAD HANDLED FAILED',
     'alerts open 1 0 2 1 0',
@@ -108,7 +108,7 @@ test('triggers are listed by name with their waiting events, those with problems
     'busy open 1 1 0 1 0',
     'calm open 0 0 0 1 0',
   ]);
-  const [, first = ''] = below(frame(triggers, { deliveries, isWhole: false }));
+  const [, first = ''] = rowsBelowServers(frame(triggers, { deliveries, isWhole: false }));
   expect(first).toMatch(/^alerts +open +1\+ +0 +2\+ +1 +0$/);
 });
 

@@ -10,7 +10,7 @@ function gatewayOf(...args: string[]): GatewayRuntime {
 }
 
 const home = { host: '127.0.0.1', port: 80 };
-const greeted = {
+const bannerInput = {
   address: home,
   kind: 'node:http',
   hasInspector: false,
@@ -20,7 +20,7 @@ const greeted = {
 };
 
 test('a server has one line in the banner, whatever its arguments', () => {
-  const lines = banner(gatewayOf('-e', 'one\ntwo\u001b[2J'), greeted).split('\n');
+  const lines = banner(gatewayOf('-e', 'one\ntwo\u001b[2J'), bannerInput).split('\n');
   expect(lines).toEqual([
     'actor-gateway 1 at http://127.0.0.1:80 (node:http), 1 server:',
     '  a  starts on demand  node -e one two',
@@ -35,14 +35,14 @@ test.each([
   ['::', 'localhost'],
   ['::1', '[::1]'],
 ])('a listener on %s is shown with the local address %s', (host, address) => {
-  const text = banner(gatewayOf(), { ...greeted, address: { host, port: 80 }, hasInspector: true });
+  const text = banner(gatewayOf(), { ...bannerInput, address: { host, port: 80 }, hasInspector: true });
   expect(text).toMatch(/\nOr open (\S+) in a browser\.$/);
   expect(text).toContain(`open http://${address}:80/ in`);
 });
 
 test('a gateway with an API key is shown with the place of the key', () => {
   const gateway = { ...gatewayOf(), config: { api_key: 'hush-hush-4711' } } as unknown as GatewayRuntime;
-  const text = banner(gateway, greeted);
+  const text = banner(gateway, bannerInput);
   expect(text).toContain('\nTry, with the key in GATEWAY_API_KEY:\n');
   expect(text).not.toContain('hush');
 });
@@ -56,8 +56,8 @@ test('a gateway with agents only names them, with a command to try', () => {
     ],
     fleets: [{ name: 'review' }],
     flows: [],
-  } as unknown as typeof greeted.targets;
-  expect(banner(gateway, { ...greeted, targets }).split('\n')).toEqual([
+  } as unknown as typeof bannerInput.targets;
+  expect(banner(gateway, { ...bannerInput, targets }).split('\n')).toEqual([
     'actor-gateway 1 at http://127.0.0.1:80 (node:http), 2 agents, 1 fleet:',
     '  helper  Agent  google:x',
     '  desk    Agent  http',

@@ -4,9 +4,9 @@ import { afterEach, expect, test } from 'vitest';
 import { serverPage, statsPage } from '../../../../src/cli/views/servers.ts';
 import { serverDetails } from '../../../../src/http/api/server-records.ts';
 import { plain } from '../../../../src/terminal/paint.ts';
-import { FakeManaged, settle } from '../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer, settle } from '../../../fixtures/server/fake-server.ts';
 
-let managed: FakeManaged;
+let managed: FakeManagedServer;
 afterEach(() => managed.end());
 
 const entry = (name: string) =>
@@ -17,12 +17,12 @@ const entry = (name: string) =>
   ).find((line) => line.startsWith(name));
 
 test('the number of tools of a server that never ran is unknown', () => {
-  managed = new FakeManaged({}, { isManual: true });
+  managed = new FakeManagedServer({}, { hasManualInitialize: true });
   expect(entry('tools')).toMatch(/^tools +not known yet$/);
 });
 
 test('a failed server has its next retry: a time, or the next request if the time has passed', async () => {
-  managed = new FakeManaged({}, { isManual: true });
+  managed = new FakeManagedServer({}, { hasManualInitialize: true });
   const { server } = managed;
   const nextTry = () => entry('next try');
   managed.call(undefined, '1', 'a');

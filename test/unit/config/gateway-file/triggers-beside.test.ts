@@ -11,8 +11,8 @@ const head = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
 const spec = 'spec: { triggers: { directory: ./triggers }, agents: { directory: ./agents } }\n';
 const goodCatalog = 'servers: {}\n';
 const badCatalog = 'servers: { one: { command: node, comand: x } }\n';
-const ofCatalog = 'catalog.yaml:1:34: servers.one.comand: unknown key; did you mean command?';
-const ofTrigger = 'triggers/t.yaml:5:9: spec.type: unknown type; did you mean Manual?';
+const catalogProblem = 'catalog.yaml:1:34: servers.one.comand: unknown key; did you mean command?';
+const triggerProblem = 'triggers/t.yaml:5:9: spec.type: unknown type; did you mean Manual?';
 
 beforeEach(() => {
   for (const name of ['triggers', 'agents']) {
@@ -31,19 +31,19 @@ async function linesOf(gateway: string, catalog: string, hasTriggers = true): Pr
 
 describe('problems of trigger and agent files', () => {
   test('are reported in addition to an error of the catalog', async () => {
-    expect(await linesOf(head + spec, badCatalog)).toEqual([ofCatalog, ofTrigger]);
-    expect(await linesOf(head + spec, badCatalog, false)).toEqual([ofCatalog]);
+    expect(await linesOf(head + spec, badCatalog)).toEqual([catalogProblem, triggerProblem]);
+    expect(await linesOf(head + spec, badCatalog, false)).toEqual([catalogProblem]);
   });
 
   test('are reported in addition to an error of the gateway file, also of its listen_addr', async () => {
     expect(await linesOf(`${head}log_levl: info\n${spec}`, badCatalog)).toEqual([
       'gateway.yaml:3:1: log_levl: unknown key; did you mean log_level?',
-      ofCatalog,
-      ofTrigger,
+      catalogProblem,
+      triggerProblem,
     ]);
     expect(await linesOf(`listen_addr: here:99999\n${spec}`, goodCatalog)).toEqual([
       expect.stringMatching(/^gateway\.yaml:1:14: listen_addr: /),
-      ofTrigger,
+      triggerProblem,
     ]);
   });
 
@@ -77,7 +77,7 @@ describe('problems of trigger and agent files', () => {
 
   test('are not reported for valid files', async () => {
     rmSync(join(folder.path, 'triggers', 't.yaml'));
-    expect(await linesOf(head + spec, badCatalog)).toEqual([ofCatalog]);
+    expect(await linesOf(head + spec, badCatalog)).toEqual([catalogProblem]);
     expect(await linesOf(head + spec, goodCatalog)).toEqual([]);
   });
 });

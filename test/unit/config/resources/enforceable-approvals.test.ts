@@ -11,7 +11,7 @@ const resource = (kind: string, name: string, spec: string) =>
   `apiVersion: example.com/v1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
 
 const MODEL = 'model: "ollama:m"';
-const clerk = (more = '') => resource('Agent', 'clerk', `{ ${MODEL}${more} }`);
+const clerkAgent = (more = '') => resource('Agent', 'clerk', `{ ${MODEL}${more} }`);
 const hook = (config: string, commands = '{ /pay: { agent: clerk } }') =>
   resource('Trigger', 'hook', `{ type: HTTP, config: { ${config} }, commands: ${commands} }`);
 const messenger = (config: string, commands = '{ /pay: { agent: clerk } }') =>
@@ -36,7 +36,7 @@ async function errors(...documents: readonly string[]): Promise<readonly string[
 
 describe('a trigger without verification', () => {
   test('cannot have a command with approval, because its requester is unverified', async () => {
-    const [line, ...more] = await errors(clerk(), hook(INSECURE, GUARDED));
+    const [line, ...more] = await errors(clerkAgent(), hook(INSECURE, GUARDED));
     expect(more).toEqual([]);
     expect(line).toMatch(
       /^all\.yaml:9:\d+: spec\.config\.insecure_allow_unverified: approvals cannot be enforced: command pay requires approval, .*; give the trigger a webhook_secret, or required_headers with a value$/,
@@ -44,22 +44,26 @@ describe('a trigger without verification', () => {
   });
 
   test('can have one if something else verifies it', async () => {
-    expect(await errors(clerk(), hook(`${INSECURE}, webhook_secret: "0123456789abcdef"`, GUARDED))).toEqual(
-      [],
-    );
-    expect(await errors(clerk(), hook('webhook_secret: "0123456789abcdef"', GUARDED))).toEqual([]);
-    expect(await errors(clerk(), hook(INSECURE))).toEqual([]);
+    expect(
+      await errors(clerkAgent(), hook(`${INSECURE}, webhook_secret: "0123456789abcdef"`, GUARDED)),
+    ).toEqual([]);
+    expect(await errors(clerkAgent(), hook('webhook_secret: "0123456789abcdef"', GUARDED))).toEqual([]);
+    expect(await errors(clerkAgent(), hook(INSECURE))).toEqual([]);
   });
 
   test.each([
-    ['approvers of a policy', clerk(', policy: { ask: [pay], approvers: ["49170"] }'), ''],
+    ['approvers of a policy', clerkAgent(', policy: { ask: [pay], approvers: ["49170"] }'), ''],
     [
       'approvers of interrupted calls',
-      clerk(', interrupted_calls: ask, policy: { approvers: ["49170"] }'),
+      clerkAgent(', interrupted_calls: ask, policy: { approvers: ["49170"] }'),
       '',
     ],
-    ['approvers of the trigger', clerk(', policy: { ask: [pay] }'), ', approval_allowed_users: ["49170"]'],
-    ['members of a channel', clerk(', policy: { ask: [pay], approval_channel: "49170" }'), ''],
+    [
+      'approvers of the trigger',
+      clerkAgent(', policy: { ask: [pay] }'),
+      ', approval_allowed_users: ["49170"]',
+    ],
+    ['members of a channel', clerkAgent(', policy: { ask: [pay], approval_channel: "49170" }'), ''],
   ])('cannot transport decisions of %s', async (_, agent, config) => {
     const lines = await errors(agent, messenger(INSECURE + config));
     expect(lines).toEqual([
@@ -80,15 +84,17 @@ describe('a trigger without verification', () => {
       expect.stringContaining('flow deploy requires approval'),
     ]);
     const channel = 'approval_channel: "businessmessenger/123/49170"';
-    expect(await errors(clerk(), flow(channel), messenger(INSECURE))).toEqual([
+    expect(await errors(clerkAgent(), flow(channel), messenger(INSECURE))).toEqual([
       expect.stringContaining('flow deploy requires approval'),
     ]);
-    expect(await errors(clerk(), flow('approvers: ["49170"]'), messenger(INSECURE))).toEqual([]);
+    expect(await errors(clerkAgent(), flow('approvers: ["49170"]'), messenger(INSECURE))).toEqual([]);
   });
 
   test('can lead to an agent that only the operator can approve', async () => {
-    expect(await errors(clerk(', policy: { ask: [pay] }'), messenger(INSECURE))).toEqual([]);
-    expect(await errors(clerk(', policy: { ask: [pay], approvers: [ada] }'), hook(INSECURE))).toEqual([]);
+    expect(await errors(clerkAgent(', policy: { ask: [pay] }'), messenger(INSECURE))).toEqual([]);
+    expect(await errors(clerkAgent(', policy: { ask: [pay], approvers: [ada] }'), hook(INSECURE))).toEqual(
+      [],
+    );
   });
 });
 
@@ -99,11 +105,15 @@ describe('a rule that guards calls', () => {
   const inline = `{ name: a, spec: { ${MODEL}, policy: { deny: [rm] } } }`;
 
   test.each([
-    ['nothing', [clerk()], undefined],
+    ['nothing', [clerkAgent()], undefined],
     ['an agent behind a URL', [http], undefined],
-    ['a policy that denies', [clerk(', policy: { deny: [rm] }')], ['agent', 'clerk', 'policy.deny']],
-    ['a policy that asks', [clerk(', policy: { ask: [pay] }')], ['agent', 'clerk', 'policy.ask']],
-    ['interrupted calls', [clerk(', interrupted_calls: ask')], ['agent', 'clerk', 'interrupted_calls: ask']],
+    ['a policy that denies', [clerkAgent(', policy: { deny: [rm] }')], ['agent', 'clerk', 'policy.deny']],
+    ['a policy that asks', [clerkAgent(', policy: { ask: [pay] }')], ['agent', 'clerk', 'policy.ask']],
+    [
+      'interrupted calls',
+      [clerkAgent(', interrupted_calls: ask')],
+      ['agent', 'clerk', 'interrupted_calls: ask'],
+    ],
     ['a command', [http, manual(GUARDED)], ['trigger', 'ops', 'requires_approval']],
     [
       'an inline agent of a fleet',
@@ -129,7 +139,7 @@ describe('a rule that guards calls', () => {
   });
 
   test('causes one warning with its position if the gateway has no API key', async () => {
-    const documents = [clerk(', policy: { ask: [pay] }'), manual(GUARDED)];
+    const documents = [clerkAgent(', policy: { ask: [pay] }'), manual(GUARDED)];
     const warnings = async (hasKey?: boolean) =>
       (await load(documents, { hasKey })).lines.filter((line) =>
         line.includes('api_key is not set, so approvals'),

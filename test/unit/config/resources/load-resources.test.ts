@@ -704,22 +704,31 @@ describe('several resources', () => {
     ['branches: [main], repo_events: [push, status]', 'branches: [next], repo_events: [push, status]', 1],
     ['branches: [main], repo_events: [push, release]', 'branches: [next], repo_events: [push, status]', 0],
     ['branches: ["**"]', 'branches: [release/*]', 1],
-  ])('of a repository host with %s and %s tie %i times', async (first, two, count) => {
-    const repo = (name: string, config: string) =>
-      http(name, `${signed}${config === '' ? '' : `, ${config}`}`).replace('HTTP', 'RepoHost');
-    expect((await together(repo('a', first), repo('b', two))).lines).toHaveLength(count);
-  });
+  ])(
+    'of a repository host with %s and %s cause %i warnings about equal matches',
+    async (first, two, count) => {
+      const repo = (name: string, config: string) =>
+        http(name, `${signed}${config === '' ? '' : `, ${config}`}`).replace('HTTP', 'RepoHost');
+      expect((await together(repo('a', first), repo('b', two))).lines).toHaveLength(count);
+    },
+  );
 
   test.each([
     ['push: { agent: echo }', 0],
     ['pull_request.opened: { agent: echo }', 0],
     ['issues.opened: { agent: echo }', 1],
     ['push: { agent: echo }, release: { agent: echo }', 1],
-  ])('with different branches and the commands %s tie %i times', async (commands, count) => {
-    const repo = (name: string, branch: string) =>
-      http(name, `${signed}, branches: [${branch}]`, `commands: { ${commands} }`).replace('HTTP', 'RepoHost');
-    expect((await together(repo('a', 'main'), repo('b', 'next'))).lines).toHaveLength(count);
-  });
+  ])(
+    'with different branches and the commands %s cause %i warnings about equal matches',
+    async (commands, count) => {
+      const repo = (name: string, branch: string) =>
+        http(name, `${signed}, branches: [${branch}]`, `commands: { ${commands} }`).replace(
+          'HTTP',
+          'RepoHost',
+        );
+      expect((await together(repo('a', 'main'), repo('b', 'next'))).lines).toHaveLength(count);
+    },
+  );
 });
 
 describe('settings of a platform', () => {

@@ -34,7 +34,7 @@ async function load(...documents: readonly string[]) {
   return { ...loaded, lines: loaded.lines.map((line) => line.replace(/^\S+ /, '')) };
 }
 
-const NO_TARGET =
+const NO_APPROVER =
   'have no approver: only clients with the API key can decide, and no notification is sent; set approvers or an approval_channel';
 
 describe('the target of a command', () => {
@@ -45,7 +45,7 @@ describe('the target of a command', () => {
       flow,
       trigger('{ /deploy: { flow: deploy }, /review: { fleet: review } }'),
     );
-    expect(lines).toEqual([`warning: spec.nodes[2].config: events of trigger ops ${NO_TARGET}`]);
+    expect(lines).toEqual([`warning: spec.nodes[2].config: events of trigger ops ${NO_APPROVER}`]);
     expect(triggers[0]?.commands).toMatchObject([
       { target: { kind: 'flow', name: 'deploy' }, parameters: [{ name: 'version', required: true }] },
       { target: { kind: 'fleet', name: 'review' }, parameters: [] },

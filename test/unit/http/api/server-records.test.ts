@@ -1,12 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
 import { serverDetails } from '../../../../src/http/api/server-records.ts';
-import { FakeManaged } from '../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer } from '../../../fixtures/server/fake-server.ts';
 
-let managed: FakeManaged;
+let managed: FakeManagedServer;
 afterEach(() => managed.end());
 
 test('the next retry of a server is shown only while it is in the future', () => {
-  managed = new FakeManaged();
+  managed = new FakeManagedServer();
   const { server } = managed;
   const nextRetryAt = () => serverDetails(server, (text) => text).next_retry_at;
   expect(nextRetryAt()).toBeNull();

@@ -7,7 +7,11 @@ import type { HttpReply } from '../../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
 import { requestHead } from '../../../../src/http/nodes/forwarded-head.ts';
 
-const way = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: { 'x-node-to': 'b' } } as NodeConnection;
+const nodeConnection = {
+  url: new URL('https://127.0.0.1:1'),
+  tls: {},
+  headers: { 'x-node-to': 'b' },
+} as NodeConnection;
 
 function head(headers: Readonly<Record<string, string>>, principal = anonymous): string {
   const request = {
@@ -21,7 +25,7 @@ function head(headers: Readonly<Record<string, string>>, principal = anonymous):
   };
   const context = new ExchangeContext(request, {} as HttpReply);
   context.principal = principal;
-  return requestHead(context, way, undefined) ?? '';
+  return requestHead(context, nodeConnection, undefined) ?? '';
 }
 
 test('the operator token is not forwarded; a header tells the other node that the operator sent the request', () => {

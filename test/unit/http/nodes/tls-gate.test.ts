@@ -94,7 +94,7 @@ const requestAt = (port: number, tls: ConnectionOptions) =>
   });
 
 /** Sends bytes; returns everything received until the connection closes. */
-const spoken = (port: number, bytes: string | Buffer) =>
+const exchangeBytes = (port: number, bytes: string | Buffer) =>
   new Promise<string>((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     let text = '';
@@ -137,7 +137,7 @@ test('with certificates both sides verify the node authority and the secret', as
 
 test('plain HTTP receives a refusal before anything is read', async () => {
   const { port, listener } = await listening(await nodeProof({ secret: SECRET }));
-  const answer = await spoken(
+  const answer = await exchangeBytes(
     port,
     `POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n${'x'.repeat(9_000)}`,
   );
@@ -146,7 +146,7 @@ test('plain HTTP receives a refusal before anything is read', async () => {
     error: 'Forbidden',
     message: 'this address is for cluster nodes; clients use listen_addr',
   });
-  expect(await spoken(port, Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5]))).not.toContain('HTTP');
+  expect(await exchangeBytes(port, Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5]))).not.toContain('HTTP');
   expect(listener.open).toBe(0);
 });
 

@@ -43,7 +43,7 @@ function toChild(make: (event: Told['event']) => object) {
 }
 
 /** Creates a root with `count` children; it forwards `tell` to a child. */
-function familyOf(count: number) {
+function parentWithChildren(count: number) {
   const machine = setup({
     types: {
       events: {} as { type: 'tell'; index: number; secret: string } | { type: 'drop'; index: number },
@@ -64,7 +64,7 @@ function familyOf(count: number) {
 }
 
 type Child = ActorRefFrom<typeof child>;
-const childOf = (root: ReturnType<typeof familyOf>, index: number) =>
+const childOf = (root: ReturnType<typeof parentWithChildren>, index: number) =>
   root.getSnapshot().children[`child-${index}`] as unknown as Child;
 
 beforeEach(() => {
@@ -74,7 +74,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function feedOf(root: ReturnType<typeof familyOf>) {
+function feedOf(root: ReturnType<typeof parentWithChildren>) {
   const feed = new ActorFeed(root, names);
   const frames: Frame[] = [];
   const leave = feed.watch((frame) => frames.push(frame));
@@ -83,7 +83,7 @@ function feedOf(root: ReturnType<typeof familyOf>) {
 
 describe('a feed of actors', () => {
   test('reports a step once, with event, sender and new state', () => {
-    const root = familyOf(2);
+    const root = parentWithChildren(2);
     const { frames, tick } = feedOf(root);
     root.send({ type: 'tell', index: 1, secret: SECRET });
     expect(frames).toEqual([]);
@@ -102,7 +102,7 @@ describe('a feed of actors', () => {
   });
 
   test('reports a step without a state if the state did not change', () => {
-    const root = familyOf(1);
+    const root = parentWithChildren(1);
     const { frames, tick } = feedOf(root);
     childOf(root, 0).send({ type: 'note' });
     tick();
@@ -110,7 +110,7 @@ describe('a feed of actors', () => {
   });
 
   test('numbers steps in the order of their events, so that a cause precedes its effects', () => {
-    const root = familyOf(1);
+    const root = parentWithChildren(1);
     const { feed, tick } = feedOf(root);
     root.send({ type: 'tell', index: 0, secret: '' });
     tick();
@@ -118,7 +118,7 @@ describe('a feed of actors', () => {
   });
 
   test('uses the time of the event, so that times are in the order of the steps', () => {
-    const root = familyOf(1);
+    const root = parentWithChildren(1);
     const { feed, tick } = feedOf(root);
     let clock = 0;
     const now = vi.spyOn(Date, 'now').mockImplementation(() => ++clock);
@@ -134,7 +134,7 @@ describe('a feed of actors', () => {
   });
 
   test('sends at most ten frames a second, each actor once in each', () => {
-    const root = familyOf(3);
+    const root = parentWithChildren(3);
     const { frames } = feedOf(root);
     for (let round = 0; round < 100; round += 1) {
       root.send({ type: 'tell', index: round % 3, secret: '' });
@@ -145,7 +145,7 @@ describe('a feed of actors', () => {
   });
 
   test('reports that an ended actor is gone, and removes it from the tree', () => {
-    const root = familyOf(2);
+    const root = parentWithChildren(2);
     const { feed, frames, tick } = feedOf(root);
     root.send({ type: 'drop', index: 0 });
     tick();
@@ -157,12 +157,12 @@ describe('a feed of actors', () => {
   });
 
   test('shows an actor without a machine by its status', () => {
-    const { feed } = feedOf(familyOf(0));
+    const { feed } = feedOf(parentWithChildren(0));
     expect(feed.tree().actors[1]).toMatchObject({ name: 'work', machine: null, state: 'active' });
   });
 
   test('drops steps beyond its bounds and counts them (AF3)', () => {
-    const root = familyOf(1);
+    const root = parentWithChildren(1);
     const { feed, frames, tick } = feedOf(root);
     for (let round = 0; round < 50; round += 1) childOf(root, 0).send({ type: 'note' });
     tick();
@@ -172,7 +172,7 @@ describe('a feed of actors', () => {
   });
 
   test('omits actors from a full frame, and counts them (AF3)', () => {
-    const root = familyOf(2_050);
+    const root = parentWithChildren(2_050);
     const { feed, frames, tick } = feedOf(root);
     for (let index = 0; index < 2_050; index += 1) childOf(root, index).send({ type: 'note' });
     tick();
@@ -181,7 +181,7 @@ describe('a feed of actors', () => {
   });
 
   test('reports at most 8,000 steps per frame, but the state of every actor (AF3)', () => {
-    const root = familyOf(1_000);
+    const root = parentWithChildren(1_000);
     const { feed, frames, tick } = feedOf(root);
     for (let round = 0; round < 10; round += 1)
       for (let index = 0; index < 1_000; index += 1) childOf(root, index).send({ type: 'flip' });
@@ -195,7 +195,7 @@ describe('a feed of actors', () => {
   });
 
   test('keeps the last 1,024 steps, however long it runs (AF3)', () => {
-    const root = familyOf(1);
+    const root = parentWithChildren(1);
     const { feed, tick } = feedOf(root);
     for (let round = 0; round < 2_000; round += 1) {
       childOf(root, 0).send({ type: 'note' });
@@ -206,7 +206,7 @@ describe('a feed of actors', () => {
   });
 
   test('inspects no actors before the first watcher and after the last', () => {
-    const root = familyOf(1);
+    const root = parentWithChildren(1);
     const inspect = vi.spyOn(root.system, 'inspect');
     const feed = new ActorFeed(root, names);
     root.send({ type: 'tell', index: 0, secret: '' });
@@ -241,7 +241,7 @@ describe('a feed of actors', () => {
     );
     fc.assert(
       fc.property(commands, (list) => {
-        const root = familyOf(4);
+        const root = parentWithChildren(4);
         const { feed, frames, leave, tick } = feedOf(root);
         const ended = new Set<number>();
         for (const { index, isDrop, pause } of list) {

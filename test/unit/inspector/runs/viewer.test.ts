@@ -87,7 +87,7 @@ function viewerOf({ isFull = false, rows: first = [] as readonly JournalRow[], f
     setState: (next: RunView['state']) => {
       state = next;
     },
-    room: (has: boolean) => {
+    setHasRoom: (has: boolean) => {
       hasRoom = has;
       if (has) drain();
     },
@@ -97,7 +97,7 @@ function viewerOf({ isFull = false, rows: first = [] as readonly JournalRow[], f
   };
 }
 
-const beat = (ms = 250) => vi.advanceTimersByTimeAsync(ms);
+const advance = (ms = 250) => vi.advanceTimersByTimeAsync(ms);
 const callRow = (id: string): JournalRow => ({ kind: 'called', id });
 const call = (id: string) => ({ id, name: 'read_file', input: `{"path":"${SECRET}"}` });
 
@@ -106,7 +106,8 @@ describe('a viewer of a run', () => {
     const { rows, feed, steps, runs } = viewerOf({
       rows: [begunRow('Look.'), answerRow(1, '', [call('c1')])],
     });
-    await beat();
+    await advance();
+    // `is_anew` means that another run has started under the same id.
     expect(runs()).toMatchObject([{ is_anew: false, run: { id: 'r1', name: 'oncall', steps_count: 2 } }]);
     const attempt = feed.begin('r1', agentTarget('oncall'));
     rows.push(callRow('c1'), resultRow('c1', `The key is ${SECRET}.`));
@@ -114,7 +115,7 @@ describe('a viewer of a run', () => {
       3,
       rows.slice(2).map((row) => JSON.stringify(row)),
     );
-    await beat();
+    await advance();
     expect(steps().map(({ n, kind }) => [n, kind])).toEqual([
       [1, 'begun'],
       [2, 'answer'],
@@ -122,7 +123,7 @@ describe('a viewer of a run', () => {
       [4, 'result'],
     ]);
     expect(steps()[3]).toMatchObject({ tool: 'read_file', state: 'done', result: 'The key is [redacted].' });
-    await beat(10_000);
+    await advance(10_000);
     expect(steps()).toHaveLength(4);
   });
 
@@ -131,7 +132,7 @@ describe('a viewer of a run', () => {
       rows: [begunRow(SECRET), answerRow(1, SECRET, [call('c1')]), callRow('c1')],
     });
     feed.begin('r1', agentTarget('oncall')).reportText(`It is ${SECRET}`);
-    await beat();
+    await advance();
     expect(JSON.stringify(receivedMessages)).not.toContain(SECRET);
     expect(JSON.stringify(receivedMessages)).toContain('It is [redacted]');
   });
@@ -141,32 +142,38 @@ describe('a viewer of a run', () => {
     const attempt = feed.begin('r1', agentTarget('oncall'));
     for (let wordCount = 1; wordCount <= 50; wordCount += 1) {
       attempt.reportText('word '.repeat(wordCount));
-      await beat(10);
+      await advance(10);
     }
-    await beat();
+    await advance();
     expect(texts().length).toBeLessThan(9);
     expect(texts().at(-1)).toBe('word '.repeat(50));
     rows.push(answerRow(1, 'word '.repeat(50)));
     attempt.reportRows(2, [JSON.stringify(rows[1])]);
-    await beat();
+    await advance();
     expect([texts().at(-1), steps().at(-1)?.kind]).toEqual(['', 'answer']);
   });
 
-  test('that does not read causes no reads, and continues with the newest state (RVW1)', async () => {
-    const { feed, reads, receivedMessages, room, texts } = viewerOf({
+  test('that does not read its stream causes no reads of the store, and later receives the newest text', async () => {
+    const {
+      feed,
+      reads,
+      receivedMessages,
+      setHasRoom: room,
+      texts,
+    } = viewerOf({
       isFull: true,
       rows: [begunRow('Look.')],
     });
-    await beat();
+    await advance();
     const [before, messages] = [reads.length, receivedMessages.length];
     const attempt = feed.begin('r1', agentTarget('oncall'));
     for (const text of ['a', 'ab', 'abc']) {
       attempt.reportText(text);
-      await beat(3_000);
+      await advance(3_000);
     }
     expect([reads.length, receivedMessages.length]).toEqual([before, messages]);
     room(true);
-    await beat();
+    await advance();
     expect(texts()).toEqual(['abc']);
   });
 
@@ -175,36 +182,36 @@ describe('a viewer of a run', () => {
     for (let n = 0; n < MAX_STEPS; n += 1) rows.push(answerRow(n + 2, `answer ${n}`));
     rows.push(resultRow('c1', 'Late.'));
     const { steps } = viewerOf({ rows });
-    await beat();
+    await advance();
     expect([steps().length, steps()[0]?.n]).toEqual([MAX_STEPS, 4]);
     expect(steps().at(-1)).toMatchObject({ tool: 'read_file', result: 'Late.' });
   });
 
   test('receives a new run under the same id from its start', async () => {
     const { rows, runs, steps } = viewerOf({ rows: [begunRow('One.'), answerRow(1, 'First.')] });
-    await beat();
+    await advance();
     rows.splice(0, 2, begunRow('Two.'));
-    await beat(2_500);
+    await advance(2_500);
     expect(runs().map(({ is_anew }) => is_anew)).toEqual([false, true]);
     expect(steps().at(-1)).toMatchObject({ n: 1, text: 'Two.' });
   });
 
   test('receives a change without a feed event', async () => {
     const { setState, runs } = viewerOf();
-    await beat();
+    await advance();
     setState('cancelled');
-    await beat(2_500);
+    await advance(2_500);
     expect(runs().map(({ run }) => run.state)).toEqual(['running', 'cancelled']);
   });
 
   test('ends when the run is removed, the gateway stops or the page leaves, without remaining timers', async () => {
     for (const end of ['gone', 'closed', 'left'] as const) {
       const { isThere, feed, viewer, stream, onEnd } = viewerOf();
-      await beat();
+      await advance();
       isThere.run = end !== 'gone';
       if (end === 'closed') feed.close();
       if (end === 'left') viewer.close();
-      await beat(2_500);
+      await advance(2_500);
       expect([feed.watchers, vi.getTimerCount()]).toEqual([0, 0]);
       expect(onEnd).toHaveBeenCalledOnce();
       expect(stream.end).toHaveBeenCalledTimes(end === 'left' ? 0 : 1);
@@ -212,7 +219,7 @@ describe('a viewer of a run', () => {
     const late = new RunFeed();
     late.close();
     const { stream } = viewerOf({ feed: late });
-    await beat();
+    await advance();
     expect(stream.end).toHaveBeenCalledOnce();
   });
 

@@ -1,5 +1,4 @@
 // The HTTP API client, over real sockets: requests, responses and all kinds of faults.
-// Invariant HC4 is in libs/rest/http-api.ts.
 
 import { getEventListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

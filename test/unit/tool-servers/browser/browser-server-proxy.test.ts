@@ -15,18 +15,18 @@ import { freePort } from '../../../fixtures/free-port.ts';
 import { servePages, tcpCanary } from '../../../fixtures/tool-servers/browser-pages.ts';
 
 const open: LoopbackProxy[] = [];
-let troubles: FailedConnection[] = [];
+let failedConnections: FailedConnection[] = [];
 
 afterEach(async () => {
   await Promise.all(open.splice(0).map((proxy) => proxy.close()));
-  troubles = [];
+  failedConnections = [];
 });
 
 async function startProxy(choices: Partial<ProxyOptions> = {}): Promise<LoopbackProxy> {
   const proxy = await LoopbackProxy.start({
     refusal: () => undefined,
     uid: undefined,
-    onFailure: (trouble) => troubles.push(trouble),
+    onFailure: (trouble) => failedConnections.push(trouble),
     ...choices,
   });
   open.push(proxy);
@@ -39,7 +39,7 @@ interface Answer {
   readonly body: string;
 }
 
-async function ask(
+async function requestThroughProxy(
   proxy: LoopbackProxy,
   url: string,
   headers = {},
@@ -95,7 +95,7 @@ describe('requests through the proxy', () => {
 
   test("reach the server with the page's host and port, without the proxy's headers", async () => {
     const proxy = await startProxy({ resolve: toLoopback });
-    const { status, headers, body } = await ask(
+    const { status, headers, body } = await requestThroughProxy(
       proxy,
       `http://name.test:${echo.port}/echo?a=b%20c`,
       { 'proxy-connection': 'keep-alive', 'proxy-authorization': 'Basic x', 'x-kept': 'yes', te: 'trailers' },
@@ -115,25 +115,25 @@ describe('requests through the proxy', () => {
   test('to refused addresses are not forwarded, and the reason is reported', async () => {
     const canary = await tcpCanary();
     const proxy = await startProxy({ refusal: () => 'a test address', resolve: toLoopback });
-    const { status, body } = await ask(proxy, `http://name.test:${canary.port}/`);
+    const { status, body } = await requestThroughProxy(proxy, `http://name.test:${canary.port}/`);
     expect(status).toBe(403);
     expect(body).toContain('a test address');
-    expect(troubles).toEqual([
+    expect(failedConnections).toEqual([
       {
         authority: `name.test:${canary.port}`,
         reason: 'name.test is 127.0.0.1, a test address',
         isRefusal: true,
       },
     ]);
-    expect(canary.heard).toEqual([]);
+    expect(canary.traffic).toEqual([]);
   });
 
   test('to a closed port result in 502 with the reason', async () => {
     const proxy = await startProxy();
-    const { status, body } = await ask(proxy, `http://127.0.0.1:${await freePort()}/`);
+    const { status, body } = await requestThroughProxy(proxy, `http://127.0.0.1:${await freePort()}/`);
     expect(status).toBe(502);
     expect(body).toContain('the connection was refused');
-    expect(troubles[0]).toMatchObject({ isRefusal: false });
+    expect(failedConnections[0]).toMatchObject({ isRefusal: false });
   });
 
   test('result in 502 if the server switches protocols', async () => {
@@ -147,7 +147,7 @@ describe('requests through the proxy', () => {
     await once(changing, 'listening');
     const proxy = await startProxy();
     const { port } = changing.address() as AddressInfo;
-    const { status, body } = await ask(proxy, `http://127.0.0.1:${port}/`);
+    const { status, body } = await requestThroughProxy(proxy, `http://127.0.0.1:${port}/`);
     expect(status).toBe(502);
     expect(body).toContain('switched protocols without a request');
     await new Promise((resolve) => changing.close(resolve));
@@ -161,7 +161,7 @@ describe('requests through the proxy', () => {
       'file:///etc/passwd',
       `http://127.0.0.1:${proxy.port}/`,
     ])
-      expect((await ask(proxy, path)).status, path).toBe(403);
+      expect((await requestThroughProxy(proxy, path)).status, path).toBe(403);
   });
 });
 
@@ -185,7 +185,7 @@ describe('tunnels', () => {
       const { socket, answer } = await tunnel(proxy, `${host}:${canary.port}`);
       socket.destroy();
       expect(answer).toBe('HTTP/1.1 403 Forbidden');
-      expect(canary.heard).toEqual([]);
+      expect(canary.traffic).toEqual([]);
     },
   );
 
@@ -216,10 +216,15 @@ describe('a name with changing addresses', () => {
       // A second lookup for the same connection would return the forbidden address.
       resolve: async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
     });
-    expect(await ask(proxy, `http://rebind.test:${good.port}/`)).toMatchObject({ status: 200, body: 'good' });
+    expect(await requestThroughProxy(proxy, `http://rebind.test:${good.port}/`)).toMatchObject({
+      status: 200,
+      body: 'good',
+    });
     expect(lookups).toBe(1);
-    expect(await ask(proxy, `http://rebind.test:${bad.port}/`)).toMatchObject({ status: 403 });
-    expect(bad.heard).toEqual([]);
+    expect(await requestThroughProxy(proxy, `http://rebind.test:${bad.port}/`)).toMatchObject({
+      status: 403,
+    });
+    expect(bad.traffic).toEqual([]);
   });
 });
 
@@ -228,9 +233,9 @@ describe('the proxy', () => {
     const pages = await servePages({ '/': 'page' });
     const own = process.getuid?.() ?? 0;
     const forUs = await startProxy({ uid: own });
-    expect((await ask(forUs, `${pages.url}/`)).status).toBe(200);
+    expect((await requestThroughProxy(forUs, `${pages.url}/`)).status).toBe(200);
     const forOthers = await startProxy({ uid: own + 1 });
-    expect((await ask(forOthers, `${pages.url}/`)).status).toBe(403);
+    expect((await requestThroughProxy(forOthers, `${pages.url}/`)).status).toBe(403);
     const { socket, answer } = await tunnel(forOthers, `127.0.0.1:${pages.port}`);
     socket.destroy();
     expect(answer).toBe('HTTP/1.1 403 Forbidden');

@@ -6,37 +6,37 @@ import { expect, test } from 'vitest';
 import { waitForEffects } from '../../../../tool-servers/browser/pages/settle.ts';
 import type { PageStack } from '../../../../tool-servers/browser/pages/stack.ts';
 
-const below = { waitForLoadState: async () => {} };
+const lowerPage = { waitForLoadState: async () => {} };
 const page = { waitForLoadState: async () => {} };
 
 /** Creates two pages. The top page responds with `answer` and closes after a delay. */
 function pagesWith(answer: () => Promise<unknown>, goneAfterMs: number) {
   const pages = { isMoving: false, current: page, controlOf: async () => ({ send: answer }) };
   void delay(goneAfterMs, undefined, { ref: false }).then(() => {
-    pages.current = below;
+    pages.current = lowerPage;
   });
   return pages;
 }
 
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 test('a page that closes itself is awaited until it is gone', async () => {
   const pages = pagesWith(async () => ({ result: { value: true } }), 400);
-  await waitForEffects(pages as unknown as PageStack, never);
-  expect(pages.current).toBe(below);
+  await waitForEffects(pages as unknown as PageStack, neverAborted);
+  expect(pages.current).toBe(lowerPage);
 });
 
 test('an unresponsive page is awaited for a limited time', async () => {
   const closing = pagesWith(() => new Promise(() => {}), 400);
-  await waitForEffects(closing as unknown as PageStack, never);
-  expect(closing.current).toBe(below);
+  await waitForEffects(closing as unknown as PageStack, neverAborted);
+  expect(closing.current).toBe(lowerPage);
   const hanging = pagesWith(() => new Promise(() => {}), 60_000);
-  await waitForEffects(hanging as unknown as PageStack, never);
+  await waitForEffects(hanging as unknown as PageStack, neverAborted);
   expect(hanging.current).toBe(page);
 });
 
 test('a page that stays is not awaited', async () => {
   const pages = pagesWith(async () => ({ result: { value: false } }), 1_000);
-  await waitForEffects(pages as unknown as PageStack, never);
+  await waitForEffects(pages as unknown as PageStack, neverAborted);
   expect(pages.current).toBe(page);
 });

@@ -6,7 +6,7 @@ import { runWithDeadline, withDeadline } from '../../../../tool-servers/filesyst
 import { defineTool, type ServerTool } from '../../../../tool-servers/tool.ts';
 import { eventually } from '../../../fixtures/clients/mcp-client.ts';
 
-const never = () => new Promise<never>(() => {});
+const hangForever = () => new Promise<never>(() => {});
 const signal = () => new AbortController().signal;
 
 const hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false };
@@ -39,11 +39,11 @@ describe('a call with a time limit', () => {
     let inside: AbortSignal | undefined;
     const hanging = (signal: AbortSignal) => {
       inside = signal;
-      return never();
+      return hangForever();
     };
     await expect(runWithDeadline({ signal: signal() }, 20, true, hanging)).rejects.toThrow(/aborted\.$/);
     expect(inside?.aborted).toBe(true);
-    await expect(runWithDeadline({ signal: signal() }, 20, false, never)).rejects.toThrow('is unknown');
+    await expect(runWithDeadline({ signal: signal() }, 20, false, hangForever)).rejects.toThrow('is unknown');
   });
 
   test('that is cancelled aborts its work, or does not start it', async () => {
@@ -71,7 +71,7 @@ describe('queued calls', () => {
 
   test('continue after a hanging call with their full time limit', async () => {
     const line = new CallGate(1);
-    const hanging = withDeadline(toolOf(never), line, 100).run({}, call());
+    const hanging = withDeadline(toolOf(hangForever), line, 100).run({}, call());
     const slow = () => new Promise((resolve) => setTimeout(resolve, 60));
     const next = withDeadline(toolOf(slow), line, 100).run({}, call());
     await expect(hanging).rejects.toThrow('aborted');

@@ -23,7 +23,7 @@ const link = (name: string): FolderEntry => ({ name, kind: 'symlink' });
 const bounds = { maxEntries: 100, maxDepth: 10, maxMs: 10_000 };
 const signal = new AbortController().signal;
 
-async function walked(walk: Walk): Promise<string[]> {
+async function pathsOfWalk(walk: Walk): Promise<string[]> {
   const folders: string[] = [];
   for await (const { path } of walk.folders('/s', signal)) folders.push(path);
   return folders;
@@ -40,7 +40,7 @@ describe('a walk', () => {
       '/s/skip': [],
     });
     const walk = new Walk(confinement, bounds, compileGlobs(['skip']));
-    expect(await walked(walk)).toEqual(['/s', '/s/a', '/s/b', '/s/a/deep']);
+    expect(await pathsOfWalk(walk)).toEqual(['/s', '/s/a', '/s/b', '/s/a/deep']);
     expect(walk.limits).toEqual([]);
     expect(walk.visitedCount).toBe(6);
   });
@@ -51,12 +51,12 @@ describe('a walk', () => {
       '/s/open': [],
     });
     const walk = new Walk(confinement, bounds, compileGlobs([]));
-    expect(await walked(walk)).toEqual(['/s', '/s/open']);
+    expect(await pathsOfWalk(walk)).toEqual(['/s', '/s/open']);
     expect(walk.limits).toEqual(['2 folders could not be read']);
   });
 
   test('fails if its start is unreadable', async () => {
-    await expect(walked(new Walk(disk({}), bounds, compileGlobs([])))).rejects.toThrow('no /s');
+    await expect(pathsOfWalk(new Walk(disk({}), bounds, compileGlobs([])))).rejects.toThrow('no /s');
   });
 
   test('stops at its limits of entries, depth and time, and names the limit', async () => {
@@ -65,14 +65,14 @@ describe('a walk', () => {
       '/s/a': [file('d'), file('e')],
     });
     const few = new Walk(confinement, { ...bounds, maxEntries: 4 }, compileGlobs([]));
-    expect(await walked(few)).toEqual(['/s', '/s/a']);
+    expect(await pathsOfWalk(few)).toEqual(['/s', '/s/a']);
     expect(few.visitedCount).toBe(4);
     expect(few.limits).toEqual(['the limit of 4 entries was reached']);
     const flat = new Walk(confinement, { ...bounds, maxDepth: 0 }, compileGlobs([]));
-    expect(await walked(flat)).toEqual(['/s']);
+    expect(await pathsOfWalk(flat)).toEqual(['/s']);
     expect(flat.limits).toEqual(['folders deeper than 0 levels were skipped']);
     const late = new Walk(confinement, { ...bounds, maxMs: -1 }, compileGlobs([]));
-    expect(await walked(late)).toEqual([]);
+    expect(await pathsOfWalk(late)).toEqual([]);
     expect(late.limits).toEqual(['the time limit of -0.001 seconds was reached']);
   });
 

@@ -162,7 +162,7 @@ describe('the checks of a pull request', () => {
     const expectedText = await checks(none, ...pages);
     expect(expectedText.state).toBe('unknown');
     expect(expectedText.notice).toBe('1000 of 2000 checks of one kind were not read.');
-    expect(host.asked(/check-runs/)).toHaveLength(10);
+    expect(host.requestsMatching(/check-runs/)).toHaveLength(10);
   });
 
   test('that the host withholds in part are unknown', async () => {
@@ -248,7 +248,7 @@ describe('another write', () => {
     host.on('GET /repos/{owner}/{repo}/git/trees/{tree_sha}', { body: { truncated: false, tree } });
     const files = [{ path: 'link', content: 'x' }];
     expect(await refusal('push_files', { ...push, files })).toMatch(/link is a symbolic link/);
-    expect(host.asked(/^(POST|PATCH|PUT)/)).toHaveLength(0);
+    expect(host.requestsMatching(/^(POST|PATCH|PUT)/)).toHaveLength(0);
   });
 
   test('refused for its sha does not report an unreadable file as missing', async () => {

@@ -53,7 +53,7 @@ describe('a very large repository', () => {
       { path: 'a/b/c.txt', content: 'C\n' },
       { path: 'new/deep/file.txt', content: 'n\n' },
     ]);
-    const [tree] = host.asked(/^POST .*\/git\/trees$/);
+    const [tree] = host.requestsMatching(/^POST .*\/git\/trees$/);
     expect(tree?.body).toEqual({
       base_tree: TOP,
       tree: [
@@ -62,13 +62,15 @@ describe('a very large repository', () => {
         { path: 'new/deep/file.txt', content: 'n\n', type: 'blob', mode: '100644' },
       ],
     });
-    const walked = host.asked(/^GET .*\/git\/trees\/[0-9a-f]{40}$/).map(({ url }) => url.slice(-40));
+    const walked = host
+      .requestsMatching(/^GET .*\/git\/trees\/[0-9a-f]{40}$/)
+      .map(({ url }) => url.slice(-40));
     expect(walked).toEqual([TOP, A, B]);
   });
 
   test('refuses to replace a folder by a file, or a file by a folder', async () => {
     await expect(push([{ path: 'a/b', content: '' }])).rejects.toThrow('a/b is a folder');
     await expect(push([{ path: 'README.md/x', content: '' }])).rejects.toThrow('README.md is not a folder');
-    expect(host.asked(/^(POST|PATCH|PUT) /)).toHaveLength(0);
+    expect(host.requestsMatching(/^(POST|PATCH|PUT) /)).toHaveLength(0);
   });
 });

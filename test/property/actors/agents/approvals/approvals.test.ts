@@ -12,7 +12,7 @@ import { anonymous } from '../../../../../actors/identity/principal.ts';
 import {
   ApprovalChat,
   askingHandler,
-  pay,
+  paymentRequest,
   type Shown,
 } from '../../../../fixtures/automation/approval-chat.ts';
 import { until } from '../../../../fixtures/automation/inbox.ts';
@@ -61,7 +61,11 @@ test('an approval request has exactly one outcome, whatever happens', async () =
         const store = new MemoryStore({ now: () => Date.now() + laterMs });
         const shown: Shown[] = [];
         // If the files name the approvers, and not the trigger, a reload changes both.
-        let rules = { ...pay.rules, approvers: [...APPROVERS, 'ada'], approval_timeout_seconds: seconds };
+        let rules = {
+          ...paymentRequest.rules,
+          approvers: [...APPROVERS, 'ada'],
+          approval_timeout_seconds: seconds,
+        };
         let config = {};
         let life = new KillableStore(store);
         const start = () =>
@@ -69,7 +73,7 @@ test('an approval request has exactly one outcome, whatever happens', async () =
             store: life.store,
             shown,
             triggers: [manualTrigger('chat', config)],
-            handler: () => askingHandler({ ...pay, rules }),
+            handler: () => askingHandler({ ...paymentRequest, rules }),
           });
         let chat = start();
         const operator = new OperatorApprovals({
@@ -82,7 +86,7 @@ test('an approval request has exactly one outcome, whatever happens', async () =
           gateway: { redactor: new Redactor([]) },
         });
         await chat.say('a:1', { user: 'ada', isAwaited: false });
-        const [asked] = await chat.asked('a:1');
+        const [asked] = await chat.waitForApprovals('a:1');
         if (asked === undefined) throw new Error('expected an approval request');
         const { id } = asked;
         let taken = 0;
@@ -126,10 +130,11 @@ test('an approval request has exactly one outcome, whatever happens', async () =
         }
         await Promise.all(going);
         for (const n of steps.keys())
-          if ((await store.delivery(`d:${n}`)) !== undefined) await chat.reached(`d:${n}`, 'done', 'ignored');
+          if ((await store.delivery(`d:${n}`)) !== undefined)
+            await chat.waitForState(`d:${n}`, 'done', 'ignored');
         await operator.decide(id, 'deny', { by: undefined, comment: undefined }, anonymous);
-        const { state, note } = await chat.reached('a:1', 'done', 'ignored');
-        await chat.saidTo('');
+        const { state, note } = await chat.waitForState('a:1', 'done', 'ignored');
+        await chat.waitUntilSent();
         await until('the message has changed', () =>
           shown.some(({ buttons, changes }) => changes > 0 && buttons.length === 0),
         );

@@ -15,19 +15,19 @@ test('a person receives an explanation once per request and minute, and up to th
     fc.property(fc.array(press, { maxLength: 300 }), (presses) => {
       let now = 1;
       const limit = new RefusalLimit(() => now);
-      const lastTold = new Map<string, number>();
+      const lastExplainedAt = new Map<string, number>();
       const again: number[] = [];
       for (const [n, { person, question, afterMs }] of presses.entries()) {
         now += afterMs;
         const name = `${person} ${question}`;
-        const isTold = limit.mayExplain(person, question, `event ${n}`);
-        const before = lastTold.get(name);
-        if (before === undefined) expect(isTold).toBe(true);
-        else if (isTold) {
+        const isExplained = limit.mayExplain(person, question, `event ${n}`);
+        const before = lastExplainedAt.get(name);
+        if (before === undefined) expect(isExplained).toBe(true);
+        else if (isExplained) {
           expect(now - before).toBeGreaterThanOrEqual(60_000);
           again.push(now);
         }
-        if (isTold) lastTold.set(name, now);
+        if (isExplained) lastExplainedAt.set(name, now);
         expect(again.filter((at) => at > now - 60_000).length).toBeLessThanOrEqual(30);
       }
     }),

@@ -5,7 +5,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { refusalOf } from '../../../../../actors/agents/approvals/decision-access.ts';
 import { bodyOf } from '../../../../../actors/agents/approvals/record.ts';
-import { ApprovalChat, askingHandler, pay } from '../../../../fixtures/automation/approval-chat.ts';
+import {
+  ApprovalChat,
+  askingHandler,
+  paymentRequest,
+} from '../../../../fixtures/automation/approval-chat.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 
 /**
@@ -77,12 +81,12 @@ test('texts and arguments do not change approvers, channel, timeout or requester
       texts,
       texts,
       async ({ policy, trigger, names, place }, args, text, title) => {
-        const rules = { ...pay.rules, ...policy };
+        const rules = { ...paymentRequest.rules, ...policy };
         const tool = { server: 'bank', tool: 'pay', arguments: args };
         const command = { name: 'pay', parameters: { approvers: 'mallory', what: text }, input: text };
         const triggers = [manualTrigger('chat', { approval_allowed_users: trigger } as object)];
         const requests = [
-          { ...pay, title, tool, rules },
+          { ...paymentRequest, title, tool, rules },
           { kind: 'command' as const, title, command, rules },
         ];
         const chat = new ApprovalChat({ triggers, handler: askingHandler(...requests) });
@@ -93,8 +97,8 @@ test('texts and arguments do not change approvers, channel, timeout or requester
             parameters: { approval_channel: 'den' },
             isAwaited: false,
           });
-          const requested = await chat.asked('a:1', requests.length);
-          await chat.saidTo('a:1');
+          const requested = await chat.waitForApprovals('a:1', requests.length);
+          await chat.waitForTexts('a:1');
           expect(chat.shown.map((message) => message.place)).toEqual(requests.map(() => place));
           for (const each of requested) {
             const body = bodyOf(each);

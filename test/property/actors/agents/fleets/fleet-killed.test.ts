@@ -9,7 +9,7 @@ import type { Coordination, Fleet } from '../../../../../config/resources/fleets
 import { type FleetSettings, nextOfFleet } from '../../../../../machines/fleet-run/plan.ts';
 import type { MemberRow } from '../../../../../machines/fleet-run/rows.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun, ProcessKilled } from '../../../../fixtures/automation/kept-run.ts';
+import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
 
 type Behaviour = 'yes' | 'no' | 'fails' | 'flaps';
 
@@ -70,7 +70,7 @@ it('a fleet has the same answer wherever its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(arbFleet, async ({ deeds: behaviours, endsAt, ...settings }) => {
       const fleet = fleetOf(behaviours, settings);
-      const run = new KeptRun();
+      const run = new KillableRun();
       const flapped = new Set<string>();
       const keys = new Map<string, string>();
       let atWork = 0;

@@ -25,7 +25,7 @@ import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import type { Fleet } from '../../../../../config/resources/fleets/fleet.ts';
 import { aRuntime, modelAnswer } from '../../../../fixtures/agents/agent-world.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun, ProcessKilled } from '../../../../fixtures/automation/kept-run.ts';
+import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
 
 type Behaviour = 'answers' | 'fails' | 'waits';
 const behaviours: readonly Behaviour[] = ['answers', 'fails', 'waits'];
@@ -156,7 +156,7 @@ it('a manager has the same answer wherever its process is killed', async () => {
           readDefinition: async () => fleet,
           firstPauseMs: 1,
         });
-        const run = new KeptRun();
+        const run = new KillableRun();
         const remainingKills = [...endsAt];
         let text: string | undefined;
         for (let attempt = 0; text === undefined; attempt += 1) {
@@ -208,7 +208,7 @@ it('the budget of a fleet covers all members, and nothing starts once it is exha
     handlerOf: ({ name }) => (name === 'lead' ? model : office.member('answers')),
     readDefinition: async () => fleet,
   });
-  await expect(new KeptRun().attempt(handler, aJob())).rejects.toThrow('budget.tokens (30) is used up');
+  await expect(new KillableRun().attempt(handler, aJob())).rejects.toThrow('budget.tokens (30) is used up');
   // At 12 tokens per question, the third question exhausts the budget.
   expect(requestCount).toBe(3);
 });
@@ -239,7 +239,7 @@ it('cancelling a fleet cancels the members called by its manager', async () => {
           },
     readDefinition: async () => fleet,
   });
-  const run = new KeptRun();
+  const run = new KillableRun();
   await expect(run.attempt(handler, aJob(), { signal: cancel.signal })).rejects.toThrow('cancelled');
   expect(stopped.sort()).toEqual(['answers', 'waits']);
 });
@@ -258,6 +258,6 @@ it('members whose answers arrive at the same time start once each', async () => 
     }),
     readDefinition: async () => fleet,
   });
-  await new KeptRun().attempt(handler, aJob());
+  await new KillableRun().attempt(handler, aJob());
   expect(requestedSteps.length).toBe(16);
 });

@@ -10,7 +10,7 @@ import type { NewEvent } from '../../../../../actors/store/event.ts';
 import type { HandlerWork } from '../../../../../config/resources/flows/flow.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun, ProcessKilled } from '../../../../fixtures/automation/kept-run.ts';
+import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
 
 const flow = await flowOf(`  parameters: [{ name: version, required: true }]
   nodes:
@@ -46,7 +46,7 @@ const flow = await flowOf(`  parameters: [{ name: version, required: true }]
 it('a flow returns the same answer wherever its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 8 }), async (endsAt) => {
-      const run = new KeptRun();
+      const run = new KillableRun();
       const emittedIds = () => run.committedEffects.flatMap(({ emit = [] }) => emit.map(({ id }) => id));
       const rows = async (text: string, step: string) => [{ id: `${step}: ${text}` } as NewEvent];
       const says = { canSend: true, rows };

@@ -16,7 +16,7 @@ import type { NewEvent } from '../../../../../actors/store/event.ts';
 import type { Flow } from '../../../../../config/resources/flows/flow.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun, ProcessKilled } from '../../../../fixtures/automation/kept-run.ts';
+import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
 /** Number of requests by key. */
@@ -66,7 +66,7 @@ it('each external effect has one key, and each approval and message occurs once,
       fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 8 }),
       async (commitsBeforeKills) => {
         requests = new Map();
-        const run = new KeptRun();
+        const run = new KillableRun();
         const outcomes = new Map<string, ApprovalOutcome>();
         const calls: { readonly tool: string; readonly key: string }[] = [];
         const messagesByKey = new Map<string, string>();
@@ -162,7 +162,7 @@ it('a retried flow continues at the failed node, also in a loop, and repeats not
     - { id: told, type: Response, config: { text: "{{ steps.each.output.results[1].text }}" } }
   connections: [{ from: first, to: each }, { from: each, to: told }]
 `);
-  const run = new KeptRun();
+  const run = new KillableRun();
   const attemptedSteps: string[] = [];
   let isBroken = true;
   const handler = new FlowHandler(failing, {
@@ -193,7 +193,7 @@ it('a flow fails after timeout_seconds, including waits and restarts, and report
     handlerOf: () => undefined,
     readDefinition: async () => waiting,
   });
-  const run = new KeptRun();
+  const run = new KillableRun();
   const first = await run.attempt(handler, aJob());
   expect(isParked(first) && first.wakeInMs).toBeLessThanOrEqual(600);
   await new Promise((resolve) => setTimeout(resolve, 300));
@@ -227,7 +227,7 @@ it('the timeout aborts the running nodes', async () => {
     }),
     readDefinition: async () => slow,
   });
-  await expect(new KeptRun().attempt(handler, aJob())).rejects.toMatchObject({
+  await expect(new KillableRun().attempt(handler, aJob())).rejects.toMatchObject({
     isFinal: true,
     message: expect.stringContaining('it was at think'),
   });
@@ -251,7 +251,7 @@ ${ids.map((id) => `    - { id: ${id}, type: Agent, config: { agent: a } }`).join
     }),
     readDefinition: async () => parallelFlow,
   });
-  await new KeptRun().attempt(handler, aJob());
+  await new KillableRun().attempt(handler, aJob());
   expect(startedKeys.length).toBe(40);
 });
 
@@ -269,5 +269,5 @@ it('a loop continues while its condition is true for the output of the previous 
     handlerOf: () => ({ run: async ({ input }) => ({ text: input, data: { ready: input === '2' } }) }),
     readDefinition: async () => polling,
   });
-  expect(await new KeptRun().attempt(handler, aJob())).toMatchObject({ data: 3 });
+  expect(await new KillableRun().attempt(handler, aJob())).toMatchObject({ data: 3 });
 });

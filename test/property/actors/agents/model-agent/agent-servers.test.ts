@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { ServerLease } from '../../../../../actors/agents/model-agent/agent-servers.ts';
 import { entryOf, ownedServers, serverOf } from '../../../../fixtures/agents/owned-servers.ts';
 
-const MOST = 6;
+const MAX_SERVERS = 6;
 const agent = fc.constantFrom('a', 'b', 'c', 'd', 'e');
 const command = fc.constantFrom('one', 'two', 'three');
 
@@ -24,11 +24,11 @@ const step = fc.oneof(
 test('servers in use keep running, unneeded servers stop, and the limit is never exceeded', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const { owned, ended, there } = ownedServers(MOST);
+      const { owned, ended, serverIds } = ownedServers(MAX_SERVERS);
       const leases: { lease: ServerLease; agent: string; command: string }[] = [];
       let loaded: Readonly<Record<string, string>> = {};
       for (const one of steps) {
-        const before = there();
+        const before = serverIds();
         if (one.does === 'load') {
           loaded = one.agents;
           const agents = Object.entries(loaded).map(([name, entry]) => ({
@@ -43,11 +43,12 @@ test('servers in use keep running, unneeded servers stop, and the limit is never
             leases.push({ ...one, lease: owned.lease(one.agent, 's', entryOf(one.command)) });
           } catch (error) {
             expect(error).toMatchObject({ code: 'ERR_OVERLOADED', isUnsent: true });
-            // Stopping all unused servers would not free enough slots, so no server was stopped.
-            const startedServers = [...new Set(leases.map((lease) => `${lease.agent} ${lease.command}`))];
-            const own = startedServers.filter((key) => key.startsWith(one.agent));
-            expect(own.length + 1).toBeGreaterThan(MOST - startedServers.length);
-            expect(there()).toEqual(before);
+            // With one more server, the agent would have more servers than there are free slots, even if all
+            // unused servers were stopped. So no server was stopped.
+            const leasedServers = [...new Set(leases.map((lease) => `${lease.agent} ${lease.command}`))];
+            const own = leasedServers.filter((key) => key.startsWith(one.agent));
+            expect(own.length + 1).toBeGreaterThan(MAX_SERVERS - leasedServers.length);
+            expect(serverIds()).toEqual(before);
           }
         }
         const startedServers = new Map<string, unknown>();
@@ -60,13 +61,13 @@ test('servers in use keep running, unneeded servers stop, and the limit is never
           startedServers.set(key, server);
         }
         expect(new Set(startedServers.values()).size).toBe(startedServers.size);
-        expect(there().length).toBeLessThanOrEqual(
-          Math.min(MOST, startedServers.size + Object.keys(loaded).length),
+        expect(serverIds().length).toBeLessThanOrEqual(
+          Math.min(MAX_SERVERS, startedServers.size + Object.keys(loaded).length),
         );
       }
       owned.setLoaded([]);
       for (const { lease } of leases) lease.release();
-      expect(there()).toEqual([]);
+      expect(serverIds()).toEqual([]);
     }),
   );
 });

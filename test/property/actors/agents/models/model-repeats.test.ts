@@ -15,11 +15,11 @@ const passing = fc.record({
   retryAfterMs: fc.constantFrom(undefined, 100_000, 200_000),
 });
 const final = fc.constant({ description: 'answered 400', isFinal: true });
-const ofModel = fc.constant({ description: 'answered 401', isFinal: true, mayFallbackAnswer: true });
+const modelFault = fc.constant({ description: 'answered 401', isFinal: true, mayFallbackAnswer: true });
 const outcome = fc.oneof(
   { arbitrary: passing, weight: 8 },
   { arbitrary: final, weight: 1 },
-  { arbitrary: ofModel, weight: 2 },
+  { arbitrary: modelFault, weight: 2 },
   { arbitrary: fc.constant('yes'), weight: 1 },
 );
 

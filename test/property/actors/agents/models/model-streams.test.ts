@@ -2,7 +2,13 @@
 
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { ask, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
+import {
+  lookUp,
+  modelRequest,
+  modelsAt,
+  providerTypes,
+  requestModel,
+} from '../../../../fixtures/models/model-requests.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import { inputPieces, type ScriptedAnswer, type Wire } from '../../../../fixtures/models/reply.ts';
 
@@ -43,27 +49,30 @@ function answerOf({ text, calls = [], finish }: ScriptedAnswer) {
   };
 }
 
-it.each(types)('an interrupted stream of %s is requested again, and yields no wrong answer', async (type) => {
-  const models = modelsAt(server.url);
-  await fc.assert(
-    fc.asyncProperty(answers, wires, answers, async (first, wire, second) => {
-      server.reset();
-      server.reply({ ...first, ...wire }, { ...second, text: ['second ', ...second.text] });
-      const received: string[] = [];
-      const answer = await ask(models, [type], question({ tools: [lookUp] }), {
-        retries: 1,
-        onText: (text) => received.push(text),
-      });
-      const { text, calls, finish } = answer;
-      const actualAnswer = { text, inputs: calls.map(({ input }) => JSON.parse(input) as unknown), finish };
-      const isSecond = server.requests.length === 2;
-      expect(actualAnswer).toEqual(
-        answerOf(isSecond ? { ...second, text: ['second ', ...second.text] } : first),
-      );
-      expect(received.at(-1)).toBe(text);
-      // A second request is made only if a part of the answer is missing.
-      if (wire.cut === undefined) expect(isSecond).toBe(false);
-    }),
-    { numRuns: 30 },
-  );
-});
+it.each(providerTypes)(
+  'an interrupted stream of %s is requested again, and yields no wrong answer',
+  async (type) => {
+    const models = modelsAt(server.url);
+    await fc.assert(
+      fc.asyncProperty(answers, wires, answers, async (first, wire, second) => {
+        server.reset();
+        server.reply({ ...first, ...wire }, { ...second, text: ['second ', ...second.text] });
+        const received: string[] = [];
+        const answer = await requestModel(models, [type], modelRequest({ tools: [lookUp] }), {
+          retries: 1,
+          onText: (text) => received.push(text),
+        });
+        const { text, calls, finish } = answer;
+        const actualAnswer = { text, inputs: calls.map(({ input }) => JSON.parse(input) as unknown), finish };
+        const isSecond = server.requests.length === 2;
+        expect(actualAnswer).toEqual(
+          answerOf(isSecond ? { ...second, text: ['second ', ...second.text] } : first),
+        );
+        expect(received.at(-1)).toBe(text);
+        // A second request is made only if a part of the answer is missing.
+        if (wire.cut === undefined) expect(isSecond).toBe(false);
+      }),
+      { numRuns: 30 },
+    );
+  },
+);

@@ -11,14 +11,14 @@ async function sendAll(counts: readonly number[], stepMs: number) {
   let now = 0;
   const pacing = new Pacing({ accountEveryMs: EVERY, destination: PLACE, now: () => now });
   const waiting = counts.map((count, destination) => ({ place: `p${destination}`, count, at: 0 }));
-  const left: { destination: string; at: number }[] = [];
+  const sent: { destination: string; at: number }[] = [];
   for (let guard = 0; waiting.some(({ count }) => count > 0); guard += 1) {
     if (guard > 100_000) throw new Error('it does not end');
     for (const each of waiting) {
       if (each.count === 0 || each.at > now) continue;
       try {
         await pacing.run({ account: 'a', destination: each.place }, async () =>
-          left.push({ destination: each.place, at: now }),
+          sent.push({ destination: each.place, at: now }),
         );
         each.count -= 1;
       } catch (error) {
@@ -27,7 +27,7 @@ async function sendAll(counts: readonly number[], stepMs: number) {
     }
     now += stepMs;
   }
-  return left;
+  return sent;
 }
 
 describe('sending', () => {

@@ -40,7 +40,7 @@ const size = (part: string, unit: TextUnit) => {
 const isFenceLine = (each: string) => /^\s*(```|~~~)/.test(each);
 
 /** Returns the text without blanks and fences. */
-const gist = (texts: readonly string[]) =>
+const textWithoutMarks = (texts: readonly string[]) =>
   texts
     .flatMap((each) => each.split('\n'))
     .filter((each) => !isFenceLine(each))
@@ -74,7 +74,7 @@ describe('a split text', () => {
     fc.assert(
       fc.property(text, options, (written, each) => {
         const parts = splitText(written, each);
-        expect(gist(parts)).toBe(gist([written]));
+        expect(textWithoutMarks(parts)).toBe(textWithoutMarks([written]));
         for (const part of parts) expect(part.isWellFormed()).toBe(true);
       }),
     );
@@ -92,10 +92,10 @@ describe('a split text', () => {
         // Reads the source along with the parts. The next part must start with the block that is still open.
         for (const part of parts) {
           if (open !== undefined) expect(part.split('\n')[0]).toBe(open.trimEnd());
-          let left = gist([part]).length;
+          let left = textWithoutMarks([part]).length;
           for (; at < lines.length; at += 1) {
             const source = lines[at] ?? '';
-            const length = gist([source]).length;
+            const length = textWithoutMarks([source]).length;
             const after = openAtEnd(source, open);
             const isClosing = open !== undefined && after === undefined;
             if (length > left || (left === 0 && length > 0) || (left === 0 && after !== open && !isClosing))

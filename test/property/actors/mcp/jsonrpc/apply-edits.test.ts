@@ -11,7 +11,7 @@ const gap = fc.constantFrom(1, 2, 300, 20_000);
 const parts = fc.array(fc.record({ gap, size: fc.constantFrom(0, 1, 5, 400), text }), { maxLength: 6 });
 
 /** Returns separated edits and a message for them. */
-function laidOut(layout: readonly { gap: number; size: number; text: string }[]): {
+function editsInLayout(layout: readonly { gap: number; size: number; text: string }[]): {
   bytes: Buffer;
   edits: Edit[];
 } {
@@ -25,7 +25,7 @@ function laidOut(layout: readonly { gap: number; size: number; text: string }[])
   return { bytes, edits };
 }
 
-function byHand(bytes: Buffer, edits: readonly Edit[]): string {
+function applyToString(bytes: Buffer, edits: readonly Edit[]): string {
   let expected = bytes.toString('latin1');
   for (const { start, end, text: put } of [...edits].reverse())
     expected = expected.slice(0, start) + put + expected.slice(end);
@@ -35,7 +35,7 @@ function byHand(bytes: Buffer, edits: readonly Edit[]): string {
 test('edits in any order give the same result as string edits, for one or several pieces, and do not change their input', () => {
   fc.assert(
     fc.property(parts, fc.nat(), fc.nat({ max: 9 }), (layout, seed, step) => {
-      const { bytes, edits } = laidOut(layout);
+      const { bytes, edits } = editsInLayout(layout);
       const before = Buffer.from(bytes);
       const shuffled = edits
         .map((edit, index) => ({ edit, key: (seed * (index + 7)) % 101 }))
@@ -44,7 +44,7 @@ test('edits in any order give the same result as string edits, for one or severa
       const order = [...shuffled];
       const cut = Math.ceil((bytes.length * step) / 10);
       for (const message of [bytes, [bytes.subarray(0, cut), bytes.subarray(cut)]])
-        expect(toBuffer(applyEdits(message, shuffled)).toString('latin1')).toBe(byHand(bytes, edits));
+        expect(toBuffer(applyEdits(message, shuffled)).toString('latin1')).toBe(applyToString(bytes, edits));
       expect(shuffled).toEqual(order);
       expect(bytes.equals(before)).toBe(true);
     }),
@@ -70,7 +70,7 @@ test('a large message is not copied', () => {
 test('overlapping edits are rejected, in any order and position', () => {
   fc.assert(
     fc.property(parts, fc.nat(), fc.nat(), fc.nat(), text, (layout, which, from, length, put) => {
-      const { bytes, edits } = laidOut([{ gap: 1, size: 5, text: '' }, ...layout]);
+      const { bytes, edits } = editsInLayout([{ gap: 1, size: 5, text: '' }, ...layout]);
       const other = edits[which % edits.length] as Edit;
       // Starts inside the existing edit, or contains the first byte of it.
       const size = other.end - other.start;

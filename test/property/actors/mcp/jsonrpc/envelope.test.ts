@@ -215,7 +215,7 @@ function objectOf(members: readonly Member[], gap: fc.Arbitrary<string> = space)
     .map((parts) => `{${parts.join(',')}}`);
 }
 
-const strange = (forbidden: readonly string[]) =>
+const otherMembers = (forbidden: readonly string[]) =>
   fc.dictionary(
     anyText.filter((name) => !forbidden.some((other) => other.toLowerCase() === name.toLowerCase())),
     json,
@@ -242,9 +242,9 @@ const request: fc.Arbitrary<ExpectedEnvelope> = fc
     method: anyText,
     name: anyText.chain((text) => encodings(text)),
     token: rawId,
-    others: strange(topLevel),
-    inParams: strange(watched),
-    inMeta: strange(['progressToken']),
+    others: otherMembers(topLevel),
+    inParams: otherMembers(watched),
+    inMeta: otherMembers(['progressToken']),
   })
   .chain(({ id, method, name, token, others, inParams, inMeta }) =>
     objectOf([...membersOf(inMeta), { name: 'progressToken', value: token }])

@@ -81,7 +81,7 @@ const json = fc
     // All kinds of line breaks, and escapes that JSON.stringify does not write.
     JSON.stringify(each, undefined, space).replaceAll('日', '\\u65e5').replaceAll('abc', 'a\\/c'),
   );
-const slip = fc.oneof(
+const syntaxError = fc.oneof(
   fc.constantFrom(...'"\\,:{}[]0-.eE+utfn \n\r\t\0\u001f\u007f'.split('')),
   fc.constantFrom(
     '\\u12',
@@ -118,7 +118,7 @@ describe('a chunked text', () => {
     fc.assert(
       fc.property(
         json,
-        fc.array(fc.tuple(fc.nat(), fc.nat({ max: 4 }), slip), { minLength: 1, maxLength: 3 }),
+        fc.array(fc.tuple(fc.nat(), fc.nat({ max: 4 }), syntaxError), { minLength: 1, maxLength: 3 }),
         cuts,
         (text, slips, at) => {
           let slipped = text;

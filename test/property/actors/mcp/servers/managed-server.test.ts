@@ -10,7 +10,7 @@ import type { Call } from '../../../../../actors/mcp/servers/calls/call.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 import type { FakeLink, Sent } from '../../../../fixtures/server/fake-link.ts';
 import {
-  FakeManaged,
+  FakeManagedServer,
   FakeOwner,
   type ResponseRecorder,
   settle,
@@ -24,12 +24,12 @@ type Step =
   | { do: 'stop' | 'start' | 'due' | 'half' | 'whole' | 'release' | 'wait' };
 
 const at = fc.nat({ max: 50 });
-const one = <T extends string>(...names: T[]) => fc.constantFrom(...names);
+const oneOf = <T extends string>(...names: T[]) => fc.constantFrom(...names);
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
-      do: one('call'),
+      do: oneOf('call'),
       owner: fc.nat({ max: 3 }),
       id: fc.nat({ max: 1 }),
       hasToken: fc.boolean(),
@@ -37,13 +37,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 8,
-    arbitrary: fc.record({ do: one('answer', 'answer', 'again', 'progress', 'ask', 'notice'), at }),
+    arbitrary: fc.record({ do: oneOf('answer', 'answer', 'again', 'progress', 'ask', 'notice'), at }),
   },
-  { weight: 2, arbitrary: fc.record({ do: one('cancel'), at }) },
-  { weight: 2, arbitrary: fc.record({ do: one('undelivered'), at, wasCarriedOut: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ do: one('oversized', 'die', 'invent', 'noise'), at }) },
-  { weight: 1, arbitrary: fc.record({ do: one('stop', 'start', 'half', 'whole', 'release') }) },
-  { weight: 3, arbitrary: fc.record({ do: one('due', 'wait') }) },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('cancel'), at }) },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('undelivered'), at, wasCarriedOut: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('oversized', 'die', 'invent', 'noise'), at }) },
+  { weight: 1, arbitrary: fc.record({ do: oneOf('stop', 'start', 'half', 'whole', 'release') }) },
+  { weight: 3, arbitrary: fc.record({ do: oneOf('due', 'wait') }) },
 );
 
 interface SentCall {
@@ -65,7 +65,7 @@ const bounds = { max: 3, in_flight: 4, waiting: 5 };
 class World {
   readonly owners = Array.from({ length: 4 }, (_, i) => new FakeOwner(`owner${i}`, { sampling: {} }));
   readonly sentCalls: SentCall[] = [];
-  readonly managed: FakeManaged;
+  readonly managed: FakeManagedServer;
   readonly isolation: 'shared' | 'session';
   /** Every client message that reached a server, with the link. */
   readonly arrived: { link: FakeLink; sent: Sent }[] = [];
@@ -75,7 +75,7 @@ class World {
 
   constructor({ isolation, runtime }: Kind) {
     this.isolation = isolation;
-    this.managed = new FakeManaged(
+    this.managed = new FakeManagedServer(
       { isolation, runtime, pool: bounds },
       {
         onSent: (link, sent) => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { messengerPacing } from '../../../../../actors/platforms/businessmessenger/pacing.ts';
 import { RateMeter, vendorLimits } from '../../../../fixtures/business-platform/rate-meter.ts';
-import { OwnTime, type Way, ways } from '../../../../fixtures/own-time.ts';
+import { OwnTime, type RequestDelays, requestDelays } from '../../../../fixtures/own-time.ts';
 
 /** Messages that were sent to the first person before a restart, up to the limit of the platform. */
 interface Before {
@@ -16,7 +16,7 @@ interface Before {
 /** Sends the messages, in order per person. Returns the refusals and the total duration. */
 async function sendAll(
   people: readonly number[],
-  ways: readonly Way[],
+  ways: readonly RequestDelays[],
   { toFirst }: Before = { toFirst: 0 },
 ) {
   const time = new OwnTime();
@@ -29,13 +29,13 @@ async function sendAll(
   const finished = people.map(async (count, person) => {
     let pauseMs = 2_000;
     for (let sent = 0; sent < count; ) {
-      const { thereMs, backMs, lateMs } = ways[steps++ % ways.length] as Way;
+      const { requestMs, responseMs, lateMs } = ways[steps++ % ways.length] as RequestDelays;
       const isOfDestination = ({ platformCode }: DeliveryError) => platformCode === 131056;
       try {
         await pacing.run({ account: '100', destination: `${person}`, isOfDestination }, async () => {
-          await time.at(time.now + thereMs);
+          await time.at(time.now + requestMs);
           const refusal = meter.count('100', `${person}`);
-          await time.at(time.now + backMs);
+          await time.at(time.now + responseMs);
           if (refusal === undefined) return;
           pauseMs = Math.min(60_000, 2 * pauseMs);
           throw new DeliveryError('', {
@@ -60,7 +60,7 @@ const people = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLeng
 
 test('a number never exceeds its limit or the limit per person', async () => {
   await fc.assert(
-    fc.asyncProperty(people, ways, async (counts, onTheWay) => {
+    fc.asyncProperty(people, requestDelays, async (counts, onTheWay) => {
       const { refused, tookMs } = await sendAll(counts, onTheWay);
       expect(refused).toEqual([]);
       // The limits are also used: sending is not much slower than allowed.
@@ -75,7 +75,7 @@ test('a number never exceeds its limit or the limit per person', async () => {
 
 test("if the limit of a person was used up before a restart, one message is refused and the rest follows the platform's rate", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 20 }), ways, async (count, onTheWay) => {
+    fc.asyncProperty(fc.integer({ min: 1, max: 20 }), requestDelays, async (count, onTheWay) => {
       const { refused, tookMs } = await sendAll([count, 3], onTheWay, { toFirst: 45 });
       expect(new Set(refused)).toEqual(new Set([131056]));
       expect(refused.length).toBeLessThanOrEqual(2);

@@ -52,7 +52,7 @@ const message: fc.Arbitrary<OutboundMessage> = fc.record({
 });
 
 /** Text without blanks and code marks. A cut may drop blanks, and adds marks to a code block. */
-const essence = (text: string) => text.replace(/[\s`]/gu, '');
+const withoutSpacesAndTicks = (text: string) => text.replace(/[\s`]/gu, '');
 
 function textOf(body: Readonly<Record<string, unknown>>): string {
   const { text, interactive } = body as {
@@ -67,8 +67,8 @@ test("no body exceeds the platform's limits, and the whole text arrives", () => 
     fc.property(message, (sent) => {
       const bodies = messageBodies(sent);
       for (const body of bodies) expect(messageFault(body), JSON.stringify(body)).toBe(undefined);
-      const all = essence(bodies.map(textOf).join(''));
-      expect(all).toContain(essence(sent.text));
+      const all = withoutSpacesAndTicks(bodies.map(textOf).join(''));
+      expect(all).toContain(withoutSpacesAndTicks(sent.text));
       const parts = bodies.map(textOf);
       if (parts[0] !== undefined) expect(parts[0]).toMatch(sent.status === 'warning' ? /^⚠️ / : /^✅ /);
     }),

@@ -220,22 +220,22 @@ class World {
   }
 }
 
-const which = fc.nat({ max: 3 });
+const socketIndex = fc.nat({ max: 3 });
 const happening = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('say' as const), which }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('say' as const), which: socketIndex }) },
   {
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('announce' as const),
-      which,
+      which: socketIndex,
       reason: fc.constantFrom('warning', 'refresh_requested'),
       closeAfterMs: fc.constantFrom(10, 4_000, 10_000, 60_000),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('off' as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('cut' as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('silence' as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('garbage' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('off' as const), which: socketIndex }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cut' as const), which: socketIndex }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('silence' as const), which: socketIndex }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('garbage' as const), which: socketIndex }) },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('refuse' as const), count: fc.integer({ min: 1, max: 3 }) }),

@@ -42,21 +42,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const sure = (fault: Fault) => ({ fault, isSure: true });
-const unsure = (fault: Fault) => ({ fault, isSure: false });
+const knownOutcome = (fault: Fault) => ({ fault, isSure: true });
+const unknownOutcome = (fault: Fault) => ({ fault, isSure: false });
 const faults = [
-  sure({ kind: 'too many', seconds: 0.4 }),
-  sure({ kind: 'too many', seconds: 30, scope: 'shared' }),
-  sure({ kind: 'too many', seconds: 7, scope: 'global' }),
-  sure({ kind: 'html', status: 429, retryAfter: '9' }),
-  sure({ kind: 'refuse', error: chatError(130_000, { status: 503 }) }),
-  unsure({ kind: 'html', status: 502, isTaken: true }),
-  unsure({ kind: 'html', status: 502, retryAfter: '2', isTaken: true }),
-  unsure({ kind: 'html', status: 500 }),
-  unsure({ kind: 'cut', isTaken: true }),
-  unsure({ kind: 'cut' }),
-  unsure({ kind: 'hang', isTaken: true }),
-  unsure({ kind: 'hang' }),
+  knownOutcome({ kind: 'too many', seconds: 0.4 }),
+  knownOutcome({ kind: 'too many', seconds: 30, scope: 'shared' }),
+  knownOutcome({ kind: 'too many', seconds: 7, scope: 'global' }),
+  knownOutcome({ kind: 'html', status: 429, retryAfter: '9' }),
+  knownOutcome({ kind: 'refuse', error: chatError(130_000, { status: 503 }) }),
+  unknownOutcome({ kind: 'html', status: 502, isTaken: true }),
+  unknownOutcome({ kind: 'html', status: 502, retryAfter: '2', isTaken: true }),
+  unknownOutcome({ kind: 'html', status: 500 }),
+  unknownOutcome({ kind: 'cut', isTaken: true }),
+  unknownOutcome({ kind: 'cut' }),
+  unknownOutcome({ kind: 'hang', isTaken: true }),
+  unknownOutcome({ kind: 'hang' }),
 ] as const;
 
 const happening = fc.oneof(
@@ -290,7 +290,7 @@ const sendDue = { do: 'send' } as const;
 const answers = { do: 'say', nth: 0, parts: 3 } as const;
 const passTime = { do: 'pass', ms: 31_000 } as const;
 /** Unknown outcomes before a known outcome: the record must still mention them. */
-const doubts: readonly (readonly Happening[])[] = [
+const duplicateCases: readonly (readonly Happening[])[] = [
   [
     answers,
     failsPart(faults[8]),
@@ -324,6 +324,6 @@ test('each interaction is acknowledged in time; its answers appear once and in o
     fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 30, size: 'max' }), (happenings) =>
       runAndCheck([{ do: 'ask' }, ...happenings]),
     ),
-    { numRuns: runs(20), examples: doubts.map((each): [Happening[]] => [[...each]]) },
+    { numRuns: runs(20), examples: duplicateCases.map((each): [Happening[]] => [[...each]]) },
   );
 });

@@ -7,15 +7,15 @@ import { DeliveryError } from '../../../../../actors/events/outbox/delivery-erro
 import { RateBuckets, type RateRoute } from '../../../../../actors/platforms/communitychat/rate-buckets.ts';
 import { ApiResponse } from '../../../../../libs/rest/http-api.ts';
 import { BucketLimits } from '../../../../fixtures/community-platform/bucket-limits.ts';
-import { OwnTime, type Way, ways } from '../../../../fixtures/own-time.ts';
+import { OwnTime, type RequestDelays, requestDelays } from '../../../../fixtures/own-time.ts';
 
 /**
  * Sends `counts` requests, in order per destination. Returns the number of refusals and the total duration.
  */
 async function sendAll(
   counts: readonly number[],
-  ways: readonly Way[],
-  allowance: { most: number; ms: number },
+  ways: readonly RequestDelays[],
+  allowance: { maxRequests: number; ms: number },
   isShared: boolean,
 ) {
   const time = new OwnTime();
@@ -27,12 +27,12 @@ async function sendAll(
     if (isShared) limits.names.set(kind, 'shared');
   }
   let refused = 0;
-  const request = async ({ kind, major }: RateRoute, { thereMs, backMs }: Way) => {
-    await time.at(time.now + thereMs);
+  const request = async ({ kind, major }: RateRoute, { requestMs, responseMs }: RequestDelays) => {
+    await time.at(time.now + requestMs);
     const { headers, retryAfter } = limits.count(kind, major);
     const json = retryAfter === undefined ? {} : { retry_after: retryAfter, global: false };
     if (retryAfter !== undefined) refused += 1;
-    await time.at(time.now + backMs);
+    await time.at(time.now + responseMs);
     const status = retryAfter === undefined ? 200 : 429;
     return new ApiResponse(status, new Headers(headers), Buffer.from(JSON.stringify(json)));
   };
@@ -40,9 +40,9 @@ async function sendAll(
     for (let sent = 0; sent < count; ) {
       const kind = isShared && steps % 2 === 1 ? 'B' : 'A';
       const route = { kind, major: `${place}`, isOfBot: true };
-      const way = ways[steps++ % ways.length] as Way;
+      const delays = ways[steps++ % ways.length] as RequestDelays;
       try {
-        const { status } = await buckets.run(route, () => request(route, way));
+        const { status } = await buckets.run(route, () => request(route, delays));
         if (status === 200) sent += 1;
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error;
@@ -57,17 +57,17 @@ async function sendAll(
 
 const counts = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 8 });
 const allowance = fc.record({
-  most: fc.integer({ min: 1, max: 6 }),
+  maxRequests: fc.integer({ min: 1, max: 6 }),
   ms: fc.integer({ min: 100, max: 5_000 }),
 });
 
 test('no request is refused, and none waits longer than the limit requires', async () => {
   await fc.assert(
-    fc.asyncProperty(counts, ways, allowance, async (each, onTheWay, allowed) => {
+    fc.asyncProperty(counts, requestDelays, allowance, async (each, onTheWay, allowed) => {
       const { refused, tookMs } = await sendAll(each, onTheWay, allowed, false);
       expect(refused).toBe(0);
       const maxCount = Math.max(...each);
-      expect(tookMs).toBeLessThan((maxCount / allowed.most + 1) * (allowed.ms + 800) + maxCount * 400);
+      expect(tookMs).toBeLessThan((maxCount / allowed.maxRequests + 1) * (allowed.ms + 800) + maxCount * 400);
     }),
     { numRuns: 60 },
   );
@@ -75,7 +75,7 @@ test('no request is refused, and none waits longer than the limit requires', asy
 
 test('if kinds of requests share a bucket, each destination gets at most one refusal before the client knows it', async () => {
   await fc.assert(
-    fc.asyncProperty(counts, ways, allowance, async (each, onTheWay, allowed) => {
+    fc.asyncProperty(counts, requestDelays, allowance, async (each, onTheWay, allowed) => {
       const { refused } = await sendAll(each, onTheWay, allowed, true);
       expect(refused).toBeLessThanOrEqual(each.length);
     }),

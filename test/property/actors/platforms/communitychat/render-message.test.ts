@@ -66,7 +66,8 @@ function contentOf(bodies: readonly Members[]): string {
 }
 
 /** Text without blanks and code fences, because a cut block is closed and reopened. */
-const bare = (text: string) => text.replace(/\s+/g, '').replaceAll('```js', '').replaceAll('```', '');
+const withoutSpacesAndFences = (text: string) =>
+  text.replace(/\s+/g, '').replaceAll('```js', '').replaceAll('```', '');
 
 test("no message exceeds the platform's limits, and the whole text arrives in order", () => {
   fc.assert(
@@ -74,7 +75,9 @@ test("no message exceeds the platform's limits, and the whole text arrives in or
       const messages = bodiesOf({ text, card: withCard });
       const all = messages.map(({ body }) => body as unknown as Members);
       for (const body of all) expect(messageFault(body)).toBeUndefined();
-      expect(bare(all.map(({ content }) => content).join(''))).toContain(bare(text));
+      expect(withoutSpacesAndFences(all.map(({ content }) => content).join(''))).toContain(
+        withoutSpacesAndFences(text),
+      );
       if (text.trim() === '' && Object.values(withCard).every((each) => (each?.length ?? 0) === 0))
         expect(messages).toEqual([]);
       expect(messages.map(({ isFirst }) => isFirst)).toEqual(messages.map((_, index) => index === 0));
@@ -87,9 +90,11 @@ test('no title, field or action is lost; each action is a control or text', () =
   fc.assert(
     fc.property(longText, card, (text, withCard) => {
       const all = bodiesOf({ text, card: withCard }).map(({ body }) => body as unknown as Members);
-      const seen = bare(contentOf(all).replaceAll('\\n', '').replaceAll('\\t', ''));
+      const seen = withoutSpacesAndFences(contentOf(all).replaceAll('\\n', '').replaceAll('\\t', ''));
       const inJson = (words: string) =>
-        bare(JSON.stringify(words).slice(1, -1).replaceAll('\\n', '').replaceAll('\\t', ''));
+        withoutSpacesAndFences(
+          JSON.stringify(words).slice(1, -1).replaceAll('\\n', '').replaceAll('\\t', ''),
+        );
       for (const { name, value } of withCard.fields ?? []) {
         expect(seen).toContain(inJson(name));
         expect(seen).toContain(inJson(value));

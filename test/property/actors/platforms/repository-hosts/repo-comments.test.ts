@@ -67,13 +67,13 @@ const searchFault = fc.oneof(
   fc.constantFrom<Fault>(cut, { status: 502 }, { status: 0, isSilent: true, isKilled: true }),
 );
 
-const troubles = fc.record({
+const faultPlan = fc.record({
   writing: fc.array(writeFault, { maxLength: 8 }),
   looking: fc.array(searchFault, { maxLength: 4 }),
   rows: fc.array(fc.nat(DESTINATIONS - 1), { minLength: 1, maxLength: 3 }),
 });
 
-type Troubles = typeof troubles extends fc.Arbitrary<infer T> ? T : never;
+type Troubles = typeof faultPlan extends fc.Arbitrary<infer T> ? T : never;
 
 interface Row {
   event: StoredEvent;
@@ -165,7 +165,7 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
   };
 
   const startedAt = performance.now();
-  const requestsBefore = api.asked.length;
+  const requestsBefore = api.requests.length;
   for (;;) {
     // The first pending row per destination, like the outbox.
     const heads = rows.filter(
@@ -182,7 +182,7 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
     await attempt(next);
   }
   api.relent();
-  const posts = api.asked
+  const posts = api.requests
     .slice(requestsBefore)
     .filter(({ method, path }) => host.posting.test(`${method} ${path}`));
   return { rows, posts };
@@ -195,11 +195,14 @@ describe.each(Object.entries(localRepoHosts))('%s', (_, make) => {
   test('each comment is posted once, or is refused permanently and not posted', async () => {
     await host.start();
     await fc.assert(
-      fc.asyncProperty(troubles, async (all) => {
+      fc.asyncProperty(faultPlan, async (all) => {
         const { rows, posts } = await sendAll(host, all);
         for (const { about, text, end } of rows) {
-          const there = host.comments(host.place(about)).filter((each) => each.text === text);
-          expect([text, end, there.length]).toEqual([text, ...(end === 'dead' ? ['dead', 0] : ['done', 1])]);
+          const visibleComments = host.comments(host.place(about)).filter((each) => each.text === text);
+          expect([text, end, visibleComments.length]).toEqual([
+            text,
+            ...(end === 'dead' ? ['dead', 0] : ['done', 1]),
+          ]);
         }
         const isRefused = all.writing.some(({ status }) => [401, 404, 422].includes(status));
         if (!isRefused) expect(rows.map(({ end }) => end)).toEqual(rows.map(() => 'done'));

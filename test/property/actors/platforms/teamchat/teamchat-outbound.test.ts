@@ -37,18 +37,18 @@ class OtherService extends TeamPlatform {
   }
 }
 
-let near: TeamPlatform;
-let far: OtherService;
+let mainService: TeamPlatform;
+let otherService: OtherService;
 const slots = new WorkSlots({ slots: 1_000, bytes: 10_000_000, release: async () => 0 });
 let runs = 0;
 
 beforeAll(async () => {
-  near = await new TeamPlatform().start();
-  far = await new OtherService(near.tokens).start();
+  mainService = await new TeamPlatform().start();
+  otherService = await new OtherService(mainService.tokens).start();
 });
 afterAll(async () => {
   slots.close();
-  await Promise.all([near.stop(), far.stop()]);
+  await Promise.all([mainService.stop(), otherService.stop()]);
 });
 
 const refusal = (status: number, retryAfter?: string) => ({
@@ -100,12 +100,15 @@ interface Row {
 
 /** Sends until all rows for available services are final. */
 async function sendAll(steps: readonly Step[]) {
-  near.tokenFaults.length = 0;
-  far.isAway = false;
+  mainService.tokenFaults.length = 0;
+  otherService.isUnavailable = false;
   let now = 0;
   const run = `r${runs++}`;
   const trigger = {
-    ...teamChatTrigger('desk', { ...near.config, service_url_allow: [near.url, far.url, DEAD] }),
+    ...teamChatTrigger('desk', {
+      ...mainService.config,
+      service_url_allow: [mainService.url, otherService.url, DEAD],
+    }),
     retry: { attempts: 40, min_backoff_seconds: 0.2, max_backoff_seconds: 1, factor: 2 },
   };
   const rowsById = new Map<string, Row>();
@@ -136,7 +139,7 @@ async function sendAll(steps: readonly Step[]) {
     circuits: new Circuits({ log: silentLog, now: () => now, random: () => 0.5 }),
   });
   const to = Array.from({ length: CONVERSATIONS }, (_, n) => {
-    const platform = [near, near, far, far][n];
+    const platform = [mainService, mainService, otherService, otherService][n];
     return {
       platform,
       serviceUrl: platform?.serviceUrl ?? `${DEAD}/amer/`,
@@ -146,7 +149,7 @@ async function sendAll(steps: readonly Step[]) {
   });
   const availableNotes: string[] = [];
   const sentAt = new Map<string, number[]>();
-  const counts = { tokens: near.tokenRequests.length, revoked: 0, refused: 0 };
+  const counts = { tokens: mainService.tokenRequests.length, revoked: 0, refused: 0 };
 
   const act = ({ what }: Step, n: number) => {
     if (what.do === 'say') {
@@ -162,12 +165,12 @@ async function sendAll(steps: readonly Step[]) {
       const { platform, place } = to[what.conversation] as (typeof to)[number];
       void platform?.fail(what.fault, place);
     } else if (what.do === 'revoke') {
-      (what.isNear ? near : far).revokeTokens();
+      (what.isNear ? mainService : otherService).revokeTokens();
       counts.revoked += 1;
     } else if (what.do === 'noToken') {
-      near.tokenFaults.push({ status: what.status, body: {} });
+      mainService.tokenFaults.push({ status: what.status, body: {} });
       counts.refused += 1;
-    } else far.isAway = what.isAway;
+    } else otherService.isUnavailable = what.isAway;
   };
 
   const attempt = async (row: Row, isAvailable: boolean) => {
@@ -197,13 +200,16 @@ async function sendAll(steps: readonly Step[]) {
       pendingSteps.shift();
       stepAt += pendingSteps[0]?.[1].afterMs ?? 0;
     }
-    if (pendingSteps.length === 0) far.isAway = false;
+    if (pendingSteps.length === 0) otherService.isUnavailable = false;
     const all = heads();
     if (pendingSteps.length === 0 && all.every(({ isAvailable }) => !isAvailable)) break;
     const due = all.filter(({ row }) => row.at <= now);
     await Promise.all(due.map(({ row, isAvailable }) => attempt(row, isAvailable)));
     // The platform does not count requests that have a revoked token or are rate-limited.
-    for (const { conversation: place, status } of [...near.calls.splice(0), ...far.calls.splice(0)])
+    for (const { conversation: place, status } of [
+      ...mainService.calls.splice(0),
+      ...otherService.calls.splice(0),
+    ])
       if (status !== 401 && status !== 429) sentAt.set(place, [...(sentAt.get(place) ?? []), now]);
     if (due.length > 0) continue;
     now = Math.min(
@@ -237,18 +243,20 @@ test('despite refusals, lost connections and restarts each message is posted onc
           expect(rows.filter(({ end }) => end !== undefined)).toEqual([]);
           continue;
         }
-        const there = platform.textsTo(place);
-        expect(there.filter((text, i) => text !== there[i - 1])).toEqual(rows.map(({ text }) => text));
+        const visibleTexts = platform.textsTo(place);
+        expect(visibleTexts.filter((text, i) => text !== visibleTexts[i - 1])).toEqual(
+          rows.map(({ text }) => text),
+        );
         for (const { text, isInDoubt, end } of rows) {
           const note = isInDoubt ? expect.stringContaining('possible duplicate') : undefined;
           expect(end).toEqual({ outcome: 'done', note });
-          if (!isInDoubt) expect(there.filter((each) => each === text)).toHaveLength(1);
+          if (!isInDoubt) expect(visibleTexts.filter((each) => each === text)).toHaveLength(1);
         }
         const times = sentAt.get(place) ?? [];
         for (const [i, at] of times.slice(1).entries())
           expect(at - (times[i] as number)).toBeGreaterThanOrEqual(SECOND);
       }
-      expect(near.tokenRequests.length - counts.tokens).toBeLessThanOrEqual(
+      expect(mainService.tokenRequests.length - counts.tokens).toBeLessThanOrEqual(
         1 + counts.revoked + counts.refused,
       );
       // An unavailable service does not delay other services.

@@ -139,7 +139,7 @@ type Change = (table: MailboxTable, model: Model) => void;
 
 const arbKey = fc.constantFrom(...keys);
 /** Ready for a while, ready now, ready later, or held. */
-const arbIn = fc.oneof(fc.integer({ min: -50, max: 50 }), fc.constant(Number.POSITIVE_INFINITY));
+const arbDelay = fc.oneof(fc.integer({ min: -50, max: 50 }), fc.constant(Number.POSITIVE_INFINITY));
 const arbClaim = fc.option(
   fc.record({
     fence: fc.nat({ max: 99 }),
@@ -149,15 +149,15 @@ const arbClaim = fc.option(
   }),
   { nil: undefined },
 );
-const arbSet = fc.record({
+const arbMailboxChange = fc.record({
   key: arbKey,
-  inMs: arbIn,
+  inMs: arbDelay,
   claim: arbClaim,
   mayHaveMore: fc.boolean(),
   suspected: fc.nat({ max: 7 }),
 });
 
-const set = arbSet.map(
+const set = arbMailboxChange.map(
   ({ key, inMs, claim, mayHaveMore, suspected }): Change =>
     (table, model) => {
       const dueAt = model.now + inMs;

@@ -137,7 +137,7 @@ test('a missing variable of a definition is reported without any value', async (
 });
 
 /** Adds an unknown key to each mapping of the spec in turn. */
-const slips = (value: object): object[] => {
+const withUnknownKey = (value: object): object[] => {
   const inside = Object.entries(value).flatMap(([key, member]) =>
     typeof member === 'object' && !Array.isArray(member) && key !== 'env' && key !== 'output_schema'
       ? [{ ...value, [key]: { ...member, zebra: 1 } }]
@@ -149,7 +149,7 @@ const slips = (value: object): object[] => {
 test('an agent with an unknown key is refused at the position of the key, also by the JSON Schema', async () => {
   await fc.assert(
     fc.asyncProperty(spec, fc.nat(), async (value, pick) => {
-      const all = slips(value);
+      const all = withUnknownKey(value);
       const bad = document(all[pick % all.length] ?? {});
       const { agents, errors } = await folder.load({
         files: [folder.write('a.yaml', JSON.stringify(bad))],

@@ -7,8 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { cronFault } from '../../../../../config/resources/fields/cron.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
-const ofNodeSchedule = createRequire(createRequire(import.meta.url).resolve('node-schedule'));
-const parser = ofNodeSchedule('cron-parser') as {
+const requireFromNodeSchedule = createRequire(createRequire(import.meta.url).resolve('node-schedule'));
+const parser = requireFromNodeSchedule('cron-parser') as {
   parseExpression(cron: string, options: object): { next(): { toDate(): Date } };
 };
 

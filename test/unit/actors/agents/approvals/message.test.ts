@@ -7,14 +7,14 @@ import {
   requestMessage,
 } from '../../../../../actors/agents/approvals/message.ts';
 import { fullRequestText } from '../../../../../actors/agents/approvals/request-text.ts';
-import { pay } from '../../../../fixtures/automation/approval-chat.ts';
+import { paymentRequest } from '../../../../fixtures/automation/approval-chat.ts';
 
 const ID = '01234567-89ab-4def-8123-456789abcdef';
 const requestedBy = { platform: 'chat', account: 'app', user: 'U1', aliases: ['ada'] };
 
 const request = (input: unknown) => ({
-  kind: pay.kind,
-  title: pay.title,
+  kind: paymentRequest.kind,
+  title: paymentRequest.title,
   command: undefined,
   agent: 'payer',
   requestedBy,

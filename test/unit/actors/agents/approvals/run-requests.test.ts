@@ -4,7 +4,11 @@ import { afterEach, expect, test } from 'vitest';
 import { bodyOf, isExactly } from '../../../../../actors/agents/approvals/record.ts';
 import type { ApprovalRequest } from '../../../../../actors/agents/approvals/run-approvals.ts';
 import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
-import { ApprovalChat, askingHandler, pay } from '../../../../fixtures/automation/approval-chat.ts';
+import {
+  ApprovalChat,
+  askingHandler,
+  paymentRequest,
+} from '../../../../fixtures/automation/approval-chat.ts';
 import { until } from '../../../../fixtures/automation/inbox.ts';
 
 let chat: ApprovalChat | undefined;
@@ -16,10 +20,10 @@ function chatOf(...requests: readonly ApprovalRequest[]): ApprovalChat {
 }
 
 test('a run asks in the channel, parks without a slot, and resumes after the decision, which the message shows', async () => {
-  const requestChat = chatOf(pay);
+  const requestChat = chatOf(paymentRequest);
   const { shown } = requestChat;
   await requestChat.say('a:1');
-  const [request] = await requestChat.asked('a:1');
+  const [request] = await requestChat.waitForApprovals('a:1');
   if (request === undefined) throw new Error('expected an approval request');
   expect(request).toMatchObject({ run: 'a:1', state: 'pending', trigger: 'chat' });
   await until('the approval request was sent', () => shown.length === 1);
@@ -39,8 +43,8 @@ test('a run asks in the channel, parks without a slot, and resumes after the dec
     comment: 'go ahead',
   });
   expect(decided.isFirst).toBe(true);
-  expect((await requestChat.reached('a:1', 'done')).answer).toBe('approved');
-  await requestChat.saidTo('a:1');
+  expect((await requestChat.waitForState('a:1', 'done')).answer).toBe('approved');
+  await requestChat.waitForTexts('a:1');
   expect(shown).toHaveLength(2);
   expect(shown[0]).toMatchObject({ buttons: [], changes: 1 });
   expect(shown[0]?.text).toMatch(/^Approved by ben at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: go ahead\n/);
@@ -48,11 +52,11 @@ test('a run asks in the channel, parks without a slot, and resumes after the dec
 
 test('configuration secrets appear neither in an approval request nor in its outcome', async () => {
   const requestChat = chatOf({
-    ...pay,
+    ...paymentRequest,
     tool: { server: 'bank', tool: 'pay', arguments: { key: 's3cret-value' } },
   });
   await requestChat.say('a:1');
-  const [request] = await requestChat.asked('a:1');
+  const [request] = await requestChat.waitForApprovals('a:1');
   if (request === undefined) throw new Error('expected an approval request');
   await until('the approval request was sent', () => requestChat.shown.length === 1);
   expect(requestChat.shown[0]?.text).toContain('"key": "***"');
@@ -62,17 +66,20 @@ test('configuration secrets appear neither in an approval request nor in its out
     via: 'api',
     comment,
   });
-  await requestChat.reached('a:1', 'done');
-  await requestChat.saidTo('a:1');
+  await requestChat.waitForState('a:1', 'done');
+  await requestChat.waitForTexts('a:1');
   expect(requestChat.shown[0]).toMatchObject({ changes: 1 });
   expect(JSON.stringify([requestChat.shown, approval.decision])).not.toContain('s3cret-value');
 });
 
 test('an approval request expires after its timeout, and the run resumes', async () => {
-  const requestChat = chatOf({ ...pay, rules: { ...pay.rules, approval_timeout_seconds: 0.05 } });
+  const requestChat = chatOf({
+    ...paymentRequest,
+    rules: { ...paymentRequest.rules, approval_timeout_seconds: 0.05 },
+  });
   await requestChat.say('a:1');
-  expect((await requestChat.reached('a:1', 'done')).answer).toBe('expired');
-  await requestChat.saidTo('a:1');
+  expect((await requestChat.waitForState('a:1', 'done')).answer).toBe('expired');
+  await requestChat.waitForTexts('a:1');
   expect(requestChat.shown[0]?.text).toContain('Expired');
   const [request] = await requestChat.approvalsOf('a:1');
   expect(request).toMatchObject({ state: 'expired', decision: '{"via":"timer"}' });
@@ -81,44 +88,47 @@ test('an approval request expires after its timeout, and the run resumes', async
 });
 
 test('a run waits for all of its approval requests, each with its own outcome', async () => {
-  const requestChat = chatOf(pay, { ...pay, title: 'bank/close' });
+  const requestChat = chatOf(paymentRequest, { ...paymentRequest, title: 'bank/close' });
   await requestChat.say('a:1');
-  const requests = await requestChat.asked('a:1', 2);
+  const requests = await requestChat.waitForApprovals('a:1', 2);
   for (const each of requests) {
     expect((await requestChat.store.delivery('a:1'))?.state).not.toBe('done');
     const verdict = bodyOf(each).title === 'bank/pay' ? 'approved' : 'denied';
     await requestChat.approvals.decide(each, verdict, { by: 'ben', via: 'api' });
   }
-  expect((await requestChat.reached('a:1', 'done')).answer).toBe('approved denied');
+  expect((await requestChat.waitForState('a:1', 'done')).answer).toBe('approved denied');
 });
 
 test('the message of a pending approval request shows that its run was cancelled', async () => {
-  const requestChat = chatOf(pay);
+  const requestChat = chatOf(paymentRequest);
   await requestChat.say('a:1');
-  await requestChat.asked('a:1');
+  await requestChat.waitForApprovals('a:1');
   await requestChat.deliveries.discard('a:1', 'not wanted');
-  await requestChat.saidTo('a:1');
+  await requestChat.waitForTexts('a:1');
   expect(requestChat.shown[0]?.text).toContain('Cancelled');
   expect(requestChat.shown[0]?.buttons).toEqual([]);
   expect((await requestChat.approvalsOf('a:1'))[0]?.state).toBe('cancelled');
 });
 
 test('an action is compared with its approved request, regardless of the order of members', async () => {
-  const requestChat = chatOf(pay);
+  const requestChat = chatOf(paymentRequest);
   await requestChat.say('a:1');
-  const [request] = await requestChat.asked('a:1');
+  const [request] = await requestChat.waitForApprovals('a:1');
   if (request === undefined) throw new Error('expected an approval request');
   const tool = { server: 'bank', tool: 'pay', arguments: { amount: 100, to: 'ben' } };
-  expect(isExactly(bodyOf(request), { ...pay, tool })).toBe(true);
+  expect(isExactly(bodyOf(request), { ...paymentRequest, tool })).toBe(true);
   expect(
-    isExactly(bodyOf(request), { ...pay, tool: { ...tool, arguments: { amount: 1000, to: 'ben' } } }),
+    isExactly(bodyOf(request), {
+      ...paymentRequest,
+      tool: { ...tool, arguments: { amount: 1000, to: 'ben' } },
+    }),
   ).toBe(false);
-  expect(isExactly(bodyOf(request), { ...pay, tool: { ...tool, server: 'other' } })).toBe(false);
+  expect(isExactly(bodyOf(request), { ...paymentRequest, tool: { ...tool, server: 'other' } })).toBe(false);
 });
 
 test('a run cannot read the approval requests of another run', async () => {
   const outcomes: unknown[] = [];
-  const asks = askingHandler(pay);
+  const asks = askingHandler(paymentRequest);
   chat = new ApprovalChat({
     handler: {
       run: async (job, context) => {
@@ -130,29 +140,36 @@ test('a run cannot read the approval requests of another run', async () => {
     },
   });
   await chat.say('a:1');
-  await chat.asked('a:1');
+  await chat.waitForApprovals('a:1');
   await chat.say('a:2', {}, 'elsewhere');
-  await chat.reached('a:2', 'done');
+  await chat.waitForState('a:2', 'done');
   expect(outcomes).toEqual(['pending', undefined]);
 });
 
 test('an unreachable approval channel ends the run without a request', async () => {
-  const requestChat = chatOf({ ...pay, rules: { ...pay.rules, approval_channel: '#No Such' } });
+  const requestChat = chatOf({
+    ...paymentRequest,
+    rules: { ...paymentRequest.rules, approval_channel: '#No Such' },
+  });
   await requestChat.say('a:1');
-  const { note } = await requestChat.reached('a:1', 'dead');
+  const { note } = await requestChat.waitForState('a:1', 'dead');
   expect(note).toContain('cannot reach the approval_channel "#No Such"');
   expect(await requestChat.approvalsOf('a:1')).toEqual([]);
 });
 
 test("only the files decide who may approve; the trigger's list applies if the request has none", async () => {
-  const rules = { ...pay.rules, approvers: [], approval_channel: undefined };
+  const rules = { ...paymentRequest.rules, approvers: [], approval_channel: undefined };
   const arguments_ = { approvers: ['mallory'], approval_channel: 'room', self_approval: true };
-  const requestChat = chatOf({ ...pay, tool: { server: 'bank', tool: 'pay', arguments: arguments_ }, rules });
+  const requestChat = chatOf({
+    ...paymentRequest,
+    tool: { server: 'bank', tool: 'pay', arguments: arguments_ },
+    rules,
+  });
   const chatTrigger = requestChat.triggers.get('chat');
   if (chatTrigger === undefined) throw new Error('expected the trigger');
   const config = { ...chatTrigger.config, approval_allowed_users: ['ben'] };
   requestChat.triggers.set('chat', { ...chatTrigger, config });
   await requestChat.say('a:1', { text: 'approvers: [mallory]' });
-  const [request] = await requestChat.asked('a:1');
+  const [request] = await requestChat.waitForApprovals('a:1');
   expect(request && bodyOf(request).rights).toMatchObject({ approvers: ['ben'], selfApproval: false });
 });

@@ -3,7 +3,7 @@ import { FleetHandler } from '../../../../../actors/agents/fleets/handler.ts';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
 import type { Fleet } from '../../../../../config/resources/fleets/fleet.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun } from '../../../../fixtures/automation/kept-run.ts';
+import { KillableRun } from '../../../../fixtures/automation/killable-run.ts';
 
 const member = (name: string) => ({
   name,
@@ -41,7 +41,7 @@ it('a retried fleet starts only the members without an answer', async () => {
     }),
     readDefinition: async () => fleet,
   });
-  const run = new KeptRun();
+  const run = new KillableRun();
   await expect(run.attempt(handler, aJob())).rejects.toThrow('fleet f: broken: no');
   isBroken = false;
   expect(await run.attempt(handler, aJob())).toMatchObject({

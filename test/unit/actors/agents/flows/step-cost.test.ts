@@ -7,7 +7,7 @@ import { RunNodes } from '../../../../../actors/agents/runs/node-progress.ts';
 import { addRow } from '../../../../fixtures/agents/run-nodes.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun } from '../../../../fixtures/automation/kept-run.ts';
+import { KillableRun } from '../../../../fixtures/automation/killable-run.ts';
 
 const engine = /(?:machines\/flow-run|actors\/(?:flows|parts|runs))\//;
 
@@ -62,7 +62,7 @@ interface RowCost {
 /** Runs a flow and adds all journal rows to a view. */
 async function costOf(spec: string): Promise<RowCost> {
   const flow = await flowOf(spec);
-  const run = new KeptRun();
+  const run = new KillableRun();
   const stringify = vi.spyOn(JSON, 'stringify');
   try {
     const calls = await callsIn(async () => {

@@ -35,10 +35,15 @@ function agent(options: Partial<HttpAgentOptions> = {}) {
   return new HttpAgent({ url, headers: { authorization: KEY }, timeoutMs: 5_000, ...options });
 }
 
-const never = () => aContext();
-const run = (options?: Partial<HttpAgentOptions>) => agent(options).run(aJob(), never());
+const contextWithoutAbort = () => aContext();
+const run = (options?: Partial<HttpAgentOptions>) => agent(options).run(aJob(), contextWithoutAbort());
 
-function says(body: string, type = 'application/json', status = 200, headers: Record<string, string> = {}) {
+function respondWith(
+  body: string,
+  type = 'application/json',
+  status = 200,
+  headers: Record<string, string> = {},
+) {
   answer = (_, response) => response.writeHead(status, { 'content-type': type, ...headers }).end(body);
 }
 
@@ -53,8 +58,8 @@ async function failure(running: Promise<unknown>): Promise<HandlerError> {
   return error;
 }
 
-test('sends a job as JSON with its idempotency key, trace and configured headers', async () => {
-  says('{"text":"fine"}');
+test('an HTTP agent sends a job as JSON with its idempotency key, trace and configured headers', async () => {
+  respondWith('{"text":"fine"}');
   expect(await run()).toEqual({ text: 'fine' });
   const [sent] = requests;
   expect(sent?.headers).toMatchObject({
@@ -75,7 +80,7 @@ test('sends a job as JSON with its idempotency key, trace and configured headers
 test('an HTTP agent refuses a job that cannot be serialized, finally', async () => {
   const payload: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
   const job = aJob();
-  const running = agent().run({ ...job, event: { ...job.event, payload } }, never());
+  const running = agent().run({ ...job, event: { ...job.event, payload } }, contextWithoutAbort());
   expect((await failure(running)).isFinal).toBe(true);
   expect(requests).toEqual([]);
 });
@@ -91,7 +96,7 @@ describe("an HTTP agent's response", () => {
     ['an empty body', '', 'application/json', { text: '' }],
     ['no content type', '{"text":"a"}', '', { text: 'a' }],
   ])('may be %s', async (_, body, type, expected) => {
-    says(body, type);
+    respondWith(body, type);
     expect(await run()).toEqual(expected);
   });
 
@@ -135,7 +140,7 @@ describe("an HTTP agent's response", () => {
   });
 
   test('may be a stream that ends without [DONE]', async () => {
-    says('data: a\n\ndata: b\n\n', 'text/event-stream');
+    respondWith('data: a\n\ndata: b\n\n', 'text/event-stream');
     expect(await run()).toEqual({ text: 'ab' });
   });
 
@@ -149,7 +154,7 @@ describe("an HTTP agent's response", () => {
     ['JSON without a text', '{"message":"a"}', 'application/json', 200],
     ['a list', '[]', 'application/json', 200],
   ])('that is %s fails finally', async (_, body, type, status) => {
-    says(body, type, status);
+    respondWith(body, type, status);
     expect((await failure(run())).isFinal).toBe(true);
   });
 
@@ -185,7 +190,7 @@ describe("an HTTP agent's response", () => {
   });
 
   test('that reports an error in its stream can be retried', async () => {
-    says(`data: a\n\nevent: error\ndata: ${KEY}\n\n`, 'text/event-stream');
+    respondWith(`data: a\n\nevent: error\ndata: ${KEY}\n\n`, 'text/event-stream');
     expect((await failure(run())).isFinal).toBe(false);
   });
 });
@@ -205,7 +210,7 @@ describe("the status of an HTTP agent's response", () => {
   ])(
     '%i with Retry-After %s sets finality and the retry delay',
     async (status, pause, isFinal, retryAfterMs) => {
-      says(`no: ${KEY}`, 'text/plain', status, pause === undefined ? {} : { 'retry-after': pause });
+      respondWith(`no: ${KEY}`, 'text/plain', status, pause === undefined ? {} : { 'retry-after': pause });
       const error = await failure(run());
       const isRateLimited = status === 429 || (!isFinal && retryAfterMs !== undefined);
       expect(error).toMatchObject({ isFinal, isRateLimited, retryAfterMs });
@@ -214,14 +219,14 @@ describe("the status of an HTTP agent's response", () => {
   );
 
   test('may have a date in Retry-After', async () => {
-    says('', 'text/plain', 503, { 'retry-after': new Date(Date.now() + 30_000).toUTCString() });
+    respondWith('', 'text/plain', 503, { 'retry-after': new Date(Date.now() + 30_000).toUTCString() });
     const { retryAfterMs = 0 } = await failure(run());
     expect(retryAfterMs).toBeGreaterThan(25_000);
     expect(retryAfterMs).toBeLessThanOrEqual(30_000);
   });
 
   test.each([301, 302, 307])('%i does not redirect the request', async (status) => {
-    says('', 'text/plain', status, { location: `${url}/elsewhere` });
+    respondWith('', 'text/plain', status, { location: `${url}/elsewhere` });
     expect((await failure(run())).isFinal).toBe(true);
     expect(requests).toHaveLength(1);
   });
@@ -229,7 +234,7 @@ describe("the status of an HTTP agent's response", () => {
 
 describe('an attempt at an HTTP agent', () => {
   test('accepts a deadline with fractional seconds', async () => {
-    says('{"text":"fine"}');
+    respondWith('{"text":"fine"}');
     expect(await run({ timeoutMs: 2.01 * 1000 })).toEqual({ text: 'fine' });
   });
 
@@ -270,7 +275,7 @@ describe('an attempt at an HTTP agent', () => {
   });
 
   test('does not fail because an idle connection was closed', async () => {
-    says('{"text":"a"}');
+    respondWith('{"text":"a"}');
     for (let round = 0; round < 10; round += 1) {
       expect(await run()).toEqual({ text: 'a' });
       server.closeAllConnections();

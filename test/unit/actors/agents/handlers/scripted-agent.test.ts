@@ -16,7 +16,7 @@ function script(text: string): { agent: ScriptedAgent; file: string } {
   writeFileSync(file, text);
   return { agent: new ScriptedAgent(file), file };
 }
-const never = aContext();
+const contextWithoutAbort = aContext();
 
 const rules = `
 - match: { text: '(?i)HELLO' }
@@ -43,12 +43,15 @@ test.each([
   ['an event', { event: { ...aJob().event, name: 'issues.opened' } }, 'Noted: please review'],
   ['nothing', { event: { ...aJob().event, name: 'issues.closed' } }, ''],
 ])('replies to %s', async (_, job, text) => {
-  expect(await script(rules).agent.run(aJob(job), never)).toEqual({ text });
+  expect(await script(rules).agent.run(aJob(job), contextWithoutAbort)).toEqual({ text });
 });
 
 test('a scripted agent expands a reply only once, and no inherited properties', async () => {
   const { agent } = script(`- answer: '{{input}} {{constructor}} {{parameters.toString}}'`);
-  const answer = await agent.run(aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }), never);
+  const answer = await agent.run(
+    aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }),
+    contextWithoutAbort,
+  );
   expect((answer as AgentReply).text.trim()).toBe('{{agent}} $& $1');
 });
 
@@ -60,7 +63,7 @@ describe('a rule of a scripted agent', () => {
   fields: [{ name: Text, value: '{{input}}' }]
   actions: [{ id: 'ship {{command}}', title: Ship, style: danger }]
 `);
-    expect(await agent.run(aJob({ input: 'a word', command: 'it' }), never)).toEqual({
+    expect(await agent.run(aJob({ input: 'a word', command: 'it' }), contextWithoutAbort)).toEqual({
       text: 'Ready?',
       data: {
         title: 'For reviewer',
@@ -73,16 +76,16 @@ describe('a rule of a scripted agent', () => {
   test('may fail the first attempts', async () => {
     const { agent } = script('- { answer: well, fail: 2 }');
     for (const attempt of [1, 2])
-      await expect(agent.run(aJob({ attempt }), never)).rejects.toMatchObject({
+      await expect(agent.run(aJob({ attempt }), contextWithoutAbort)).rejects.toMatchObject({
         code: 'ERR_HANDLER',
         isFinal: false,
       });
-    expect(await agent.run(aJob({ attempt: 3 }), never)).toEqual({ text: 'well' });
+    expect(await agent.run(aJob({ attempt: 3 }), contextWithoutAbort)).toEqual({ text: 'well' });
   });
 
   test('may park its event and reply when it wakes', async () => {
     const { agent } = script('- { answer: well, wait_ms: 60000 }');
-    const parked = await agent.run(aJob(), never);
+    const parked = await agent.run(aJob(), contextWithoutAbort);
     expect(parked).toMatchObject({
       parkedOn: expect.stringContaining(aJob().idempotencyKey),
       wakeInMs: 60_000,
@@ -94,7 +97,7 @@ describe('a rule of a scripted agent', () => {
   test('may delay its reply, and the delay can be aborted', async () => {
     const { agent } = script('- { answer: well, delay_ms: 50 }');
     const began = performance.now();
-    expect(await agent.run(aJob(), never)).toEqual({ text: 'well' });
+    expect(await agent.run(aJob(), contextWithoutAbort)).toEqual({ text: 'well' });
     expect(performance.now() - began).toBeGreaterThan(45);
     await expect(agent.run(aJob(), aContext({ signal: AbortSignal.timeout(5) }))).rejects.toMatchObject({
       code: 'ERR_HANDLER',
@@ -104,14 +107,17 @@ describe('a rule of a scripted agent', () => {
 
 test('a scripted agent reloads a changed script', async () => {
   const { agent, file } = script('- answer: before');
-  expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
+  expect(await agent.run(aJob(), contextWithoutAbort)).toEqual({ text: 'before' });
   writeFileSync(file, '- answer: and after');
-  await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
+  await expect
+    .poll(() => agent.run(aJob(), contextWithoutAbort), { timeout: 10_000 })
+    .toEqual({ text: 'and after' });
 });
 
 test('a scripted agent keeps the last valid rules while the script is invalid or missing', async () => {
   const { agent, file } = script('- answer: before');
-  const isAsBefore = async () => expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
+  const isAsBefore = async () =>
+    expect(await agent.run(aJob(), contextWithoutAbort)).toEqual({ text: 'before' });
   await isAsBefore();
   for (const spoil of [() => writeFileSync(file, ''), () => rmSync(file)]) {
     spoil();
@@ -124,7 +130,9 @@ test('a scripted agent keeps the last valid rules while the script is invalid or
     await isAsBefore();
   }
   writeFileSync(file, '- answer: and after');
-  await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
+  await expect
+    .poll(() => agent.run(aJob(), contextWithoutAbort), { timeout: 10_000 })
+    .toEqual({ text: 'and after' });
 });
 
 test.each([
@@ -153,16 +161,16 @@ test.each([
   ['that is not YAML', '- {', /line 1, column 4: YAML syntax/],
 ])('a script %s fails the attempt, not the event, with the reason', async (_, text, message) => {
   const { agent, file } = script(text);
-  const running = agent.run(aJob(), never);
+  const running = agent.run(aJob(), contextWithoutAbort);
   await expect(running).rejects.toMatchObject({ code: 'ERR_HANDLER', isFinal: false });
   await expect(running).rejects.toThrow(`cannot use the script ${basename(file)}: `);
   await expect(running).rejects.toThrow(message);
   writeFileSync(file, '- answer: well');
-  expect(await agent.run(aJob({ attempt: 2 }), never)).toEqual({ text: 'well' });
+  expect(await agent.run(aJob({ attempt: 2 }), contextWithoutAbort)).toEqual({ text: 'well' });
 });
 
 test('the error for a missing script contains the file name without its folder', async () => {
-  const running = new ScriptedAgent(join(folder, 'none.yaml')).run(aJob(), never);
+  const running = new ScriptedAgent(join(folder, 'none.yaml')).run(aJob(), contextWithoutAbort);
   await expect(running).rejects.toMatchObject({
     code: 'ERR_HANDLER',
     isFinal: false,

@@ -6,16 +6,16 @@ import { entryOf, ownedServers, serverOf } from '../../../../fixtures/agents/own
 
 describe('the limit on agent servers', () => {
   test('is kept by closing the longest unused server', () => {
-    const { owned, there } = ownedServers(4);
+    const { owned, serverIds } = ownedServers(4);
     owned.setLoaded(['a', 'b', 'c'].map((name) => ({ name, servers: [serverOf('s', 'x')] })));
     const [first, second, third] = ['a', 'b', 'c'].map((agent) => owned.lease(agent, 's', entryOf('x')));
     owned.lease('d', 's', entryOf('x'));
     second?.release();
     first?.release();
     third?.release();
-    expect(there()).toEqual(['a/s', 'b/s', 'c/s', 'd/s']);
+    expect(serverIds()).toEqual(['a/s', 'b/s', 'c/s', 'd/s']);
     owned.lease('e', 's', entryOf('x'));
-    expect(there()).toEqual(['a/s', 'c/s', 'd/s', 'e/s']);
+    expect(serverIds()).toEqual(['a/s', 'c/s', 'd/s', 'e/s']);
   });
 
   test('refuses a run until another run releases its server', () => {
@@ -40,11 +40,11 @@ describe('the limit on agent servers', () => {
 });
 
 test('refuses leases while the gateway stops', async () => {
-  const { owned, there } = ownedServers(8);
+  const { owned, serverIds } = ownedServers(8);
   const lease = owned.lease('a', 's', entryOf('x'));
   owned.close();
   await expect(lease.server()).rejects.toMatchObject({ code: 'ERR_STOPPED', isUnsent: true });
   lease.release();
-  expect(there()).toEqual(['a/s']);
+  expect(serverIds()).toEqual(['a/s']);
   expect(() => owned.lease('a', 's', entryOf('x'))).toThrow('the gateway is stopping');
 });

@@ -56,22 +56,22 @@ afterAll(async () => {
 });
 
 const all = { allow: ['*'], deny: [] };
-const own = (entry: string, more: Partial<AgentServer> = {}): AgentServer => ({
+const ownServer = (entry: string, more: Partial<AgentServer> = {}): AgentServer => ({
   name: entry,
   entry: entries[entry],
   tools: all,
   ...more,
 });
-const ofCatalog = (id: string, more: Partial<AgentServer> = {}): AgentServer => ({
+const catalogServer = (id: string, more: Partial<AgentServer> = {}): AgentServer => ({
   name: id,
   entry: undefined,
   tools: all,
   ...more,
 });
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const options = (more: Partial<CallOptions> = {}): CallOptions => ({
   key: 'run/call',
-  signal: never,
+  signal: neverAborted,
   timeoutMs: 10_000,
   trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   ...more,
@@ -81,8 +81,8 @@ const pidOf = async (box: ReturnType<AgentToolBoxes['open']>, server: string) =>
   Number((await box.call({ server, tool: 'pid' }, {}, options())).text);
 
 test('an agent sees the tools of its own servers and of the catalog, in the configured order', async () => {
-  const box = boxes.open('clerk', [ofCatalog('shop'), own('own')], []);
-  const tools = (await box.list(never, 10_000)).map(({ server, tool }) => `${server}/${tool}`);
+  const box = boxes.open('clerk', [catalogServer('shop'), ownServer('own')], []);
+  const tools = (await box.list(neverAborted, 10_000)).map(({ server, tool }) => `${server}/${tool}`);
   const names = ['result', 'meta', 'pid', 'count', 'hang', 'crash'];
   // `crash` is denied by the catalog.
   const ofShop = names.filter((name) => name !== 'crash');
@@ -91,9 +91,9 @@ test('an agent sees the tools of its own servers and of the catalog, in the conf
 });
 
 test('tools that the server or the agent does not allow are neither listed nor callable', async () => {
-  const servers = [ofCatalog('shop', { tools: { allow: ['*'], deny: ['h*'] } }), own('own')];
+  const servers = [catalogServer('shop', { tools: { allow: ['*'], deny: ['h*'] } }), ownServer('own')];
   const box = boxes.open('clerk', servers, ['pid', 'shop/[mh]*']);
-  const tools = (await box.list(never, 10_000)).map(({ server, tool }) => `${server}/${tool}`);
+  const tools = (await box.list(neverAborted, 10_000)).map(({ server, tool }) => `${server}/${tool}`);
   expect(tools).toEqual(['shop/meta', 'shop/pid', 'own/pid']);
   for (const [server, tool] of [
     ['own', 'meta'],
@@ -108,7 +108,7 @@ test('tools that the server or the agent does not allow are neither listed nor c
 });
 
 test('a tool call carries its idempotency key, and the tool can report progress', async () => {
-  for (const server of [own('own'), ofCatalog('shop')]) {
+  for (const server of [ownServer('own'), catalogServer('shop')]) {
     const box = boxes.open('clerk', [server], []);
     const { text } = await box.call(
       { server: server.name, tool: 'meta' },
@@ -127,7 +127,7 @@ test('a tool call carries its idempotency key, and the tool can report progress'
 
 describe('the servers of an agent', () => {
   test('are absent from lists and addresses, and clients receive no events about them', async () => {
-    const box = boxes.open('clerk', [own('own')], []);
+    const box = boxes.open('clerk', [ownServer('own')], []);
     await pidOf(box, 'own');
     expect(hidden()).toContain('clerk/own');
     expect(gateway.mcp.servers.all().map(({ id }) => id)).toEqual(inCatalog);
@@ -142,8 +142,8 @@ describe('the servers of an agent', () => {
   });
 
   test('exist once per agent and entry; a changed entry gets a second server until the older runs end', async () => {
-    const before = own('own', { name: 'files' });
-    const after = own('changed', { name: 'files' });
+    const before = ownServer('own', { name: 'files' });
+    const after = ownServer('changed', { name: 'files' });
     boxes.servers.setLoaded([{ name: 'ada', servers: [before] }]);
     const first = boxes.open('ada', [before], []);
     const second = boxes.open('ada', [before], []);
@@ -175,7 +175,7 @@ describe('the servers of an agent', () => {
   });
 
   test('stop when they are idle and start with the next call', async () => {
-    const box = boxes.open('clerk', [own('brief')], []);
+    const box = boxes.open('clerk', [ownServer('brief')], []);
     const pid = await pidOf(box, 'brief');
     await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false);
     expect(await pidOf(box, 'brief')).not.toBe(pid);
@@ -184,7 +184,7 @@ describe('the servers of an agent', () => {
   });
 
   test('restart after a crash during a call, whose outcome is unknown', async () => {
-    const box = boxes.open('clerk', [own('own')], []);
+    const box = boxes.open('clerk', [ownServer('own')], []);
     const pid = await pidOf(box, 'own');
     const hanging = box.call({ server: 'own', tool: 'hang' }, {}, options());
     setTimeout(() => process.kill(pid, 'SIGKILL'), 50);
@@ -196,10 +196,10 @@ describe('the servers of an agent', () => {
 
 describe('isUnsent is true for a call', () => {
   test.each([
-    ['to a server that is not in the catalog', () => ofCatalog('nowhere'), 'ERR_UNKNOWN_SERVER'],
-    ['to a disabled server', () => ofCatalog('off'), 'ERR_UNAVAILABLE'],
-    ['to a server that cannot start', () => own('broken'), 'ERR_UNAVAILABLE'],
-    ['to a server that does not start in time', () => own('deaf'), 'ERR_DEADLINE'],
+    ['to a server that is not in the catalog', () => catalogServer('nowhere'), 'ERR_UNKNOWN_SERVER'],
+    ['to a disabled server', () => catalogServer('off'), 'ERR_UNAVAILABLE'],
+    ['to a server that cannot start', () => ownServer('broken'), 'ERR_UNAVAILABLE'],
+    ['to a server that does not start in time', () => ownServer('deaf'), 'ERR_DEADLINE'],
   ])('%s', async (_, server, code) => {
     const from = server();
     const box = boxes.open('clerk', [from], []);
@@ -209,7 +209,7 @@ describe('isUnsent is true for a call', () => {
   });
 
   test('that finds no free slot, immediately or within its timeout; it is false for a call that was sent', async () => {
-    const box = boxes.open('clerk', [own('narrow')], []);
+    const box = boxes.open('clerk', [ownServer('narrow')], []);
     await pidOf(box, 'narrow');
     const call = (more: Partial<CallOptions>) =>
       box.call({ server: 'narrow', tool: 'hang' }, {}, options(more));
@@ -224,20 +224,20 @@ describe('isUnsent is true for a call', () => {
   });
 
   test('of a run that has ended', async () => {
-    const box = boxes.open('clerk', [own('own')], []);
+    const box = boxes.open('clerk', [ownServer('own')], []);
     box.release();
     await expect(pidOf(box, 'own')).rejects.toMatchObject({ code: 'ERR_STOPPED', isUnsent: true });
   });
 });
 
 test('listing tools fails while one of the servers is unavailable', async () => {
-  const box = boxes.open('clerk', [own('own'), own('broken')], []);
-  await expect(box.list(never, 10_000)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  const box = boxes.open('clerk', [ownServer('own'), ownServer('broken')], []);
+  await expect(box.list(neverAborted, 10_000)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
   box.release();
 });
 
 test('an error returned by a server is passed on unchanged', async () => {
-  const box = boxes.open('clerk', [own('own')], []);
+  const box = boxes.open('clerk', [ownServer('own')], []);
   const refused = box.call({ server: 'own', tool: 'other' }, {}, options());
   await expect(refused).rejects.toMatchObject({ code: -32602, message: 'no tool other' });
   box.release();
@@ -253,8 +253,8 @@ function isAlive(pid: number): boolean {
 }
 
 test('the error for a server that does not start in time contains its name and state', async () => {
-  const box = boxes.open('clerk', [own('own'), own('silent')], []);
-  await expect(box.list(never, 200)).rejects.toMatchObject({
+  const box = boxes.open('clerk', [ownServer('own'), ownServer('silent')], []);
+  await expect(box.list(neverAborted, 200)).rejects.toMatchObject({
     code: 'ERR_DEADLINE',
     message: expect.stringMatching(
       /^tools\/list at server clerk\/silent took more than 200 ms: the server is starting/,

@@ -35,7 +35,7 @@ describe('a model agent', () => {
       runtime: aRuntime({ servers: [] }),
     });
     expect(await world.attempt()).toMatchObject({ text: 'All is well.' });
-    expect(world.asked).toMatchObject([
+    expect(world.modelRequests).toMatchObject([
       {
         system: 'You look after the shop.',
         messages: [
@@ -52,7 +52,7 @@ describe('a model agent', () => {
   it('receives a description of the event if the event has no text', async () => {
     const world = new AgentWorld({ answer: () => modelAnswer('ok'), runtime: aRuntime({ servers: [] }) });
     await world.attempt();
-    const text = world.asked[0]?.messages.at(-1);
+    const text = world.modelRequests[0]?.messages.at(-1);
     expect(text).toEqual({
       role: 'user',
       text: 'Event: pull_request.opened (RepoHost)\nrepo.pr.number: 7\nrepo.repo: acme/site\n\nplease review',
@@ -63,7 +63,7 @@ describe('a model agent', () => {
     const world = new AgentWorld({ answer: reader, tools: [readFile, write] });
     const reply = await world.attempt();
     expect(reply).toMatchObject({ text: 'It says: read_file done' });
-    expect(world.asked[0]?.tools.map(({ name }) => name)).toEqual(['read_file', 'write_file']);
+    expect(world.modelRequests[0]?.tools.map(({ name }) => name)).toEqual(['read_file', 'write_file']);
     expect(world.rows.map(({ kind }) => kind)).toEqual([
       'begun',
       'answer',
@@ -181,7 +181,7 @@ describe('a model agent', () => {
     expect([0, 1, 2, 3, 4, 5].map((n) => results.get(`call_1_${n}`)?.how)).toEqual([
       ...['called', 'interrupted', 'interrupted', 'called', 'refused', 'called'],
     ]);
-    expect(world.asked[1]?.messages.at(-1)).toMatchObject({
+    expect(world.modelRequests[1]?.messages.at(-1)).toMatchObject({
       role: 'tool',
       results: [
         { text: 'The call failed: path is missing', isError: true },
@@ -240,7 +240,7 @@ describe('a model agent', () => {
     isStopped = true;
     expect(await world.attempt()).toMatchObject({ text: 'done' });
     expect(world.made).toHaveLength(12);
-    const resultTexts = lastResults(world.asked.at(-1) as ModelRequest).map(({ text }) => text);
+    const resultTexts = lastResults(world.modelRequests.at(-1) as ModelRequest).map(({ text }) => text);
     expect(resultTexts.slice(0, 8).every((text) => text.includes('may have happened'))).toBe(true);
     expect(resultTexts.slice(8)).toEqual(Array(4).fill('written'));
   });
@@ -284,7 +284,7 @@ describe('a model agent', () => {
     });
     world.steps.push(JSON.stringify(startedRun));
     await world.attempt();
-    expect(world.asked.map(({ system }) => system)).toEqual(['old']);
+    expect(world.modelRequests.map(({ system }) => system)).toEqual(['old']);
   });
 
   it('fails finally when one of its limits is reached, and names the limit', async () => {
@@ -313,10 +313,11 @@ describe('a model agent', () => {
     );
     const cost = await failed({ budget: { ...none, cost: 30 } }, answerWithUsage);
     expect(cost.message).toContain('budget.cost cannot be enforced: the usage of local:one is unknown');
-    for (const { world } of [tokens, cost]) expect([world.asked.length, world.made.length]).toEqual([1, 0]);
+    for (const { world } of [tokens, cost])
+      expect([world.modelRequests.length, world.made.length]).toEqual([1, 0]);
     const unfit = await failed({ output_schema: { type: 'object' } }, () => modelAnswer('no JSON'));
     expect(unfit.message).toContain('does not match output_schema: it is not JSON');
-    expect(unfit.world.asked).toHaveLength(3);
+    expect(unfit.world.modelRequests).toHaveLength(3);
   });
 
   it('fails finally when its working time over all attempts exceeds the limit', async () => {
@@ -362,7 +363,7 @@ describe('a model agent', () => {
       runtime: aRuntime({ max_iterations: 2 }),
     });
     expect(await world.attempt()).toMatchObject({ text: 'It says: read_file done' });
-    expect(world.asked.map(({ mayCall }) => mayCall)).toEqual([true, false]);
+    expect(world.modelRequests.map(({ mayCall }) => mayCall)).toEqual([true, false]);
   });
 
   it('does not count waits for the disk as working time', async () => {
@@ -404,7 +405,7 @@ describe('a model agent', () => {
       isFinal: true,
       message: expect.stringContaining('the first row of the run'),
     });
-    expect([world.asked, world.rows]).toEqual([[], []]);
+    expect([world.modelRequests, world.rows]).toEqual([[], []]);
   });
 
   it('stores a structured answer only once', async () => {
@@ -429,10 +430,10 @@ describe('a model agent', () => {
     });
     expect(await world.attempt()).toMatchObject({ data: { a: 1 } });
     expect(world.made).toEqual([]);
-    expect(lastResults(world.asked[1] as ModelRequest)).toMatchObject([
+    expect(lastResults(world.modelRequests[1] as ModelRequest)).toMatchObject([
       { text: expect.stringContaining('nested deeper than 128 levels') },
     ]);
-    expect(world.asked[2]?.messages.at(-1)).toMatchObject({
+    expect(world.modelRequests[2]?.messages.at(-1)).toMatchObject({
       text: expect.stringContaining('nested more than 128 levels deep'),
     });
   });
@@ -447,7 +448,7 @@ describe('a model agent', () => {
       }),
     });
     expect(await world.attempt()).toMatchObject({ text: '{"severity":"low"}', data: { severity: 'low' } });
-    expect(world.asked[2]?.messages.at(-1)).toMatchObject({
+    expect(world.modelRequests[2]?.messages.at(-1)).toMatchObject({
       role: 'user',
       text: expect.stringContaining('severity must be one of "low", "high"'),
     });
@@ -488,7 +489,7 @@ describe('a call that needs approval', () => {
     world.decide('approval-1', 'approved');
     expect(await world.attempt()).toMatchObject({ text: 'read_file done | write_file done' });
     expect(world.made.at(-1)).toMatchObject({ tool: 'write_file', args: { path: '/a' } });
-    expect(world.asked).toHaveLength(2);
+    expect(world.modelRequests).toHaveLength(2);
   });
 
   it('needs a new approval if the approved request differs', async () => {
@@ -538,6 +539,6 @@ describe('a call that needs approval', () => {
     expect(await world.attempt()).toMatchObject({
       text: expect.stringContaining('unknown tool "write_file"'),
     });
-    expect(world.asked[0]?.tools.map(({ name }) => name)).toEqual(['read_file']);
+    expect(world.modelRequests[0]?.tools.map(({ name }) => name)).toEqual(['read_file']);
   });
 });

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { connectionFault } from '../../../../../actors/agents/models/connection-fault.ts';
 
-const of = (code: string) =>
+const faultOf = (code: string) =>
   connectionFault(Object.assign(new TypeError('fetch failed'), { cause: { code } })).description;
 
 it.each([
@@ -15,15 +15,15 @@ it.each([
   ['CERT_HAS_EXPIRED', /not trusted/],
   ['HPE_INVALID_CONSTANT', /is it https:\/\/\?/],
 ])('%s is described with its usual cause', (code, meaning) => {
-  expect(of(code)).toMatch(meaning);
-  expect(of(code)).toContain(`could not be reached, or closed the connection: ${code} (`);
+  expect(faultOf(code)).toMatch(meaning);
+  expect(faultOf(code)).toContain(`could not be reached, or closed the connection: ${code} (`);
 });
 
 it('text that is not a system error code is not repeated (ME1)', () => {
-  expect(of('your key is sk-1')).toBe(
+  expect(faultOf('your key is sk-1')).toBe(
     'could not be reached, or closed the connection: the connection was closed',
   );
-  expect(of('ECONNRESET')).toBe('could not be reached, or closed the connection: ECONNRESET');
+  expect(faultOf('ECONNRESET')).toBe('could not be reached, or closed the connection: ECONNRESET');
 });
 
 it('a blocked port fails immediately, and a fallback model may answer', async () => {

@@ -1,8 +1,13 @@
 // Malformed responses, errors and refusals, in all provider protocols.
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ask, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
 import { failure } from '../../../../fixtures/models/failure.ts';
+import {
+  modelRequest,
+  modelsAt,
+  providerTypes,
+  requestModel,
+} from '../../../../fixtures/models/model-requests.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import { refusals } from '../../../../fixtures/models/refusals.ts';
 import type { Reply } from '../../../../fixtures/models/reply.ts';
@@ -22,7 +27,7 @@ const only = (raw: string): Reply => ({
   cut: { afterBytes: Buffer.byteLength(raw), how: 'end' },
 });
 
-describe.each(types)('a model of %s', (type) => {
+describe.each(providerTypes)('a model of %s', (type) => {
   it.each([
     ['a web page', { body: '<html>' }],
     ['an empty body', { body: '' }],
@@ -30,16 +35,20 @@ describe.each(types)('a model of %s', (type) => {
     ['an error without message', { body: '{"error":{"message":7,"details":[null]}}' }],
   ])('that fails with %s is classified by its status', async (_, { body }) => {
     server.reply({ status: 503, body, contentType: 'text/html' }, whole);
-    expect((await ask(modelsAt(server.url), [type], question(), { retries: 1 })).text).toBe('We are open.');
+    expect((await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 1 })).text).toBe(
+      'We are open.',
+    );
     server.reply({ status: 403, body });
-    expect((await failure(ask(modelsAt(server.url), [type], question()))).message).toContain('answered 403');
+    expect((await failure(requestModel(modelsAt(server.url), [type], modelRequest()))).message).toContain(
+      'answered 403',
+    );
   });
 
   it.each(['{"hello":"world"}', '[]', 'null', '7', '{"choices":7,"candidates":7,"type":7}'])(
     'that sends %s instead of a protocol message has not answered',
     async (json) => {
       server.reply(only(`data: ${json}\n\n`), whole);
-      const answer = await ask(modelsAt(server.url), [type], question(), { retries: 1 });
+      const answer = await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 1 });
       expect(answer.text).toBe('We are open.');
       expect(server.requests).toHaveLength(2);
     },
@@ -47,7 +56,7 @@ describe.each(types)('a model of %s', (type) => {
 
   it('that refuses in its own format has answered with finish "filtered", and is not requested again', async () => {
     server.reply(only(refusals[type]));
-    const answer = await ask(modelsAt(server.url), [type], question(), { retries: 3 });
+    const answer = await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 });
     expect(answer).toMatchObject({ finish: 'filtered', calls: [] });
     expect(['', 'I cannot.']).toContain(answer.text);
     expect(server.requests).toHaveLength(1);

@@ -4,8 +4,15 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
-import { ask, KEY, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
 import { failure } from '../../../../fixtures/models/failure.ts';
+import {
+  KEY,
+  lookUp,
+  modelRequest,
+  modelsAt,
+  providerTypes,
+  requestModel,
+} from '../../../../fixtures/models/model-requests.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import type { Reply } from '../../../../fixtures/models/reply.ts';
 
@@ -18,7 +25,7 @@ beforeEach(() => server.reset());
 const whole: Reply = { text: ['We ', 'are open.'] };
 const secret = 'what a provider writes';
 
-describe.each(types)('a model of %s', (type) => {
+describe.each(providerTypes)('a model of %s', (type) => {
   it.each([
     [400, 1, ''],
     [401, 2, ': is the key of its provider right?'],
@@ -35,7 +42,9 @@ describe.each(types)('a model of %s', (type) => {
     async (status, times, advice) => {
       const reply = { status, message: secret, headers: { 'x-note': secret } };
       server.reply(reply, reply);
-      const error = await failure(ask(modelsAt(server.url), [type, type], question(), { retries: 3 }));
+      const error = await failure(
+        requestModel(modelsAt(server.url), [type, type], modelRequest(), { retries: 3 }),
+      );
       expect(error).toMatchObject({ isFinal: true, isRateLimited: false });
       const message = `${type}:m-1 answered ${status}${advice}`;
       expect(error.message).toBe(`the model ${[message, message].slice(0, times).join('; before it ')}`);
@@ -48,7 +57,7 @@ describe.each(types)('a model of %s', (type) => {
 
   it.each([408, 409, 429, 500, 502, 503, 529])('that responds %i is requested again', async (status) => {
     server.reply({ status, message: secret }, whole);
-    const answer = await ask(modelsAt(server.url), [type], question(), { retries: 1 });
+    const answer = await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 1 });
     expect(answer.text).toBe('We are open.');
     expect(server.requests).toHaveLength(2);
   });
@@ -61,14 +70,14 @@ describe.each(types)('a model of %s', (type) => {
   ])('that %s is requested again, and its partial text is discarded', async (_, reply) => {
     server.reply(reply, { text: ['No, ', 'closed.'] });
     const requests: string[] = [];
-    const answer = await ask(modelsAt(server.url), [type], question(), {
+    const answer = await requestModel(modelsAt(server.url), [type], modelRequest(), {
       retries: 1,
       onText: (text) => requests.push(text),
     });
     expect(answer.text).toBe('No, closed.');
     expect(requests.slice(-2)).toEqual(['No, ', 'No, closed.']);
     expect(server.requests).toHaveLength(2);
-    const error = await failure(ask(modelsAt(server.reply(reply).url), [type], question()));
+    const error = await failure(requestModel(modelsAt(server.reply(reply).url), [type], modelRequest()));
     expect(error).toMatchObject({ isFinal: false, isRateLimited: false });
     expect(`${error.stack}`).not.toContain(secret);
   });
@@ -79,31 +88,35 @@ describe.each(types)('a model of %s', (type) => {
   ])('that %s is requested again (XC1)', async (_, reply) => {
     server.reply(reply, { text: ['No, ', 'closed.'] });
     const models = modelsAt(server.url, { limits: { firstByteMs: 400, idleMs: 400 } });
-    expect(await ask(models, [type], question(), { retries: 1 })).toMatchObject({ text: 'No, closed.' });
-    expect(server.requests.map(({ wasGivenUp }) => wasGivenUp)).toEqual([true, false]);
+    expect(await requestModel(models, [type], modelRequest(), { retries: 1 })).toMatchObject({
+      text: 'No, closed.',
+    });
+    expect(server.requests.map(({ wasCancelled: wasGivenUp }) => wasGivenUp)).toEqual([true, false]);
   });
 
   it('that is slow, but never silent for too long, is not interrupted', async () => {
     const text = Array.from({ length: 12 }, (_, n) => `${n} `);
     server.reply({ text, pauseMs: 100 });
     const models = modelsAt(server.url, { limits: { firstByteMs: 600, idleMs: 600 } });
-    expect((await ask(models, [type], question())).text).toBe(text.join(''));
+    expect((await requestModel(models, [type], modelRequest())).text).toBe(text.join(''));
   });
 
   it('that sends Retry-After is requested after it; a long delay is left to the caller', async () => {
     const rateLimited = (seconds: string): Reply => ({ status: 429, headers: { 'retry-after': seconds } });
     server.reply(rateLimited('1'), whole, rateLimited('90'));
     const began = performance.now();
-    expect((await ask(modelsAt(server.url), [type], question(), { retries: 1 })).text).toBe('We are open.');
+    expect((await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 1 })).text).toBe(
+      'We are open.',
+    );
     expect(performance.now() - began).toBeGreaterThan(950);
-    const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
+    const error = await failure(requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 }));
     expect(error).toMatchObject({ isFinal: false, isRateLimited: true, retryAfterMs: 90_000 });
     expect(server.requests).toHaveLength(3);
   });
 
   it('that responds with a web page has a wrong address and is not requested again', async () => {
     server.reply({ ...whole, contentType: 'text/html' });
-    const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
+    const error = await failure(requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 }));
     expect(error.message).toBe(
       `the model ${type}:m-1 answered with text/html instead of an event stream: is base_url the address of its API?`,
     );
@@ -114,36 +127,41 @@ describe.each(types)('a model of %s', (type) => {
     const text = Array.from({ length: 40 }, () => 'x'.repeat(100));
     server.reply({ text, cut: { afterBytes: 4_500, how: 'silence' } });
     const models = modelsAt(server.url, { limits: { maxAnswerSize: 1_000 } });
-    const error = await failure(ask(models, [type], question(), { retries: 3 }));
+    const error = await failure(requestModel(models, [type], modelRequest(), { retries: 3 }));
     expect(error).toMatchObject({ isFinal: true });
     expect(error.message).toContain('answered more than 1000 characters');
-    await expect.poll(() => server.requests[0]?.wasGivenUp).toBe(true);
+    await expect.poll(() => server.requests[0]?.wasCancelled).toBe(true);
   });
 
   it('that never ends a line, or sends too much besides its text, is stopped (XC1)', async () => {
     const models = modelsAt(server.url, { limits: { maxLineBytes: 10_000, maxBytes: 50_000 } });
     server.reply({ text: 'x'.repeat(100_000) });
-    expect(await failure(ask(models, [type], question()))).toMatchObject({ isFinal: true });
+    expect(await failure(requestModel(models, [type], modelRequest()))).toMatchObject({ isFinal: true });
     server.reply({ text: Array.from({ length: 1_000 }, () => 'word ') });
-    const error = await failure(ask(models, [type], question()));
+    const error = await failure(requestModel(models, [type], modelRequest()));
     expect(error.message).toMatch(/answered more than (50000|10000) bytes/);
   });
 
   it('is disconnected when the caller aborts', async () => {
     const control = new AbortController();
     server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
-    const answer = ask(modelsAt(server.url), [type], question(), { retries: 3, signal: control.signal });
+    const answer = requestModel(modelsAt(server.url), [type], modelRequest(), {
+      retries: 3,
+      signal: control.signal,
+    });
     await expect.poll(() => server.requests.length).toBe(1);
     setTimeout(() => control.abort(new Error('aborted by the test')), 50);
     await expect(answer).rejects.toThrow('aborted by the test');
-    await expect.poll(() => server.requests[0]?.wasGivenUp).toBe(true);
+    await expect.poll(() => server.requests[0]?.wasCancelled).toBe(true);
     expect(server.requests).toHaveLength(1);
   });
 
   it('is not requested again after the remaining time', async () => {
     server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
     const began = performance.now();
-    const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3, leftMs: 300 }));
+    const error = await failure(
+      requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3, leftMs: 300 }),
+    );
     expect(error).toMatchObject({ isFinal: false });
     expect(error.message).toMatch(/did not answer within \d+ ms/);
     expect(performance.now() - began).toBeLessThan(3_000);
@@ -153,7 +171,7 @@ describe.each(types)('a model of %s', (type) => {
   it('that redirects is not followed', async () => {
     const other = await ModelServer.start();
     server.reply({ status: 307, headers: { location: `${other.url}/v1/messages` } });
-    const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
+    const error = await failure(requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 }));
     expect(error).toMatchObject({ isFinal: true });
     expect(error.message).toContain('redirects are not followed');
     expect(other.requests).toHaveLength(0);
@@ -164,7 +182,7 @@ describe.each(types)('a model of %s', (type) => {
     await new Promise<void>((resolve) => closedServer.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(closedServer.address() as AddressInfo).port}`;
     await new Promise((resolve) => closedServer.close(resolve));
-    const error = await failure(ask(modelsAt(url), [type], question(), { retries: 2 }));
+    const error = await failure(requestModel(modelsAt(url), [type], modelRequest(), { retries: 2 }));
     expect(error).toMatchObject({ isFinal: false, isRateLimited: false });
     expect(error.message).toBe(
       `the model ${type}:m-1 could not be reached, or closed the connection: ECONNREFUSED (nothing listens at the base_url of its provider)`,
@@ -176,12 +194,14 @@ it("an error within a provider's stream counts as the corresponding status", asy
   const overloaded =
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"x"}}\n\n';
   server.reply({ ...whole, inserted: { at: 3, raw: overloaded } }, whole);
-  expect(await ask(modelsAt(server.url), ['anthropic'], question(), { retries: 1 })).toMatchObject({
+  expect(
+    await requestModel(modelsAt(server.url), ['anthropic'], modelRequest(), { retries: 1 }),
+  ).toMatchObject({
     text: 'We are open.',
   });
   const denied = 'data: {"error":{"code":403,"message":"x","status":"PERMISSION_DENIED"}}\n\n';
   server.reply({ ...whole, inserted: { at: 1, raw: denied } });
-  const error = await failure(ask(modelsAt(server.url), ['google'], question(), { retries: 3 }));
+  const error = await failure(requestModel(modelsAt(server.url), ['google'], modelRequest(), { retries: 3 }));
   expect(error).toMatchObject({
     isFinal: true,
     message: expect.stringMatching(/^the model google:m-1 answered 403: may the key/),
@@ -204,7 +224,7 @@ it.each([
     const notices: unknown[] = [];
     const log = { ...silentLog, error: (...line: unknown[]) => notices.push(line) };
     const models = modelsAt(server.url, { log });
-    const answer = await ask(models, [type, 'openai-compatible'], question(), { retries: 3 });
+    const answer = await requestModel(models, [type, 'openai-compatible'], modelRequest(), { retries: 3 });
     expect(answer).toMatchObject({ text: 'We are open.', model: 'openai-compatible:m-1' });
     const fields = {
       model: `${type}:m-1`,
@@ -218,8 +238,8 @@ it.each([
 it('a refused tool definition is named in the error, and no other model is requested (ME1, ME3)', async () => {
   const error = { message: `tools.1.custom.input_schema: ${secret}`, type: 'invalid_request_error' };
   server.reply({ status: 400, body: JSON.stringify({ type: 'error', error }) }, whole);
-  const request = question({ tools: [lookUp, { ...lookUp, name: 'save' }] });
-  const failed = await failure(ask(modelsAt(server.url), ['anthropic', 'openai'], request));
+  const request = modelRequest({ tools: [lookUp, { ...lookUp, name: 'save' }] });
+  const failed = await failure(requestModel(modelsAt(server.url), ['anthropic', 'openai'], request));
   expect(failed.message).toBe(
     'the model anthropic:m-1 answered 400: it refuses the name or the inputSchema of the tool save',
   );
@@ -230,7 +250,7 @@ it('a refused tool definition is named in the error, and no other model is reque
 it('the error for a provider without a required key says so', async () => {
   server.reply({ status: 401 });
   const models = modelsAt(server.url, {}, { api_key: undefined });
-  expect((await failure(ask(models, ['openai-compatible'], question()))).message).toBe(
+  expect((await failure(requestModel(models, ['openai-compatible'], modelRequest()))).message).toBe(
     'the model openai-compatible:m-1 answered 401: the request had no key; a provider with its own base_url needs its own api_key',
   );
 });
@@ -242,7 +262,7 @@ it('a refusal is logged once until the model answers again', async () => {
     error: (fields: object) => notices.push((fields as { reason: string }).reason),
   };
   const models = modelsAt(server.url, { log });
-  const asking = () => ask(models, ['openai', 'anthropic'], question());
+  const asking = () => requestModel(models, ['openai', 'anthropic'], modelRequest());
   server.reply(
     { status: 401 },
     whole,
@@ -266,13 +286,13 @@ it('a refusal is logged once until the model answers again', async () => {
 it('timeout_seconds of a provider limits its silence (XC1)', async () => {
   server.reply({ ...whole, delayMs: 60_000 });
   const models = modelsAt(server.url, {}, { timeout_seconds: 0.3 });
-  expect((await failure(ask(models, ['openai'], question()))).message).toBe(
+  expect((await failure(requestModel(models, ['openai'], modelRequest()))).message).toBe(
     'the model openai:m-1 sent nothing for 300 ms (timeout_seconds of its provider)',
   );
 });
 
 it('a model with an unknown provider is an error', async () => {
-  const error = await failure(ask(modelsAt(server.url), ['elsewhere'], question()));
+  const error = await failure(requestModel(modelsAt(server.url), ['elsewhere'], modelRequest()));
   expect(error).toMatchObject({
     isFinal: true,
     message: 'the model elsewhere:m-1 has an unknown provider',

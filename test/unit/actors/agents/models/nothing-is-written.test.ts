@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeAll, expect, it } from 'vitest';
 import { bundle } from '../../../../fixtures/children/bundled.ts';
-import { types } from '../../../../fixtures/models/asking.ts';
+import { providerTypes } from '../../../../fixtures/models/model-requests.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import type { Reply } from '../../../../fixtures/models/reply.ts';
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const forGoogle = five.map((reply) =>
     'calls' in reply ? { ...reply, calls: [{ name: 'no_such_tool' }] } : reply,
   );
-  for (const type of types) server.reply(...(type === 'google' ? forGoogle : five));
+  for (const type of providerTypes) server.reply(...(type === 'google' ? forGoogle : five));
   const child = fork(bundle('../models/asker.ts'), [server.url], {
     silent: true,
     env: { ...process.env, ...providerVariables },

@@ -1,6 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ModelMessage } from '../../../../../actors/agents/models/model.ts';
-import { ask, KEY, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
+import {
+  KEY,
+  lookUp,
+  modelRequest,
+  modelsAt,
+  providerTypes,
+  requestModel,
+} from '../../../../fixtures/models/model-requests.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 
 let server: ModelServer;
@@ -9,7 +16,7 @@ beforeAll(async () => {
 });
 beforeEach(() => server.reset());
 
-describe.each(types)('a model of %s', (type) => {
+describe.each(providerTypes)('a model of %s', (type) => {
   it('streams text in pieces, and returns the whole text with its usage', async () => {
     server.reply({
       text: ['We ', 'are ', 'open.'],
@@ -17,7 +24,7 @@ describe.each(types)('a model of %s', (type) => {
     });
     const received: string[] = [];
     const prices = { [`${type}:m-1`]: { input: 3, output: 15, cached_input: 0.3 } };
-    const answer = await ask(modelsAt(server.url, { prices }), [type], question(), {
+    const answer = await requestModel(modelsAt(server.url, { prices }), [type], modelRequest(), {
       onText: (text) => received.push(text),
     });
     expect(answer).toMatchObject({
@@ -48,8 +55,8 @@ describe.each(types)('a model of %s', (type) => {
       { text: 'Done.' },
     );
     const models = modelsAt(server.url);
-    const request = question({ tools: [lookUp] });
-    const first = await ask(models, [type], request);
+    const request = modelRequest({ tools: [lookUp] });
+    const first = await requestModel(models, [type], request);
     expect(first.finish).toBe('calls');
     expect(first.text).toBe('I look them up.');
     expect(first.calls.map(({ name, input }) => ({ name, input: JSON.parse(input) }))).toEqual([
@@ -72,7 +79,7 @@ describe.each(types)('a model of %s', (type) => {
         ],
       },
     ];
-    const second = await ask(models, [type], { ...request, messages });
+    const second = await requestModel(models, [type], { ...request, messages });
     expect(second).toMatchObject({ text: 'Done.', finish: 'stop' });
     const bodyText = JSON.stringify(server.lastBody);
     expect(bodyText).toContain('not closed');
@@ -87,8 +94,11 @@ describe.each(types)('a model of %s', (type) => {
   it('reports truncated and filtered answers', async () => {
     server.reply({ text: 'We a', finish: 'length' }, { text: 'We', finish: 'filtered' });
     const models = modelsAt(server.url);
-    expect(await ask(models, [type], question())).toMatchObject({ text: 'We a', finish: 'length' });
-    expect(await ask(models, [type], question())).toMatchObject({ finish: 'filtered' });
+    expect(await requestModel(models, [type], modelRequest())).toMatchObject({
+      text: 'We a',
+      finish: 'length',
+    });
+    expect(await requestModel(models, [type], modelRequest())).toMatchObject({ finish: 'filtered' });
   });
 });
 
@@ -103,7 +113,9 @@ it('yields to other work, however much of an answer arrives in one chunk', async
   count();
   const inTurn = new Map<number, number>();
   const onText = () => inTurn.set(round, (inTurn.get(round) ?? 0) + 1);
-  const { text } = await ask(modelsAt(server.url), ['openai-compatible'], question(), { onText });
+  const { text } = await requestModel(modelsAt(server.url), ['openai-compatible'], modelRequest(), {
+    onText,
+  });
   isOver = true;
   expect(text).toHaveLength(20_000);
   expect(Math.max(...inTurn.values())).toBeLessThan(2_000);

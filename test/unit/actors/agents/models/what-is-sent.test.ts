@@ -1,7 +1,14 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf } from '../../../../../actors/agents/models/provider-models.ts';
 import { answerFormat } from '../../../../../actors/agents/models/streamed-answer.ts';
-import { ask, KEY, lookUp, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
+import {
+  KEY,
+  lookUp,
+  modelRequest,
+  modelsAt,
+  providerTypes,
+  requestModel,
+} from '../../../../fixtures/models/model-requests.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 
 let server: ModelServer;
@@ -15,13 +22,13 @@ const outputSchema = {
   properties: { severity: { type: 'string', enum: ['low', 'high'] }, why: { type: 'string' } },
   required: ['severity'],
 };
-const asWritten = JSON.stringify(outputSchema);
+const schemaText = JSON.stringify(outputSchema);
 
-describe.each(types)('a request to a model of %s', (type) => {
+describe.each(providerTypes)('a request to a model of %s', (type) => {
   it('contains tools, temperature and the token limit', async () => {
     server.reply({ text: 'Yes.' });
-    const request = question({ tools: [lookUp], temperature: 0.2, maxTokens: 77 });
-    await ask(modelsAt(server.url), [type], request);
+    const request = modelRequest({ tools: [lookUp], temperature: 0.2, maxTokens: 77 });
+    await requestModel(modelsAt(server.url), [type], request);
     const requestData = JSON.stringify(server.lastBody);
     for (const each of ['look_up', 'Looks up a word.', '"temperature":0.2', ':77'])
       expect(requestData).toContain(each);
@@ -31,13 +38,17 @@ describe.each(types)('a request to a model of %s', (type) => {
   it('contains the configured headers, and no key if there is none', async () => {
     server.reply({ text: 'Yes.' }, { text: 'Yes.' });
     const headers = { 'x-team': 'shop' };
-    await ask(modelsAt(server.url, {}, { headers, api_key: undefined }), [type], question());
+    await requestModel(modelsAt(server.url, {}, { headers, api_key: undefined }), [type], modelRequest());
     const requestData = server.requests[0]?.headers ?? {};
     expect(requestData['x-team']).toBe('shop');
     for (const name of ['authorization', 'x-api-key', 'x-goog-api-key'])
       expect(requestData[name]).toBeUndefined();
     const own = { authorization: 'Bearer of-a-proxy' };
-    await ask(modelsAt(server.url, {}, { headers: own, api_key: undefined }), [type], question());
+    await requestModel(
+      modelsAt(server.url, {}, { headers: own, api_key: undefined }),
+      [type],
+      modelRequest(),
+    );
     expect(server.requests[1]?.headers.authorization).toBe('Bearer of-a-proxy');
   });
 
@@ -46,7 +57,7 @@ describe.each(types)('a request to a model of %s', (type) => {
       for (const tools of [[], [lookUp]]) {
         server.reply({ text: '{"severity":"low"}' });
         const models = modelsAt(server.url, {}, { structured_output });
-        const answer = await ask(models, [type], question({ outputSchema, tools }));
+        const answer = await requestModel(models, [type], modelRequest({ outputSchema, tools }));
         expect(answer).toMatchObject({ text: '{"severity":"low"}', calls: [], finish: 'stop' });
         const requestData = JSON.stringify(server.lastBody);
         for (const text of ['severity', 'low', 'high', 'why']) expect(requestData).toContain(text);
@@ -64,7 +75,7 @@ describe.each(types)('a request to a model of %s', (type) => {
       { role: 'assistant' as const, text: '', calls: [] },
       { role: 'user' as const, text: 'Really?' },
     ];
-    await ask(modelsAt(server.url), [type], question({ messages }));
+    await requestModel(modelsAt(server.url), [type], modelRequest({ messages }));
     const requestData = JSON.stringify(server.lastBody);
     expect(requestData).toContain('We are.');
     expect(requestData).not.toContain('a thought');
@@ -83,8 +94,8 @@ describe.each(types)('a request to a model of %s', (type) => {
       { role: 'tool' as const, results: [{ id: 'run-7', name: 'look_up', text: half, isError: false }] },
     ];
     const tools = [{ ...lookUp, description: half }];
-    const request = question({ system: half, messages, tools });
-    expect(await ask(modelsAt(server.url), [type], request)).toMatchObject({ text: 'Yes.' });
+    const request = modelRequest({ system: half, messages, tools });
+    expect(await requestModel(modelsAt(server.url), [type], request)).toMatchObject({ text: 'Yes.' });
     const requestData = JSON.stringify(server.lastBody);
     expect(requestData.match(/x\ufffd/g)).toHaveLength(5);
     expect(requestData).toContain('😀\ufffd');
@@ -97,14 +108,16 @@ describe.each(types)('a request to a model of %s', (type) => {
       { role: 'assistant' as const, text: '', calls: [{ id: 'run-7', name: 'look_up', input: '{}' }] },
       { role: 'tool' as const, results: [{ id: 'run-7', name: 'look_up', text: 'open', isError: false }] },
     ];
-    const inWords = question({ messages, tools: [lookUp], mayCall: false });
-    expect(await ask(modelsAt(server.url), [type], inWords)).toMatchObject({ text: 'Yes.' });
+    const inWords = modelRequest({ messages, tools: [lookUp], mayCall: false });
+    expect(await requestModel(modelsAt(server.url), [type], inWords)).toMatchObject({ text: 'Yes.' });
     const { tools, tool_choice } = server.lastBody;
     expect([tools !== undefined, tool_choice]).toEqual(
       type === 'anthropic' ? [true, { type: 'none' }] : [false, undefined],
     );
     const formed = { ...inWords, outputSchema };
-    expect(await ask(modelsAt(server.url), [type], formed)).toMatchObject({ text: '{"severity":"low"}' });
+    expect(await requestModel(modelsAt(server.url), [type], formed)).toMatchObject({
+      text: '{"severity":"low"}',
+    });
     expect(JSON.stringify(server.lastBody)).toContain('severity');
     expect(server.lastBody.tool_choice).toEqual(type === 'anthropic' ? { type: 'none' } : undefined);
   });
@@ -119,7 +132,9 @@ describe.each(types)('a request to a model of %s', (type) => {
         results: [{ id: 'run-7', name: 'look_up', text: 'not JSON', isError: true }],
       },
     ];
-    expect(await ask(modelsAt(server.url), [type], question({ messages, tools: [lookUp] }))).toMatchObject({
+    expect(
+      await requestModel(modelsAt(server.url), [type], modelRequest({ messages, tools: [lookUp] })),
+    ).toMatchObject({
       text: 'Yes.',
     });
     if (type !== 'google') expect(JSON.stringify(server.lastBody).match(/run-7/g)).toHaveLength(2);
@@ -132,8 +147,8 @@ it('OpenAI stores nothing, and receives its encrypted reasoning with the next re
     { text: 'Yes.' },
   );
   const models = modelsAt(server.url);
-  const request = question({ tools: [lookUp] });
-  const { text, calls, raw } = await ask(models, ['openai'], request);
+  const request = modelRequest({ tools: [lookUp] });
+  const { text, calls, raw } = await requestModel(models, ['openai'], request);
   expect(server.lastBody.store).toBe(false);
   const results = calls.map(({ id, name }) => ({ id, name, text: 'open', isError: false }));
   const messages = [
@@ -141,7 +156,7 @@ it('OpenAI stores nothing, and receives its encrypted reasoning with the next re
     { role: 'assistant' as const, text, calls, raw: JSON.parse(JSON.stringify(raw)) as unknown },
     { role: 'tool' as const, results },
   ];
-  await ask(models, ['openai'], { ...request, messages });
+  await requestModel(models, ['openai'], { ...request, messages });
   expect(JSON.stringify(server.lastBody)).toContain('"encrypted_content":"sealed Hm."');
 });
 
@@ -156,12 +171,12 @@ it('a schema is in the prompt if it is not sent as a response format', () => {
     responseFormat: { type: 'json', schema: outputSchema },
   });
   expect(format('json_object').responseFormat).toEqual({ type: 'json' });
-  expect(format('json_object').system).toContain(asWritten);
+  expect(format('json_object').system).toContain(schemaText);
   expect(format('prompt').responseFormat).toBeUndefined();
-  expect(format('prompt').system).toContain(asWritten);
+  expect(format('prompt').system).toContain(schemaText);
   // Most providers reject a response format together with tools.
   expect(format('json_schema', 'groq', [lookUp]).responseFormat).toBeUndefined();
-  expect(format('json_object', 'groq', [lookUp]).system).toContain(asWritten);
+  expect(format('json_object', 'groq', [lookUp]).system).toContain(schemaText);
   expect(format('json_schema', 'openai', [lookUp]).responseFormat).toBeDefined();
 });
 
@@ -174,7 +189,7 @@ it('a malformed call is returned unchanged', async () => {
   server.reply({ calls }, { calls }, { calls });
   const tools = [lookUp];
   for (const type of ['openai-compatible', 'openai', 'anthropic']) {
-    const answer = await ask(modelsAt(server.url), [type], question({ tools }));
+    const answer = await requestModel(modelsAt(server.url), [type], modelRequest({ tools }));
     expect(answer.calls).toEqual([
       { id: 'a', name: 'look_up', input: '{"word": "open"' },
       { id: 'b', name: 'no_such_tool', input: '{"n": 12345678901234567890}' },
@@ -195,6 +210,8 @@ it('a price is looked up by model name, and unknown usage has an unknown cost', 
 
 it('a key appears in no error and no answer', async () => {
   server.reply({ status: 401, message: `your key ${KEY}`, headers: { 'www-authenticate': KEY } });
-  const error = await ask(modelsAt(server.url), ['openai'], question()).catch((reason: unknown) => reason);
+  const error = await requestModel(modelsAt(server.url), ['openai'], modelRequest()).catch(
+    (reason: unknown) => reason,
+  );
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(KEY);
 });

@@ -25,7 +25,7 @@ const DEPLOY = `
     - { from: ask, to: ship, when: approved }
 `;
 
-const shortOf = (nodes: ReturnType<typeof runNodes>) => nodes.map(({ path, state }) => `${path} ${state}`);
+const nodeStates = (nodes: ReturnType<typeof runNodes>) => nodes.map(({ path, state }) => `${path} ${state}`);
 
 test('the nodes of a flow have states, times and outputs, and a skipped node has its reason', async () => {
   const { definition } = await flowOf(DEPLOY);
@@ -40,7 +40,7 @@ test('the nodes of a flow have states, times and outputs, and a skipped node has
     { kind: 'parked', in: 'ask', isForPeople: true, until: 99_000, ms: 92_000 },
   ];
   const nodes = runNodes(stepsOf(rows), definition, excerpt);
-  expect(shortOf(nodes)).toEqual(['check done', 'ask waiting', 'ship idle', 'sorry idle', 'no skipped']);
+  expect(nodeStates(nodes)).toEqual(['check done', 'ask waiting', 'ship idle', 'sorry idle', 'no skipped']);
   expect(nodes[0]).toEqual({
     path: 'check',
     place: 'check',
@@ -59,7 +59,7 @@ test('the nodes of a flow have states, times and outputs, and a skipped node has
   expect(nodes[3]).toMatchObject({ type: 'Response' });
   expect(nodes[4]).toMatchObject({ state: 'skipped', why: 'no connection to it was taken', attempts: 0 });
   // Without an outcome the run has been cancelled.
-  expect(shortOf(runNodes(stepsOf(rows), definition, excerpt, true))[1]).toBe('ask dropped');
+  expect(nodeStates(runNodes(stepsOf(rows), definition, excerpt, true))[1]).toBe('ask dropped');
 });
 
 test('a retried node waits with its reason, a failed node continues on its error path, and an ended run has no working node', async () => {
@@ -111,9 +111,9 @@ test('retrying a failed flow resets the failure and its consequences', async () 
     { kind: 'failed', in: 'a', reason: 'no' },
   ];
   for (const row of stepsOf(rows)) addRow(nodes, row);
-  expect(shortOf(nodes.list(true))).toEqual(['a failed', 'ask dropped', 'b idle']);
+  expect(nodeStates(nodes.list(true))).toEqual(['a failed', 'ask dropped', 'b idle']);
   addRow(nodes, { at: 20_000, text: JSON.stringify({ kind: 'retried', in: 'a' }) });
-  expect(shortOf(nodes.list())).toEqual(['a working', 'ask waiting', 'b idle']);
+  expect(nodeStates(nodes.list())).toEqual(['a working', 'ask waiting', 'b idle']);
   addRow(nodes, { at: 21_000, text: JSON.stringify({ kind: 'left', in: 'a', output: {}, taken: [0] }) });
   expect(nodes.list()[0]).toMatchObject({ state: 'done', why: undefined, startedAt: 1_000, endedAt: 21_000 });
 });
@@ -143,7 +143,7 @@ test('the last turn of a loop is shown, also after the loop has ended', async ()
     { kind: 'entered', in: `poll#${n}/late` },
   ];
   const nodes = new RunNodes(definition, excerpt);
-  expect(shortOf(nodes.list())).toEqual([
+  expect(nodeStates(nodes.list())).toEqual([
     ...['poll idle', 'poll#1/look idle', 'poll#1/each idle', 'poll#1/each#1/end idle', 'poll#1/late idle'],
     'told idle',
   ]);
@@ -155,9 +155,9 @@ test('the last turn of a loop is shown, also after the loop has ended', async ()
   });
   for (const row of stepsOf(iteration(2))) addRow(nodes, row);
   const second = ['poll#2/look done', 'poll#2/each done', 'poll#2/each#1/end done'];
-  expect(shortOf(nodes.list())).toEqual(['poll working', ...second, 'poll#2/late working', 'told idle']);
+  expect(nodeStates(nodes.list())).toEqual(['poll working', ...second, 'poll#2/late working', 'told idle']);
   addRow(nodes, { at: 30_000, text: JSON.stringify({ kind: 'failed', in: 'poll', reason: 'no' }) });
-  expect(shortOf(nodes.list())).toEqual(['poll failed', ...second, 'poll#2/late dropped', 'told skipped']);
+  expect(nodeStates(nodes.list())).toEqual(['poll failed', ...second, 'poll#2/late dropped', 'told skipped']);
   expect(nodes.list()[1]).toMatchObject({ place: 'poll/look', output: '{"n":2}', taken: ['each', 'late'] });
   expect(nodes.list()[0]).toMatchObject({ turn: 2 });
 });

@@ -49,7 +49,7 @@ const untilAborted: Handler['run'] = (_, { signal }) =>
 
 test('a run is aborted finally half a minute before the reply deadline, and the sender is notified in time', async () => {
   const remainingTimes: number[] = [];
-  const { store, said: reply } = await begin((job, context) => {
+  const { store, sentMessages: reply } = await begin((job, context) => {
     remainingTimes.push(context.remainingMs);
     return untilAborted(job, context);
   });
@@ -70,7 +70,7 @@ test('a run is aborted finally half a minute before the reply deadline, and the 
 
 test('the sender of a run that ignores its abort is notified, and a late answer still counts before the deadline', async () => {
   let answer: (reply: { text: string }) => void = () => {};
-  const { store, said: reply } = await begin(() => new Promise((resolve) => (answer = resolve)));
+  const { store, sentMessages: reply } = await begin(() => new Promise((resolve) => (answer = resolve)));
   await chat?.say('e1', { answerBy: ANSWER_BY });
   await vi.advanceTimersByTimeAsync(14.5 * MINUTE_MS + 6_000);
   expect(reply).toMatchObject([{ to: 'e1', text: LATE }]);
@@ -81,11 +81,11 @@ test('the sender of a run that ignores its abort is notified, and a late answer 
 });
 
 test('an answer is not sent after the reply deadline', async () => {
-  const { store, said: reply } = await begin(async () => ({ text: 'yes' }), 20);
-  if (chat !== undefined) chat.isAway = true;
+  const { store, sentMessages: reply } = await begin(async () => ({ text: 'yes' }), 20);
+  if (chat !== undefined) chat.refusesMessages = true;
   await chat?.say('e1', { answerBy: ANSWER_BY });
   await vi.advanceTimersByTimeAsync(16 * MINUTE_MS);
-  if (chat !== undefined) chat.isAway = false;
+  if (chat !== undefined) chat.refusesMessages = false;
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
   expect(await store.delivery('e1')).toMatchObject({ state: 'done' });
   const row = await store.delivery('outbox:e1/1');
@@ -102,7 +102,7 @@ describe('no retry starts after the reply deadline', () => {
     ['a rate-limited agent', { isRateLimited: true, retryAfterMs: 900_000 }, 10, /too late$/],
     ['an agent that requests a pause', { retryAfterMs: 900_000 }, 10, /too late$/],
   ])('after %s the event is dead', async (_, fault, retrySeconds, note) => {
-    const { store, said: reply } = await begin(async () => {
+    const { store, sentMessages: reply } = await begin(async () => {
       throw new HandlerError('broken', fault);
     }, retrySeconds);
     await chat?.say('e1', { answerBy: ANSWER_BY });
@@ -115,7 +115,7 @@ describe('no retry starts after the reply deadline', () => {
     let runs = 0;
     const {
       store,
-      said: reply,
+      sentMessages: reply,
       pauses,
     } = await begin(async () => {
       runs += 1;
@@ -135,7 +135,7 @@ describe('no retry starts after the reply deadline', () => {
   });
 
   test('queued events of the conversation expire too, each at its own deadline', async () => {
-    const { store, said: reply, pauses } = await begin(async () => ({ text: 'yes' }));
+    const { store, sentMessages: reply, pauses } = await begin(async () => ({ text: 'yes' }));
     await pauses.pause(store, 'chat');
     await chat?.say('e1', { answerBy: ANSWER_BY });
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
@@ -154,7 +154,7 @@ describe('no retry starts after the reply deadline', () => {
 
   test('a parked event wakes before its deadline and expires with a notice', async () => {
     let runs = 0;
-    const { store, said: reply } = await begin(async () => {
+    const { store, sentMessages: reply } = await begin(async () => {
       runs += 1;
       return { parkedOn: 'a decision' };
     });
@@ -181,7 +181,7 @@ test('an event claimed after its deadline runs no handler and sends nothing, aft
   vi.setSystemTime(START + 60 * MINUTE_MS);
   const after = openEngineStore({ file, now: Date.now() });
   const requests: string[] = [];
-  const { said: reply, store } = await begin(
+  const { sentMessages: reply, store } = await begin(
     async ({ event: { id } }) => {
       requests.push(id);
       return { text: 'yes' };

@@ -36,7 +36,7 @@ const binding = (command: string, agent: string): Binding => ({
   description: undefined,
   parameters: [],
 });
-const leading = (
+const triggerFor = (
   name: string,
   agent: string | undefined,
   commands: readonly Binding[] = [],
@@ -47,7 +47,10 @@ const leading = (
 });
 
 /** `staff` is restricted to ada. */
-const triggers = [leading('chat', 'desk'), leading('staff', undefined, [binding('deploy', 'deployer')])];
+const triggers = [
+  triggerFor('chat', 'desk'),
+  triggerFor('staff', undefined, [binding('deploy', 'deployer')]),
+];
 const filters = ({ name }: { name: string }) => chatFilters(name === 'staff' ? { users: ['ada'] } : {});
 
 function begin(options: WaitingChatOptions = {}): WaitingChat {
@@ -81,8 +84,8 @@ async function call(
   });
   const isRun = parameters.action === 'run';
   await testChat.deliveries.accept(isRun ? event : { ...event, key: controlKeyOf(event.key) });
-  await testChat.reached(id, 'done', 'ignored', 'dead');
-  return (await testChat.saidTo(id)).join('\n---\n');
+  await testChat.waitForState(id, 'done', 'ignored', 'dead');
+  return (await testChat.waitForTexts(id)).join('\n---\n');
 }
 
 describe('the built-in command for agents', () => {
@@ -95,7 +98,7 @@ describe('the built-in command for agents', () => {
       { input: 'how are you?', agent: 'desk', parameters: {}, conversation: 'manual/app/room' },
     ]);
     await testChat.say('next', { text: 'and now?' });
-    await testChat.reached('next', 'done');
+    await testChat.waitForState('next', 'done');
     expect(jobs[1]?.history.map(({ text }) => text)).toEqual(['how are you?', 'desk heard: how are you?']);
   });
 
@@ -127,8 +130,8 @@ describe('the built-in command for agents', () => {
       approval_timeout_seconds: 60,
       self_approval: false,
     };
-    const guarded = leading('staff', undefined, [{ ...binding('deploy', 'deployer'), approval }]);
-    const testChat = begin({ triggers: [leading('chat', 'desk'), guarded] });
+    const guarded = triggerFor('staff', undefined, [{ ...binding('deploy', 'deployer'), approval }]);
+    const testChat = begin({ triggers: [triggerFor('chat', 'desk'), guarded] });
     const run = { action: 'run', agent_id: 'deployer', input: 'go' };
     expect(await call(testChat, 'agent', run, { user: 'ada' })).toBe(
       'There is no agent "deployer" here. Available agents: desk.',
@@ -142,7 +145,7 @@ describe('the built-in command for agents', () => {
     const parameters = { action: 'run', agent_id: 'deployer', input: 'go' };
     const event = testChat.event('held', { triggers: ['chat', 'staff'], names: ['agent'], parameters });
     await testChat.deliveries.accept(event);
-    expect(await testChat.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
+    expect(await testChat.waitForState('held', 'held')).toMatchObject({ trigger: 'staff' });
   });
 
   test('is held while the trigger that would reply is paused', async () => {
@@ -151,7 +154,7 @@ describe('the built-in command for agents', () => {
     const parameters = { action: 'run', agent_id: 'desk', input: 'go' };
     const event = testChat.event('held', { triggers: ['chat', 'staff'], names: ['agent'], parameters });
     await testChat.deliveries.accept(event);
-    expect(await testChat.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
+    expect(await testChat.waitForState('held', 'held')).toMatchObject({ trigger: 'staff' });
   });
 });
 
@@ -163,7 +166,7 @@ describe('built-in commands for fleets and flows', () => {
     parameters: [],
   });
   const leadingOn = {
-    ...leading('chat', 'desk'),
+    ...triggerFor('chat', 'desk'),
     commands: [
       to('review', { kind: 'fleet', name: 'review' }),
       to('deploy', { kind: 'flow', name: 'deploy' }),
@@ -236,7 +239,7 @@ describe('the reply to a built-in command', () => {
 
   test('mentions no one in quoted input, whatever the trigger allows', async () => {
     const events: unknown[] = [];
-    const testChat = begin({ triggers: [{ ...leading('chat', 'desk'), mentions: 'allow' }] });
+    const testChat = begin({ triggers: [{ ...triggerFor('chat', 'desk'), mentions: 'allow' }] });
     const { outbound } = testChat.adapter;
     Object.assign(outbound ?? {}, {
       render: (_: unknown, { mentions }: { mentions: string }) => events.push(mentions) && [],
@@ -246,13 +249,13 @@ describe('the reply to a built-in command', () => {
   });
 
   test("is left to a trigger's command of the same name, and absent without built-ins or if filters refuse the caller", async () => {
-    const own = leading('chat', undefined, [binding('flow', 'flows')]);
+    const own = triggerFor('chat', undefined, [binding('flow', 'flows')]);
     expect(await call(begin({ triggers: [own] }), 'flow', { workflow: 'x' })).toMatch(/^flows heard/);
     await chat?.end();
     const without = begin({ triggers: [own], adapter: { hasBuiltIns: false } });
     expect(await call(without, 'fleet')).toBe('Sorry, nothing here can answer that.');
     await chat?.end();
-    const testChat = begin({ triggers: [leading('staff', 'desk')] });
+    const testChat = begin({ triggers: [triggerFor('staff', 'desk')] });
     expect(await call(testChat, 'fleet', {}, { user: 'bob' })).toBe(
       'Sorry, that is not allowed here, or not for you.',
     );
@@ -275,10 +278,10 @@ describe('the work in a conversation', () => {
   async function openBusyRoom(what: object = {}): Promise<WaitingChat> {
     const testChat = begin({ handler: hangs });
     await testChat.say('run', { triggers: ['chat', 'staff'], ...what });
-    await testChat.reached('run', 'running');
+    await testChat.waitForState('run', 'running');
     await testChat.say('after', { triggers: ['chat', 'staff'] });
     await testChat.say('elsewhere', {}, 'hall');
-    await testChat.reached('elsewhere', 'running');
+    await testChat.waitForState('elsewhere', 'running');
     return testChat;
   }
 
@@ -295,11 +298,11 @@ describe('the work in a conversation', () => {
       'Nothing of "deployer" is running here. Waiting: 1.',
     );
     expect(await call(testChat, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
-    expect(await testChat.reached('run', 'ignored')).toMatchObject({
+    expect(await testChat.waitForState('run', 'ignored')).toMatchObject({
       note: 'stopped by a command in its conversation',
     });
-    expect(await testChat.saidTo('run')).toEqual(['This was stopped. There will be no answer.']);
-    await testChat.reached('after', 'running');
+    expect(await testChat.waitForTexts('run')).toEqual(['This was stopped. There will be no answer.']);
+    await testChat.waitForState('after', 'running');
     expect((await testChat.store.delivery('elsewhere'))?.state).toBe('running');
     await until('the next event is stopped', async () => {
       const answer = await call(testChat, 'agent', { action: 'stop', agent_id: 'desk' });
@@ -316,7 +319,7 @@ describe('the work in a conversation', () => {
     );
     expect(await call(testChat, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
     expect(await call(testChat, 'fleet')).toMatch(/^There are no fleets/);
-    await testChat.reached('after', 'held');
+    await testChat.waitForState('after', 'held');
   });
 
   test('cannot be stopped by callers that its trigger does not admit', async () => {

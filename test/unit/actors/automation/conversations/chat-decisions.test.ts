@@ -2,18 +2,26 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import type { DecisionInbound } from '../../../../../actors/events/decision-inbound.ts';
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
-import { ApprovalChat, askingHandler, pay } from '../../../../fixtures/automation/approval-chat.ts';
+import {
+  ApprovalChat,
+  askingHandler,
+  paymentRequest,
+} from '../../../../fixtures/automation/approval-chat.ts';
 
 let chat: ApprovalChat;
 afterEach(() => chat.end());
 
 /** Starts a run with an approval request in the operators' room. */
-async function requestApproval(changedRules: Partial<typeof pay.rules> = {}): Promise<StoredApproval> {
-  chat = new ApprovalChat({ handler: askingHandler({ ...pay, rules: { ...pay.rules, ...changedRules } }) });
+async function requestApproval(
+  changedRules: Partial<typeof paymentRequest.rules> = {},
+): Promise<StoredApproval> {
+  chat = new ApprovalChat({
+    handler: askingHandler({ ...paymentRequest, rules: { ...paymentRequest.rules, ...changedRules } }),
+  });
   await chat.say('a:1', { user: 'ada', isAwaited: false });
-  const [approval] = await chat.asked('a:1');
+  const [approval] = await chat.waitForApprovals('a:1');
   if (approval === undefined) throw new Error('expected an approval request');
-  await chat.saidTo('a:1');
+  await chat.waitForTexts('a:1');
   return approval;
 }
 
@@ -29,9 +37,9 @@ const textsIn = (room: string) =>
 test('a press by an approver decides, and the message shows it', async () => {
   const approval = await requestApproval();
   await chat.press('d:1', approve(approval), { user: 'U2', userAliases: ['ben'] });
-  expect(await chat.reached('d:1', 'done')).toMatchObject({ note: `${approval.id} is approved` });
-  expect((await chat.reached('a:1', 'done')).answer).toBe('approved');
-  await chat.saidTo('a:1');
+  expect(await chat.waitForState('d:1', 'done')).toMatchObject({ note: `${approval.id} is approved` });
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('approved');
+  await chat.waitForTexts('a:1');
   expect(chat.shown[0]).toMatchObject({ buttons: [], changes: 1 });
   expect(chat.shown[0]?.text).toMatch(/^Approved by ben at /);
   expect((await chat.approvals.find(approval.id))?.decision).toBe('{"by":"U2","name":"ben","via":"chat"}');
@@ -42,10 +50,10 @@ test('a refused person receives the reason, and nothing changes', async () => {
   await chat.press('d:1', approve(approval), { user: 'mallory' });
   await chat.press('d:2', approve(approval), { user: 'ada' });
   await chat.press('d:3', approve(approval), { user: undefined });
-  await chat.reached('d:1', 'ignored');
-  await chat.reached('d:2', 'ignored');
-  await chat.reached('d:3', 'ignored');
-  await chat.saidTo('');
+  await chat.waitForState('d:1', 'ignored');
+  await chat.waitForState('d:2', 'ignored');
+  await chat.waitForState('d:3', 'ignored');
+  await chat.waitUntilSent();
   expect(textsIn('ops').sort()).toEqual([
     'Sorry, only named approvers may decide.',
     'Sorry, the requester may not decide.',
@@ -59,11 +67,11 @@ test('a refused person receives one explanation for repeated presses, and other 
   const approval = await requestApproval({ approvers: ['ben', 'carl'] });
   for (let n = 1; n <= 5; n += 1) await chat.press(`d:${n}`, approve(approval), { user: 'mallory' });
   await chat.press('e:1', approve(approval), { user: 'eve' });
-  for (const id of ['d:1', 'd:5', 'e:1']) await chat.reached(id, 'ignored');
+  for (const id of ['d:1', 'd:5', 'e:1']) await chat.waitForState(id, 'ignored');
   expect((await chat.store.delivery('d:5'))?.note).toBe(
     'only named approvers may decide; explained a moment ago',
   );
-  await chat.saidTo('');
+  await chat.waitUntilSent();
   expect(textsIn('ops')).toHaveLength(2);
 });
 
@@ -72,27 +80,27 @@ test('a reaction to the approval request decides; a reaction to another message 
   const [question] = chat.shown;
   await chat.press('d:1', { verdict: 'deny', about: { message: 'm77' } });
   await chat.press('d:2', { verdict: 'deny', about: { message: question?.id ?? '' } }, { channel: 'op' });
-  expect((await chat.reached('d:1', 'ignored')).note).toBe(
+  expect((await chat.waitForState('d:1', 'ignored')).note).toBe(
     'reaction to a message without an approval request',
   );
-  expect((await chat.reached('d:2', 'ignored')).note).toBe(
+  expect((await chat.waitForState('d:2', 'ignored')).note).toBe(
     'reaction to a message without an approval request',
   );
   await chat.press('d:3', { verdict: 'deny', about: { message: question?.id ?? '' } });
-  await chat.reached('d:3', 'done');
-  expect((await chat.reached('a:1', 'done')).answer).toBe('denied');
+  await chat.waitForState('d:3', 'done');
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('denied');
   expect((await chat.approvals.find(approval.id))?.state).toBe('denied');
 });
 
 test('a later decider receives the earlier decision; the first decider, who presses again, receives no message', async () => {
   const approval = await requestApproval({ approvers: ['ben', 'carl'] });
   await chat.press('d:1', approve(approval));
-  await chat.reached('a:1', 'done');
+  await chat.waitForState('a:1', 'done');
   await chat.press('d:2', { verdict: 'deny', about: { approval: approval.id } }, { user: 'carl' });
   await chat.press('d:3', approve(approval));
-  await chat.reached('d:2', 'ignored');
-  await chat.reached('d:3', 'done');
-  await chat.saidTo('');
+  await chat.waitForState('d:2', 'ignored');
+  await chat.waitForState('d:3', 'done');
+  await chat.waitUntilSent();
   expect(textsIn('ops').filter((text) => text.startsWith('Already decided. Approved by ben'))).toHaveLength(
     1,
   );
@@ -102,23 +110,23 @@ test('a later decider receives the earlier decision; the first decider, who pres
 test('a button of an unknown approval request replies that it no longer exists', async () => {
   await requestApproval();
   await chat.press('d:1', approve({ id: randomUUID() }));
-  await chat.reached('d:1', 'ignored');
-  await chat.saidTo('');
+  await chat.waitForState('d:1', 'ignored');
+  await chat.waitUntilSent();
   expect(textsIn('ops')).toEqual(['This approval request no longer exists.']);
 });
 
 test('members of the channel decide there and nowhere else if no approvers are named', async () => {
   const approval = await requestApproval({ approvers: [] });
   await chat.press('d:1', approve(approval), { channel: 'room' });
-  await chat.reached('d:1', 'ignored');
+  await chat.waitForState('d:1', 'ignored');
   await chat.press('d:2', approve(approval), { user: 'anybody' });
-  await chat.reached('d:2', 'done');
-  expect((await chat.reached('a:1', 'done')).answer).toBe('approved');
+  await chat.waitForState('d:2', 'done');
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('approved');
 });
 
 test('the same user id in another account is a different person', async () => {
   const approval = await requestApproval();
   await chat.press('d:1', approve(approval), { account: undefined });
-  await chat.reached('d:1', 'ignored');
+  await chat.waitForState('d:1', 'ignored');
   expect((await chat.approvals.find(approval.id))?.state).toBe('pending');
 });

@@ -61,7 +61,7 @@ const kinds = async (chat: ApprovalChat) =>
 test('a command with approval waits without running, names its approvers, and runs once approved', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy now', isAwaited: false });
-  const [asked] = await chat.asked('a:1');
+  const [asked] = await chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
   expect(bodyOf(asked)).toMatchObject({
     kind: 'command',
@@ -69,7 +69,7 @@ test('a command with approval waits without running, names its approvers, and ru
     command: { name: 'deploy', parameters: { where: 'now' }, input: '/deploy now' },
     requestedBy: { user: 'ada' },
   });
-  await chat.saidTo('a:1');
+  await chat.waitForTexts('a:1');
   expect(chat.shown.map(({ place }) => place).sort()).toEqual(['ops', 'room']);
   expect(chat.shown.find(({ place }) => place === 'room')?.text).toContain('Waiting for approval by ben');
   expect(await chat.store.delivery('a:1')).toMatchObject({
@@ -79,7 +79,7 @@ test('a command with approval waits without running, names its approvers, and ru
   });
   expect(jobs).toEqual([]);
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
-  expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to now');
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('deployed to now');
   expect(jobs).toHaveLength(1);
   expect(await kinds(chat)).toEqual(['asked', 'decided', 'ended']);
   expect(await chat.store.run('a:1')).toMatchObject({ kind: 'command', name: 'deploy', steps: 3 });
@@ -99,7 +99,7 @@ test.each([
   async (text) => {
     const { chat } = chatOf();
     await chat.say('a:1', { names: ['deploy'], ...text });
-    const [asked] = await chat.asked('a:1');
+    const [asked] = await chat.waitForApprovals('a:1');
     expect(asked && bodyOf(asked).title).toBe('/deploy now');
   },
 );
@@ -107,10 +107,10 @@ test.each([
 test('an approved command is not requested again after failed attempts', async () => {
   const { chat, jobs } = chatOf({ failures: 2 });
   await chat.say('a:1', { text: '/deploy' });
-  const [asked] = await chat.asked('a:1');
+  const [asked] = await chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
-  await chat.reached('a:1', 'done');
+  await chat.waitForState('a:1', 'done');
   expect(jobs).toHaveLength(3);
   expect(await chat.approvalsOf('a:1')).toHaveLength(1);
   expect(await kinds(chat)).toEqual(['asked', 'decided', 'ended']);
@@ -119,11 +119,11 @@ test('an approved command is not requested again after failed attempts', async (
 test('a denied command replies to its sender, and its handler does not run', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
-  const [asked] = await chat.asked('a:1');
+  const [asked] = await chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
   await chat.approvals.decide(asked, 'denied', { by: 'ben', via: 'api', comment: 'not on a Friday' });
-  expect((await chat.reached('a:1', 'done')).answer).toBe('Denied by ben: not on a Friday');
-  await chat.saidTo('a:1');
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('Denied by ben: not on a Friday');
+  await chat.waitForTexts('a:1');
   expect(chat.shown.findLast(({ place }) => place === 'room')?.text).toBe('Denied by ben: not on a Friday');
   expect(jobs).toEqual([]);
 });
@@ -135,43 +135,43 @@ test('a command with a missing parameter reaches neither handler nor approvers',
   const parameters = [{ ...parameter, required: true, default: undefined }];
   const { chat, jobs } = chatOf({ trigger: { ...trigger, commands: [{ ...command, parameters }] } });
   await chat.say('a:1', { text: '/deploy' });
-  expect((await chat.reached('a:1', 'ignored')).note).toContain('missing parameter');
+  expect((await chat.waitForState('a:1', 'ignored')).note).toContain('missing parameter');
   expect([jobs, await chat.approvalsOf('a:1')]).toEqual([[], []]);
 });
 
 test('a command without a decision expires and does not run', async () => {
   const { chat, jobs } = chatOf({ trigger: deployTrigger({ approval_timeout_seconds: 0.05 }) });
   await chat.say('a:1', { text: '/deploy' });
-  expect((await chat.reached('a:1', 'done')).answer).toContain('Expired');
+  expect((await chat.waitForState('a:1', 'done')).answer).toContain('Expired');
   expect(jobs).toEqual([]);
 });
 
 test('a command needs a new approval if changed files change what would run', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
-  const [asked] = await chat.asked('a:1');
+  const [asked] = await chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
   chat.triggers.set('chat', deployTrigger({}, 'production'));
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
-  const both = await chat.asked('a:1', 2);
+  const both = await chat.waitForApprovals('a:1', 2);
   expect(jobs).toEqual([]);
   const second = both.find(({ id }) => id !== asked.id);
   if (second === undefined) throw new Error('expected an approval request');
   expect(bodyOf(second).command?.parameters).toEqual({ where: 'production' });
   await chat.approvals.decide(second, 'approved', { by: 'ben', via: 'api' });
-  expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to production');
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('deployed to production');
 });
 
 test('a command needs a new approval if changed files change its target', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
-  const [asked] = await chat.asked('a:1');
+  const [asked] = await chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
   const changed = deployTrigger();
   const commands = changed.commands.map((each) => ({ ...each, target: agentTarget('another') }));
   chat.triggers.set('chat', { ...changed, commands });
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
-  const both = await chat.asked('a:1', 2);
+  const both = await chat.waitForApprovals('a:1', 2);
   expect(jobs).toEqual([]);
   expect(both.map((each) => bodyOf(each).agent).sort()).toEqual(['another', 'deployer']);
 });
@@ -180,57 +180,57 @@ test('a denied command replies even if its handler no longer exists', async () =
   const deleted = new Set<string>();
   const { chat } = chatOf({ gone: deleted });
   await chat.say('a:1', { text: '/deploy' });
-  const [asked] = await chat.asked('a:1');
+  const [asked] = await chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
   deleted.add('deployer');
   await chat.approvals.decide(asked, 'denied', { by: 'ben', via: 'api' });
-  expect((await chat.reached('a:1', 'done')).answer).toBe('Denied by ben.');
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('Denied by ben.');
 });
 
 test('an approved command without a handler fails, and the approval message says so', async () => {
   const deleted = new Set<string>();
   const { chat, jobs } = chatOf({ gone: deleted });
   await chat.say('a:1', { text: '/deploy' });
-  const [asked] = await chat.asked('a:1');
+  const [asked] = await chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
   deleted.add('deployer');
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
-  expect((await chat.reached('a:1', 'dead')).note).toContain('there is no agent deployer');
-  await chat.saidTo('');
+  expect((await chat.waitForState('a:1', 'dead')).note).toContain('there is no agent deployer');
+  await chat.waitUntilSent();
   const question = chat.shown.find(({ place }) => place === 'ops');
   expect(question).toMatchObject({ buttons: [], changes: 2 });
   expect(question?.text).toMatch(/^Approved by ben at .*\n\nIt was not done: there is no agent deployer\./);
   // After a replay by an operator the command runs without a new approval.
   deleted.clear();
   expect(await chat.store.requeue('a:1', { keepsJournal: true })).toBe(true);
-  expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to staging');
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('deployed to staging');
   expect([jobs.length, (await chat.approvalsOf('a:1')).length]).toEqual([1, 1]);
 });
 
 test('the approvers named at request time decide, even if files change', async () => {
   const { chat } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
-  const [asked] = await chat.asked('a:1');
+  const [asked] = await chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
   chat.triggers.set('chat', deployTrigger({ approvers: ['carl'] }));
   const approve = { verdict: 'approve', about: { approval: asked.id } } as const;
   await chat.press('d:1', approve, { user: 'carl' });
-  expect((await chat.reached('d:1', 'ignored')).note).toBe('only named approvers may decide');
+  expect((await chat.waitForState('d:1', 'ignored')).note).toBe('only named approvers may decide');
   await chat.press('d:2', approve, { user: 'ben' });
-  await chat.reached('d:2', 'done');
-  expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to staging');
+  await chat.waitForState('d:2', 'done');
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('deployed to staging');
 });
 
 test('a pending approval survives a restart', async () => {
   const store = new MemoryStore();
   const first = chatOf({ store });
   await first.chat.say('a:1', { text: '/deploy' });
-  const [asked] = await first.chat.asked('a:1');
+  const [asked] = await first.chat.waitForApprovals('a:1');
   if (asked === undefined) throw new Error('expected an approval request');
-  await first.chat.saidTo('a:1');
+  await first.chat.waitForTexts('a:1');
   await first.chat.end();
   await first.chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
   const { chat, jobs } = chatOf({ store });
-  await chat.reached('a:1', 'done');
+  await chat.waitForState('a:1', 'done');
   expect([first.jobs.length, jobs.length]).toEqual([0, 1]);
 });

@@ -23,13 +23,13 @@ import { RepoRestHost } from '../../../../fixtures/repositories/repo-rest-host.t
 
 const PERMISSION = /\/permission$/;
 
-let rest: RepoRestHost;
+let repoHost: RepoRestHost;
 beforeEach(async () => {
-  rest = await new RepoRestHost().start();
-  rest.writers.add('ada');
-  rest.permissions.set('eve', 'read');
+  repoHost = await new RepoRestHost().start();
+  repoHost.writers.add('ada');
+  repoHost.permissions.set('eve', 'read');
 });
-afterEach(() => rest.stop());
+afterEach(() => repoHost.stop());
 
 const parameter = { name: 'env', description: undefined, required: false, default: undefined };
 const binding = (command: string): Binding => ({
@@ -45,7 +45,7 @@ function triggerOf(
   commands: readonly string[],
   config: Partial<RepoHostTrigger['config']> = {},
 ): RepoHostTrigger {
-  const settings = { token: 'ghp_of_the_tests', api_url: rest.url, ...config };
+  const settings = { token: 'ghp_of_the_tests', api_url: repoHost.url, ...config };
   return { ...repoHostTrigger(name, settings), default_target: undefined, commands: commands.map(binding) };
 }
 
@@ -91,7 +91,7 @@ function bench(...triggers: readonly RepoHostTrigger[]) {
   return { say, receivedJobs, jobs };
 }
 
-const permissionRequests = () => rest.askedFor('GET', PERMISSION).length;
+const permissionRequests = () => repoHost.requestsFor('GET', PERMISSION).length;
 
 test('a command goes to the trigger that has it, before triggers that accept the comment as an event', async () => {
   const { say, receivedJobs, jobs } = bench(
@@ -172,7 +172,7 @@ describe('a command from an author without permission', () => {
       kind: 'ignored',
       note: `cannot check write access to ${REPOSITORY}; /deploy was not run: commands_from: writers needs a token`,
     });
-    expect(rest.asked).toEqual([]);
+    expect(repoHost.requests).toEqual([]);
   });
 });
 
@@ -199,7 +199,7 @@ describe('while the host does not return permissions', () => {
       triggerOf('ops', ['/deploy']),
       triggerOf('comments', ['issue_comment'], { token: undefined }),
     );
-    void rest.refuse(PERMISSION, { status: 503 });
+    void repoHost.refuse(PERMISSION, { status: 503 });
     const failed = await say('/deploy x');
     expect(failed).toMatchObject({ kind: 'failed', trigger: undefined, isFinal: false });
     expect(receivedJobs()).toEqual([]);
@@ -208,13 +208,13 @@ describe('while the host does not return permissions', () => {
   });
 
   test('a requested pause does not count as an attempt', async () => {
-    void rest.refuse(PERMISSION, { status: 429, headers: { 'retry-after': '9' } });
+    void repoHost.refuse(PERMISSION, { status: 429, headers: { 'retry-after': '9' } });
     const { say } = bench(triggerOf('ops', ['/deploy']));
     expect(await say('/deploy x')).toMatchObject({ kind: 'deferred', inMs: 9_000 });
   });
 
   test('a token without permission ends the event with a note', async () => {
-    void rest.refuse(PERMISSION, { status: 403 });
+    void repoHost.refuse(PERMISSION, { status: 403 });
     expect(await bench(triggerOf('ops', ['/deploy'])).say('/deploy x')).toMatchObject({
       kind: 'failed',
       isFinal: true,
@@ -234,7 +234,7 @@ test('triggers of two hosts use the permissions of their own host', async () => 
     expect(await say('/deploy x', 'eve')).toMatchObject({ kind: 'done' });
     expect(await say('/deploy x', 'ada')).toMatchObject({ kind: 'done' });
     expect(receivedJobs()).toEqual(['ops: /deploy', 'a-ops: /deploy']);
-    expect(other.asked[0]?.authorization).toBe('token ghp_of_the_other');
+    expect(other.requests[0]?.authorization).toBe('token ghp_of_the_other');
   } finally {
     await other.stop();
   }

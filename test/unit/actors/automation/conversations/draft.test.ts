@@ -26,7 +26,7 @@ interface SaidRow {
 
 const DRAFT = 'outbox:manual:e/draft/1';
 const ANSWER = 'outbox:manual:e/1';
-const never = new Promise<never>(() => {});
+const hangingPromise = new Promise<never>(() => {});
 
 /** `records` are stored drafts; `answers` are the platform's responses to edits. */
 function bench(
@@ -48,7 +48,7 @@ function bench(
       edits.push(`${before?.id} ${text}`);
       signals.push(signal);
       const answer = answers.shift();
-      if (answer === 'hangs') return never;
+      if (answer === 'hangs') return hangingPromise;
       if (answer !== undefined) throw answer;
       return { id: '7' };
     },

@@ -18,47 +18,54 @@ const begin = (options: WaitingChatOptions) => {
   return chat;
 };
 const arrival = { isArrival: true, isAwaited: false, text: undefined };
-const welcoming = (name: string, welcome: string | undefined): ManualTrigger => ({
+const triggerWithWelcome = (name: string, welcome: string | undefined): ManualTrigger => ({
   ...manualTrigger(name),
   default_target: undefined,
   welcome,
 });
 
 test('a welcome is sent once, needs no command or agent, and is not part of the history', async () => {
-  const testChat = begin({ triggers: [welcoming('chat', 'Hello there.')] });
+  const testChat = begin({ triggers: [triggerWithWelcome('chat', 'Hello there.')] });
   await testChat.say('e1', arrival);
-  expect(await testChat.reached('e1', 'done')).toMatchObject({ trigger: 'chat', answer: 'Hello there.' });
+  expect(await testChat.waitForState('e1', 'done')).toMatchObject({
+    trigger: 'chat',
+    answer: 'Hello there.',
+  });
   await testChat.deliveries.requeue('e1');
-  await testChat.reached('e1', 'done');
-  expect(await testChat.saidTo('e1')).toEqual(['Hello there.']);
+  await testChat.waitForState('e1', 'done');
+  expect(await testChat.waitForTexts('e1')).toEqual(['Hello there.']);
 });
 
 test('a welcome respects channel and user filters, but not text patterns', async () => {
   const filters = () => chatFilters({ channels: ['room'], users: ['ada'], patterns: ['^!'] });
-  const testChat = begin({ triggers: [welcoming('chat', 'Hello.')], adapter: { filters } });
+  const testChat = begin({ triggers: [triggerWithWelcome('chat', 'Hello.')], adapter: { filters } });
   await testChat.say('e1', arrival);
   await testChat.say('e2', { ...arrival, channel: 'hall' });
   await testChat.say('e3', { ...arrival, user: 'bob' });
-  await testChat.reached('e1', 'done');
+  await testChat.waitForState('e1', 'done');
   for (const id of ['e2', 'e3'])
-    expect(await testChat.reached(id, 'ignored')).toMatchObject({
+    expect(await testChat.waitForState(id, 'ignored')).toMatchObject({
       note: 'no filter of a trigger lets it pass',
     });
-  expect([await testChat.saidTo('e1'), await testChat.saidTo('e2')]).toEqual([['Hello.'], []]);
+  expect([await testChat.waitForTexts('e1'), await testChat.waitForTexts('e2')]).toEqual([['Hello.'], []]);
 });
 
 test('a trigger without welcome leaves it to another trigger; an empty welcome does not', async () => {
-  const triggers = [welcoming('a', undefined), welcoming('b', 'From b.'), welcoming('c', '')];
+  const triggers = [
+    triggerWithWelcome('a', undefined),
+    triggerWithWelcome('b', 'From b.'),
+    triggerWithWelcome('c', ''),
+  ];
   const filters = ({ name }: { name: string }) => chatFilters(name === 'c' ? { channels: ['hall'] } : {});
   const testChat = begin({ triggers, adapter: { filters } });
   const of = { ...arrival, triggers: ['a', 'b', 'c'] };
   await testChat.say('e1', of);
   await testChat.say('e2', { ...of, channel: 'hall' });
   await testChat.say('e3', { ...of, triggers: ['a'] });
-  expect(await testChat.reached('e1', 'done')).toMatchObject({ trigger: 'b' });
-  expect(await testChat.reached('e2', 'done')).toMatchObject({ trigger: 'c', answer: '' });
-  expect(await testChat.reached('e3', 'ignored')).toMatchObject({ note: 'no trigger has a welcome' });
-  expect(testChat.said.map(({ text }) => text)).toEqual(['From b.']);
+  expect(await testChat.waitForState('e1', 'done')).toMatchObject({ trigger: 'b' });
+  expect(await testChat.waitForState('e2', 'done')).toMatchObject({ trigger: 'c', answer: '' });
+  expect(await testChat.waitForState('e3', 'ignored')).toMatchObject({ note: 'no trigger has a welcome' });
+  expect(testChat.sentMessages.map(({ text }) => text)).toEqual(['From b.']);
 });
 
 test('the default greeting lists commands with descriptions, truncated with a count', () => {

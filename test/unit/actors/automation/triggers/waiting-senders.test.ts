@@ -59,9 +59,9 @@ describe('the sender is notified that no trigger accepts the event', () => {
       const chat = begin({ triggers: [trigger], adapter: { filters, ...more } });
       await chat.say('e1', what);
       await chat.say('e2', { ...what, isAwaited: false });
-      await chat.reached('e1', 'ignored');
-      await chat.reached('e2', 'ignored');
-      expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([[expectedText], []]);
+      await chat.waitForState('e1', 'ignored');
+      await chat.waitForState('e2', 'ignored');
+      expect([await chat.waitForTexts('e1'), await chat.waitForTexts('e2')]).toEqual([[expectedText], []]);
     },
   );
 
@@ -70,17 +70,17 @@ describe('the sender is notified that no trigger accepts the event', () => {
     const account = ({ name }: { name: string }) => (name === 'own' ? 'app' : 'another app');
     const chat = begin({ triggers, adapter: { account } });
     await chat.say('e1', { triggers: ['gone'] });
-    expect(await chat.reached('e1', 'ignored')).toMatchObject({
+    expect(await chat.waitForState('e1', 'ignored')).toMatchObject({
       note: 'its triggers were removed or disabled',
     });
-    expect(await chat.saidTo('e1')).toEqual([UNANSWERED]);
+    expect(await chat.waitForTexts('e1')).toEqual([UNANSWERED]);
     const [row] = await chat.store.deliveries({ keyPrefix: 'outbox/', limit: 9 });
     expect(row).toMatchObject({ trigger: 'own', key: 'outbox/manual/app/room' });
     // The account has no more triggers.
     chat.triggers.delete('own');
     await chat.say('e2', { triggers: ['gone'] });
-    await chat.reached('e2', 'ignored');
-    expect(await chat.saidTo('e2')).toEqual([]);
+    await chat.waitForState('e2', 'ignored');
+    expect(await chat.waitForTexts('e2')).toEqual([]);
     expect(chat.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });
@@ -110,10 +110,13 @@ describe('if the trigger is removed before its answer is sent', () => {
     chat.triggers.delete('chat');
     chat.triggers.set('renamed', manualTrigger('renamed'));
     answer();
-    await chat.reached('e2', 'done');
-    expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([['answer to e1'], ['answer to e2']]);
-    expect(chat.said.map(({ to }) => to)).toEqual(['e1', 'e2']);
-    expect(await chat.reached('outbox:e1/1', 'done')).toMatchObject({
+    await chat.waitForState('e2', 'done');
+    expect([await chat.waitForTexts('e1'), await chat.waitForTexts('e2')]).toEqual([
+      ['answer to e1'],
+      ['answer to e2'],
+    ]);
+    expect(chat.sentMessages.map(({ to }) => to)).toEqual(['e1', 'e2']);
+    expect(await chat.waitForState('outbox:e1/1', 'done')).toMatchObject({
       key: 'outbox/manual/app/room',
       trigger: 'renamed',
     });
@@ -121,25 +124,25 @@ describe('if the trigger is removed before its answer is sent', () => {
 
   test('another trigger sends the failure notice', async () => {
     const chat = begin({ triggers: [silent], handler: failing(true) });
-    chat.isAway = true;
+    chat.refusesMessages = true;
     await chat.say('e1');
-    await chat.reached('outbox:e1/failed/1', 'dead');
+    await chat.waitForState('outbox:e1/failed/1', 'dead');
     chat.triggers.delete('chat');
     chat.triggers.set('renamed', manualTrigger('renamed'));
-    chat.isAway = false;
+    chat.refusesMessages = false;
     await chat.deliveries.requeue('outbox:e1/failed/1');
-    expect(await chat.saidTo('e1')).toEqual([FAILED]);
+    expect(await chat.waitForTexts('e1')).toEqual([FAILED]);
   });
 
   test('the answer is dropped with a note if no trigger of the account is left', async () => {
     const { chat, answer } = await sendRequest();
     chat.triggers.delete('chat');
     answer();
-    expect(await chat.reached('outbox:e1/1', 'ignored')).toMatchObject({
+    expect(await chat.waitForState('outbox:e1/1', 'ignored')).toMatchObject({
       trigger: 'chat',
       note: 'trigger chat no longer exists, and no other can send it',
     });
-    expect(chat.said).toEqual([]);
+    expect(chat.sentMessages).toEqual([]);
   });
 });
 
@@ -148,9 +151,9 @@ describe('the sender is notified that there is no answer', () => {
     const chat = begin({ handler: { run: async () => ({ text: ' ' }) } });
     await chat.say('e1');
     await chat.say('e2', { isAwaited: false });
-    expect(await chat.reached('e1', 'done')).toMatchObject({ answer: ' ' });
-    await chat.reached('e2', 'done');
-    expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([['Done.'], []]);
+    expect(await chat.waitForState('e1', 'done')).toMatchObject({ answer: ' ' });
+    await chat.waitForState('e2', 'done');
+    expect([await chat.waitForTexts('e1'), await chat.waitForTexts('e2')]).toEqual([['Done.'], []]);
   });
 
   test.each([true, false])(
@@ -159,9 +162,9 @@ describe('the sender is notified that there is no answer', () => {
       const chat = begin({ triggers: [silent], handler: failing(isFinal) });
       await chat.say('e1');
       await chat.say('e2', { isAwaited: false });
-      await chat.reached('e1', 'dead');
-      await chat.reached('e2', 'dead');
-      expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([[FAILED], []]);
+      await chat.waitForState('e1', 'dead');
+      await chat.waitForState('e2', 'dead');
+      expect([await chat.waitForTexts('e1'), await chat.waitForTexts('e2')]).toEqual([[FAILED], []]);
     },
   );
 
@@ -180,19 +183,19 @@ describe('the sender is notified that there is no answer', () => {
       },
     });
     await chat.say('e1', { isAwaited: false });
-    await chat.reached('e1', 'dead');
-    expect(await chat.saidTo('e1')).toEqual([FAILED]);
+    await chat.waitForState('e1', 'dead');
+    expect(await chat.waitForTexts('e1')).toEqual([FAILED]);
     await chat.pauses.pause(chat.store, 'chat');
     await chat.say('e2');
-    await chat.reached('e2', 'held');
+    await chat.waitForState('e2', 'held');
     await chat.deliveries.discard('e2', 'by hand');
-    expect(await chat.saidTo('e2')).toEqual([STOPPED]);
+    expect(await chat.waitForTexts('e2')).toEqual([STOPPED]);
     // The gateway cannot tell yet whether a trigger accepts the event.
     isKnown = false;
     await chat.say('e3', { isAwaited: false });
     await until('the event was deferred', async () => (await chat.store.delivery('e3'))?.deferrals === 1);
     expect(await chat.store.delivery('e3')).toMatchObject({ trigger: undefined });
-    expect(await chat.saidTo('e3')).toEqual([]);
+    expect(await chat.waitForTexts('e3')).toEqual([]);
   });
 
   test('because its agent and its trigger were removed', async () => {
@@ -202,10 +205,10 @@ describe('the sender is notified that there is no answer', () => {
       handler: () => undefined,
     });
     await chat.say('e1');
-    await chat.reached('e1', 'retrying');
+    await chat.waitForState('e1', 'retrying');
     chat.triggers.delete('chat');
-    await chat.reached('e1', 'ignored');
-    expect(await chat.saidTo('e1')).toEqual([UNANSWERED]);
+    await chat.waitForState('e1', 'ignored');
+    expect(await chat.waitForTexts('e1')).toEqual([UNANSWERED]);
   });
 
   test('because a parameter is missing, with the help text only', async () => {
@@ -217,8 +220,8 @@ describe('the sender is notified that there is no answer', () => {
     } as const;
     const chat = begin({ triggers: [{ ...silent, commands: [{ ...deploy, parameters: [env] }] }] });
     await chat.say('e1', { names: ['deploy'], commandRest: '' });
-    await chat.reached('e1', 'ignored');
-    expect(await chat.saidTo('e1')).toEqual([expect.stringMatching(/^A parameter is missing:\n- env/)]);
+    await chat.waitForState('e1', 'ignored');
+    expect(await chat.waitForTexts('e1')).toEqual([expect.stringMatching(/^A parameter is missing:\n- env/)]);
   });
 });
 
@@ -226,10 +229,10 @@ describe('the sender is notified that the event was stopped', () => {
   test('while its agent runs', async () => {
     const chat = begin({ handler: hangs, triggers: [silent] });
     await chat.say('e1');
-    await chat.reached('e1', 'running');
+    await chat.waitForState('e1', 'running');
     await until('the event is cancelled', () => chat.deliveries.cancel('e1', 'not wanted'));
-    expect(await chat.reached('e1', 'ignored')).toMatchObject({ note: 'not wanted' });
-    expect(await chat.saidTo('e1')).toEqual([STOPPED]);
+    expect(await chat.waitForState('e1', 'ignored')).toMatchObject({ note: 'not wanted' });
+    expect(await chat.waitForTexts('e1')).toEqual([STOPPED]);
   });
 
   test('if it is stopped before it starts, between attempts or while parked, in the same commit', async () => {
@@ -239,22 +242,22 @@ describe('the sender is notified that the event was stopped', () => {
       handler: { run: (job, context) => run.run(job, context) },
     });
     await chat.say('first');
-    await chat.reached('first', 'running');
+    await chat.waitForState('first', 'running');
     await chat.say('waits');
     expect(await chat.deliveries.discard('waits', 'discarded by an operator')).toBe(true);
     run = failing(false);
     await chat.say('fails', {}, 'hall');
-    await chat.reached('fails', 'retrying');
+    await chat.waitForState('fails', 'retrying');
     expect(await chat.deliveries.discard('fails', 'discarded by an operator')).toBe(true);
     run = { run: async () => ({ parkedOn: 'yes' }) };
     await chat.say('parks', {}, 'garden');
-    await chat.reached('parks', 'waiting');
+    await chat.waitForState('parks', 'waiting');
     expect(await chat.deliveries.cancel('parks', 'not wanted')).toBe(true);
     for (const id of ['waits', 'fails', 'parks']) {
       expect(await chat.store.delivery(`outbox:${id}/failed/1`)).toBeDefined();
-      expect(await chat.saidTo(id)).toEqual([STOPPED]);
+      expect(await chat.waitForTexts(id)).toEqual([STOPPED]);
     }
-    expect(await chat.saidTo('first')).toEqual([]);
+    expect(await chat.waitForTexts('first')).toEqual([]);
   });
 
   test('while its trigger is paused, instead of the notice that it waits', async () => {
@@ -264,21 +267,21 @@ describe('the sender is notified that the event was stopped', () => {
     await chat.pauses.pause(chat.store, 'chat');
     await chat.say('e1');
     await chat.say('e2', {}, 'hall');
-    await chat.reached('e1', 'held');
-    await chat.reached('e2', 'held');
+    await chat.waitForState('e1', 'held');
+    await chat.waitForState('e2', 'held');
     expect(await chat.deliveries.discard('e1', 'not wanted')).toBe(true);
     aheadMs = 10_000;
     store.noticeTime();
-    await until('the other sender is notified', async () => (await chat.saidTo('e2')).length > 0);
-    expect(await chat.saidTo('e1')).toEqual([STOPPED]);
+    await until('the other sender is notified', async () => (await chat.waitForTexts('e2')).length > 0);
+    expect(await chat.waitForTexts('e1')).toEqual([STOPPED]);
   });
 
   test('unless it had failed before, with its own notice', async () => {
     const chat = begin({ triggers: [silent], handler: failing(true) });
     await chat.say('e1');
-    await chat.reached('e1', 'dead');
+    await chat.waitForState('e1', 'dead');
     expect(await chat.deliveries.discard('e1', 'discarded by an operator')).toBe(true);
-    expect(await chat.saidTo('e1')).toEqual([FAILED]);
+    expect(await chat.waitForTexts('e1')).toEqual([FAILED]);
   });
 });
 
@@ -294,22 +297,22 @@ describe('the sender is notified once', () => {
       handler: { run: (job, context) => handler.run(job, context) },
     });
     await chat.say('e1');
-    await chat.reached('e1', 'dead');
+    await chat.waitForState('e1', 'dead');
     handler = hangs;
     await chat.deliveries.requeue('e1');
-    await chat.reached('e1', 'running');
+    await chat.waitForState('e1', 'running');
     await until('the event is cancelled', () => chat.deliveries.cancel('e1', 'not wanted'));
-    await chat.reached('e1', 'ignored');
+    await chat.waitForState('e1', 'ignored');
     chat.triggers.set('chat', { ...silent, default_target: undefined });
     await chat.deliveries.requeue('e1');
-    await chat.reached('e1', 'ignored');
-    expect(await chat.saidTo('e1')).toEqual([FAILED]);
+    await chat.waitForState('e1', 'ignored');
+    expect(await chat.waitForTexts('e1')).toEqual([FAILED]);
     // The answer is a separate message.
     handler = { run: async () => ({ text: 'yes' }) };
     chat.triggers.set('chat', silent);
     await chat.deliveries.requeue('e1');
-    await chat.reached('e1', 'done');
-    expect(await chat.saidTo('e1')).toEqual([FAILED, 'yes']);
+    await chat.waitForState('e1', 'done');
+    expect(await chat.waitForTexts('e1')).toEqual([FAILED, 'yes']);
   });
 
   test('a notice that the adapter cannot render affects nothing else', async () => {
@@ -320,9 +323,9 @@ describe('the sender is notified once', () => {
       },
     });
     await chat.say('e1');
-    await chat.reached('e1', 'ignored');
+    await chat.waitForState('e1', 'ignored');
     await chat.say('e2');
-    await chat.reached('e2', 'ignored');
+    await chat.waitForState('e2', 'ignored');
     expect(chat.log.lines.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 });

@@ -23,13 +23,13 @@ beforeEach(() => {
   host.listen = (webhook, address) => listeners.listen(webhook, address);
 });
 
-const says = (body: string): PathHandler<WebhookSubscriber> => ({
+const respondWith = (body: string): PathHandler<WebhookSubscriber> => ({
   maxBodyBytes: 1_000,
   unauthorisedText: 'nobody may',
   answer: (): WebhookReply => ({ status: 200, body }),
   receive: async () => ({ status: 200, body }),
 });
-const table = (answerText: string) => new WebhookTable(says(answerText), LINGER_MS);
+const table = (answerText: string) => new WebhookTable(respondWith(answerText), LINGER_MS);
 const member = (name: string): WebhookSubscriber => ({
   trigger: httpTrigger(name),
   host,
@@ -52,7 +52,7 @@ const answerOf = (hook: Webhook | undefined) => {
   return reply?.status === 200 ? reply.body : reply?.status;
 };
 const answer = () => answerOf(listeners.at('/in'));
-const afterLinger = () => new Promise((resolve) => setTimeout(resolve, LINGER_MS * 2));
+const waitForLinger = () => new Promise((resolve) => setTimeout(resolve, LINGER_MS * 2));
 
 test('a path is refused to a second type while a trigger of the first type uses it', async () => {
   const [firstTable, two] = [table('one'), table('two')];
@@ -68,12 +68,12 @@ test('a path moves to a second trigger type after the first has closed it, and b
   expect(answer()).toBe(503);
   const leaveTwo = await two.add(member('b'), '/in');
   expect(answer()).toBe('two');
-  await afterLinger();
+  await waitForLinger();
   expect(answer()).toBe('two');
   await leaveTwo();
   const leaveAgain = await firstTable.add(member('a'), '/in');
   expect(answer()).toBe('one');
-  await afterLinger();
+  await waitForLinger();
   expect(answer()).toBe('one');
   await leaveAgain();
   await expect.poll(answer).toBeUndefined();
@@ -147,7 +147,7 @@ describe('a separate webhook listener', () => {
     await firstTable.add(member('b'), '/other', address);
     await leave();
     await firstTable.add(member('a'), '/in', address);
-    await afterLinger();
+    await waitForLinger();
     expect([answerOf(opened[0]?.at('/in')), opened.length]).toEqual(['one', 1]);
   });
 

@@ -20,7 +20,7 @@ import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 const trigger = manualTrigger('t') as Trigger;
 const account = { platform: 'test', account: 'a' };
 const missingTarget = () => new DeliveryError('it is gone', { isFinal: true, isTargetMissing: true });
-const tooSoon = () => new DeliveryError('not now', { isRateLimited: true, retryAfterMs: 5 });
+const rateLimitError = () => new DeliveryError('not now', { isRateLimited: true, retryAfterMs: 5 });
 
 /** `answers` are the platform's next responses; `asked` contains the received requests. */
 function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryError | undefined)[] = []) {
@@ -74,7 +74,7 @@ test('an edit uses the receipt of its row, and becomes a new message if there is
 });
 
 test('a deleted message is posted again, and a deferred retry does not look for it again', async () => {
-  const { requests, perform } = bench({ before: '7' }, [missingTarget(), tooSoon(), tooSoon()]);
+  const { requests, perform } = bench({ before: '7' }, [missingTarget(), rateLimitError(), rateLimitError()]);
   const edit = { do: 'edit', of: 'before' } as const;
   expect(await perform(edit)).toMatchObject({ kind: 'deferred', inMs: 5 });
   expect(await perform(edit)).toMatchObject({ kind: 'deferred' });

@@ -34,7 +34,7 @@ afterEach(async () => {
   for (const cleanUp of cleanups.splice(0)) await cleanUp();
 });
 
-const never = new Promise<never>(() => {});
+const hangingPromise = new Promise<never>(() => {});
 /** Slots that one destination (host of a platform) can use at most. */
 const DESTINATION_SLOTS = 32;
 /** Slots that one agent can use at most, of 8. */
@@ -115,7 +115,7 @@ test('a hanging destination leaves slots for another destination, however many t
     async (row) => {
       if (!row.startsWith('other/')) {
         hanging += 1;
-        return never;
+        return hangingPromise;
       }
       sentTexts.push(row);
       return { id: '' };
@@ -155,7 +155,7 @@ test('a handler that ignores its abort keeps its slot, and its agent gets no add
       run: async ({ event }) => {
         if (name === 'hangs') {
           hanging += 1;
-          return never;
+          return hangingPromise;
         }
         answeredIds.push(event.id);
         return { text: '' };
@@ -263,7 +263,7 @@ test('a hanging platform uses no slots of another platform, for any number of tr
   let hanging = 0;
   const hangingAdapter = adapterOf(async () => {
     hanging += 1;
-    return never;
+    return hangingPromise;
   });
   const sendingAdapter = adapterOf(async () => ({ id: 'm1' }));
   const { store, dispatcher } = start({
@@ -324,7 +324,7 @@ test('an additional kind of work receives the events with its key prefix, and ha
         return event.kind === undefined ? { kind: 'parked', parkedOn: 'yes' } : done;
       }, 'run/'),
   };
-  const { store, dispatcher } = start({ handlerOf: () => ({ run: () => never }) }, 1, [runsWork]);
+  const { store, dispatcher } = start({ handlerOf: () => ({ run: () => hangingPromise }) }, 1, [runsWork]);
   // The only slot of conversations is in use.
   await store.append([newEvent('conversation/manual/t', 'c:1', '{}')]);
   await dispatcher.accept(newEvent('run/1', 'r:1'));

@@ -24,15 +24,15 @@ const boom = () => {
 
 /** Names of the running children. */
 const running = new Set<string>();
-const everStarted: string[] = [];
+const startedNames: string[] = [];
 beforeEach(() => {
   running.clear();
-  everStarted.length = 0;
+  startedNames.length = 0;
 });
 
 const worker = fromCallback<{ type: 'x' }, string>(({ input }) => {
   running.add(input);
-  everStarted.push(input);
+  startedNames.push(input);
   return () => running.delete(input);
 });
 
@@ -80,7 +80,7 @@ describe('a guarded machine whose action throws', () => {
   test('never starts a child that the throwing transition spawned, and frees its name', () => {
     const { actor, errors } = run(stopChildrenOnThrow(parent));
     actor.send({ type: 'spawn and boom' });
-    expect(everStarted).not.toContain('late');
+    expect(startedNames).not.toContain('late');
     expect([...running]).toEqual([]);
     expect(actor.system.getAll()).toEqual({});
     expect(errors).toEqual([bug]);
@@ -92,7 +92,7 @@ describe('a guarded machine whose action throws', () => {
     const { actor } = run(stopChildrenOnThrow(logic));
     actor.send({ type: 'go' });
     expect(actor.system.getAll()).toEqual({});
-    expect(everStarted).toEqual([]);
+    expect(startedNames).toEqual([]);
   });
 
   test('ends a child that the throwing transition was about to stop', () => {
@@ -178,7 +178,7 @@ describe('a guarded machine that throws while it starts', () => {
       entry: [spawnChild(worker, { input: 'spawned', systemId: 'name' }), assign(boom)],
     });
     const { actor, errors } = run(stopChildrenOnThrow(logic));
-    expect(everStarted).toEqual([]);
+    expect(startedNames).toEqual([]);
     expect(actor.system.getAll()).toEqual({});
     expect(errors).toEqual([bug]);
   });
@@ -310,7 +310,7 @@ describe('XState, as stop-children-on-throw.ts assumes,', () => {
     });
     const { actor } = run(muted);
     actor.send({ type: 'fine' });
-    expect(everStarted).not.toContain('fine');
+    expect(startedNames).not.toContain('fine');
     expect(actor.getSnapshot().children).toHaveProperty('fine');
   });
 

@@ -40,7 +40,7 @@ const runPendingTasks = () =>
 /**
  * Store like the embedded one: a call succeeds or fails as a whole, and invalid results are internal errors.
  */
-const storeThat = (commit: (results: readonly TurnResult[]) => void): Pick<Store, 'commit'> => ({
+const storeWithCommit = (commit: (results: readonly TurnResult[]) => void): Pick<Store, 'commit'> => ({
   async commit(results) {
     commit(results);
     return results.map(() => ({ isCurrent: true, next: undefined }));
@@ -48,7 +48,7 @@ const storeThat = (commit: (results: readonly TurnResult[]) => void): Pick<Store
 });
 
 test('a result that the store rejects as invalid is replaced, and the others of its batch are committed', async () => {
-  const store = storeThat((results) => {
+  const store = storeWithCommit((results) => {
     if (results.some(({ answer }) => answer === 'poison'))
       throw new InternalError('could not be carried out');
   });
@@ -60,7 +60,7 @@ test('a result that the store rejects as invalid is replaced, and the others of 
 });
 
 test('nothing is committed or scheduled after close', async () => {
-  const store = storeThat(() => {
+  const store = storeWithCommit(() => {
     throw new StoreUnavailableError('is closed');
   });
   const log = new LogNotes();

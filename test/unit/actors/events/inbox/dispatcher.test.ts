@@ -605,7 +605,7 @@ class FlakyStore extends MemoryStore {
 }
 
 /** Clocks of the process and of a store that uses `now`. Both can jump, like after a process suspension. */
-function standingClock() {
+function suspendedClock() {
   let stoodMs = 0;
   const uptime = performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => uptime() + stoodMs);
@@ -752,7 +752,7 @@ describe('a claim', () => {
     'that expired during a process suspension is renewed, and its run continues: the dispatcher %s',
     async (who) => {
       const gate = new Gate();
-      const clock = standingClock();
+      const clock = suspendedClock();
       const store = new FlakyStore({ now: clock.now });
       const work = new FakeWork(({ event }) =>
         event.id === 'a1' ? gate.opened.then(() => done) : Promise.resolve(done),

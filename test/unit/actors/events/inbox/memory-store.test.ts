@@ -13,7 +13,7 @@ for (const describeIt of [describeStore, describeWaits, describeRuns])
       const store = new MemoryStore({ now: () => now, ...limits });
       return {
         store,
-        pass: async (ms) => {
+        passTime: async (ms) => {
           now += ms;
           store.noticeTime();
         },

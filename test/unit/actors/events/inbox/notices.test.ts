@@ -37,47 +37,48 @@ const resultOf = (outcome: TurnResult['outcome'], more: Partial<TurnResult> = {}
   outcome,
   ...more,
 });
-const noted = (result: TurnResult, of: StoredEvent = event, now = AT) => withNotice(result, of, work, now);
+const withNoticeAt = (result: TurnResult, of: StoredEvent = event, now = AT) =>
+  withNotice(result, of, work, now);
 
 describe('the sender of an event is notified', () => {
   test('that it is discarded, in the same commit', () => {
     const emit = [rowOf('other')];
-    expect(noted(resultOf('dead', { emit })).emit).toEqual([...emit, rowOf('failed')]);
+    expect(withNoticeAt(resultOf('dead', { emit })).emit).toEqual([...emit, rowOf('failed')]);
   });
 
   test('that it waits, if its next attempt is not soon', () => {
     for (const outcome of ['retrying', 'deferred'] as const) {
-      expect(noted(resultOf(outcome, { retryInMs: 3_000 })).emit).toEqual([rowOf('waits')]);
-      expect(noted(resultOf(outcome, { retryInMs: 2_999 })).emit).toBeUndefined();
+      expect(withNoticeAt(resultOf(outcome, { retryInMs: 3_000 })).emit).toEqual([rowOf('waits')]);
+      expect(withNoticeAt(resultOf(outcome, { retryInMs: 2_999 })).emit).toBeUndefined();
     }
   });
 
   test('that it waits for a slot or a trigger, after a short time', () => {
     const heldResult = resultOf('held', { heldBy: 'chat' });
     const timer = { id: 'notice/7', inMs: 3_000, event: rowOf('waits') };
-    expect(noted(heldResult).timers).toEqual([timer]);
+    expect(withNoticeAt(heldResult).timers).toEqual([timer]);
     // A second deferral or a clock step does not restart the timer.
-    expect(noted(heldResult, event, AT + 1_000).timers).toEqual([{ ...timer, inMs: 2_000 }]);
-    expect(noted(heldResult, event, AT + 60_000).timers).toEqual([{ ...timer, inMs: 0 }]);
-    expect(noted(heldResult, event, AT - 60_000).timers).toEqual([timer]);
-    expect(noted(resultOf('queued', { heldBy: 'place: x' })).timers).toEqual([timer]);
+    expect(withNoticeAt(heldResult, event, AT + 1_000).timers).toEqual([{ ...timer, inMs: 2_000 }]);
+    expect(withNoticeAt(heldResult, event, AT + 60_000).timers).toEqual([{ ...timer, inMs: 0 }]);
+    expect(withNoticeAt(heldResult, event, AT - 60_000).timers).toEqual([timer]);
+    expect(withNoticeAt(resultOf('queued', { heldBy: 'place: x' })).timers).toEqual([timer]);
   });
 
   test('of nothing when the gateway stops or the event has ended', () => {
     for (const result of [resultOf('queued'), resultOf('done'), resultOf('ignored')])
-      expect(noted(result)).toBe(result);
+      expect(withNoticeAt(result)).toBe(result);
   });
 });
 
 test('a notice timer is cancelled at the end of its event, and events without one cost nothing', () => {
   for (const outcome of ['done', 'ignored', 'dead'] as const) {
-    const waited = noted(resultOf(outcome), { ...event, wasClaimed: true });
+    const waited = withNoticeAt(resultOf(outcome), { ...event, wasClaimed: true });
     expect(waited.cancelTimers).toEqual(['notice/7', 'notice/7/late']);
-    expect(noted(resultOf(outcome), { ...event, attempt: 2 }).cancelTimers).toEqual([
+    expect(withNoticeAt(resultOf(outcome), { ...event, attempt: 2 }).cancelTimers).toEqual([
       'notice/7',
       'notice/7/late',
     ]);
-    expect(noted(resultOf(outcome)).cancelTimers).toBeUndefined();
+    expect(withNoticeAt(resultOf(outcome)).cancelTimers).toBeUndefined();
   }
 });
 

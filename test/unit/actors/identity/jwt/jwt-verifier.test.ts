@@ -165,7 +165,7 @@ test('the verifier rejects an invalid token without fetching keys', async () => 
   }
   for (const [token = '', why = ''] of hostile.slice(0, 8))
     expect(verifier.verify(token)).toEqual(refusalWith(why));
-  expect(server.asked.keys).toBe(0);
+  expect(server.requestCounts.keys).toBe(0);
 });
 
 test('the verifier ignores a key or a key set URL in the token header', async () => {
@@ -177,7 +177,7 @@ test('the verifier ignores a key or a key set URL in the token header', async ()
     expect(await verifier.verify(await other.token(mallory, claims, header))).toEqual(
       refusalWith('has an invalid signature'),
     );
-  expect(other.asked.keys).toBe(0);
+  expect(other.requestCounts.keys).toBe(0);
 });
 
 test('the verifier rejects a token with an invalid signature or an unknown critical extension', async () => {
@@ -201,7 +201,7 @@ test('the verifier shares one fetch of the keys between concurrent verifications
   );
   const all = await Promise.all(tokens.map((token) => verifier.verify(token)));
   expect(all.every((each) => 'principal' in each)).toBe(true);
-  expect(server.asked.keys).toBe(1);
+  expect(server.requestCounts.keys).toBe(1);
 });
 
 test('the verifier fetches keys for the first token with a new key; invented key ids cause few requests', async () => {
@@ -214,14 +214,14 @@ test('the verifier fetches keys for the first token with a new key; invented key
     verifier.verify(await server.token(second, { sub: 'bob' })),
   ]);
   expect([one, two]).toMatchObject([{ principal: { name: 'alice' } }, { principal: { name: 'bob' } }]);
-  expect(server.asked.keys).toBe(2);
+  expect(server.requestCounts.keys).toBe(2);
   for (let n = 0; n < 30; n += 1) {
     const invented = await server.token({ ...first, kid: `made-up-${n}` });
     expect(await verifier.verify(invented)).toEqual(
       refusalWith('is signed with a key that its issuer does not publish'),
     );
   }
-  expect(server.asked.keys).toBe(3);
+  expect(server.requestCounts.keys).toBe(3);
   expect(await verifier.verify(await server.token(first, { sub: 'carol' }))).toMatchObject({
     kind: 'wrong',
   });
@@ -236,12 +236,12 @@ test('the verifier fetches keys for two rotations within seconds; unknown keys c
     now += 2_000;
     expect(await verifier.verify(await server.token(key))).toMatchObject({ principal: { name: 'alice' } });
   }
-  expect(server.asked.keys).toBe(3);
+  expect(server.requestCounts.keys).toBe(3);
   for (let n = 0; n < 100; n += 1) {
     now += 3_000;
     await verifier.verify(await server.token({ ...first, kid: `made-up-${n}` }));
   }
-  expect(server.asked.keys).toBeLessThanOrEqual(3 + 10);
+  expect(server.requestCounts.keys).toBeLessThanOrEqual(3 + 10);
 });
 
 test('the verifier does not reject an unknown key while the provider is unavailable', async () => {
@@ -249,12 +249,12 @@ test('the verifier does not reject an unknown key while the provider is unavaila
   await verifier.verify(await server.token(first));
   const second = await signingKey('second');
   server.keys = [first, second];
-  server.instead = (_, response) => response.writeHead(500).end();
+  server.keysHandler = (_, response) => response.writeHead(500).end();
   const ask = async (key: SigningKey, sub: string) => await verifier.verify(await server.token(key, { sub }));
   for (const sub of ['a', 'b']) expect(await ask(second, sub)).toMatchObject({ kind: 'unavailable' });
   expect(await ask(first, 'c')).toMatchObject({ principal: { name: 'c' } });
-  expect(server.asked.keys).toBe(2);
-  server.instead = undefined;
+  expect(server.requestCounts.keys).toBe(2);
+  server.keysHandler = undefined;
   now += 1_000;
   expect(await ask(second, 'd')).toMatchObject({ principal: { name: 'd' } });
 });
@@ -274,32 +274,32 @@ test('the verifier accepts a token without key id only if a single key fits', as
 test('the verifier refreshes keys before their maximum age, and does not use them beyond it', async () => {
   const verifier = verifierWith();
   await verifier.verify(await server.token(first));
-  server.instead = (_, response) => response.writeHead(500).end();
+  server.keysHandler = (_, response) => response.writeHead(500).end();
   now += 2_000_000;
   expect(await verifier.verify(await server.token(first, { sub: 'b' }))).toMatchObject({ principal: {} });
-  await expect.poll(() => server.asked.keys).toBe(2);
+  await expect.poll(() => server.requestCounts.keys).toBe(2);
   now += 2_000_000;
   expect(await verifier.verify(await server.token(first, { sub: 'c' }))).toMatchObject({
     kind: 'unavailable',
     retryAfterSeconds: expect.any(Number),
   });
-  server.instead = undefined;
+  server.keysHandler = undefined;
   now += 31_000;
   expect(await verifier.verify(await server.token(first, { sub: 'c' }))).toMatchObject({ principal: {} });
 });
 
 test('the verifier retries an unavailable provider after short pauses, and accepts tokens once it is available', async () => {
   const verifier = verifierWith();
-  server.instead = (request) => request.socket.destroy();
+  server.keysHandler = (request) => request.socket.destroy();
   const ask = async () => await verifier.verify(await server.token(first));
   for (let n = 0; n < 50; n += 1) expect(await ask()).toMatchObject({ kind: 'unavailable' });
-  expect(server.asked.keys).toBe(1);
+  expect(server.requestCounts.keys).toBe(1);
   for (let n = 0; n < 20; n += 1) {
     now += 30_000;
     expect(await ask()).toMatchObject({ kind: 'unavailable' });
   }
-  expect(server.asked.keys).toBe(21);
-  server.instead = undefined;
+  expect(server.requestCounts.keys).toBe(21);
+  server.keysHandler = undefined;
   now += 30_000;
   expect(await ask()).toMatchObject({ principal: { name: 'alice' } });
 });
@@ -329,7 +329,7 @@ test.each([
 ] as [string, (response: import('node:http').ServerResponse) => unknown, string][])(
   'rejects tokens with the reason if the provider response %s',
   async (_, answer, why) => {
-    server.instead = (_request, response) => void answer(response);
+    server.keysHandler = (_request, response) => void answer(response);
     const verifier = verifierWith({}, { timeoutMs: 300, maxBytes: 100_000 });
     const verdict = await verifier.verify(await server.token(first));
     expect(verdict).toMatchObject({ kind: 'unavailable', reason: expect.stringContaining(why) });
@@ -338,7 +338,7 @@ test.each([
 
 test('the verifier skips entries that are not public keys', async () => {
   const odd = { kty: 'oct', k: Buffer.from('secret').toString('base64url'), kid: 'shared' };
-  server.instead = (_, response) => response.end(JSON.stringify({ keys: [null, 7, odd, {}, first.jwk] }));
+  server.keysHandler = (_, response) => response.end(JSON.stringify({ keys: [null, 7, odd, {}, first.jwk] }));
   expect(await verifierWith().verify(await server.token(first))).toMatchObject({ principal: {} });
 });
 
@@ -346,7 +346,7 @@ test('the verifier finds the keys by the metadata of the issuer, if the metadata
   const verifier = (issuer: string) =>
     verifierWith({}, { source: { metadataUrl: server.metadataUrl, issuer } });
   expect(await verifier(server.issuer).verify(await server.token(first))).toMatchObject({ principal: {} });
-  expect(server.asked).toEqual({ keys: 1, metadata: 1 });
+  expect(server.requestCounts).toEqual({ keys: 1, metadata: 1 });
   expect(await verifier('https://other.example').verify(await server.token(first))).toMatchObject({
     kind: 'unavailable',
     reason: expect.stringContaining('has metadata of another issuer'),

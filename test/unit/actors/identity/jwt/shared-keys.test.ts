@@ -31,7 +31,7 @@ test('verifiers with the same issuer share one fetch of its keys', async () => {
   expect(await makeJwtVerifier(config()).principalOf(await server.token(key))).toMatchObject({
     name: 'alice',
   });
-  expect(server.asked).toEqual({ keys: 1, metadata: 1 });
+  expect(server.requestCounts).toEqual({ keys: 1, metadata: 1 });
 });
 
 test('verifiers with different key set URLs do not share keys', async () => {
@@ -39,5 +39,5 @@ test('verifiers with different key set URLs do not share keys', async () => {
   const token = await server.token(key);
   for (const each of [makeJwtVerifier(config()), otherUrl])
     expect(await each.principalOf(token)).toMatchObject({ name: 'alice' });
-  expect(server.asked).toEqual({ keys: 2, metadata: 1 });
+  expect(server.requestCounts).toEqual({ keys: 2, metadata: 1 });
 });

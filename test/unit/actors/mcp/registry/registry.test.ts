@@ -31,7 +31,7 @@ describe('a registry search', () => {
         'com.example/on-its-own-host 1.0.0',
         'io.example.people/other-kinds 0.4.0-beta',
       ]);
-      expect(fake.asked.length).toBeGreaterThan(2);
+      expect(fake.requestPaths.length).toBeGreaterThan(2);
       expect(await registry.search(undefined, 1)).toMatchObject({ entries: [{}], isCut: true });
     });
   });
@@ -41,7 +41,7 @@ describe('a registry search', () => {
       const page = JSON.stringify({ servers: [], metadata: { nextCursor: 'round' } });
       fake.answerWith((response) => response.end(page));
       expect(await registry.search('x', 10)).toEqual({ entries: [], isCut: false });
-      expect(fake.asked).toHaveLength(2);
+      expect(fake.requestPaths).toHaveLength(2);
     });
   });
 });
@@ -57,7 +57,7 @@ test('the registry client encodes a server name as one path segment, and accepts
     expect(await registry.findDeleted('io.example.people/gone')).toMatchObject({ status: 'deleted' });
     const absent = await registry.entry('io.example.people/none').catch((error) => error);
     expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
-    expect(fake.asked[0]).toBe('/registry/v0.1/servers/io.example.people%2Fweather/versions/latest');
+    expect(fake.requestPaths[0]).toBe('/registry/v0.1/servers/io.example.people%2Fweather/versions/latest');
   });
 });
 
@@ -71,7 +71,7 @@ test.each([
     const absent = await registry.entry(name, version).catch((error) => error);
     expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
     expect(await registry.findDeleted(name, version)).toBeUndefined();
-    expect(fake.asked).toEqual([]);
+    expect(fake.requestPaths).toEqual([]);
   });
 });
 

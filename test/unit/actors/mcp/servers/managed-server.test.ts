@@ -12,9 +12,9 @@ import { deadLettersOf } from '../../../../../actors/base/supervision/dead-lette
 import { subscribeResource } from '../../../../../actors/mcp/clients/sessions/resource-subscription.ts';
 import type { ServerEntry } from '../../../../../config/catalog/catalog-schema.ts';
 import type { FakeLink, FakeServer } from '../../../../fixtures/server/fake-link.ts';
-import { FakeManaged, FakeOwner, settle } from '../../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer, FakeOwner, settle } from '../../../../fixtures/server/fake-server.ts';
 
-const open: FakeManaged[] = [];
+const open: FakeManagedServer[] = [];
 afterEach(() => {
   vi.useRealTimers();
   for (const managed of open.splice(0)) managed.end();
@@ -25,8 +25,8 @@ function make(
   fake: FakeServer = {},
   graceMs = 0,
   log: Log = silentLog,
-): FakeManaged {
-  const managed = new FakeManaged(entry, fake, graceMs, log);
+): FakeManagedServer {
+  const managed = new FakeManagedServer(entry, fake, graceMs, log);
   open.push(managed);
   return managed;
 }
@@ -123,7 +123,7 @@ describe('a server start', () => {
   });
 
   test('that failed is the error of a waiting call until the server is open', async () => {
-    const managed = make({ pool: { ...pool, in_flight: 1 } }, { isManual: true });
+    const managed = make({ pool: { ...pool, in_flight: 1 } }, { hasManualInitialize: true });
     const first = managed.call(undefined, '1', 'a');
     const second = managed.call(undefined, '2', 'b');
     await settle();
@@ -145,7 +145,7 @@ describe('a server start', () => {
   });
 
   test('that failed is reported for the replacement of a changed server', async () => {
-    const [old, changed] = [make({}, { isManual: true }), make({}, { isManual: true })];
+    const [old, changed] = [make({}, { hasManualInitialize: true }), make({}, { hasManualInitialize: true })];
     const { recorder, call } = old.call(undefined, '1', 'a');
     await settle();
     old.link.die(new ConnectionLostError('the old one'));
@@ -159,7 +159,7 @@ describe('a server start', () => {
   });
 
   test('that failed is reported for the last of several replacements', async () => {
-    const [old, changed, newest] = [0, 1, 2].map(() => make({}, { isManual: true }));
+    const [old, changed, newest] = [0, 1, 2].map(() => make({}, { hasManualInitialize: true }));
     if (old === undefined || changed === undefined || newest === undefined)
       throw new Error('there are three');
     const { recorder, call } = old.call(undefined, '1', 'a');
@@ -177,7 +177,7 @@ describe('a server start', () => {
   });
 
   test('that is slow does not report a failure from before the call', async () => {
-    const managed = make({}, { isManual: true });
+    const managed = make({}, { hasManualInitialize: true });
     managed.call(undefined, '1', 'a');
     await settle();
     managed.link.die(new ConnectionLostError('no database, then'));
@@ -220,7 +220,7 @@ describe('a server start', () => {
   ] as const)('that takes too long %s', async (_, command, noiseLines, stderrTail, advice) => {
     const says = { noiseLines, stderrTail };
     const onSent = (link: FakeLink) => void Object.assign(link, says);
-    const managed = make({ command, start_timeout_seconds: 0.01 }, { isManual: true, onSent });
+    const managed = make({ command, start_timeout_seconds: 0.01 }, { hasManualInitialize: true, onSent });
     await expect(managed.server.start()).rejects.toMatchObject({
       code: 'ERR_START_TIMEOUT',
       message: `server fake did not complete initialize within 0.01 s; ${advice}`,
@@ -228,7 +228,7 @@ describe('a server start', () => {
   });
 
   test('by one session continues for the next waiting call when the session ends', async () => {
-    const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { hasManualInitialize: true });
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
     const hers = managed.call(anna, '1', 'anna');
     const his = managed.call(ben, '1', 'ben');
@@ -243,7 +243,7 @@ describe('a server start', () => {
   });
 
   test('by one session is aborted when the session ends and no call waits', async () => {
-    const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { hasManualInitialize: true });
     const anna = new FakeOwner('anna');
     managed.call(anna, '1', 'anna').call.cancel();
     managed.server.release(anna);
@@ -255,7 +255,7 @@ describe('a server start', () => {
   });
 
   test("that is aborted by an operator's stop fails with that reason", async () => {
-    const managed = make({}, { isManual: true });
+    const managed = make({}, { hasManualInitialize: true });
     const started = managed.server.start();
     const stopped = managed.server.stop();
     await expect(started).rejects.toThrow('was stopped while it was starting');
@@ -334,7 +334,7 @@ describe('calls that wait for an exclusive connection', () => {
   test('are rejected if none is free, even thousands of calls, and the server continues', async () => {
     const managed = make(
       { isolation: 'session', pool: { max: 1, in_flight: 256, waiting: 10_000 } },
-      { isManual: true },
+      { hasManualInitialize: true },
     );
     const calls = Array.from({ length: 5000 }, (_, i) => managed.call(new FakeOwner(`o${i}`), '1', `m${i}`));
     managed.link.introduce(1);
@@ -345,7 +345,7 @@ describe('calls that wait for an exclusive connection', () => {
   });
 
   test('fail together if it cannot be opened, without another attempt', async () => {
-    const managed = make({ isolation: 'session', pool: { ...pool, max: 5 } }, { isManual: true });
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 5 } }, { hasManualInitialize: true });
     managed.call(new FakeOwner('anna'), '1', 'a');
     managed.link.introduce(1);
     await settle();
@@ -567,7 +567,7 @@ describe('a message of a shared server', () => {
 
 describe('a state machine that throws', () => {
   test('closes the handle and its link; waiting calls are served by the next generation (A1, A5)', async () => {
-    const managed = make({}, { isManual: true });
+    const managed = make({}, { hasManualInitialize: true });
     const { handle } = managed.server;
     managed.thrown = [];
     const first = managed.call(undefined, '1', 'a');
@@ -640,7 +640,7 @@ describe('a server stop', () => {
   }, 5000);
 
   test('of a parked server resets it: its next call starts it again', async () => {
-    const managed = make({}, { isManual: true });
+    const managed = make({}, { hasManualInitialize: true });
     managed.call(undefined, '1', 'a');
     await settle();
     managed.link.die();
@@ -655,7 +655,7 @@ describe('a server stop', () => {
   });
 
   test('of a parked server can be followed by a manual start, for which calls wait', async () => {
-    const managed = make({}, { isManual: true });
+    const managed = make({}, { hasManualInitialize: true });
     managed.call(undefined, '1', 'a');
     await settle();
     managed.link.die();

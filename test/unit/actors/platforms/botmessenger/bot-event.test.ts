@@ -19,7 +19,7 @@ const eventOf = (update: object, previousIds: readonly string[] = []) =>
     previousIdsOf: () => previousIds,
   });
 
-const say = (text: string | undefined, more: object = {}) =>
+const textUpdate = (text: string | undefined, more: object = {}) =>
   eventOf({ message: { message_id: 3, date: 1, chat: team, from: ann, text, ...more } });
 
 /** Reads the event from the stored bytes, like after a restart. */
@@ -62,7 +62,7 @@ describe('commandFormOf', () => {
 
 describe('botEvent', () => {
   test('maps an update to its bot and chat, and reads it the same after a restart', () => {
-    const event = say('/deploy@ops_bot prod');
+    const event = textUpdate('/deploy@ops_bot prod');
     expect(event).toMatchObject({ id: 'botmessenger:77/9', key: 'conversation/botmessenger/77/-1001' });
     expect(readBack(event)).toMatchObject({
       platform: 'botmessenger',
@@ -84,9 +84,9 @@ describe('botEvent', () => {
   });
 
   test('maps a topic to its own conversation, but not a plain thread', () => {
-    const topic = say('hi', { message_thread_id: 42, is_topic_message: true });
+    const topic = textUpdate('hi', { message_thread_id: 42, is_topic_message: true });
     expect(topic?.key).toBe('conversation/botmessenger/77/-1001/42');
-    expect(say('hi', { message_thread_id: 42 })?.key).toBe('conversation/botmessenger/77/-1001');
+    expect(textUpdate('hi', { message_thread_id: 42 })?.key).toBe('conversation/botmessenger/77/-1001');
   });
 
   test('maps a migrated supergroup to the conversation of the group, with both ids', () => {
@@ -117,8 +117,8 @@ describe('botEvent', () => {
   });
 
   test('reads the caption of a picture as text, and the chat as sender of anonymous messages', () => {
-    expect(readBack(say(undefined, { caption: 'look', photo: [] })).text).toBe('look');
-    const forChat = say('hi', {
+    expect(readBack(textUpdate(undefined, { caption: 'look', photo: [] })).text).toBe('look');
+    const forChat = textUpdate('hi', {
       from: { id: 1087968824, is_bot: true, first_name: 'Group' },
       sender_chat: team,
     });
@@ -127,7 +127,7 @@ describe('botEvent', () => {
   });
 
   test('marks messages of other bots', () => {
-    const event = say('hi', { from: { id: 8, is_bot: true, first_name: 'Other' } });
+    const event = textUpdate('hi', { from: { id: 8, is_bot: true, first_name: 'Other' } });
     expect(readBack(event).context['chat.sender.is_bot']).toBe(true);
   });
 
@@ -211,7 +211,7 @@ describe('botEvent for decisions', () => {
 
   test('reads a typed text that looks like a gateway button as text', () => {
     const id = decisionActionId(approval, 'approve');
-    const event = say(id);
+    const event = textUpdate(id);
     expect(event?.key).toBe('conversation/botmessenger/77/-1001');
     expect(readBack(event)).toMatchObject({ text: id, isChoice: false });
     expect(readBack(event).decision).toBeUndefined();

@@ -84,22 +84,22 @@ const refusalOf = (sending: Promise<unknown>): Promise<DeliveryError> =>
 
 test('a sent message has the platform’s id for later edits, and a repeated edit succeeds', async () => {
   const receipt = await send('first');
-  expect(platform.saidBy(bot, chat)[0]).toMatchObject({ message_id: Number(receipt?.id), text: 'first' });
+  expect(platform.messagesBy(bot, chat)[0]).toMatchObject({ message_id: Number(receipt?.id), text: 'first' });
   receipts.set('outbox:e/1', receipt!);
   const action = { do: 'edit', of: 'outbox:e/1' } as const;
   expect(await send('second', { action })).toEqual(receipt);
   expect(await send('second', { action })).toEqual(receipt);
-  expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second']);
+  expect(platform.messagesBy(bot, chat).map(({ text }) => text)).toEqual(['second']);
   await send('third', { action: { do: 'edit', of: 'outbox:none/1' } });
-  expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second', 'third']);
+  expect(platform.messagesBy(bot, chat).map(({ text }) => text)).toEqual(['second', 'third']);
 });
 
 test('an edit without buttons removes the buttons', async () => {
   const card = { actions: [{ id: 'a', title: 'A' }] };
   receipts.set('outbox:e/1', (await send('asked', { card }))!);
-  expect(buttonsOf(platform.saidBy(bot, chat)[0]!).length).toBe(1);
+  expect(buttonsOf(platform.messagesBy(bot, chat)[0]!).length).toBe(1);
   await send('decided', { action: { do: 'edit', of: 'outbox:e/1' } });
-  expect(buttonsOf(platform.saidBy(bot, chat)[0]!)).toEqual([]);
+  expect(buttonsOf(platform.messagesBy(bot, chat)[0]!)).toEqual([]);
 });
 
 test.each(['message to edit not found', "message can't be edited", 'MESSAGE_ID_INVALID'])(
@@ -131,7 +131,7 @@ test('an edit in a migrated group reports a missing message, and the next attemp
   expect(await refusalOf(send('second', edit))).toMatchObject({ isTargetMissing: true });
   receipts.delete('outbox:e/1');
   await send('second', edit);
-  expect(platform.saidBy(bot, large).map(({ text }) => text)).toEqual(['second']);
+  expect(platform.messagesBy(bot, large).map(({ text }) => text)).toEqual(['second']);
 });
 
 test('mentions in an answer are kept, unless the trigger suppresses them', () => {
@@ -199,7 +199,7 @@ describe('a refused message', () => {
     await refusalOf(send('one'));
     expect(await refusalOf(send('two'))).toMatchObject({ isRateLimited: true });
     await send('three', { target: { place: String(other.id) } });
-    expect(platform.called('sendMessage')).toHaveLength(2);
+    expect(platform.callsOf('sendMessage')).toHaveLength(2);
   });
 });
 
@@ -209,8 +209,8 @@ test('messages to a migrated group are sent to the supergroup, the first one too
   const target = { place: String(group.id) };
   await send('one', { target });
   await send('two', { target });
-  expect(platform.saidBy(bot, supergroup).map(({ text }) => text)).toEqual(['one', 'two']);
-  expect(platform.called('sendMessage')).toHaveLength(3);
+  expect(platform.messagesBy(bot, supergroup).map(({ text }) => text)).toEqual(['one', 'two']);
+  expect(platform.callsOf('sendMessage')).toHaveLength(3);
 });
 
 test('the typing indicator is shown in the topic', async () => {
@@ -221,7 +221,7 @@ test('the typing indicator is shown in the topic', async () => {
     { place: String(forum.id), thread: String(topic) },
     AbortSignal.timeout(5_000),
   );
-  expect(platform.called('sendChatAction')[0]?.values).toEqual({
+  expect(platform.callsOf('sendChatAction')[0]?.values).toEqual({
     chat_id: forum.id,
     message_thread_id: topic,
     action: 'typing',
@@ -239,7 +239,7 @@ describe('a pressed button', () => {
     answers.answer(id);
     await eventually(() => expect(bot.queries.get(id)?.answeredAt).toBeDefined());
     answers.answer('4711');
-    await eventually(() => expect(platform.called('answerCallbackQuery')).toHaveLength(3));
+    await eventually(() => expect(platform.callsOf('answerCallbackQuery')).toHaveLength(3));
   });
 
   const denial = 'Sorry, only those who are named as approvers may decide.';
@@ -253,11 +253,11 @@ describe('a pressed button', () => {
     const tell = { do: 'tell', press, orElse: 'post' } as const;
     await send(denial, { action: tell, status: 'warning' });
     expect(bot.queries.get(press)).toMatchObject({ answer: denial, isAlert: true });
-    expect(platform.saidBy(bot, chat)).toEqual([]);
+    expect(platform.messagesBy(bot, chat)).toEqual([]);
     await send(denial, { action: tell, status: 'warning' });
-    expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual([denial]);
+    expect(platform.messagesBy(bot, chat).map(({ text }) => text)).toEqual([denial]);
     await send(denial, { action: { ...tell, orElse: 'nothing' } });
-    expect(platform.saidBy(bot, chat)).toHaveLength(1);
+    expect(platform.messagesBy(bot, chat)).toHaveLength(1);
   });
 
   test('shows the beginning of a long result', async () => {
@@ -274,14 +274,14 @@ describe('a pressed button', () => {
       answers.answerUnless(answered, (id) => id === answered);
       answers.answerUnless(late, () => false);
       await vi.advanceTimersByTimeAsync(3_000);
-      expect(platform.called('answerCallbackQuery')).toEqual([]);
+      expect(platform.callsOf('answerCallbackQuery')).toEqual([]);
       await vi.advanceTimersByTimeAsync(2_000);
     } finally {
       vi.useRealTimers();
     }
     await eventually(() =>
       expect(
-        platform.called('answerCallbackQuery').map(({ values }) => values.callback_query_id),
+        platform.callsOf('answerCallbackQuery').map(({ values }) => values.callback_query_id),
       ).toHaveLength(1),
     );
   });
@@ -290,9 +290,9 @@ describe('a pressed button', () => {
     const answers = new QueryAnswers(new BotApi(trigger.config), log);
     platform.faults.plan('answerCallbackQuery', { kind: 'hang' }, { times: 100 });
     for (let id = 0; id < 30; id += 1) answers.answer(`${id}`);
-    await eventually(() => expect(platform.called('answerCallbackQuery')).toHaveLength(8));
+    await eventually(() => expect(platform.callsOf('answerCallbackQuery')).toHaveLength(8));
     platform.faults.clear();
     platform.cutHung();
-    await eventually(() => expect(platform.called('answerCallbackQuery').length).toBeGreaterThanOrEqual(30));
+    await eventually(() => expect(platform.callsOf('answerCallbackQuery').length).toBeGreaterThanOrEqual(30));
   });
 });

@@ -113,7 +113,7 @@ describe('an update', () => {
     bot.updates.repeat(first, { update_id: 12, message }, { update_id: 8_999, message });
     await eventually(() => expect(ids()).toEqual(['9000', '12', '8999'].map((id) => `${bot.id}/${id}`)));
     // The next poll continues from the highest number.
-    await eventually(() => expect(platform.called('getUpdates').at(-1)?.values.offset).toBe(9_000));
+    await eventually(() => expect(platform.callsOf('getUpdates').at(-1)?.values.offset).toBe(9_000));
   });
 
   test('in a group with two bots is one event per bot, in separate conversations', async () => {
@@ -137,7 +137,7 @@ describe('an update', () => {
       { update_id: 43, message: { chat: 5, from: [], text: { a: 1 } } },
       { update_id: 44, callback_query: 'x' },
     );
-    await eventually(() => expect(platform.called('getUpdates').at(-1)?.values.offset).toBe(45));
+    await eventually(() => expect(platform.callsOf('getUpdates').at(-1)?.values.offset).toBe(45));
     expect(ids()).toEqual([]);
     const ann = platform.person('Ann');
     platform.say(platform.privateChat(ann, bot), ann, 'still there?');
@@ -197,7 +197,7 @@ describe('the command menu', () => {
       ),
     );
     await eventually(() => expect(busy.menu).toEqual(deploy));
-    const [first, second] = platform.called('setMyCommands', busy).map(({ at }) => at);
+    const [first, second] = platform.callsOf('setMyCommands', busy).map(({ at }) => at);
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(1_000);
     const ann = platform.person('Ann');
     platform.say(platform.privateChat(ann, bot), ann, 'hello');
@@ -220,8 +220,8 @@ describe('the command menu', () => {
     await reopened();
     await open(bot);
     await eventually(() => expect(bot.menu).toEqual([]));
-    expect(platform.called('setMyCommands', bot)).toHaveLength(3);
-    expect(platform.called('setMyCommands', foreign)).toEqual([]);
+    expect(platform.callsOf('setMyCommands', bot)).toHaveLength(3);
+    expect(platform.callsOf('setMyCommands', foreign)).toEqual([]);
     expect(foreign.menu).toEqual(deploy);
   });
 
@@ -236,7 +236,7 @@ describe('the command menu', () => {
     await eventually(() => expect(bot.menu).toEqual([]));
     await reopened();
     await open(bot);
-    await eventually(() => expect(platform.called('setMyCommands', bot)).toHaveLength(3));
+    await eventually(() => expect(platform.callsOf('setMyCommands', bot)).toHaveLength(3));
   });
 });
 
@@ -247,7 +247,7 @@ test('a webhook is deleted at connection, and its pending updates are received',
   platform.say(platform.privateChat(ann, bot), ann, 'kept');
   await open(bot);
   await eventually(() => expect(ids()).toHaveLength(1));
-  expect(platform.called('deleteWebhook').map(({ values }) => values)).toEqual([{}]);
+  expect(platform.callsOf('deleteWebhook').map(({ values }) => values)).toEqual([{}]);
 });
 
 describe('a poll', () => {
@@ -270,7 +270,7 @@ describe('a poll', () => {
       return get(space, key);
     };
     await expect(connect(bot, pollTimes, stopController.signal)).rejects.toThrow('aborted');
-    expect(platform.called('getUpdates')).toEqual([]);
+    expect(platform.callsOf('getUpdates')).toEqual([]);
   });
 
   test('asks the platform to wait, and times out without a response', async () => {
@@ -279,7 +279,7 @@ describe('a poll', () => {
     const { closed } = await connect(bot, { seconds: 1, answerMs: 200 });
     await expect(closed).rejects.toMatchObject({ message: expect.stringContaining('within') });
     await expect(closed).rejects.not.toBeInstanceOf(ConnectionError);
-    expect(platform.called('getUpdates')[0]?.values).toMatchObject({ timeout: 1, limit: 100 });
+    expect(platform.callsOf('getUpdates')[0]?.values).toMatchObject({ timeout: 1, limit: 100 });
     expect(pollTimes.seconds).toBeGreaterThanOrEqual(5);
     expect(pollTimes.seconds * 1000 + pollTimes.answerMs).toBeLessThan(120_000);
   });

@@ -47,7 +47,8 @@ async function open(config: Partial<BusinessMessengerTrigger['config']> = {}, na
 
 const sender = (appSecret = 'the app secret', verifyToken = 'prove it') =>
   new WebhookSender({ url: host.url + PATH, appSecret, verifyToken });
-const say = (person: Person, message: Members) => sender().send(messagesOf(business, [[person, message]]));
+const sendMessage = (person: Person, message: Members) =>
+  sender().send(messagesOf(business, [[person, message]]));
 const last = () => adapter.read(host.event());
 
 describe('the handshake', () => {
@@ -97,7 +98,7 @@ describe('a decision', () => {
 
   it('by a gateway button has the control key, and belongs to the chat with the sender', async () => {
     await open({ allowed_numbers: ['1'] });
-    await say(both, buttonReply(both, id, 'Deny'));
+    await sendMessage(both, buttonReply(both, id, 'Deny'));
     expect(host.event().key).toMatch(/^conversation\/businessmessenger\/100000000000001\/[^/]+\/commands$/);
     expect(last()).toMatchObject({
       decision: { verdict: 'deny', about: { approval } },
@@ -119,7 +120,7 @@ describe('a decision', () => {
       textMessage(ada, `button:${id}`),
       listReply(ada, id, 'Deny'),
     ]) {
-      await say(ada, message);
+      await sendMessage(ada, message);
       expect(host.event().key).not.toMatch(/commands$/);
       expect(last().decision).toBeUndefined();
       expect(last().text).toContain(id);
@@ -128,15 +129,15 @@ describe('a decision', () => {
 
   it('by a reaction names the message as in its receipt, only while an approval is pending', async () => {
     await open();
-    await say(ada, react('👍'));
+    await sendMessage(ada, react('👍'));
     expect(last()).toMatchObject({ unsupported: 'UnsupportedMessageType: reaction' });
     expect(last().decision).toBeUndefined();
     host.store.approvals = async () => [{} as StoredApproval];
-    await say(ada, react('👍🏾'));
+    await sendMessage(ada, react('👍🏾'));
     expect(host.event().key).toMatch(/\/commands$/);
     expect(last()).toMatchObject({ decision: { verdict: 'approve', about: { message: 'wamid.asked' } } });
     for (const emoji of ['😀', '', undefined]) {
-      await say(ada, react(emoji));
+      await sendMessage(ada, react(emoji));
       expect(last().decision).toBeUndefined();
       expect(last().unsupported).toBe('UnsupportedMessageType: reaction');
     }
@@ -186,9 +187,9 @@ describe('a notification', () => {
 
   it('of replies reads as button:ID and list:ID', async () => {
     await open();
-    await say(ada, buttonReply(ada, 'yes please', 'Yes'));
+    await sendMessage(ada, buttonReply(ada, 'yes please', 'Yes'));
     expect(last()).toMatchObject({ text: 'button:yes please', context: { 'reply.title': 'Yes' } });
-    await say(ada, listReply(ada, 'a', 'Apples'));
+    await sendMessage(ada, listReply(ada, 'a', 'Apples'));
     expect(last()).toMatchObject({ text: 'list:a', unsupported: undefined });
   });
 
@@ -209,7 +210,7 @@ describe('a notification', () => {
       textMessage(ada, 'to all', { group_id: 'a-group' }),
     ];
     for (const kind of kinds) {
-      expect(await say(ada, kind)).toBe(200);
+      expect(await sendMessage(ada, kind)).toBe(200);
       expect(last().unsupported).toMatch(/^UnsupportedMessageType: /);
     }
     expect(host.store.events).toHaveLength(kinds.length);
@@ -327,7 +328,7 @@ describe('a notification', () => {
     expect(last().triggers).toEqual(['shop']);
     expect(adapter.account?.(shop)).toBe(last().account);
     expect(adapter.account?.(desk)).not.toBe(last().account);
-    await say(ada, textMessage(ada, 'to the desk'));
+    await sendMessage(ada, textMessage(ada, 'to the desk'));
     expect(last().triggers).toEqual(['desk']);
     expect(host.event().key).toBe(`conversation/businessmessenger/${business.phone_number_id}/${ada.number}`);
   });
@@ -456,22 +457,22 @@ describe('a sender', () => {
 
   it('with a number and an id, or with one of them, has one conversation', async () => {
     await open();
-    await say(both, textMessage(both, 'number and id'));
+    await sendMessage(both, textMessage(both, 'number and id'));
     const name = key();
     expect(name).toBe(both.userId);
-    await say(pablo, textMessage(pablo, 'id alone'));
+    await sendMessage(pablo, textMessage(pablo, 'id alone'));
     expect(key()).toBe(name);
     const old = { name: 'Pablo', number: both.number };
-    await say(old, textMessage(old, 'number alone'));
+    await sendMessage(old, textMessage(old, 'number alone'));
     expect(key()).toBe(name);
   });
 
   it('that is first known by number keeps the conversation of the number, also after a restart', async () => {
     await open();
     const old = { name: 'Pablo', number: both.number };
-    await say(old, textMessage(old, 'number alone'));
+    await sendMessage(old, textMessage(old, 'number alone'));
     expect(key()).toBe(both.number);
-    await say(both, textMessage(both, 'number and id'));
+    await sendMessage(both, textMessage(both, 'number and id'));
     expect(key()).toBe(both.number);
     await host.stop();
     const { store } = host;
@@ -479,14 +480,14 @@ describe('a sender', () => {
     Object.defineProperty(host, 'store', { value: store });
     adapter = businessMessengerAdapter(1_000_000);
     await open();
-    await say(pablo, textMessage(pablo, 'id alone'));
+    await sendMessage(pablo, textMessage(pablo, 'id alone'));
     expect(key()).toBe(both.number);
   });
 
   it('has another conversation with another number of the business', async () => {
     await open();
     await open({ phone_number_id: other.phone_number_id }, 'shop');
-    await say(both, textMessage(both, 'here'));
+    await sendMessage(both, textMessage(both, 'here'));
     const old = { name: 'Pablo', number: both.number };
     await sender().send(messagesOf(other, [[old, textMessage(old, 'there')]]));
     expect(host.event().key).toBe(`conversation/businessmessenger/${other.phone_number_id}/${both.number}`);
@@ -503,7 +504,7 @@ describe('a sender', () => {
     const trigger = await open(lists);
     const matches: (string | undefined)[] = [];
     for (const person of [ada, pablo, both]) {
-      await say(person, textMessage(person, 'hello'));
+      await sendMessage(person, textMessage(person, 'hello'));
       matches.push(matchOf(trigger));
     }
     expect(matches).toEqual(expected.map((isAllowed) => (isAllowed ? 'desk' : undefined)));
@@ -516,7 +517,7 @@ describe('a sender', () => {
       [ada, 'all'],
       [both, 'vip'],
     ] as const) {
-      await say(person, textMessage(person, 'hello'));
+      await sendMessage(person, textMessage(person, 'hello'));
       expect(matchOf(all, vip)).toBe(expectedName);
     }
   });

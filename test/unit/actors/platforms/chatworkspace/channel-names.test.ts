@@ -34,7 +34,7 @@ beforeEach(async () => {
 afterEach(() => platform.stop());
 
 const lookUp = (channel: string) => names.lookUp(channel, api);
-const countRequests = () => platform.called('conversations.info').length;
+const countRequests = () => platform.callsOf('conversations.info').length;
 
 test('a channel is looked up once for concurrent callers, and again after expiry', async () => {
   const { id } = platform.addChannel('ops', [app]);
@@ -95,7 +95,7 @@ test('if the platform has no lookup of one channel, all channels are listed in p
   void refuse();
   expect(await lookUp(all[440] ?? '')).toEqual(['c440']);
   expect(await lookUp(all[7] ?? '')).toEqual(['c7']);
-  expect(platform.called('conversations.list')).toHaveLength(4);
+  expect(platform.callsOf('conversations.list')).toHaveLength(4);
 });
 
 test('lookups respect the rate limit and the pauses of the platform', async () => {

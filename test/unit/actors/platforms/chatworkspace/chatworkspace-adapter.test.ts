@@ -55,7 +55,7 @@ async function open(config: Partial<ChatWorkspaceTrigger['config']> = {}, name =
 const senderOf = (of = app) =>
   new EventSender({ url: host.url + PATH, signingSecret: of.signingSecret, maxAttempts: 3 });
 const last = () => adapter.read(host.event());
-const expectIdentified = () => eventually(() => expect(platform.called('auth.test')).not.toHaveLength(0));
+const expectIdentified = () => eventually(() => expect(platform.callsOf('auth.test')).not.toHaveLength(0));
 const ids = () => host.store.events.map(({ id }) => id);
 
 describe('a reaction to a message', () => {
@@ -209,9 +209,9 @@ describe('a message', () => {
     expect(await addLookups(0)).toMatchObject({ text: `<@${app.user}> hello` });
     for (const index of [1, 2])
       await expect(addLookups(index)).rejects.toMatchObject({ isRateLimited: true });
-    const before = platform.called('auth.test').length;
+    const before = platform.callsOf('auth.test').length;
     await Promise.all(Array.from({ length: 20 }, () => addLookups(1)?.catch(() => {})));
-    expect(platform.called('auth.test').length).toBeLessThan(before + 3);
+    expect(platform.callsOf('auth.test').length).toBeLessThan(before + 3);
     platform.methods.set('auth.test', authTest as Method);
     await eventually(async () => expect(await addLookups(1)).toBeUndefined());
     const read = [0, 1, 2].map((index) => adapter.read(host.event(index)));
@@ -353,7 +353,7 @@ test('a bot token that is revoked later fails only outbound messages', async () 
   await expect(sending).rejects.toThrow('token_revoked');
   await platform.say(channel, 'UANN', 'is it still taken?');
   expect(ids()).toHaveLength(1);
-  expect(platform.called('auth.test')).toHaveLength(1);
+  expect(platform.callsOf('auth.test')).toHaveLength(1);
   expect(host.refusals).toEqual([]);
 });
 
@@ -363,12 +363,12 @@ test('the identity of a bot is stored, and requested once for all its triggers',
   await open({}, 'second');
   await expectIdentified();
   await platform.say(channel, 'UANN', 'hello');
-  expect(platform.called('auth.test')).toHaveLength(1);
+  expect(platform.callsOf('auth.test')).toHaveLength(1);
   // Entries for unused tokens are removed.
   expect(put.mock.calls).toEqual([
     ['chatworkspace-bots', expect.any(String), expect.any(String), { ttlMs: expect.any(Number) }],
   ]);
-  platform.isAway = true;
+  platform.isUnavailable = true;
   adapter = chatWorkspaceAdapter(adapterServices(host));
   await open({ path: '/again' }, 'again');
   const payload = callbackPayload(app, channel, { type: 'message', ts: '1.9', user: app.user, text: 'mine' });

@@ -5,7 +5,7 @@ import { agentTarget } from '../../../../../config/resources/triggers/target.ts'
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
 
 const env = { name: 'env', required: true, description: undefined, default: undefined };
-const when = { ...env, name: 'when', required: false };
+const whenParameter = { ...env, name: 'when', required: false };
 const binding = (command: string, description: string | undefined, parameters = [env]) => ({
   command,
   target: agentTarget('a'),
@@ -16,7 +16,7 @@ const binding = (command: string, description: string | undefined, parameters = 
 test('slash commands of the manifest are unique, and have a URL only for HTTP mode', () => {
   const socket = {
     ...chatWorkspaceTrigger('one', { mode: 'socket', app_token: 'xapp-1-A1-1-x' }),
-    commands: [binding('deploy', 'Ship it', [env, when]), binding('status', undefined, [])],
+    commands: [binding('deploy', 'Ship it', [env, whenParameter]), binding('status', undefined, [])],
   };
   const http = {
     ...chatWorkspaceTrigger('two'),

@@ -133,7 +133,7 @@ describe('the connection', () => {
     await eventually(() => expect(one.ackedAt).toBeDefined());
     expect(JSON.parse(host.event(0).meta)).toMatchObject({ triggers: ['ops', 'second'] });
     expect(app.open).toEqual([socket]);
-    expect(platform.called('apps.connections.open')).toHaveLength(1);
+    expect(platform.callsOf('apps.connections.open')).toHaveLength(1);
     for (const each of closing.splice(0)) await each();
     await eventually(() => expect(app.open).toHaveLength(0));
   });
@@ -177,7 +177,7 @@ describe('the connection', () => {
     await closeRefused();
     await open('ops', { bot_token: 'xoxb-1-2-nobody' });
     await eventually(() => expect(host.refusals).toHaveLength(2));
-    expect(platform.called('apps.connections.open')).toHaveLength(1);
+    expect(platform.callsOf('apps.connections.open')).toHaveLength(1);
     expect(JSON.stringify(host.lines)).not.toContain('nobody');
   });
 
@@ -192,7 +192,7 @@ describe('the connection', () => {
   test('is not opened without an accepted bot token', async () => {
     await open('ops', { bot_token: 'xoxb-1-2-nobody' });
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
-    expect(platform.called('apps.connections.open')).toEqual([]);
+    expect(platform.callsOf('apps.connections.open')).toEqual([]);
   });
 
   test('is retried after temporary failures, after the full requested pause', async () => {
@@ -200,7 +200,7 @@ describe('the connection', () => {
     refuse({ kind: 'page', status: 502 });
     refuse({ kind: 'refuse', error: new WebError('internal_error') });
     await openConnection();
-    const times = platform.called('apps.connections.open').map(({ at }) => at);
+    const times = platform.callsOf('apps.connections.open').map(({ at }) => at);
     expect(times).toHaveLength(4);
     const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     expect(pauses[0]).toBeGreaterThanOrEqual(1_000);

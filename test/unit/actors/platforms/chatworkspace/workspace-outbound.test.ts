@@ -67,13 +67,13 @@ const refusalOf = (sending: Promise<unknown>): Promise<DeliveryError> =>
     () => Promise.reject(new Error('the request succeeded')),
     (error: DeliveryError) => error,
   );
-const texts = () => platform.saidBy(app, channel).map(({ text }) => text);
+const texts = () => platform.messagesBy(app, channel).map(({ text }) => text);
 
 test('a message is posted in its thread without link previews, and returns the platform’s id', async () => {
   const receipt = await send('hello');
-  const [message] = platform.saidBy(app, channel);
+  const [message] = platform.messagesBy(app, channel);
   expect(message).toMatchObject({ ts: receipt.id, thread_ts: '1.2', text: 'hello' });
-  const [{ values } = { values: {} }] = platform.called('chat.postMessage');
+  const [{ values } = { values: {} }] = platform.callsOf('chat.postMessage');
   expect(values).toMatchObject({ unfurl_links: 'false', unfurl_media: 'false' });
 });
 
@@ -84,7 +84,7 @@ describe('an edit', () => {
   test('changes the text and the blocks of the message', async () => {
     const receipt = await send('draft', { card: { title: 'T' } });
     await send('the answer', edit, withReceipt(receipt));
-    expect(platform.saidBy(app, channel)).toMatchObject([
+    expect(platform.messagesBy(app, channel)).toMatchObject([
       { ts: receipt.id, text: 'the answer', blocks: [], edited: {} },
     ]);
   });
@@ -154,7 +154,7 @@ describe('after an attempt with unknown outcome', () => {
     void platform.fail('chat.postMessage', { kind: 'cut', isTaken: true });
     await refusalOf(send('once', { target }));
     const receipt = await send('once', { target }, retryContext);
-    expect(platform.saidBy(app, channel)).toMatchObject([{ ts: receipt.id, text: 'once' }]);
+    expect(platform.messagesBy(app, channel)).toMatchObject([{ ts: receipt.id, text: 'once' }]);
   });
 
   test('a message that was not posted is posted', async () => {
@@ -164,7 +164,7 @@ describe('after an attempt with unknown outcome', () => {
     await refusalOf(send('once'));
     await send('once', {}, retryContext);
     expect(texts()).toEqual(['another', 'once']);
-    expect(platform.called('conversations.replies')).toHaveLength(3);
+    expect(platform.callsOf('conversations.replies')).toHaveLength(3);
   });
 
   test('the message is not posted while the search fails, but is if the app may not read', async () => {
@@ -191,7 +191,7 @@ describe('after an attempt with unknown outcome', () => {
       expect(await refusalOf(send('once', {}, retryContext))).toMatchObject({ isRateLimited: true });
     }
     const receipt = await send('once', {}, retryContext);
-    expect(platform.saidBy(app, channel)).toMatchObject([{ ts: receipt.id, text: 'once' }]);
+    expect(platform.messagesBy(app, channel)).toMatchObject([{ ts: receipt.id, text: 'once' }]);
     expect(receipt.note).toBeUndefined();
   });
 
@@ -211,7 +211,7 @@ describe('after an attempt with unknown outcome', () => {
       note: expect.stringContaining('possible duplicate'),
     });
     expect(texts()).toEqual(['once']);
-    expect(platform.called('conversations.replies')).toHaveLength(6);
+    expect(platform.callsOf('conversations.replies')).toHaveLength(6);
   });
 
   test('no search is made if the first attempt was certainly refused', async () => {
@@ -219,7 +219,7 @@ describe('after an attempt with unknown outcome', () => {
     await refusalOf(send('once'));
     await send('once', {}, retryContext);
     expect(texts()).toEqual(['once']);
-    expect(platform.called('conversations.replies')).toEqual([]);
+    expect(platform.callsOf('conversations.replies')).toEqual([]);
   });
 });
 

@@ -86,13 +86,13 @@ test('the reply replaces the deferred reply without the bot token, and further p
   expect(platform.thinkingIn()).toBe(1);
   const text = `${'a '.repeat(999)}\n\n${'b '.repeat(999)}`;
   const [first, second] = await send(text);
-  expect(platform.seen().map(({ id }) => id)).toEqual([first?.id, second?.id]);
+  expect(platform.visibleMessages().map(({ id }) => id)).toEqual([first?.id, second?.id]);
   expect(platform.thinkingIn()).toBe(0);
   // Notices, drafts and repetitions all edit the deferred reply.
   await send('instead');
   await send('instead', { action: { do: 'edit', of: 'any row' } });
   expect(platform.textsIn()[0]).toBe('instead');
-  expect(platform.seen()).toHaveLength(2);
+  expect(platform.visibleMessages()).toHaveLength(2);
   const agents = platform.calls.map(({ agent, authorization }) => [agent, authorization]);
   for (const each of agents)
     expect(each).toEqual([expect.stringMatching(/^DiscordBot \(https:.*, \d/), undefined]);
@@ -111,7 +111,7 @@ test('parts of a reply share an order, independent of other interactions in the 
 test('a reply whose card is removed has neither card nor buttons', async () => {
   await send('x', { card: { title: 'T', actions: [{ id: 'a', title: 'A' }] } });
   await send('y');
-  expect(platform.seen()).toMatchObject([{ body: { content: 'y', embeds: [], components: [] } }]);
+  expect(platform.visibleMessages()).toMatchObject([{ body: { content: 'y', embeds: [], components: [] } }]);
 });
 
 test('a message without an interaction is sent once to the channel with the bot token, and can be edited', async () => {
@@ -263,8 +263,8 @@ describe('a refused message', () => {
 });
 
 test('a long answer respects the rate limit headers and meets no refusal', async () => {
-  platform.limits.limits.set('POST /webhooks', { most: 2, ms: 400 });
-  platform.limits.limits.set('PATCH /webhooks/messages', { most: 2, ms: 400 });
+  platform.limits.limits.set('POST /webhooks', { maxRequests: 2, ms: 400 });
+  platform.limits.limits.set('PATCH /webhooks/messages', { maxRequests: 2, ms: 400 });
   const text = Array.from({ length: 5 }, (_, i) => `${i} `.repeat(800)).join('\n\n');
   const receipts = await send(text);
   expect(receipts.length).toBeGreaterThanOrEqual(5);

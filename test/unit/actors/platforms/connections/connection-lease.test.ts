@@ -1,5 +1,4 @@
 // Lease of an account, with random acquisitions, releases and aborts.
-// Invariant AL1 is in actors/platforms/connections/connection-lease.ts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -117,7 +117,11 @@ describe('a connection', () => {
     expect([account.attempts.length, replacement.status().state]).toEqual([1, 'closing']);
     await advance(500);
     expect(account.open.map(({ identity }) => identity)).toEqual(['new']);
-    expect([account.most, account.closed, replacement.status().state]).toEqual([1, 1, 'connected']);
+    expect([account.peakConnections, account.closed, replacement.status().state]).toEqual([
+      1,
+      1,
+      'connected',
+    ]);
   });
 
   test('returns to the credential of the remaining trigger', async () => {
@@ -130,7 +134,7 @@ describe('a connection', () => {
     void newer.release();
     await advance(10);
     expect(account.open.map(({ identity }) => identity)).toEqual(['one']);
-    expect(account.most).toBe(1);
+    expect(account.peakConnections).toBe(1);
   });
 
   test('refused by the platform is reported to all its triggers, until it connects', async () => {
@@ -284,7 +288,11 @@ describe('a connection', () => {
     await advance(0);
     expect([use.status().state, account.open.length]).toEqual(['backingOff', 0]);
     await advance(1_000);
-    expect([use.status().state, account.attempts.length, account.most]).toEqual(['connected', 2, 1]);
+    expect([use.status().state, account.attempts.length, account.peakConnections]).toEqual([
+      'connected',
+      2,
+      1,
+    ]);
     void use.release();
     await advance(10);
     expect([account.open.length, account.closed]).toEqual([0, 1]);
@@ -420,7 +428,7 @@ describe('over random joins, leaves, reloads, failures and internal errors', () 
             const child = registry.supervisor.getSnapshot().context.children.get('botmessenger/42');
             child?.ref?.send({ type: 'lost', failure: undefined });
           }
-          expect(account.most).toBeLessThanOrEqual(1);
+          expect(account.peakConnections).toBeLessThanOrEqual(1);
         }
         account.answerAll();
         await advance(400_000);
@@ -438,7 +446,7 @@ describe('over random joins, leaves, reloads, failures and internal errors', () 
         const released = Promise.all(uses.map(({ use }) => use.release()));
         await advance(10_000);
         await released;
-        expect([account.live.length, account.most > 1, registry.errors]).toEqual([
+        expect([account.live.length, account.peakConnections > 1, registry.errors]).toEqual([
           0,
           false,
           expect.any(Array),

@@ -24,7 +24,7 @@ function add(id: string, more: Partial<FakeSubscription> = {}): FakeSubscription
 
 const openTrigger = (checkEveryMs = 3_600_000, config: object = notes) =>
   bench.open(config, 'incidents', { firstCheckMs: 5, checkEveryMs });
-const enabled = () => bench.platform.asked(ENABLE).map(({ what }) => what.split('/')[2]);
+const enabled = () => bench.platform.callsMatching(ENABLE).map(({ what }) => what.split('/')[2]);
 const diagnosticTexts = () => bench.adapter.diagnostics?.(bench.trigger).map(({ text }) => text) ?? [];
 const lines = () => bench.host.lines.map(({ level, message, fields }) => ({ level, message, ...fields }));
 
@@ -58,7 +58,7 @@ describe('a disabled hook', () => {
     add('PLAST01');
     await openTrigger();
     await vi.waitFor(() => expect(enabled()).toEqual(['PLAST01']));
-    expect(bench.platform.asked(LIST).map(({ query }) => query)).toEqual([
+    expect(bench.platform.callsMatching(LIST).map(({ query }) => query)).toEqual([
       '?limit=100&offset=0',
       '?limit=100&offset=100',
       '?limit=100&offset=200',
@@ -82,14 +82,14 @@ describe('a disabled hook', () => {
   test('stays disabled if a person disabled it, and is reported once', async () => {
     add('PINACT1', { active: false });
     await openTrigger(20);
-    await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(2));
+    await vi.waitFor(() => expect(bench.platform.callsMatching(LIST).length).toBeGreaterThan(2));
     expect(enabled()).toEqual([]);
     const diagnostic = 'webhook subscription PINACT1 is inactive: it sends no events';
     expect(diagnosticTexts()).toEqual([diagnostic]);
     const [subscription] = bench.platform.subscriptions;
     const checkAgain = async () => {
-      const { length } = bench.platform.asked(LIST);
-      await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(length + 1));
+      const { length } = bench.platform.callsMatching(LIST);
+      await vi.waitFor(() => expect(bench.platform.callsMatching(LIST).length).toBeGreaterThan(length + 1));
     };
     Object.assign(subscription!, { active: true, temporarily_disabled: false });
     await checkAgain();
@@ -110,7 +110,7 @@ describe('a failed check', () => {
     bench.platform.refuse(LIST, restRefusal(2010), 3);
     bench.platform.refuse(LIST, restRefusal(2006), 2);
     await openTrigger(15);
-    await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(6));
+    await vi.waitFor(() => expect(bench.platform.callsMatching(LIST).length).toBeGreaterThan(6));
     const reasons = bench.host.lines.map(({ level, message, fields }) => [level, message, fields.reason]);
     expect(reasons).toEqual([
       ['warn', 'could not check for disabled webhooks', '2010 access denied: HTTP 403: Access Denied'],
@@ -128,7 +128,7 @@ describe('a failed check', () => {
     bench.platform.fail(LIST, { kind: 'refuse', refusal: restRefusal(2010) }, 1, 2);
     await openTrigger(15);
     await vi.waitFor(() => expect(lines()).toHaveLength(2));
-    await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(5));
+    await vi.waitFor(() => expect(bench.platform.callsMatching(LIST).length).toBeGreaterThan(5));
     expect(lines()).toHaveLength(2);
   });
 
@@ -152,7 +152,7 @@ describe('a failed check', () => {
   test('with an unexpected response has no effect', async () => {
     bench.platform.refuse(LIST, { status: 200, body: { webhook_subscriptions: 'none' } });
     await openTrigger();
-    await vi.waitFor(() => expect(bench.platform.asked(LIST)).toHaveLength(1));
+    await vi.waitFor(() => expect(bench.platform.callsMatching(LIST)).toHaveLength(1));
     expect(lines()).toEqual([]);
   });
 });

@@ -7,17 +7,17 @@ import { idOf, incidentIn, platformEventIn } from '../../../../../actors/platfor
 import { incidentEvents } from '../../../../../config/resources/fields/incident-events.ts';
 
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string());
-const mostly = (...values: readonly string[]) =>
+const usuallyOneOf = (...values: readonly string[]) =>
   fc.oneof({ arbitrary: fc.constantFrom(...values), weight: 5 }, { arbitrary: anything, weight: 1 });
 
 /** An incident of the platform, with missing or unexpected members. */
 const incident = fc.record(
   {
-    id: mostly('PGR0VU2', 'PGR0VU3', '../x', '', 'a/b', 'P 1'),
-    type: mostly('incident', 'incident', 'incident_reference'),
+    id: usuallyOneOf('PGR0VU2', 'PGR0VU3', '../x', '', 'a/b', 'P 1'),
+    type: usuallyOneOf('incident', 'incident', 'incident_reference'),
     title: anything,
     summary: anything,
-    status: mostly('triggered', 'resolved'),
+    status: usuallyOneOf('triggered', 'resolved'),
     urgency: anything,
     number: anything,
     service: fc.oneof(fc.record({ id: anything, summary: anything }), anything),
@@ -34,8 +34,8 @@ const data = fc.oneof(
 );
 const payload = fc.record({
   event: fc.record({
-    id: mostly('01A', '01B', '../x', 'a b'),
-    event_type: mostly(...incidentEvents, 'pagey.ping', 'service.updated'),
+    id: usuallyOneOf('01A', '01B', '../x', 'a b'),
+    event_type: usuallyOneOf(...incidentEvents, 'pagey.ping', 'service.updated'),
     agent: anything,
     data,
   }),

@@ -239,7 +239,7 @@ describe('filters', () => {
       'incident.status': 'triggered',
       'incident.event': 'incident.annotated',
     });
-    expect(bench.platform.asked(/./).map(({ what }) => what)).toEqual(['GET /incidents/PASKED1']);
+    expect(bench.platform.callsMatching(/./).map(({ what }) => what)).toEqual(['GET /incidents/PASKED1']);
   });
 
   test('need no lookup without conditions', async () => {

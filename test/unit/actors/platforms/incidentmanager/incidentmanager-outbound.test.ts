@@ -145,7 +145,7 @@ describe('an answer with an api_key', () => {
         isFinal: true,
         message: typeof text === 'string' ? text : expect.stringMatching(text),
       });
-      expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
+      expect(bench.platform.callsMatching(POST_NOTE)).toHaveLength(1);
     },
   );
 
@@ -171,7 +171,7 @@ describe('an answer with an api_key', () => {
       isRateLimited: false,
       ...expected,
     });
-    expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
+    expect(bench.platform.callsMatching(POST_NOTE)).toHaveLength(1);
   });
 
   test('that gets no response ends with its signal', async () => {
@@ -197,7 +197,7 @@ describe('an answer with an api_key', () => {
     const next = await failure(row);
     expect(next).toMatchObject({ isRateLimited: true, isUncontacted: true });
     expect(next.retryAfterMs).toBeGreaterThan(ms - 1_000);
-    expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
+    expect(bench.platform.callsMatching(POST_NOTE)).toHaveLength(1);
     expect(bench.adapter.outbound?.limits?.(bench.trigger).held).toMatchObject([{ of: 'account' }]);
   });
 
@@ -210,7 +210,7 @@ describe('an answer with an api_key', () => {
     const next = await failure(row);
     expect(next).toMatchObject({ isRateLimited: true, isUncontacted: true });
     expect(next.retryAfterMs).toBeGreaterThan(7_000);
-    expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
+    expect(bench.platform.callsMatching(POST_NOTE)).toHaveLength(1);
   });
 
   test('can be sent to any named incident', async () => {
@@ -348,7 +348,7 @@ describe('actions of an answer', () => {
     expect(incident.status).toBe('acknowledged');
     await bench.answer(incidentEvent('reassigned', incident), 'Done.', action('resolve', 'trigger'));
     expect(incident.status).toBe('resolved');
-    const puts = bench.platform.asked(/^PUT/);
+    const puts = bench.platform.callsMatching(/^PUT/);
     expect(puts.map(({ body, headers }) => [body, headers.from])).toEqual(
       ['acknowledged', 'resolved'].map((status) => [
         { incident: { type: 'incident_reference', status } },
@@ -370,7 +370,7 @@ describe('actions of an answer', () => {
     expect(await bench.send(row!)).toMatchObject({ note: expect.stringContaining('resolved meanwhile') });
     incident.status = 'acknowledged';
     expect(await bench.send(row!)).toEqual({ id: incident.id });
-    expect(bench.platform.asked(/^PUT/)).toEqual([]);
+    expect(bench.platform.callsMatching(/^PUT/)).toEqual([]);
     const [, resolve] = await bench.rows(incidentEvent('reopened', incident), 'Done.', action('resolve'));
     bench.platform.refuse(/^PUT/, restRefusal(1001));
     expect(await bench.send(resolve!)).toEqual({ id: incident.id });

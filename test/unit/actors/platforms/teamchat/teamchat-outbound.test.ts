@@ -30,7 +30,7 @@ afterEach(() => {
   platform.calls.length = 0;
   platform.tokens.length = 0;
   platform.tokenRequests.length = 0;
-  platform.gone.clear();
+  platform.removedConversations.clear();
 });
 
 /** Returns a new conversation, which has no active rate limit. */

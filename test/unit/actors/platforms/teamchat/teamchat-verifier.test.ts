@@ -212,7 +212,7 @@ describe('the verifier', () => {
 
   test("rejects keys without endorsements from the vendor's provider", async () => {
     const { identity } = platform;
-    const verify = HttpApi.prototype.request;
+    const originalRequest = HttpApi.prototype.request;
     const answers = [
       { jwks_uri: 'https://login.botframework.com/keys' },
       { keys: identity.keys.map(({ jwk }) => jwk) },
@@ -223,16 +223,16 @@ describe('the verifier', () => {
     ) {
       const json = answers.shift();
       return json === undefined
-        ? verify.call(this, request)
+        ? originalRequest.call(this, request)
         : ({ status: 200, isOk: true, text: '', json } as ApiResponse);
     });
     try {
       const verifier = verifierFor(teamChatMetadata);
       const [bare] = identity.keys.filter(({ kid }) => kid === 'bare');
-      const right = `Bearer ${await identity.token(url())}`;
-      expect(await verdictOf(right, activity, verifier)).toMatchObject({ kind: 'token' });
-      const unlimited = `Bearer ${await identity.token(url(), {}, bare && { key: bare })}`;
-      expect(await verdictOf(unlimited, activity, verifier)).toMatchObject({
+      const endorsed = `Bearer ${await identity.token(url())}`;
+      expect(await verdictOf(endorsed, activity, verifier)).toMatchObject({ kind: 'token' });
+      const unendorsed = `Bearer ${await identity.token(url(), {}, bare && { key: bare })}`;
+      expect(await verdictOf(unendorsed, activity, verifier)).toMatchObject({
         kind: 'wrong',
         reason: expect.stringContaining('not endorsed'),
       });
@@ -292,7 +292,7 @@ test('30 tokens of unknown keys cause at most three requests for keys', async ()
     );
     expect(await verdictOf(`Bearer ${token}`, of, verifier)).toMatchObject({ kind: 'wrong' });
   }
-  expect(own.platform.identity.asked.keys).toBeLessThanOrEqual(3);
+  expect(own.platform.identity.requestCounts.keys).toBeLessThanOrEqual(3);
 });
 
 test('tokens are rejected while the provider is unavailable, and accepted afterwards', async () => {

@@ -5,12 +5,12 @@ import { StoreFullError, StoreUnavailableError } from '../../../../../actors/bas
 import { awaitDatabase } from '../../../../../actors/store/postgres/await-database.ts';
 import { faultOf } from '../../../../../actors/store/postgres/faults.ts';
 
-const awayWith = (code: string) => faultOf(Object.assign(new Error('secret'), { code }));
+const faultWithCode = (code: string) => faultOf(Object.assign(new Error('secret'), { code }));
 const times = { waitMs: 300, tryEveryMs: 10, logEveryMs: 100 };
 
 test('awaitDatabase retries until the database is available, for any cause, with occasional log lines', async () => {
   const warn = vi.fn();
-  const errors = ['ECONNREFUSED', 'ENOTFOUND', '57P03', '53300', '08006', '25006'].map(awayWith);
+  const errors = ['ECONNREFUSED', 'ENOTFOUND', '57P03', '53300', '08006', '25006'].map(faultWithCode);
   const open = vi.fn(async () => {
     const error = errors.shift() ?? (open.mock.calls.length < 12 ? new StoreFullError('full') : undefined);
     if (error !== undefined) throw error;
@@ -27,7 +27,7 @@ test('awaitDatabase retries until the database is available, for any cause, with
 
 test('awaitDatabase ends the wait after its maximum time, and when the gateway stops', async () => {
   const warn = vi.fn();
-  const error = awayWith('ECONNREFUSED');
+  const error = faultWithCode('ECONNREFUSED');
   const open = vi.fn(() => Promise.reject(error));
   const begunAt = performance.now();
   const waiting = awaitDatabase(open, { log: { warn }, isStopping: () => false, ...times });
@@ -46,9 +46,9 @@ test('awaitDatabase ends the wait after its maximum time, and when the gateway s
 });
 
 test.each([
-  awayWith('28P01'),
-  awayWith('3D000'),
-  awayWith('42501'),
+  faultWithCode('28P01'),
+  faultWithCode('3D000'),
+  faultWithCode('42501'),
   new StoreUnavailableError('the database was migrated by a newer version'),
   new Error('a bug'),
 ])('awaitDatabase ends the wait immediately for an error that no retry solves: %s', async (error) => {

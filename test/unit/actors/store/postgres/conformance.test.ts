@@ -14,7 +14,7 @@ for (const describeIt of [describeStore, describeWaits, describeRuns])
       let { store } = await openPostgresStore(options);
       return {
         store,
-        pass: (ms) => elapse(ms + 1),
+        passTime: (ms) => elapse(ms + 1),
         reopen: async () => {
           await store.close();
           ({ store } = await openPostgresStore(options));

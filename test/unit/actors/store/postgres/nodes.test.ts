@@ -51,7 +51,7 @@ async function sql(url: string, text: string): Promise<readonly Record<string, u
 }
 
 /** Simulates a node that did not renew the membership for the whole period. */
-const silence = (url: string, name: string) =>
+const expireMembership = (url: string, name: string) =>
   sql(url, `UPDATE actor_gateway.node SET until = 1 WHERE name = '${name}'`);
 
 test('nodes that start concurrently on an empty database create its tables once, and see each other', async () => {
@@ -78,7 +78,7 @@ test('claims of a dead node are free immediately and count as crashes; its late 
   const b = await nodeOn(url, 'b', { node: { name: 'b', address: '', ttlMs: 2_000 } });
   const lost = await appendClaimed(a.store, eventOf('a:1', 'k/1'), LONG_MS);
   expect(await b.store.claim(5, LONG_MS)).toEqual([]);
-  await silence(url, 'a');
+  await expireMembership(url, 'a');
   const [turn] = await vi.waitFor(
     async () => {
       const turns = await b.store.claim(5, LONG_MS);
@@ -215,7 +215,7 @@ test('a lease has one holder, is free after a release or the end of its holder, 
   // A late release by the previous holder has no effect.
   await first?.release();
   expect(await ofB?.acquire('server/x')).toBeUndefined();
-  await silence(url, 'a');
+  await expireMembership(url, 'a');
   await vi.waitFor(async () => expect(await ofB?.acquire('server/x')).toBeDefined(), { timeout: 10_000 });
 });
 
@@ -248,7 +248,7 @@ test('a node without a connection to the database rejects events soon, and accep
   await expect(store.append([eventOf('a:1')])).rejects.toThrow(StoreUnavailableError);
   expect(performance.now() - askedAtMs).toBeLessThan(REFUSED_WITHIN_MS);
   relay.delay(0);
-  relay.lead({ port: server.port });
+  relay.routeTo({ port: server.port });
   await vi.waitFor(async () => void (await store.append([eventOf('a:2')])), { timeout: 20_000 });
 });
 

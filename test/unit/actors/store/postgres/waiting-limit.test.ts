@@ -10,7 +10,7 @@ import { eventOf } from '../../../../fixtures/store/store-conformance.ts';
 
 const MAX_WAITING = 20;
 
-async function openTwo(): Promise<{ one: Store; other: Store; end(): Promise<void> }> {
+async function openTwoStores(): Promise<{ one: Store; other: Store; end(): Promise<void> }> {
   const url = await newDatabase();
   const open = async (name: string) =>
     (await openPostgresStore({ url, maxWaiting: MAX_WAITING, node: { name, address: '' } })).store;
@@ -28,7 +28,7 @@ async function appendMany(store: Store, of: string, count: number): Promise<numb
 }
 
 test('near the limit nodes count one after the other, and together use the exact capacity', async () => {
-  const { one, other, end } = await openTwo();
+  const { one, other, end } = await openTwoStores();
   expect(await appendMany(one, 'a', 17)).toBe(17);
   const accepted = await Promise.all([appendMany(one, 'a2', 10), appendMany(other, 'b', 10)]);
   expect(accepted[0] + accepted[1]).toBe(3);
@@ -37,7 +37,7 @@ test('near the limit nodes count one after the other, and together use the exact
 });
 
 test('events of other nodes are counted one second later', async () => {
-  const { one, other, end } = await openTwo();
+  const { one, other, end } = await openTwoStores();
   expect(await appendMany(other, 'b', 1)).toBe(1);
   // This node has not counted the events of the other node yet, and may accept the same number.
   expect(await appendMany(one, 'a', 12)).toBe(12);

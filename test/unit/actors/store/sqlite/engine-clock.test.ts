@@ -5,7 +5,7 @@ import { EngineClock, NO_MOMENT } from '../../../../../actors/store/sqlite/clock
 const START = Date.UTC(2026, 10, 22);
 
 /** Advances both clocks, changes the first, and returns the time after each step. */
-function momentsOf(steps: readonly { readonly passedMs: number; readonly setByMs: number }[]) {
+function momentsAfter(steps: readonly { readonly passedMs: number; readonly setByMs: number }[]) {
   let time = START;
   let uptime = 5_000;
   const clock = new EngineClock(
@@ -22,7 +22,7 @@ function momentsOf(steps: readonly { readonly passedMs: number; readonly setByMs
 }
 
 test('time stays constant until a clock that was set back slightly has caught up', () => {
-  const moments = momentsOf([
+  const moments = momentsAfter([
     { passedMs: 10, setByMs: -600 },
     { passedMs: 500, setByMs: 0 },
     { passedMs: 500, setByMs: 0 },
@@ -35,7 +35,7 @@ test('time stays constant until a clock that was set back slightly has caught up
 });
 
 test('several small steps back count as one large step', () => {
-  const moments = momentsOf([
+  const moments = momentsAfter([
     { passedMs: 0, setByMs: -600 },
     { passedMs: 0, setByMs: -600 },
   ]);
@@ -52,7 +52,7 @@ test('clock steps and elapsed time are distinguished, and time goes back only by
   });
   fc.assert(
     fc.property(fc.array(step, { minLength: 1 }), (steps) => {
-      const moments = momentsOf(steps);
+      const moments = momentsAfter(steps);
       let before = START;
       for (const { time, setByMs } of moments) {
         if (setByMs === 0) expect(time).toBeGreaterThanOrEqual(before);

@@ -22,7 +22,7 @@ const open = (options: Partial<SqliteStoreOptions> = {}) =>
   openSqliteStore({ file: newFile(), workerUrl: storeWorkerUrl(), ...options });
 
 /** Returns a worker that opens successfully, and runs this code for each message. */
-function workerThat(does: string): URL {
+function workerWithCode(does: string): URL {
   const script = join(scratch, `worker-${++files}.mjs`);
   writeFileSync(
     script,
@@ -201,7 +201,7 @@ describe('calls', () => {
   });
 
   test('end at their deadline if the disk hangs, are limited, and do not block closing', async () => {
-    const store = await open({ workerUrl: workerThat(''), callTimeoutMs: 300 });
+    const store = await open({ workerUrl: workerWithCode(''), callTimeoutMs: 300 });
     const calls = Array.from({ length: 10_000 }, () => store.get('s', 'k').catch((error: unknown) => error));
     await expect(store.get('s', 'k')).rejects.toThrow(OverloadedError);
     const ended = await Promise.all(calls);
@@ -244,7 +244,7 @@ describe('calls', () => {
   });
 
   test('are limited by the size of their bodies, but a large one may pass alone', async () => {
-    const store = await open({ workerUrl: workerThat(''), callTimeoutMs: 200 });
+    const store = await open({ workerUrl: workerWithCode(''), callTimeoutMs: 200 });
     const large = store
       .append([eventOf('a:1', 'k', new Uint8Array(200 * 1024 * 1024))])
       .catch(() => 'given up');
@@ -257,7 +257,7 @@ describe('calls', () => {
 describe('the thread', () => {
   test('that ends by itself fails every call, once, and is reported once', async () => {
     const onFailed = vi.fn();
-    const store = await open({ workerUrl: workerThat("throw new Error('broken')"), onFailed });
+    const store = await open({ workerUrl: workerWithCode("throw new Error('broken')"), onFailed });
     const calls = await Promise.allSettled([store.get('s', 'k'), store.append([eventOf('a:1')])]);
     for (const call of calls)
       expect(call).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } });

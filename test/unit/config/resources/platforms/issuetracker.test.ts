@@ -6,12 +6,12 @@ import { ResourceFolder, triggerText } from '../resource-folder.ts';
 const folder = new ResourceFolder();
 
 const env = { SECRET: 'a-secret-of-the-trigger', OTHER: 'another-secret-of-it', TOKEN: 'a-token-of-the-api' };
-const proven = 'webhook_secret: "${SECRET}", base_url: "https://acme.example"';
+const verifiedConfig = 'webhook_secret: "${SECRET}", base_url: "https://acme.example"';
 const account = 'email: bot@acme.example, api_token: "${TOKEN}"';
 
 describe('a trigger of type IssueTracker', () => {
   test('has every default', async () => {
-    const { trigger, lines } = await folder.loadConfig('IssueTracker', proven, { env });
+    const { trigger, lines } = await folder.loadConfig('IssueTracker', verifiedConfig, { env });
     expect(lines).toEqual([]);
     expect(trigger).toMatchObject({
       type: 'IssueTracker',
@@ -79,7 +79,7 @@ describe('a trigger of type IssueTracker', () => {
   });
 
   test('with a query and an account is valid', async () => {
-    const config = `${proven}, ${account}, jql_filter: "priority = High"`;
+    const config = `${verifiedConfig}, ${account}, jql_filter: "priority = High"`;
     const { trigger, lines } = await folder.loadConfig('IssueTracker', config, { env });
     expect(lines).toEqual([]);
     expect(trigger?.config).toMatchObject({ jql_filter: 'priority = High' });
@@ -115,9 +115,12 @@ describe('a trigger of type IssueTracker', () => {
 
 describe('commands of an issue tracker', () => {
   const load = (command: string) =>
-    folder.loadText(triggerText('IssueTracker', proven, `  commands: { "${command}": { agent: echo } }`), {
-      env,
-    });
+    folder.loadText(
+      triggerText('IssueTracker', verifiedConfig, `  commands: { "${command}": { agent: echo } }`),
+      {
+        env,
+      },
+    );
 
   test.each([
     'tracker:issue_created',
@@ -182,7 +185,7 @@ describe('two triggers of one tracker on one path', () => {
   ])('are ambiguous or not with %s', async (_, first, commandsOfOne, other, commandsOfOther, isAmbiguous) => {
     const config = (more: string) => {
       const fieldName = more.split(/[:,]/)[0] ?? '';
-      const common = proven.split(', ').filter((part) => !part.startsWith(`${fieldName}:`));
+      const common = verifiedConfig.split(', ').filter((part) => !part.startsWith(`${fieldName}:`));
       return [...common, ...(more === '' ? [] : [more])].join(', ');
     };
     const text = [

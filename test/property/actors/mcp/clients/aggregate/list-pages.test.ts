@@ -43,14 +43,14 @@ const serverOf = (id: string, names: readonly string[]) =>
 describe('paging with cursors', () => {
   test('returns exactly the items of the list, once and in order, and only the last page is not full', () => {
     fc.assert(
-      fc.property(kinds, counts, pageSize, (kind, sizes, most) => {
+      fc.property(kinds, counts, pageSize, (kind, sizes, pageItems) => {
         const servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)).asManaged);
         const whole = pageOf(
           aggregateOf(() => servers),
           kind,
         );
         expect(whole.nextCursor).toBeUndefined();
-        const aggregate = aggregateOf(() => servers, most);
+        const aggregate = aggregateOf(() => servers, pageItems);
         const pages: Answer[] = [];
         let cursor: string | undefined;
         do {
@@ -59,8 +59,8 @@ describe('paging with cursors', () => {
           cursor = page.nextCursor;
         } while (cursor !== undefined);
         expect(pages.flatMap(({ items }) => items)).toEqual(whole.items);
-        expect(pages).toHaveLength(Math.max(1, Math.ceil(whole.items.length / most)));
-        for (const { items } of pages.slice(0, -1)) expect(items).toHaveLength(most);
+        expect(pages).toHaveLength(Math.max(1, Math.ceil(whole.items.length / pageItems)));
+        for (const { items } of pages.slice(0, -1)) expect(items).toHaveLength(pageItems);
       }),
       { numRuns: runs(300) },
     );
@@ -68,9 +68,9 @@ describe('paging with cursors', () => {
 
   test('neither loses nor repeats items of an unchanged server while others change', () => {
     const change = fc.record({
-      keys: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 24, maxLength: 24 }),
-      lost: fc.array(fc.nat(11), { maxLength: 4 }),
-      fresh: fc.array(fc.nat(5), { maxLength: 3 }),
+      sortRanks: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 24, maxLength: 24 }),
+      removed: fc.array(fc.nat(11), { maxLength: 4 }),
+      added: fc.array(fc.nat(5), { maxLength: 3 }),
       relisted: fc.array(fc.tuple(fc.nat(11), fc.nat(7)), { maxLength: 4 }),
       restarted: fc.array(fc.nat(11), { maxLength: 4 }),
     });
@@ -82,11 +82,11 @@ describe('paging with cursors', () => {
         steady,
         pageSize,
         fc.array(change, { maxLength: 8 }),
-        (kind, sizes, keeps, most, changes) => {
+        (kind, sizes, steadyFlags, pageItems, changes) => {
           let servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)));
-          const same = servers.filter((_, n) => keeps[n]);
+          const steadyServers = servers.filter((_, n) => steadyFlags[n]);
           const original = new Map(servers.map((server, n) => [n, server]));
-          const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged), most);
+          const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged), pageItems);
           const walked: string[] = [];
           let count = sizes.length;
           let cursor: string | undefined;
@@ -99,9 +99,9 @@ describe('paging with cursors', () => {
             if (next === undefined) continue;
             const mayChange = (n: number) => {
               const server = original.get(n);
-              return server !== undefined && !same.includes(server) ? server : undefined;
+              return server !== undefined && !steadyServers.includes(server) ? server : undefined;
             };
-            for (const n of next.lost) servers = servers.filter((server) => server !== mayChange(n));
+            for (const n of next.removed) servers = servers.filter((server) => server !== mayChange(n));
             for (const [n, size] of next.relisted) {
               const names = named(`s${n}`, size).reverse();
               mayChange(n)?.learn({
@@ -116,14 +116,14 @@ describe('paging with cursors', () => {
               const server = original.get(n);
               if (server !== undefined) server.cache.revision += 1;
             }
-            for (const size of next.fresh) {
+            for (const size of next.added) {
               servers.push(serverOf(`s${count}`, named(`s${count}`, size)));
               count += 1;
             }
-            const rank = new Map(servers.map((server, at) => [server, next.keys[at % 24] ?? 0]));
+            const rank = new Map(servers.map((server, at) => [server, next.sortRanks[at % 24] ?? 0]));
             servers = [...servers].sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
           }
-          for (const server of same) {
+          for (const server of steadyServers) {
             const { id, cache } = server;
             const own = pageOf(
               aggregateOf(() => [server.asManaged]),

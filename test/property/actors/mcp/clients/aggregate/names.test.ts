@@ -20,7 +20,7 @@ const nearId = fc.oneof(
   fc.constantFrom('a', 'a_', 'a__b', 'a.b', 'a_b', '_', 'x'.repeat(64), `${'x'.repeat(63)}y`),
   fc.string({ unit: fc.constantFrom(...'ab_.'), minLength: 1, maxLength: 5 }),
 );
-const nearTool = fc.oneof(
+const collidingTool = fc.oneof(
   fc.constantFrom(
     'b__c',
     'c',
@@ -34,7 +34,9 @@ const nearTool = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'ab_./é'), maxLength: 5 }),
   toolName,
 );
-const world = fc.dictionary(fc.oneof(nearId, id), fc.uniqueArray(nearTool, { maxLength: 6 }), { maxKeys: 6 });
+const world = fc.dictionary(fc.oneof(nearId, id), fc.uniqueArray(collidingTool, { maxLength: 6 }), {
+  maxKeys: 6,
+});
 
 type World = Readonly<Record<string, readonly string[]>>;
 

@@ -74,7 +74,7 @@ function listed(kind: ListKind, era: 'legacy' | 'modern', lists: readonly ListIt
 }
 
 /** Throws for a lone surrogate in a key or value. */
-const strictly = (json: string) =>
+const parseStrictly = (json: string) =>
   JSON.parse(json, (key, value: unknown) => {
     if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed()))
       throw new Error(`half of a surrogate pair at ${JSON.stringify(key)}`);
@@ -95,7 +95,7 @@ test.each(everyListKind)('%s of a merged list are valid, and no valid item is lo
         const before = items(kind, [good('good-1')]);
         const after = items(kind, [good('good-2')]);
         const json = listed(kind, era, [...before, ...items(kind, bad), ...after]);
-        for (const item of strictly(json)[kind] ?? []) expect(faultsOf(kind, era, item)).toEqual([]);
+        for (const item of parseStrictly(json)[kind] ?? []) expect(faultsOf(kind, era, item)).toEqual([]);
         for (const item of [...before, ...after]) {
           const name = key === 'name' ? `s__${item.key}` : item.key;
           expect(json).toContain(itemJson(withoutTaskSupport(item), name));
@@ -112,7 +112,7 @@ test.each(everyListKind)('%s that a strict client accepts keep their bytes', (ki
     fc.property(mutated(kind), (item) => {
       const [read] = items(kind, [item ?? null]);
       fc.pre(read !== undefined && read.key === items(kind, [fullItems[kind]])[0]?.key);
-      fc.pre(faultsOf(kind, 'legacy', item).length === 0 && !hasHalves(item) && isSchemaSound(item));
+      fc.pre(faultsOf(kind, 'legacy', item).length === 0 && !hasLoneSurrogates(item) && isSchemaSound(item));
       expect(listed(kind, 'legacy', [read])).toBe(
         `{"${kind}":[${itemJson(withoutTaskSupport(read), name)}]}`,
       );
@@ -121,9 +121,9 @@ test.each(everyListKind)('%s that a strict client accepts keep their bytes', (ki
   );
 });
 
-function hasHalves(item: unknown): boolean {
+function hasLoneSurrogates(item: unknown): boolean {
   try {
-    strictly(JSON.stringify(item));
+    parseStrictly(JSON.stringify(item));
     return false;
   } catch {
     return true;

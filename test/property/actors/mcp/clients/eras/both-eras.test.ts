@@ -18,7 +18,7 @@ import type { ClientSession } from '../../../../../../actors/mcp/clients/session
 import { Sessions } from '../../../../../../actors/mcp/clients/sessions/sessions.ts';
 import { type Era, metaKeys, modernVersion } from '../../../../../../actors/mcp/jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
-import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer, settle } from '../../../../../fixtures/server/fake-server.ts';
 import { type ArrivedCall, TwoEraServer, updated } from '../../../../../fixtures/server/two-era-server.ts';
 
 const uris = ['test://a', 'test://b'];
@@ -35,13 +35,13 @@ type Step =
   | { do: 'stop' | 'start' | 'due' | 'half' | 'whole' };
 
 const at = fc.nat({ max: 50 });
-const one = <T extends string>(...names: T[]) => fc.constantFrom(...names);
+const oneOf = <T extends string>(...names: T[]) => fc.constantFrom(...names);
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 9,
     arbitrary: fc.record({
-      do: one('call'),
-      era: one('legacy', 'modern'),
+      do: oneOf('call'),
+      era: oneOf('legacy', 'modern'),
       who: fc.nat({ max: SESSIONS - 1 }),
       id: fc.nat({ max: 1 }),
       hasToken: fc.boolean(),
@@ -50,22 +50,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 10,
-    arbitrary: fc.record({ do: one('answer', 'answer', 'again', 'progress', 'ask', 'ask', 'reply'), at }),
+    arbitrary: fc.record({ do: oneOf('answer', 'answer', 'again', 'progress', 'ask', 'ask', 'reply'), at }),
   },
-  { weight: 4, arbitrary: fc.record({ do: one('cancel', 'retry', 'retry', 'badRetry'), at }) },
-  { weight: 1, arbitrary: fc.record({ do: one('undelivered'), at, wasCarriedOut: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: oneOf('cancel', 'retry', 'retry', 'badRetry'), at }) },
+  { weight: 1, arbitrary: fc.record({ do: oneOf('undelivered'), at, wasCarriedOut: fc.boolean() }) },
   {
     weight: 6,
     arbitrary: fc.record({
-      do: one('update', 'subscribe', 'unsubscribe', 'listen', 'unlisten'),
+      do: oneOf('update', 'subscribe', 'unsubscribe', 'listen', 'unlisten'),
       at,
       uri: fc.nat({ max: 1 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: one('die', 'leave'), at }) },
-  { weight: 1, arbitrary: fc.record({ do: one('stop', 'start', 'half', 'whole') }) },
-  { weight: 2, arbitrary: fc.record({ do: one('due') }) },
-  { weight: 7, arbitrary: fc.record({ do: one('wait'), rounds: fc.integer({ min: 1, max: 6 }) }) },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('die', 'leave'), at }) },
+  { weight: 1, arbitrary: fc.record({ do: oneOf('stop', 'start', 'half', 'whole') }) },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('due') }) },
+  { weight: 7, arbitrary: fc.record({ do: oneOf('wait'), rounds: fc.integer({ min: 1, max: 6 }) }) },
 );
 
 interface Kind {
@@ -79,8 +79,8 @@ interface Kind {
 }
 
 const kind: fc.Arbitrary<Kind> = fc.record({
-  isolation: one('shared', 'session'),
-  runtime: one('stdio', 'http'),
+  isolation: oneOf('shared', 'session'),
+  runtime: oneOf('stdio', 'http'),
   speaks: fc.constantFrom<readonly Era[]>(['legacy'], ['modern'], ['legacy', 'modern']),
   isAuto: fc.boolean(),
   max: fc.integer({ min: 2, max: 4 }),
@@ -147,7 +147,7 @@ interface Listen {
 class World {
   readonly kind: Kind;
   readonly server: TwoEraServer;
-  readonly managed: FakeManaged;
+  readonly managed: FakeManagedServer;
   readonly router: MessageRouter;
   readonly sessions: Sessions;
   readonly clients: Client[] = [];
@@ -162,7 +162,7 @@ class World {
     this.server = new TwoEraServer(speaks, chosen.delayMs);
     const era = isAuto ? 'auto' : (speaks[0] ?? 'legacy');
     const pool = { max, in_flight: 8, waiting: 8 };
-    this.managed = new FakeManaged({ isolation, runtime, era, pool }, this.server);
+    this.managed = new FakeManagedServer({ isolation, runtime, era, pool }, this.server);
     const managed = this.managed.server;
     this.sessions = new Sessions({
       maxSessions: 1000,

@@ -128,11 +128,11 @@ class World {
   isShown(serverId: string, tool: string): boolean {
     const { tools } = this.entry;
     const servers = this.settings.filter(({ isOff }) => !isOff).map((one) => one.id);
-    return tools === undefined || tools.some((each) => isLike(each, serverId, tool, servers));
+    return tools === undefined || tools.some((each) => mayNameTool(each, serverId, tool, servers));
   }
 }
 
-function isLike(written: string, serverId: string, tool: string, servers: readonly string[]): boolean {
+function mayNameTool(written: string, serverId: string, tool: string, servers: readonly string[]): boolean {
   const parts = written.split('*').map((part) => part.replace('.', '\\.'));
   const like = new RegExp(`^${parts.join('.*')}$`, 's');
   if (!written.includes('__')) return like.test(tool);

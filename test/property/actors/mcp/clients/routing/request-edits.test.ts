@@ -13,7 +13,7 @@ import type { Era } from '../../../../../../actors/mcp/jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { rawJson, replaceSpan } from '../../../../../../actors/mcp/jsonrpc/span.ts';
 import { runs } from '../../../../../fixtures/property-runs.ts';
-import { FakeManaged } from '../../../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer } from '../../../../../fixtures/server/fake-server.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
 const own = [`${PREFIX}protocolVersion`, `${PREFIX}clientInfo`, `${PREFIX}clientCapabilities`] as const;
@@ -21,13 +21,13 @@ const kinds = { legacy: ['legacy', 'modern'], modern: ['legacy', 'modern'] } as 
 
 type Json = Record<string, unknown>;
 
-const servers: Partial<Record<Era, FakeManaged>> = {};
+const servers: Partial<Record<Era, FakeManagedServer>> = {};
 
 beforeAll(async () => {
   for (const era of kinds.legacy) {
     const pool = { max: 1, in_flight: 100_000, waiting: 9 };
     const discovered = { supportedVersions: ['2026-07-28'], capabilities: {}, resultType: 'complete' };
-    const managed = new FakeManaged(
+    const managed = new FakeManagedServer(
       { era, isolation: 'shared', pool },
       { answers: { 'server/discover': discovered } },
     );
@@ -52,7 +52,7 @@ afterAll(() => {
 
 /** Returns the message that the server receives for a tool call at /mcp. */
 function receivedMessage(text: string, client: Era, server: Era, tool: string): Json {
-  const managed = servers[server] as FakeManaged;
+  const managed = servers[server] as FakeManagedServer;
   const envelope = readClientMessage(Buffer.from(text));
   const caller = client === 'modern' ? readCaller(envelope) : undefined;
   const silent = { send: () => {}, finish: () => {}, drop: () => {} };

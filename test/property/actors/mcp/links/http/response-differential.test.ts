@@ -18,7 +18,7 @@ interface Outcome {
   mayBeKept: boolean;
 }
 
-const nothing = (): Outcome => ({
+const emptyOutcome = (): Outcome => ({
   isWhole: false,
   status: undefined,
   reason: undefined,
@@ -67,7 +67,7 @@ class ScriptedConnection extends Duplex {
 }
 
 function readByNode(pieces: readonly Buffer[]): Promise<Outcome> {
-  const outcome = nothing();
+  const outcome = emptyOutcome();
   const socket = new ScriptedConnection(pieces);
   const agent = new Agent({ keepAlive: true });
   Object.assign(agent, { createConnection: () => socket });
@@ -99,7 +99,7 @@ function readByNode(pieces: readonly Buffer[]): Promise<Outcome> {
 }
 
 function readByParser(pieces: readonly Buffer[]): Outcome {
-  const outcome = nothing();
+  const outcome = emptyOutcome();
   const parser = new ResponseParser({
     onHead: (head) => {
       outcome.status = head.status;

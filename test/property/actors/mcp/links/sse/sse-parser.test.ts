@@ -22,7 +22,7 @@ function parse(chunks: readonly Buffer[]): { events: ParsedEvent[]; cursor: SseC
   return { events, cursor };
 }
 
-function oracle(bytes: Buffer): { events: ParsedEvent[]; retryMs: number | undefined } {
+function parseWithReference(bytes: Buffer): { events: ParsedEvent[]; retryMs: number | undefined } {
   const events: ParsedEvent[] = [];
   let retryMs: number | undefined;
   const parser = createParser({
@@ -81,7 +81,7 @@ test('any stream in any chunks has the events and the retry time of the referenc
   fc.assert(
     fc.property(stream, fc.array(fc.nat(400), { maxLength: 30 }), (bytes, cuts) => {
       const { events, cursor } = parse(cut(bytes, cuts));
-      const expected = oracle(bytes);
+      const expected = parseWithReference(bytes);
       expect(events).toEqual(expected.events);
       expect(cursor.retryMs).toBe(expected.retryMs);
     }),

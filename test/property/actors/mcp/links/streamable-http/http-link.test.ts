@@ -18,7 +18,7 @@ import {
   result,
 } from '../../../../../fixtures/remote/local-server.ts';
 import {
-  checkPromises,
+  checkGuarantees,
   httpLink,
   modernLink,
   type Opened,
@@ -29,7 +29,7 @@ import {
 const servers: LocalServer[] = [];
 
 afterEach(async () => {
-  await checkPromises();
+  await checkGuarantees();
   for (const server of servers.splice(0)) await server.close();
 });
 
@@ -89,12 +89,12 @@ test.each(links)(
           }
           if (!form.staysOpen) res.end();
         });
-        const { link, seen } = await shakeHands(open(server.url()));
+        const { link, recorder } = await shakeHands(open(server.url()));
         const calls = forms.map((_, index) => index + FIRST_CALL);
         for (const call of calls) link.send(request(call, 'x'), call);
-        for (const call of calls) await seen.answer(call);
+        for (const call of calls) await recorder.answer(call);
         for (const call of calls) {
-          const own = seen.messages
+          const own = recorder.messages
             .filter((message) => message.call === call)
             .map(({ text }) => JSON.parse(text));
           const form = forms[call - FIRST_CALL];
@@ -108,7 +108,7 @@ test.each(links)(
             { jsonrpc: '2.0', id: call, result: { call } },
           ]);
         }
-        expect(seen.undelivered).toEqual([]);
+        expect(recorder.undelivered).toEqual([]);
         await link.close();
         await server.noConnections();
         await server.close();
@@ -176,7 +176,7 @@ test.each(links)(
             served += 1;
             serveFault?.(exchange);
           });
-          const { link, seen } = await shakeHands(open(server.url()));
+          const { link, recorder } = await shakeHands(open(server.url()));
           const calls = Array.from({ length: 15 }, (_, n) => n + 2);
           const closing =
             closesAfterMs === undefined ? undefined : pause(closesAfterMs).then(() => server.close());
@@ -186,11 +186,11 @@ test.each(links)(
             if (call % 5 === 0) await pause(2);
           }
           const isOver = (call: number): boolean =>
-            seen.answers(call).length > 0 || seen.undelivered.some((each) => each.call === call);
+            recorder.answers(call).length > 0 || recorder.undelivered.some((each) => each.call === call);
           await until(`the end of every call ${steps}`, () => calls.every(isOver));
           await closing;
           await link.close();
-          expect(seen.breaches).toEqual([]);
+          expect(recorder.breaches).toEqual([]);
           await server.close();
         },
       ),
@@ -217,7 +217,7 @@ test('on a link of the older transport (SSE) the link reports its end, and no un
         if (idOf(body) !== undefined && posts % 3 !== 0)
           stream?.write(`event: message\n${event(result(body))}`);
       });
-      const { link, seen } = sseLink(server.url());
+      const { link, recorder } = sseLink(server.url());
       const closing = pause(closesAfterMs).then(() => server.close());
       const wasOpened = await link.open().then(
         () => true,
@@ -228,9 +228,9 @@ test('on a link of the older transport (SSE) the link reports its end, and no un
         if (call % 3 === 0) await pause(1);
       }
       await closing;
-      await seen.end();
-      expect(seen.breaches).toEqual([]);
-      if (!wasOpened) await until('every call refused', () => seen.undelivered.length === CALLS);
+      await recorder.end();
+      expect(recorder.breaches).toEqual([]);
+      if (!wasOpened) await until('every call refused', () => recorder.undelivered.length === CALLS);
       expect(link.queuedBytes).toBe(0);
     }),
     { numRuns: runs(40), seed: 815 },

@@ -7,11 +7,12 @@ import type { EncodedResult } from '../../../../../../actors/mcp/jsonrpc/compose
 import { describedServer } from '../../../../../fixtures/server/described-server.ts';
 import { aggregateOf, ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 
-const of = (...servers: ListedServer[]) => aggregateOf(() => servers.map(({ asManaged }) => asManaged));
+const aggregateFrom = (...servers: ListedServer[]) =>
+  aggregateOf(() => servers.map(({ asManaged }) => asManaged));
 const parse = ({ raw }: EncodedResult) => JSON.parse(raw.toString('utf8'));
 const names = (aggregate: Aggregate) =>
   parse(aggregate.list('tools')).tools.map(({ name }: { name: string }) => name);
-const leadsTo = (aggregate: Aggregate, name: string) => {
+const targetOfTool = (aggregate: Aggregate, name: string) => {
   const target = aggregate.find('tools', name);
   return target && `${target.server.id} ${target.key}`;
 };
@@ -19,14 +20,14 @@ const leadsTo = (aggregate: Aggregate, name: string) => {
 describe('the merged list', () => {
   test('follows the catalog order, then the order of each server, with the same bytes each time', () => {
     const make = () =>
-      of(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
+      aggregateFrom(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
     expect(names(make())).toEqual(['b__z', 'b__a', expect.stringMatching(/^a_____?[0-9a-f]{8}$/)]);
     expect(make().list('tools').raw).toEqual(make().list('tools').raw);
   });
 
   test('keeps all bytes of an item except its name', () => {
     expect(
-      of(new ListedServer('s', { tools: ['t'] }))
+      aggregateFrom(new ListedServer('s', { tools: ['t'] }))
         .list('tools')
         .raw.toString(),
     ).toBe('{"tools":[{"name":"s__t","inputSchema":{"type":"object"},"x":1.0}]}');
@@ -40,30 +41,30 @@ describe('the merged list', () => {
     ];
     off.entry.enabled = false;
     some.entry.tools.deny = ['b'];
-    const aggregate = of(off, some, unknown);
+    const aggregate = aggregateFrom(off, some, unknown);
     expect(names(aggregate)).toEqual(['some__a']);
-    expect(leadsTo(aggregate, 'some__b')).toBeUndefined();
-    expect(leadsTo(aggregate, 'off__a')).toBeUndefined();
+    expect(targetOfTool(aggregate, 'some__b')).toBeUndefined();
+    expect(targetOfTool(aggregate, 'off__a')).toBeUndefined();
   });
 
   test('includes changed server lists immediately', () => {
     const server = new ListedServer('s');
-    const aggregate = of(server);
+    const aggregate = aggregateFrom(server);
     expect(names(aggregate)).toEqual([]);
     server.learn({ tools: ['t'] });
     expect(names(aggregate)).toEqual(['s__t']);
     server.learn({ tools: [] });
-    expect(leadsTo(aggregate, 's__t')).toBeUndefined();
+    expect(targetOfTool(aggregate, 's__t')).toBeUndefined();
   });
 
   test('contains a tool once even if its server lists it twice', () => {
     const long = 'x'.repeat(80);
-    const aggregate = of(new ListedServer('s', { tools: ['t', 't', long, long, 't'] }));
+    const aggregate = aggregateFrom(new ListedServer('s', { tools: ['t', 't', long, long, 't'] }));
     expect(names(aggregate)).toHaveLength(2);
   });
 
   test('qualifies an address that a server before has, or that looks qualified', () => {
-    const aggregate = of(
+    const aggregate = aggregateFrom(
       new ListedServer('a', { resources: ['x://1', 'https://x/1', 'x://b~/2'] }),
       new ListedServer('b', { resources: ['x://1', 'https://x/1', 'x://2'] }),
     );
@@ -85,7 +86,7 @@ test('limits the size of a page, except for a single item above the limit', () =
   const mega = 1024 * 1024;
   const tool = (name: string, length: number) => ({ name, description: 'd'.repeat(length) });
   const few = describedServer('few', [tool('a', mega), tool('b', 2 * mega), tool('c', 2 * mega)]);
-  const aggregate = of(few, describedServer('one', [tool('d', 6 * mega), tool('e', 1)]));
+  const aggregate = aggregateFrom(few, describedServer('one', [tool('d', 6 * mega), tool('e', 1)]));
   const pages: string[][] = [];
   let cursor: string | undefined;
   do {
@@ -103,16 +104,16 @@ describe('a tool name that could belong to two servers', () => {
       [short, long],
       [long, short],
     ]) {
-      const aggregate = of(...servers);
+      const aggregate = aggregateFrom(...servers);
       long.learn({ tools: ['c'] });
       short.learn({ tools: [] });
-      expect(leadsTo(aggregate, 'a__b__c')).toBe('a__b c');
+      expect(targetOfTool(aggregate, 'a__b__c')).toBe('a__b c');
       // Clients cache names, so a tool of another server must not get a name that is in use.
       short.learn({ tools: ['b__c'] });
-      expect(leadsTo(aggregate, 'a__b__c')).toBe('a__b c');
+      expect(targetOfTool(aggregate, 'a__b__c')).toBe('a__b c');
       expect(
         names(aggregate)
-          .map((name: string) => leadsTo(aggregate, name))
+          .map((name: string) => targetOfTool(aggregate, name))
           .sort(),
       ).toEqual(['a b__c', 'a__b c']);
       short.learn({ tools: [] });
@@ -121,13 +122,16 @@ describe('a tool name that could belong to two servers', () => {
   });
 
   test('is unique even if the first server id ends with the separator', () => {
-    const aggregate = of(new ListedServer('a', { tools: ['_b'] }), new ListedServer('a_', { tools: ['b'] }));
+    const aggregate = aggregateFrom(
+      new ListedServer('a', { tools: ['_b'] }),
+      new ListedServer('a_', { tools: ['b'] }),
+    );
     expect(
       names(aggregate)
-        .map((name: string) => leadsTo(aggregate, name))
+        .map((name: string) => targetOfTool(aggregate, name))
         .sort(),
     ).toEqual(['a _b', 'a_ b']);
-    expect(leadsTo(aggregate, 'a___b')).toBe('a_ b');
+    expect(targetOfTool(aggregate, 'a___b')).toBe('a_ b');
   });
 
   test('occurs once in the list for any servers and tools, and leads to its own tool', () => {
@@ -145,12 +149,12 @@ describe('a tool name that could belong to two servers', () => {
     });
     fc.assert(
       fc.property(servers, (list) => {
-        const aggregate = of(...list.map(([one, tools]) => new ListedServer(one, { tools })));
+        const aggregate = aggregateFrom(...list.map(([one, tools]) => new ListedServer(one, { tools })));
         const listedNames: string[] = names(aggregate);
         expect(new Set(listedNames).size).toBe(listedNames.length);
         for (const name of listedNames) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
         const expected = list.flatMap(([one, tools]) => [...new Set(tools)].map((name) => `${one} ${name}`));
-        expect(listedNames.map((name) => leadsTo(aggregate, name))).toEqual(expected);
+        expect(listedNames.map((name) => targetOfTool(aggregate, name))).toEqual(expected);
       }),
       { numRuns: 500 },
     );
@@ -165,7 +169,7 @@ describe('a resource', () => {
   const rows = new ListedServer('rows', { resourceTemplates: ['db://{table}/{row}'] });
 
   test('belongs to the server that lists it, then to the first matching template', () => {
-    const aggregate = of(rows, files);
+    const aggregate = aggregateFrom(rows, files);
     expect(aggregate.findResource('file:///a')?.server.id).toBe('files');
     expect(aggregate.findResource('file:///other')).toEqual({ server: files, key: 'file:///other' });
     expect(aggregate.findResource('db://t/1')?.server.id).toBe('rows');
@@ -175,15 +179,15 @@ describe('a resource', () => {
 
   test('without a listing goes to the only server with resources', () => {
     const tools = new ListedServer('tools', { tools: ['t'] }, { tools: {} });
-    expect(of(tools, files).findResource('odd://x')?.server.id).toBe('files');
-    expect(of(tools).findResource('odd://x')).toBeUndefined();
+    expect(aggregateFrom(tools, files).findResource('odd://x')?.server.id).toBe('files');
+    expect(aggregateFrom(tools).findResource('odd://x')).toBeUndefined();
   });
 });
 
 test('merges the capabilities of all servers, and assumes all capabilities for an unknown server', () => {
   const plain = new ListedServer('plain', {}, {});
   const logs = new ListedServer('logs', {}, { logging: {} });
-  const has = (...servers: ListedServer[]) => Object.keys(of(...servers).capabilities()).sort();
+  const has = (...servers: ListedServer[]) => Object.keys(aggregateFrom(...servers).capabilities()).sort();
   expect(has(plain)).toEqual(['prompts', 'resources', 'tools']);
   expect(has(plain, logs)).toEqual(['logging', 'prompts', 'resources', 'tools']);
   expect(has(plain, new ListedServer('unknown'))).toEqual([
@@ -201,7 +205,7 @@ test('offers resource subscriptions if one server does, and merges extensions on
   const capabilities = { extensions, experimental: { y: {} }, tasks: {} };
   const plain = new ListedServer('plain', {}, { ...capabilities, resources: { listChanged: true } });
   const watched = new ListedServer('watched', {}, { resources: { subscribe: true } });
-  const can = (...servers: ListedServer[]) => of(...servers).capabilities();
+  const can = (...servers: ListedServer[]) => aggregateFrom(...servers).capabilities();
   const none = {
     tools: { listChanged: true },
     resources: { listChanged: true },
@@ -223,7 +227,7 @@ describe('the cache hint of a merged list', () => {
     Object.assign(server.cache, { hints: { tools: { ttlMs, scope } } });
     return server;
   };
-  const hint = (...servers: ListedServer[]) => of(...servers).cacheHint('tools');
+  const hint = (...servers: ListedServer[]) => aggregateFrom(...servers).cacheHint('tools');
   const long = hinted('long', 60_000, 'public');
   const stale = { ttlMs: 0, scope: 'private' };
 
@@ -254,7 +258,7 @@ describe('the cache hint of a merged list', () => {
 describe('the merged result', () => {
   test('is cached until a server list changes', () => {
     const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
-    const aggregate = of(...servers);
+    const aggregate = aggregateFrom(...servers);
     const [first, stamp] = [aggregate.list('tools'), aggregate.stamp];
     expect(aggregate.list('tools')).toBe(first);
     expect(aggregate.stamp).toBe(stamp);

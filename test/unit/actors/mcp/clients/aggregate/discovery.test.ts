@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const of = (...servers: ListedServer[]) =>
+const discoveryOf = (...servers: ListedServer[]) =>
   new Discovery(aggregateOf(() => servers.map(({ asManaged }) => asManaged)));
 
 /** Server whose lists are known `ms` after the request. */
@@ -41,13 +41,13 @@ async function settleMs(discovery: Discovery, timeoutMs: number): Promise<number
 
 test('discovery requests no known server and does not wait', async () => {
   const server = new ListedServer('s', {});
-  expect(await settleMs(of(server), 4000)).toBeLessThan(20);
+  expect(await settleMs(discoveryOf(server), 4000)).toBeLessThan(20);
   expect(server.demands).toBe(0);
 });
 
 test('discovery waits for all servers if all start quickly', async () => {
   const servers = Array.from({ length: 5 }, (_, i) => slowServer(`s${i}`, 100));
-  expect(await settleMs(of(...servers), 4000)).toBeLessThan(150);
+  expect(await settleMs(discoveryOf(...servers), 4000)).toBeLessThan(150);
   for (const server of servers) expect(server.cache.isLearnt).toBe(true);
 });
 
@@ -68,7 +68,7 @@ test('discovery starts eight servers at a time, each once', async () => {
       });
     };
   }
-  const discovery = of(...servers);
+  const discovery = discoveryOf(...servers);
   expect(await settleMs(discovery, 4000)).toBeLessThan(600);
   expect(maxCount).toBe(8);
   for (const server of servers) expect([server.demands, server.listeners]).toEqual([1, 0]);
@@ -76,7 +76,7 @@ test('discovery starts eight servers at a time, each once', async () => {
 
 test('a hanging server delays a list by the timeout, and the next list by the rest of the timeout', async () => {
   const [slow, quick] = [new ListedServer('slow'), slowServer('quick', 100)];
-  const discovery = of(slow, quick);
+  const discovery = discoveryOf(slow, quick);
   const first = discovery.waitForLists(4000);
   await vi.advanceTimersByTimeAsync(3000);
   const second = discovery.waitForLists(4000);
@@ -98,7 +98,7 @@ test('a failing server delays a list until its failure, and is retried later wit
     server.enter('starting');
     setTimeout(() => server.enter('failed'), 50);
   };
-  const discovery = of(server);
+  const discovery = discoveryOf(server);
   expect(await settleMs(discovery, 4000)).toBeLessThan(100);
   expect(await settleMs(discovery, 4000)).toBeLessThan(20);
   expect(server.demands).toBe(1);
@@ -113,7 +113,7 @@ test('a failing server delays a list until its failure, and is retried later wit
 test('hanging servers delay the servers behind them in the queue, but no list', async () => {
   const hanging = Array.from({ length: 8 }, (_, i) => new ListedServer(`h${i}`));
   const last = slowServer('last', 10);
-  const discovery = of(...hanging, last);
+  const discovery = discoveryOf(...hanging, last);
   expect(await settleMs(discovery, 500)).toBeLessThan(530);
   expect(last.demands).toBe(0);
   hanging[0]?.enter('failed');
@@ -124,7 +124,7 @@ test('hanging servers delay the servers behind them in the queue, but no list', 
 test('a server removed before its start delays no list', async () => {
   const removed = new ListedServer('gone');
   removed.onDemand = () => {};
-  expect(await settleMs(of(slowServer('quick', 50), removed), 4000)).toBeLessThan(80);
+  expect(await settleMs(discoveryOf(slowServer('quick', 50), removed), 4000)).toBeLessThan(80);
   expect(removed.listeners).toBe(0);
 });
 
@@ -138,7 +138,7 @@ test('discovery does not check known servers with one list for all clients again
         return 'shared';
       },
     });
-  const discovery = of(...servers);
+  const discovery = discoveryOf(...servers);
   for (let n = 0; n < 10; n += 1) await discovery.waitForLists(1000);
   expect(checks).toBe(100);
   servers[0]?.learn({ tools: ['t', 'u'] });
@@ -158,7 +158,7 @@ describe('a known server that may list more for one client', () => {
   test('is started when that client requests a list, with a short wait', async () => {
     const server = knownServer();
     Object.assign(server.entry, { isolation: 'session' });
-    const discovery = of(server);
+    const discovery = discoveryOf(server);
     let hasSettled = false;
     void discovery.waitForLists(25_000, client)?.then(() => {
       hasSettled = true;
@@ -173,7 +173,7 @@ describe('a known server that may list more for one client', () => {
   test('is not started by the discovery at gateway start, and delays no other client', async () => {
     const server = knownServer();
     Object.assign(server.entry, { isolation: 'session' });
-    const discovery = of(server);
+    const discovery = discoveryOf(server);
     discovery.learn(client);
     expect(server.demands).toBe(0);
     void discovery.waitForLists(25_000, client);
@@ -183,20 +183,20 @@ describe('a known server that may list more for one client', () => {
 
 test('discovery starts a server that failed before the first list, without waiting', () => {
   const server = Object.assign(new ListedServer('s'), { lastError: new Error('exit code 1') });
-  const discovery = of(server);
+  const discovery = discoveryOf(server);
   expect(discovery.waitForLists(25_000)).toBeUndefined();
   expect(server.demands).toBe(1);
 });
 
 test('discovery stops waiting and starts no server when the gateway stops', async () => {
   const server = new ListedServer('s');
-  const discovery = of(server);
+  const discovery = discoveryOf(server);
   const settleMs = discovery.waitForLists(25_000);
   discovery.close();
   await settleMs;
   expect(vi.getTimerCount()).toBe(0);
   const late = new ListedServer('late');
-  const closed = of(late);
+  const closed = discoveryOf(late);
   closed.close();
   expect(closed.waitForLists(25_000)).toBeUndefined();
   expect(late.demands).toBe(0);
@@ -205,7 +205,7 @@ test('discovery stops waiting and starts no server when the gateway stops', asyn
 test('discovery requests the missing lists of a running server every ten seconds, without waiting', async () => {
   const server = new ListedServer('s');
   server.enter('running');
-  const discovery = of(server);
+  const discovery = discoveryOf(server);
   await settleMs(discovery, 4000);
   expect([server.demands, server.listRequests]).toEqual([0, 1]);
   await settleMs(discovery, 4000);

@@ -27,7 +27,7 @@ import { type Edit, toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.t
 import { MAX_PAUSE_MS } from '../../../../../../actors/mcp/servers/calls/limits.ts';
 import type { ServerEntry } from '../../../../../../config/catalog/catalog-schema.ts';
 import type { FakeLink } from '../../../../../fixtures/server/fake-link.ts';
-import { FakeManaged, settle, toolCall } from '../../../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer, settle, toolCall } from '../../../../../fixtures/server/fake-server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: any JSON message
 type Message = any;
@@ -67,7 +67,7 @@ const message = (value: object) =>
 
 let eraBridge: EraBridge;
 let forwarder: Forwarder;
-let managed: FakeManaged;
+let managed: FakeManagedServer;
 let recorders: ResponseRecorder[];
 
 beforeEach(() => {
@@ -108,7 +108,10 @@ function request(
 
 describe('a modern client at a legacy server', () => {
   beforeEach(() => {
-    managed = new FakeManaged({ isolation: 'session', pool: { max: 3000, in_flight: 8, waiting: 3000 } });
+    managed = new FakeManagedServer({
+      isolation: 'session',
+      pool: { max: 3000, in_flight: 8, waiting: 3000 },
+    });
   });
 
   const call = (who: ModernCaller = caller) => {
@@ -302,7 +305,7 @@ describe('a modern client at a legacy server', () => {
 
   test('takes the connection of the longest suspended call if none is free', async () => {
     managed.end();
-    managed = new FakeManaged({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
+    managed = new FakeManagedServer({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
     const first = await startSuspendedCall({ ...caller, clientInfo: { name: 'first' } });
     vi.advanceTimersByTime(10);
     const second = await startSuspendedCall({ ...caller, clientInfo: { name: 'second' } });
@@ -331,7 +334,7 @@ describe('a modern client at a legacy server', () => {
 
   test('does not take the connection of a call that its server processes', async () => {
     managed.end();
-    managed = new FakeManaged({ isolation: 'session', pool: { max: 1, in_flight: 8, waiting: 8 } });
+    managed = new FakeManagedServer({ isolation: 'session', pool: { max: 1, in_flight: 8, waiting: 8 } });
     const { state, link } = await startSuspendedCall();
     const { back } = retry(state, { 'input-1': {} });
     back();
@@ -437,7 +440,7 @@ describe('a modern client at a legacy server', () => {
 
   test('sets its log level once per connection', async () => {
     managed.end();
-    managed = new FakeManaged(
+    managed = new FakeManagedServer(
       { isolation: 'session' },
       { capabilities: { logging: {} }, answers: { 'logging/setLevel': {} } },
     );
@@ -456,7 +459,7 @@ describe('a modern client at a legacy server', () => {
 
 describe('requests to a server whose era is being detected', () => {
   test('wait up to the limit of waiting requests', async () => {
-    managed = new FakeManaged({ era: 'auto', pool: { max: 1, in_flight: 8, waiting: 3 } });
+    managed = new FakeManagedServer({ era: 'auto', pool: { max: 1, in_flight: 8, waiting: 3 } });
     let acted = 0;
     for (let n = 0; n < 5; n += 1) withEras(request(toolCall('1', 'm')).route, () => (acted += 1));
     expect(recorders.map(({ error }) => error?.code)).toEqual([
@@ -485,7 +488,7 @@ describe('exclusive connections', () => {
   }
 
   test('keep no state for clients that do not return', async () => {
-    managed = new FakeManaged({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
+    managed = new FakeManagedServer({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
     const exclusives = new ExclusiveConnections(managed.server);
     const client = (name: string) => ({ ...caller, clientInfo: { name }, logLevel: 'info' as const });
     for (let n = 0; n < 10; n += 1) {
@@ -504,7 +507,7 @@ describe('exclusive connections', () => {
   });
 
   test('are reused only by the principal that opened them', async () => {
-    managed = new FakeManaged({ isolation: 'session', pool: { max: 9, in_flight: 8, waiting: 8 } });
+    managed = new FakeManagedServer({ isolation: 'session', pool: { max: 9, in_flight: 8, waiting: 8 } });
     const exclusives = new ExclusiveConnections(managed.server);
     const of = (principal: string) => ({ ...caller, principal });
     const first = await openConnection(exclusives.take(of('token:alice'), user));
@@ -515,21 +518,24 @@ describe('exclusive connections', () => {
   });
 
   test('of absent clients at a remote server are dropped when other clients connect', async () => {
-    const fake = { isManual: false };
+    const fake = { hasManualInitialize: false };
     const pool = { max: 9, in_flight: 8, waiting: 8 };
-    managed = new FakeManaged({ isolation: 'session', runtime: 'http', pool } as Partial<ServerEntry>, fake);
+    managed = new FakeManagedServer(
+      { isolation: 'session', runtime: 'http', pool } as Partial<ServerEntry>,
+      fake,
+    );
     const exclusives = new ExclusiveConnections(managed.server);
     const client = (name: string) => ({ ...caller, clientInfo: { name }, logLevel: 'info' as const });
     for (const name of ['a', 'b', 'c'])
       exclusives.release(await openConnection(exclusives.take(client(name), user)), false);
     expect(exclusives.size).toBe(3);
-    fake.isManual = true;
+    fake.hasManualInitialize = true;
     for (const link of [...managed.links]) link.die();
     await settle();
     for (const link of managed.links.filter(({ isOver }) => !isOver)) link.die();
     await settle(10);
     expect(managed.server.pool.members.size).toBe(0);
-    fake.isManual = false;
+    fake.hasManualInitialize = false;
     await managed.server.start();
     exclusives.release(await openConnection(exclusives.take(client('d'), user)), false);
     expect(exclusives.size).toBe(1);
@@ -537,7 +543,7 @@ describe('exclusive connections', () => {
   });
 
   test('to a remote server are not reopened after they die in use', async () => {
-    managed = new FakeManaged({ isolation: 'session', runtime: 'http' } as Partial<ServerEntry>);
+    managed = new FakeManagedServer({ isolation: 'session', runtime: 'http' } as Partial<ServerEntry>);
     const { route, recorder } = request(toolCall('1', 'm'), { caller });
     forwarder.forward(route);
     await settle();
@@ -549,7 +555,7 @@ describe('exclusive connections', () => {
   });
 
   test('that die in use are reported like any other connection', async () => {
-    managed = new FakeManaged({ isolation: 'session' });
+    managed = new FakeManagedServer({ isolation: 'session' });
     const { route, recorder } = request(toolCall('1', 'm'), { caller });
     forwarder.forward(route);
     await settle();
@@ -566,7 +572,10 @@ describe('a legacy client at a modern server', () => {
 
   function startServer(entry: Partial<ServerEntry> = {}): void {
     const discovery = { supportedVersions: ['2026-07-28'], capabilities: {} };
-    managed = new FakeManaged({ era: 'modern', ...entry }, { answers: { 'server/discover': discovery } });
+    managed = new FakeManagedServer(
+      { era: 'modern', ...entry },
+      { answers: { 'server/discover': discovery } },
+    );
   }
 
   beforeEach(() => {
@@ -694,7 +703,7 @@ describe('a call between the eras', () => {
   ] as const)(
     'to the %s era is sent as edits of the original message, without parsing it again',
     async (era, who) => {
-      managed = new FakeManaged({ era, isolation: 'shared' });
+      managed = new FakeManagedServer({ era, isolation: 'shared' });
       const accept = vi.spyOn(managed.server.handle, 'accept');
       const { route } = request(toolCall('1', 'm', '"t"'), { caller: who });
       route.exchange.modernResult = who && { serverInfo: {}, isMethodKnown: true };

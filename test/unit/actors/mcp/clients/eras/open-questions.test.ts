@@ -18,7 +18,7 @@ const [first, second] = [connection('here'), connection('there')];
 
 const question = (id: unknown, more: object = { method: 'sampling/createMessage', params: { n: 1 } }) =>
   readServerMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, ...more })));
-const back = (inputResponses: unknown) =>
+const answerQuestion = (inputResponses: unknown) =>
   readClientMessage(
     Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { inputResponses } })),
   );
@@ -31,10 +31,10 @@ test('server requests become input requests, and each response goes to its conne
     'input-1': { method: 'sampling/createMessage', params: { n: 1 } },
     'input-2': { method: 'roots/list' },
   });
-  questions.answer(back({ 'input-2': { roots: [] }, 'input-1': 'no object', 'input-3': {} }));
+  questions.answer(answerQuestion({ 'input-2': { roots: [] }, 'input-1': 'no object', 'input-3': {} }));
   expect(sent).toEqual([{ to: 'there', message: { jsonrpc: '2.0', id: 7, result: { roots: [] } } }]);
   expect(questions.size).toBe(1);
-  questions.answer(back({ 'input-2': { roots: [] } }));
+  questions.answer(answerQuestion({ 'input-2': { roots: [] } }));
   expect(sent).toHaveLength(1);
 });
 

@@ -10,10 +10,10 @@ import { KnownClients } from '../../../../../../actors/mcp/clients/routing/known
 import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
 import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
-import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer, settle } from '../../../../../fixtures/server/fake-server.ts';
 
 test('a subscription is not recorded if its session ends during the lookup', async () => {
-  const managed = new FakeManaged();
+  const managed = new FakeManagedServer();
   const session = new ClientSession({
     id: 's',
     target: undefined,

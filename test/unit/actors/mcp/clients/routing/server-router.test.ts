@@ -15,9 +15,9 @@ import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/ses
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { SubscriptionBudget } from '../../../../../../actors/mcp/servers/notifications/subscription-budget.ts';
 import { Subscriptions } from '../../../../../../actors/mcp/servers/notifications/subscriptions.ts';
-import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer, settle } from '../../../../../fixtures/server/fake-server.ts';
 
-let managed: FakeManaged;
+let managed: FakeManagedServer;
 afterEach(() => managed.end());
 
 const aSession = () =>
@@ -31,7 +31,7 @@ const aSession = () =>
     onConnectionLost: () => {},
   });
 
-function ask(session: ClientSession, method: string, params: unknown) {
+function sendRequest(session: ClientSession, method: string, params: unknown) {
   const envelope = readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
   const eraBridge = new EraBridge();
   const context = {
@@ -64,7 +64,7 @@ test.each(['legacy', 'modern'] as const)(
       supportedVersions: ['2026-07-28'],
       capabilities: { resources: { subscribe: true } },
     };
-    managed = new FakeManaged(
+    managed = new FakeManagedServer(
       { era, pool: { max: 1, in_flight: 256, waiting: 2000 } },
       {
         answers: {
@@ -75,7 +75,7 @@ test.each(['legacy', 'modern'] as const)(
       },
     );
     const session = aSession();
-    const subscribe = (uri: string) => ask(session, 'resources/subscribe', { uri });
+    const subscribe = (uri: string) => sendRequest(session, 'resources/subscribe', { uri });
     const full = {
       code: -32602,
       message: expect.stringContaining(`${MAX_URIS} subscriptions at server fake`),
@@ -87,10 +87,10 @@ test.each(['legacy', 'modern'] as const)(
     expect([...subscriptions.subscribers('x://more')]).toEqual([]);
     if (era === 'legacy') {
       expect((await subscribe('x://7')).error).toBeUndefined();
-      const other = await ask(aSession(), 'resources/subscribe', { uri: 'x://more' });
+      const other = await sendRequest(aSession(), 'resources/subscribe', { uri: 'x://more' });
       expect(other.error).toBeUndefined();
     }
-    expect((await ask(session, 'resources/unsubscribe', { uri: 'x://7' })).error).toBeUndefined();
+    expect((await sendRequest(session, 'resources/unsubscribe', { uri: 'x://7' })).error).toBeUndefined();
     void subscribe('x://more');
     await settle();
     expect([...subscriptions.subscribers('x://more')]).toContain(session);
@@ -98,11 +98,11 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
-test('rejects a URI above the length limit, without recording it', async () => {
-  managed = new FakeManaged({}, { answers: { 'resources/subscribe': {} } });
+test('the router rejects a URI above the length limit, without recording it', async () => {
+  managed = new FakeManagedServer({}, { answers: { 'resources/subscribe': {} } });
   const session = aSession();
   const of = (length: number) =>
-    ask(session, 'resources/subscribe', { uri: `x://${'y'.repeat(length - 4)}` });
+    sendRequest(session, 'resources/subscribe', { uri: `x://${'y'.repeat(length - 4)}` });
   expect((await of(8193)).error).toEqual({
     code: -32602,
     message: expect.stringContaining('8192 characters'),
@@ -119,7 +119,7 @@ test.each(['legacy', 'modern'] as const)(
       capabilities: { resources: { subscribe: true } },
     };
     const budget = new SubscriptionBudget(40_000);
-    managed = new FakeManaged(
+    managed = new FakeManagedServer(
       { era },
       { answers: { 'resources/subscribe': {}, 'server/discover': discovery } },
       ...([0, undefined, new Subscriptions(budget)] as const),
@@ -129,12 +129,12 @@ test.each(['legacy', 'modern'] as const)(
     for (let n = 0; subscriptions.refusal(`x://${'y'.repeat(4000)}${n}`, greedy) === undefined; n += 1)
       subscriptions.add(`x://${'y'.repeat(4000)}${n}`, greedy);
     const before = budget.bytes;
-    const refused = await ask(greedy, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
+    const refused = await sendRequest(greedy, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
     expect(refused.error?.message).toMatch(
       /no memory for another subscription: all clients together use \d+/,
     );
     expect(budget.bytes).toBe(before);
-    void ask(other, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
+    void sendRequest(other, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
     await settle();
     expect(budget.bytes).toBeGreaterThan(before);
     subscriptions.releaseAll();

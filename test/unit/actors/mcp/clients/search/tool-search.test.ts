@@ -37,7 +37,7 @@ const parse = (raw: string) => JSON.parse(Buffer.from(raw, 'latin1').toString('u
 const call = (rawParams: string) =>
   readClientMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${rawParams}}`));
 
-function ask(name: string, rawArguments: string): Result {
+function callSearchTool(name: string, rawArguments: string): Result {
   const answer = search.answer(call(`{"name":"${name}","arguments":${rawArguments}}`));
   if ('target' in answer) throw new Error('it became a call');
   return parse(answer.rawResult) as Result;
@@ -45,7 +45,7 @@ function ask(name: string, rawArguments: string): Result {
 
 const toolsOf = (result: Result) =>
   (result.structuredContent?.tools ?? []) as { readonly name: string; readonly description?: string }[];
-const find = (args: object) => ask('find_tools', JSON.stringify(args));
+const find = (args: object) => callSearchTool('find_tools', JSON.stringify(args));
 
 /** Returns the message that the server receives. */
 function forwarded(rawParams: string): { server: string; params: string } {
@@ -158,7 +158,9 @@ describe('find_tools', () => {
   test('rejects a hidden tool like an unknown tool', () => {
     expect(JSON.stringify(find({ query: 'delete_all' }))).not.toContain('delete');
     expect(JSON.stringify(find({ query: '' }))).not.toContain('delete');
-    expect(mistakeOf(ask('describe_tool', '{"name":"files__delete_all"}'))).not.toMatch(/mean.*delete/);
+    expect(mistakeOf(callSearchTool('describe_tool', '{"name":"files__delete_all"}'))).not.toMatch(
+      /mean.*delete/,
+    );
     expect(
       search.target(call('{"name":"call_tool","arguments":{"name":"files__delete_all"}}')),
     ).toBeUndefined();
@@ -178,7 +180,7 @@ describe('find_tools', () => {
     ['{"query":"x","zzz":5}', 'unknown argument "zzz"; find_tools accepts query, server, tags, limit'],
     ['{"query":"x","query":"y"}', 'query occurs twice'],
   ])('explains the mistake in %s', (args, message) => {
-    expect(mistakeOf(ask('find_tools', args))).toBe(message);
+    expect(mistakeOf(callSearchTool('find_tools', args))).toBe(message);
     if (!args.includes('"y"'))
       expect(schemaOf('find_tools', 'inputSchema')(JSON.parse(args))).toMatchObject({ valid: false });
   });
@@ -202,16 +204,16 @@ describe('describe_tool', () => {
   });
 
   test('suggests similar names for an unknown tool', () => {
-    expect(mistakeOf(ask('describe_tool', '{"name":"read_file"}'))).toMatch(
+    expect(mistakeOf(callSearchTool('describe_tool', '{"name":"read_file"}'))).toMatch(
       /^there is no tool "read_file"; did you mean files__read_file\b/,
     );
-    expect(mistakeOf(ask('describe_tool', '{"name":"qqqqq"}'))).toBe(
+    expect(mistakeOf(callSearchTool('describe_tool', '{"name":"qqqqq"}'))).toBe(
       'there is no tool "qqqqq"; use find_tools to find the name',
     );
-    expect(mistakeOf(ask('describe_tool', '{"name":""}'))).toBe(
+    expect(mistakeOf(callSearchTool('describe_tool', '{"name":""}'))).toBe(
       'name must be the name of a tool, found text',
     );
-    expect(mistakeOf(ask('describe_tool', '{"tool":"x"}'))).toMatch(/^unknown argument "tool"/);
+    expect(mistakeOf(callSearchTool('describe_tool', '{"tool":"x"}'))).toMatch(/^unknown argument "tool"/);
   });
 });
 

@@ -8,7 +8,7 @@ import { toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.ts';
 import type { Connection } from '../../../../../../actors/mcp/servers/pool/connection.ts';
 
 const mark = 'io.modelcontextprotocol/subscriptionId';
-const nowhere = undefined as unknown as Connection;
+const noConnection = undefined as unknown as Connection;
 
 function beginListening(rawId = '"l"') {
   const sent: string[] = [];
@@ -44,7 +44,7 @@ function beginListening(rawId = '"l"') {
   });
   const update = (params: string) =>
     listening.onServerNotification(
-      nowhere,
+      noConnection,
       readServerMessage(Buffer.from(`{"method":"notifications/resources/updated","params":${params}}`)),
     );
   return {
@@ -67,7 +67,7 @@ describe('a listening client', () => {
     for (const id of ['"one"', '"two"']) {
       const { listening, messages, sent } = beginListening(id);
       listening.acknowledge(['a://1']);
-      listening.onServerNotification(nowhere, message);
+      listening.onServerNotification(noConnection, message);
       expect(sent().at(-1).params).toMatchObject({ _meta: { [mark]: JSON.parse(id) }, uri: 'a://1' });
       const pieces = messages.at(-1) as readonly Buffer[];
       const largest = pieces.reduce((one, other) => (other.length > one.length ? other : one));

@@ -36,13 +36,13 @@ class FakeConnection {
   }
 }
 
-const fromServer = (message: object) => readServerMessage(Buffer.from(JSON.stringify(message)));
-const fromClient = (message: object | string) =>
+const serverMessage = (message: object) => readServerMessage(Buffer.from(JSON.stringify(message)));
+const clientMessage = (message: object | string) =>
   readClientMessage(
     Buffer.from(typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message })),
   );
 const question = (id: unknown = 1, token?: unknown) =>
-  fromServer({
+  serverMessage({
     id,
     method: 'sampling/createMessage',
     params: token === undefined ? {} : { _meta: { progressToken: token } },
@@ -110,8 +110,8 @@ class Client {
 }
 
 describe('a server message for a session', () => {
-  const notice = fromServer({ method: 'notifications/message', params: { level: 'info', data: 1 } });
-  const changed = fromServer({ method: 'notifications/resources/updated', params: { uri: 'x://1' } });
+  const notice = serverMessage({ method: 'notifications/message', params: { level: 'info', data: 1 } });
+  const changed = serverMessage({ method: 'notifications/resources/updated', params: { uri: 'x://1' } });
 
   /** Returns the numbers of messages on both requests and on the stream. */
   function spread(client: Client, requests: { sent: string[] }[]): string {
@@ -181,10 +181,10 @@ describe('a server request', () => {
     expect(first.params._meta.progressToken).not.toEqual(second.params._meta.progressToken);
     const { progressToken } = second.params._meta;
     client.session.onClientProgress(
-      fromClient({ method: 'notifications/progress', params: { progress: 1, progressToken } }),
+      clientMessage({ method: 'notifications/progress', params: { progress: 1, progressToken } }),
     );
-    client.session.onClientAnswer(fromClient({ id: second.id, result: 'for two' }));
-    client.session.onClientAnswer(fromClient({ id: first.id, error: { code: 1, message: 'for one' } }));
+    client.session.onClientAnswer(clientMessage({ id: second.id, result: 'for two' }));
+    client.session.onClientAnswer(clientMessage({ id: first.id, error: { code: 1, message: 'for one' } }));
     expect(one.messages).toEqual([{ jsonrpc: '2.0', id: 'same', error: { code: 1, message: 'for one' } }]);
     expect(two.messages).toEqual([
       { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1, progressToken: 'token' } },
@@ -196,11 +196,11 @@ describe('a server request', () => {
     const connection = new FakeConnection();
     client.session.onServerRequest(connection.asConnection, question(7), undefined);
     const { id } = JSON.parse(client.onStream[0] ?? '');
-    client.session.onClientAnswer(fromClient({ id: String(id), result: 1 }));
-    client.session.onClientAnswer(fromClient({ id: 999, result: 1 }));
+    client.session.onClientAnswer(clientMessage({ id: String(id), result: 1 }));
+    client.session.onClientAnswer(clientMessage({ id: 999, result: 1 }));
     expect(connection.sent).toEqual([]);
-    client.session.onClientAnswer(fromClient({ id, result: 1 }));
-    client.session.onClientAnswer(fromClient({ id, result: 2 }));
+    client.session.onClientAnswer(clientMessage({ id, result: 1 }));
+    client.session.onClientAnswer(clientMessage({ id, result: 2 }));
     expect(connection.messages).toEqual([{ jsonrpc: '2.0', id: 7, result: 1 }]);
   });
 
@@ -209,7 +209,7 @@ describe('a server request', () => {
     client.session.onServerRequest(connection.asConnection, question('"\u00fc'), undefined);
     const { id } = JSON.parse(client.onStream[0] ?? '');
     client.session.onClientAnswer(
-      fromClient(`{"result":[9007199254740993,1.0, "\u00fc"],"id":${id},"jsonrpc":"2.0"}`),
+      clientMessage(`{"result":[9007199254740993,1.0, "\u00fc"],"id":${id},"jsonrpc":"2.0"}`),
     );
     expect(connection.sent).toEqual([
       '{"result":[9007199254740993,1.0, "\u00fc"],"id":"\\"\u00fc","jsonrpc":"2.0"}',
@@ -220,21 +220,21 @@ describe('a server request', () => {
     const [caller, other] = [new FakeConnection(), new FakeConnection()];
     client.session.onServerRequest(caller.asConnection, question('q'), undefined);
     const { id } = JSON.parse(client.onStream[0] ?? '');
-    const cancelled = fromServer({ method: 'notifications/cancelled', params: { requestId: 'q' } });
+    const cancelled = serverMessage({ method: 'notifications/cancelled', params: { requestId: 'q' } });
     client.session.onServerNotification(other.asConnection, cancelled, undefined);
     expect(client.onStream).toHaveLength(1);
     client.session.onServerNotification(caller.asConnection, cancelled, undefined);
     expect(JSON.parse(client.onStream[1] ?? '').params).toEqual({ requestId: id });
-    client.session.onClientAnswer(fromClient({ id, result: 'late' }));
+    client.session.onClientAnswer(clientMessage({ id, result: 'late' }));
     expect(caller.sent).toEqual([]);
   });
 });
 
 describe('a server request during a call', () => {
-  const cancelled = fromServer({ method: 'notifications/cancelled', params: { requestId: 'q' } });
+  const cancelled = serverMessage({ method: 'notifications/cancelled', params: { requestId: 'q' } });
 
   test.each<[string, (client: Client, connection: FakeConnection) => void]>([
-    ['its answer', ({ session }) => session.onClientAnswer(fromClient({ id: 1, result: 'r' }))],
+    ['its answer', ({ session }) => session.onClientAnswer(clientMessage({ id: 1, result: 'r' }))],
     [
       'its withdrawal',
       ({ session }, { asConnection }) => {

@@ -11,7 +11,8 @@ import type { PoolMember } from '../../../../../../actors/mcp/servers/pool/pool-
 
 const [one, two] = [{} as PoolMember, {} as PoolMember];
 const answer = (rawResult: string) => readServerMessage(Buffer.from(`{"id":1,"result":${rawResult}}`));
-const asking = (rawState: string) => answer(`{"resultType":"input_required","requestState":${rawState}}`);
+const answerWithState = (rawState: string) =>
+  answer(`{"resultType":"input_required","requestState":${rawState}}`);
 const retry = (rawState: string) =>
   readClientMessage(
     Buffer.from(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"requestState":${rawState}}}`),
@@ -19,14 +20,14 @@ const retry = (rawState: string) =>
 
 test('a state leads to its connection in any JSON notation, and repeatedly', () => {
   const homes = new RequestStateAffinity();
-  homes.note(asking('"é\\u0041\\n"'), one);
-  homes.note(asking('"other"'), two);
+  homes.note(answerWithState('"é\\u0041\\n"'), one);
+  homes.note(answerWithState('"other"'), two);
   for (let time = 0; time < 2; time += 1) {
     expect(homes.find(retry('"\\u00e9A\\u000a"'))).toBe(one);
     expect(homes.find(retry('"other"'))).toBe(two);
   }
   expect(homes.find(retry('"\\u00e9A"'))).toBeUndefined();
-  homes.note(asking('"other"'), one);
+  homes.note(answerWithState('"other"'), one);
   expect(homes.find(retry('"other"'))).toBe(one);
 });
 
@@ -44,15 +45,15 @@ test('a state is awaited until it first returns or expires', () => {
   let now = 0;
   const homes = new RequestStateAffinity(() => now);
   const awaited = () => [homes.isAwaited(one), homes.isAwaited(two)];
-  homes.note(asking('"a"'), one);
-  homes.note(asking('"b"'), one);
+  homes.note(answerWithState('"a"'), one);
+  homes.note(answerWithState('"b"'), one);
   expect(awaited()).toEqual([true, false]);
   homes.find(retry('"a"'));
   homes.find(retry('"unknown"'));
   expect(awaited()).toEqual([true, false]);
   homes.find(retry('"b"'));
   expect(awaited()).toEqual([false, false]);
-  homes.note(asking('"c"'), two);
+  homes.note(answerWithState('"c"'), two);
   expect(awaited()).toEqual([false, true]);
   now = AFFINITY_MS + 1;
   expect(awaited()).toEqual([false, false]);
@@ -61,18 +62,18 @@ test('a state is awaited until it first returns or expires', () => {
 test('a state expires, and the oldest is removed above the limit', () => {
   let now = 0;
   const homes = new RequestStateAffinity(() => now);
-  homes.note(asking('"first"'), one);
+  homes.note(answerWithState('"first"'), one);
   now = AFFINITY_MS;
   expect(homes.find(retry('"first"'))).toBe(one);
   now += 1;
   expect(homes.find(retry('"first"'))).toBeUndefined();
-  homes.note(asking('"second"'), one);
+  homes.note(answerWithState('"second"'), one);
   expect(homes.size).toBe(1);
-  for (let n = 0; n < MAX_STATES - 1; n += 1) homes.note(asking(`"state ${n}"`), two);
+  for (let n = 0; n < MAX_STATES - 1; n += 1) homes.note(answerWithState(`"state ${n}"`), two);
   expect(homes.find(retry('"second"'))).toBe(one);
   // A repeated state becomes the newest.
-  homes.note(asking('"second"'), one);
-  homes.note(asking('"one more"'), two);
+  homes.note(answerWithState('"second"'), one);
+  homes.note(answerWithState('"one more"'), two);
   expect(homes.size).toBe(MAX_STATES);
   expect(homes.find(retry('"second"'))).toBe(one);
   expect(homes.find(retry('"state 0"'))).toBeUndefined();

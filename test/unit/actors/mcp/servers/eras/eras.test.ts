@@ -3,27 +3,27 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Era } from '../../../../../../actors/mcp/jsonrpc/modern-meta.ts';
-import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer, settle } from '../../../../../fixtures/server/fake-server.ts';
 
 /** Reaction of the process to the first request of an era. */
 type Reaction = 'answers' | 'ends' | 'refuses';
 
-let managed: FakeManaged;
+let managed: FakeManagedServer;
 let reactions: Record<Era, Reaction>;
 
-const firsts = { 'server/discover': 'modern', initialize: 'legacy' } as const;
+const eraByFirstRequest = { 'server/discover': 'modern', initialize: 'legacy' } as const;
 const answers = {
   legacy: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'fake', version: '1' } },
   modern: { supportedVersions: ['2026-07-28'], capabilities: {} },
 };
 
 beforeEach(() => {
-  managed = new FakeManaged(
+  managed = new FakeManagedServer(
     { era: 'auto' },
     {
-      isManual: true,
+      hasManualInitialize: true,
       onSent: (link, { method, message }) => {
-        const era = firsts[method as keyof typeof firsts];
+        const era = eraByFirstRequest[method as keyof typeof eraByFirstRequest];
         if (era === undefined) return;
         if (reactions[era] === 'ends') link.die();
         else if (reactions[era] === 'answers') queueMicrotask(() => link.answer(message.id, answers[era]));

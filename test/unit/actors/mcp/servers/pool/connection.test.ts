@@ -50,15 +50,15 @@ test('a connection sends initialize, receives its result and confirms it, in thi
   expect(link.sent.map(({ method }) => method)).toEqual(['initialize', 'notifications/initialized']);
 });
 
-test('aborts a slow handshake without a cancellation, which the protocol forbids', async () => {
-  const { connection, link } = make({ isManual: true });
+test('a connection aborts a slow handshake without a cancellation, which the protocol forbids', async () => {
+  const { connection, link } = make({ hasManualInitialize: true });
   await expect(connection.introduce(introduction, 20)).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
   expect(link.sent.map(({ method }) => method)).toEqual(['initialize']);
 });
 
 test('a connection rejects a server with an unknown protocol version, without further messages', async () => {
   const { connection, link } = make({
-    isManual: true,
+    hasManualInitialize: true,
     answers: { initialize: { protocolVersion: '1999-01-01' } },
   });
   await expect(connection.introduce(introduction, 5000)).rejects.toMatchObject({

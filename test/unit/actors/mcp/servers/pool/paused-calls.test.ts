@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ConnectionLostError } from '../../../../../../actors/base/errors/errors.ts';
 import { readServerMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import {
-  FakeManaged,
+  FakeManagedServer,
   FakeOwner,
   ResponseRecorder,
   settle,
@@ -12,12 +12,12 @@ import {
 
 const question = { jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: { message: '?' } };
 
-let managed: FakeManaged;
+let managed: FakeManagedServer;
 let owner: FakeOwner;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  managed = new FakeManaged({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
+  managed = new FakeManagedServer({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
   owner = new FakeOwner('ann', { elicitation: {} });
 });
 
@@ -33,7 +33,7 @@ async function call(marker: string) {
 }
 
 /** Sends a question, and pauses like the client's session. */
-function ask(callId?: number) {
+function sendQuestion(callId?: number) {
   managed.link.say(question, callId);
   const { connection, call: linked } = owner.received.at(-1) as (typeof owner.received)[number];
   connection.pause(question, linked);
@@ -42,7 +42,7 @@ function ask(callId?: number) {
 
 test('a question without a call pauses the calls in flight, but not later calls', async () => {
   const [one, two] = [await call('a'), await call('b')];
-  const { answer } = ask();
+  const { answer } = sendQuestion();
   const later = await call('c');
   vi.advanceTimersByTime(60_000);
   expect([one, two, later].map(({ recorder }) => recorder.ends)).toEqual([0, 0, 1]);
@@ -55,14 +55,14 @@ test('a question without a call pauses the calls in flight, but not later calls'
 
 test('a question on the stream of a call pauses this call only', async () => {
   const [one, two] = [await call('a'), await call('b')];
-  ask(one.id as number);
+  sendQuestion(one.id as number);
   vi.advanceTimersByTime(60_000);
   expect([one, two].map(({ recorder }) => recorder.ends)).toEqual([0, 1]);
 });
 
 test('a request of the gateway does not pause', async () => {
   await call('a');
-  const { connection } = ask();
+  const { connection } = sendQuestion();
   const ping = connection.ping(5_000).then(
     () => 'pong',
     () => 'no pong',
@@ -74,7 +74,7 @@ test('a request of the gateway does not pause', async () => {
 
 test('a call that was not delivered runs again when it is sent again', async () => {
   const { recorder, id } = await call('a');
-  ask();
+  sendQuestion();
   managed.link.undelivered(id as number, new ConnectionLostError('refused'), false);
   await settle();
   vi.advanceTimersByTime(60_000);
@@ -83,7 +83,7 @@ test('a call that was not delivered runs again when it is sent again', async () 
 
 test('the call for the result of a task continues the pause of the call that created it', async () => {
   const { sent, id } = await call('a');
-  const { answer } = ask();
+  const { answer } = sendQuestion();
   managed.link.answer(id, { task: { taskId: 't' } });
   const text = '{"jsonrpc":"2.0","id":0,"method":"tasks/result","params":{}}';
   const envelope = readServerMessage(Buffer.from(text));

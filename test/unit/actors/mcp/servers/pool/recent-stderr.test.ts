@@ -3,22 +3,22 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerEntry } from '../../../../../../config/catalog/catalog-schema.ts';
 import type { FakeServer } from '../../../../../fixtures/server/fake-link.ts';
-import { FakeManaged, FakeOwner, settle } from '../../../../../fixtures/server/fake-server.ts';
+import { FakeManagedServer, FakeOwner, settle } from '../../../../../fixtures/server/fake-server.ts';
 
-const open: FakeManaged[] = [];
+const open: FakeManagedServer[] = [];
 afterEach(() => {
   for (const managed of open.splice(0)) managed.end();
 });
 
-function make(entry: Partial<ServerEntry> = {}, fake: FakeServer = {}): FakeManaged {
-  const managed = new FakeManaged(entry, fake);
+function make(entry: Partial<ServerEntry> = {}, fake: FakeServer = {}): FakeManagedServer {
+  const managed = new FakeManagedServer(entry, fake);
   open.push(managed);
   return managed;
 }
 
-const linesOf = ({ server }: FakeManaged) => server.pool.stderrTail;
+const linesOf = ({ server }: FakeManagedServer) => server.pool.stderrTail;
 
-async function running(managed: FakeManaged): Promise<void> {
+async function running(managed: FakeManagedServer): Promise<void> {
   void managed.server.start();
   await settle(10);
   expect(managed.server.state).toBe('running');
@@ -52,7 +52,7 @@ describe('the recent stderr lines of a server', () => {
   });
 
   test('include those of a failed start and of a killed process', async () => {
-    const managed = make({}, { isManual: true });
+    const managed = make({}, { hasManualInitialize: true });
     const failed = managed.server.start();
     await settle();
     managed.link.stderrTail = ['no database'];

@@ -113,7 +113,7 @@ describe('an envelope', () => {
     await eventually(() => expect(one.ackedAt).toBeDefined());
     expect(accepted[0]).toEqual({ id: one.ids[0], type: 'events_api', payload: payloadOf(1) });
     expect(one.response).toBeUndefined();
-    expect(app.strange).toEqual([]);
+    expect(app.unexpectedMessages).toEqual([]);
   });
 
   test('is not acknowledged and is redelivered while the store is full, with one log line', async () => {
@@ -240,7 +240,7 @@ describe('when the end of a socket is announced', () => {
     const pauses = requests.slice(2, 4).map((at, index) => at - (requests[index + 1] ?? 0));
     expect(pauses[0]).toBeGreaterThanOrEqual(240);
     expect(pauses[1]).toBeGreaterThanOrEqual(490);
-    expect(app.aloneMs).toBe(0);
+    expect(app.withoutSocketMs).toBe(0);
   });
 
   test('and it closes before the next socket is ready, the connection waits for the next socket', async () => {

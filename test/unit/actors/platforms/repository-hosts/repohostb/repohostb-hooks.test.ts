@@ -16,23 +16,28 @@ import {
 const PROJECT = 'acme/team/shop';
 const HOOKS = '/api/v4/projects/acme%2Fteam%2Fshop/hooks/';
 
-let rest: RepoHostBPlatform;
+let repoHost: RepoHostBPlatform;
 let host: TestSourceHost;
 let opened: OpenTrigger | undefined;
 
 beforeEach(async () => {
-  rest = await new RepoHostBPlatform().start();
+  repoHost = await new RepoHostBPlatform().start();
   host = await new TestSourceHost().start();
 });
 afterEach(async () => {
   await opened?.close();
   await host.stop();
-  await rest.stop();
+  await repoHost.stop();
 });
 
 async function open(config: Partial<RepoHostBTrigger['config']> = {}) {
   const adapter = repoHostBAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
-  const settings = { token: `t${Math.random()}`, api_url: rest.apiUrl, repositories: [PROJECT], ...config };
+  const settings = {
+    token: `t${Math.random()}`,
+    api_url: repoHost.apiUrl,
+    repositories: [PROJECT],
+    ...config,
+  };
   const trigger = repoHostBTrigger('reviews', settings);
   opened = await adapter.open(trigger, host);
   return () => adapter.diagnostics?.(trigger).map(({ text }) => text) ?? [];
@@ -56,15 +61,16 @@ const hookEvent = (
   response_status,
 });
 
-const requestedHooks = () => rest.askedFor('POST', /\/hooks\//).map(({ path }) => path.replace(HOOKS, ''));
+const requestedHooks = () =>
+  repoHost.requestsFor('POST', /\/hooks\//).map(({ path }) => path.replace(HOOKS, ''));
 const findLine = (message: string) => host.lines.find((each) => each.message === message);
 const REQUESTED = 'requested redelivery of failed deliveries';
 
 test("missed deliveries of the gateway's hook are requested again, oldest first, from all pages", async () => {
-  rest.addHook(PROJECT, 1, 'https://proxy.example/gateway/webhook/repohostb');
-  rest.addHook(PROJECT, 2, 'https://elsewhere.example/other');
-  rest.pageSize = 3;
-  rest.events.set(1, [
+  repoHost.addHook(PROJECT, 1, 'https://proxy.example/gateway/webhook/repohostb');
+  repoHost.addHook(PROJECT, 2, 'https://elsewhere.example/other');
+  repoHost.pageSize = 3;
+  repoHost.events.set(1, [
     hookEvent(9, 'came-later', '200'),
     hookEvent(8, 'came-later', '502'),
     hookEvent(7, 'twice', 'internal error'),
@@ -75,7 +81,7 @@ test("missed deliveries of the gateway's hook are requested again, oldest first,
     hookEvent(2, 'never', '401', push()),
     hookEvent(1, 'is here, too', '500'),
   ]);
-  rest.events.set(2, [hookEvent(20, 'of-another', '500')]);
+  repoHost.events.set(2, [hookEvent(20, 'of-another', '500')]);
   for (const [id, outcome] of [
     ['repohostb:reviews/is-here', 'done'],
     [`repohostb:reviews/${deliveryIdOf('is here, too')}`, 'done'],
@@ -88,15 +94,15 @@ test("missed deliveries of the gateway's hook are requested again, oldest first,
   await expect.poll(() => findLine(REQUESTED), { timeout: 15_000 }).toBeDefined();
   expect(requestedHooks()).toEqual(['1/events/2/resend', '1/events/3/resend', '1/events/7/resend']);
   expect(findLine(REQUESTED)?.fields).toMatchObject({ trigger: 'reviews', repository: PROJECT, count: 3 });
-  expect(rest.asked.every(({ authorization }) => authorization?.startsWith('Bearer '))).toBe(true);
+  expect(repoHost.requests.every(({ authorization }) => authorization?.startsWith('Bearer '))).toBe(true);
 }, 20_000);
 
 test.each(['disabled', 'temporarily_disabled'] as const)(
   'a hook that is %s is reported and re-enabled with an ignored test event, before redelivery',
   async (status) => {
-    const hook = rest.addHook(PROJECT, 1, 'https://gateway.example/webhook/repohostb', status);
-    rest.addHook(PROJECT, 2, 'https://elsewhere.example/other', status);
-    rest.events.set(1, [hookEvent(2, 'never', '503')]);
+    const hook = repoHost.addHook(PROJECT, 1, 'https://gateway.example/webhook/repohostb', status);
+    repoHost.addHook(PROJECT, 2, 'https://elsewhere.example/other', status);
+    repoHost.events.set(1, [hookEvent(2, 'never', '503')]);
     const diagnosticTexts = await open();
     await expect.poll(() => findLine(REQUESTED), { timeout: 15_000 }).toBeDefined();
     expect(requestedHooks()).toEqual(['1/test/resource_access_token_events', '1/events/2/resend']);
@@ -113,9 +119,9 @@ test.each(['disabled', 'temporarily_disabled'] as const)(
 );
 
 test('a hook that cannot be re-enabled is logged, and redelivery continues', async () => {
-  rest.addHook(PROJECT, 1, 'https://gateway.example/webhook/repohostb', 'disabled');
-  rest.events.set(1, [hookEvent(2, 'never', '503')]);
-  rest.refuse(/\/test\//, { status: 422 });
+  repoHost.addHook(PROJECT, 1, 'https://gateway.example/webhook/repohostb', 'disabled');
+  repoHost.events.set(1, [hookEvent(2, 'never', '503')]);
+  repoHost.refuse(/\/test\//, { status: 422 });
   await open();
   await expect.poll(() => findLine(REQUESTED), { timeout: 15_000 }).toBeDefined();
   expect(findLine('could not re-enable webhook')?.fields).toMatchObject({
@@ -124,16 +130,16 @@ test('a hook that cannot be re-enabled is logged, and redelivery continues', asy
 }, 20_000);
 
 test('a rate limit of the host is respected, and each delivery is requested once more only after a refusal', async () => {
-  rest.addHook(PROJECT, 1, 'https://gateway.example/webhook/repohostb');
-  rest.events.set(1, [hookEvent(2, 'never', '503')]);
-  rest.refuse(/resend$/, { status: 429, headers: { 'retry-after': '1' } });
+  repoHost.addHook(PROJECT, 1, 'https://gateway.example/webhook/repohostb');
+  repoHost.events.set(1, [hookEvent(2, 'never', '503')]);
+  repoHost.refuse(/resend$/, { status: 429, headers: { 'retry-after': '1' } });
   await open();
   await expect.poll(() => findLine(REQUESTED), { timeout: 15_000 }).toBeDefined();
   expect(requestedHooks()).toEqual(['1/events/2/resend', '1/events/2/resend']);
 }, 20_000);
 
 test.each([401, 403, 404, 500])('status %i of the host is only logged', async (status) => {
-  rest.refuse(/hooks$/, { status });
+  repoHost.refuse(/hooks$/, { status });
   await open();
   await expect.poll(() => findLine('could not request redelivery of failed deliveries')).toBeDefined();
   expect(requestedHooks()).toEqual([]);

@@ -26,23 +26,23 @@ const PROJECT = 'acme/team/shop';
 const request: RepoItemRef = { repository: PROJECT, sign: '!', number: 5 };
 const { signal } = new AbortController();
 
-let rest: RepoHostBPlatform;
+let repoHost: RepoHostBPlatform;
 let host: TestSourceHost;
 let adapter: Adapter<RepoHostBTrigger>;
 let trigger: RepoHostBTrigger;
 let api: RepoHostBApi;
 
 beforeEach(async () => {
-  rest = await new RepoHostBPlatform().start();
+  repoHost = await new RepoHostBPlatform().start();
   host = await new TestSourceHost().start();
   adapter = repoHostBAdapter({ maxBodyBytes: 1_000_000 });
-  trigger = repoHostBTrigger('reviews', { token: `glpat-${Math.random()}`, api_url: rest.apiUrl });
+  trigger = repoHostBTrigger('reviews', { token: `glpat-${Math.random()}`, api_url: repoHost.apiUrl });
   await adapter.open(trigger, host);
-  api = new RepoHostBApi(rest.apiUrl, `glpat-${Math.random()}`, 0);
+  api = new RepoHostBApi(repoHost.apiUrl, `glpat-${Math.random()}`, 0);
 });
 afterEach(async () => {
   await host.stop();
-  await rest.stop();
+  await repoHost.stop();
 });
 
 async function rowsFor(payload: unknown, text: string, data?: unknown) {
@@ -57,7 +57,7 @@ async function rowsFor(payload: unknown, text: string, data?: unknown) {
   return rows.map((row) => ({ ...row, seq: 1, at: Date.now(), attempt: 1, crashes: 0 }));
 }
 
-const notes = (place: string) => (rest.comments.get(place) ?? []).map(({ body }) => body);
+const notes = (place: string) => (repoHost.comments.get(place) ?? []).map(({ body }) => body);
 
 describe('an answer', () => {
   test.each([
@@ -71,7 +71,7 @@ describe('an answer', () => {
     if (row === undefined) throw new Error('no row was made');
     const receipt = await sendRow(adapter, trigger, row);
     expect(notes(`${PROJECT}${place}`)).toEqual([`${htmlMarks.markFor(row.id)}\n\nThank you.`]);
-    const [posted] = rest.askedFor('POST', /notes$/);
+    const [posted] = repoHost.requestsFor('POST', /notes$/);
     expect(posted?.path).toBe(`/api/v4/projects/acme%2Fteam%2Fshop/${kind}/5/notes`);
     expect(posted?.authorization).toBe(`Bearer ${trigger.config.token}`);
     // A later attempt finds the note.
@@ -91,12 +91,12 @@ describe('an answer', () => {
     const [row] = await rowsFor(mergeRequest(), 'See\n/close\r/approve\n```\n/merge\n```', data);
     if (row === undefined) throw new Error('no row was made');
     await sendRow(adapter, trigger, row);
-    expect(rest.carriedOut).toEqual([]);
+    expect(repoHost.carriedOut).toEqual([]);
     const [note = ''] = notes(`${PROJECT}!5`);
     expect(note).toContain('\\/close\n\\/approve\n```\n/merge\n```');
     // The fake host runs unescaped quick actions.
     await api.postComment(request, '/close', signal).catch(() => {});
-    expect(rest.carriedOut).toEqual([{ place: `${PROJECT}!5`, action: 'close' }]);
+    expect(repoHost.carriedOut).toEqual([{ place: `${PROJECT}!5`, action: 'close' }]);
   });
 
   test('to an internal note is internal and has no verdict', async () => {
@@ -107,7 +107,7 @@ describe('an answer', () => {
     if (row === undefined) throw new Error('no row was made');
     expect(Buffer.from(row.body).toString()).toMatch(/internal/i);
     await sendRow(adapter, trigger, row);
-    expect(rest.askedFor('POST', /notes$/)).toMatchObject([{ body: { internal: true } }]);
+    expect(repoHost.requestsFor('POST', /notes$/)).toMatchObject([{ body: { internal: true } }]);
     expect(others).toEqual([]);
   });
 
@@ -130,10 +130,10 @@ describe('an answer', () => {
     await expect(api.changeComment(request, '999', 'two', signal)).rejects.toMatchObject({
       isRateLimited: true,
     });
-    const other = new RepoHostBApi(rest.apiUrl, 'another-token', 0);
+    const other = new RepoHostBApi(repoHost.apiUrl, 'another-token', 0);
     await other.changeComment(request, id, 'two', signal);
     expect(notes(`${PROJECT}!5`)).toEqual(['two']);
-    const third = new RepoHostBApi(rest.apiUrl, 'a-third-token', 0);
+    const third = new RepoHostBApi(repoHost.apiUrl, 'a-third-token', 0);
     await expect(third.changeComment(request, '999', 'x', signal)).rejects.toMatchObject({
       isFinal: true,
       isTargetMissing: true,
@@ -151,36 +151,36 @@ describe('an earlier note', () => {
       author: 'the-bot',
       at: new Date(Date.now() - ageMs).toISOString(),
     }));
-    rest.comments.set(`${PROJECT}!5`, all);
+    repoHost.comments.set(`${PROJECT}!5`, all);
   }
 
   test('is searched among the newest, on a bounded number of pages', async () => {
-    rest.pageSize = 10;
+    repoHost.pageSize = 10;
     await addNotes(300);
     expect(await search('mark-300-')).toBe('300');
-    expect(rest.askedFor('GET', /notes$/)).toHaveLength(1);
+    expect(repoHost.requestsFor('GET', /notes$/)).toHaveLength(1);
     expect(await search('mark-250-')).toBe('250');
     expect(await search('mark-1-')).toBeUndefined();
-    expect(rest.askedFor('GET', /notes$/)).toHaveLength(1 + 6 + 10);
+    expect(repoHost.requestsFor('GET', /notes$/)).toHaveLength(1 + 6 + 10);
   });
 
   test('is not searched among notes older than the row', async () => {
-    rest.pageSize = 10;
+    repoHost.pageSize = 10;
     await addNotes(100, 3_600_000);
     expect(await search('none')).toBeUndefined();
-    expect(rest.askedFor('GET', /notes$/)).toHaveLength(1);
+    expect(repoHost.requestsFor('GET', /notes$/)).toHaveLength(1);
     // The local clock is wrong, so the row looks newer than all notes.
     expect(await search('mark-50-', Date.now() + 7_200_000)).toBe('50');
   });
 
   test('cannot be determined if the response is no list', async () => {
-    rest.refuse(/notes$/, { status: 200 });
+    repoHost.refuse(/notes$/, { status: 200 });
     await expect(search('none')).rejects.toThrow(DeliveryError);
   });
 });
 
 describe('write permission', () => {
-  const mayWrite = (name: string, id = String(rest.idOf(name))) =>
+  const mayWrite = (name: string, id = String(repoHost.idOf(name))) =>
     api.mayWrite(PROJECT, { name, id }, signal);
 
   test.each([
@@ -190,13 +190,13 @@ describe('write permission', () => {
     [40, true],
     [50, true],
   ])('follows the access level of a member: %i means %s', async (level, expected) => {
-    rest.levels.set('ann', level);
+    repoHost.levels.set('ann', level);
     expect(await mayWrite('ann')).toBe(expected);
   });
 
   test('is denied to unknown users, and is an error if the token cannot see the repository', async () => {
     expect(await mayWrite('eve')).toBe(false);
-    rest.hidden.add(PROJECT);
+    repoHost.hidden.add(PROJECT);
     await expect(mayWrite('eve')).rejects.toMatchObject({
       isFinal: true,
       message: expect.stringContaining('the token needs membership of'),
@@ -204,16 +204,16 @@ describe('write permission', () => {
   });
 
   test('is requested by user id, which is looked up if an event has none', async () => {
-    rest.levels.set('ann', 30);
-    rest.idOf('ann');
+    repoHost.levels.set('ann', 30);
+    repoHost.idOf('ann');
     expect(await mayWrite('ann', 'ann')).toBe(true);
     expect(await mayWrite('nobody', 'nobody')).toBe(false);
   });
 
   test('is unknown while the host is unavailable', async () => {
-    rest.refuse(/members/, { status: 503 });
+    repoHost.refuse(/members/, { status: 503 });
     await expect(mayWrite('ann')).rejects.toMatchObject({ isPlatformDown: true });
-    rest.refuse(/members/, { status: 401 });
+    repoHost.refuse(/members/, { status: 401 });
     await expect(mayWrite('ann')).rejects.toThrow('the token is invalid');
   });
 });
@@ -226,17 +226,17 @@ describe('an approval', () => {
     expect(await find()).toBeUndefined();
     expect(await approve()).toBe('approved');
     expect(await find()).toBe('approved');
-    const otherToken = new RepoHostBApi(rest.apiUrl, 'another-token-of-the-same-user', 0);
+    const otherToken = new RepoHostBApi(repoHost.apiUrl, 'another-token-of-the-same-user', 0);
     expect(await otherToken.reviews.post(request, 'approve', '', signal)).toBe('approved');
   });
 
   test('is not possible for an own merge request', async () => {
-    rest.ownRequests.add(`${PROJECT}!5`);
+    repoHost.ownRequests.add(`${PROJECT}!5`);
     expect(await approve()).toBeUndefined();
   });
 
   test('fails with an invalid token', async () => {
-    rest.refuse(/approve$/, { status: 401 });
+    repoHost.refuse(/approve$/, { status: 401 });
     await expect(approve()).rejects.toMatchObject({ platformCode: 401, isFinal: true });
   });
 

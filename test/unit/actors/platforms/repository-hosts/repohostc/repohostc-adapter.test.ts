@@ -8,7 +8,10 @@ import type { RepoHostCTrigger } from '../../../../../../config/resources/trigge
 import { TestSourceHost } from '../../../../../fixtures/automation/source-host.ts';
 import { repoHostCTrigger } from '../../../../../fixtures/automation/triggers.ts';
 import { signed } from '../../../../../fixtures/repositories/local-repohostc.ts';
-import { repoHostCPayload, type Said } from '../../../../../fixtures/repositories/repohostc-payloads.ts';
+import {
+  type PayloadValues,
+  repoHostCPayload,
+} from '../../../../../fixtures/repositories/repohostc-payloads.ts';
 
 const SECRET = 'a secret of the tests';
 
@@ -27,18 +30,15 @@ async function open(config: Partial<RepoHostCTrigger['config']> = {}, name = 're
 }
 
 interface SendOptions {
-  readonly reply?: Said;
+  readonly values?: PayloadValues;
   readonly id?: string;
   readonly secret?: string;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
-async function send(
-  key: string,
-  { reply: payload, id = randomUUID(), secret = SECRET, ...more }: SendOptions = {},
-) {
-  const { body = JSON.stringify(repoHostCPayload(key, payload)), headers: other } = more;
+async function send(key: string, { values, id = randomUUID(), secret = SECRET, ...more }: SendOptions = {}) {
+  const { body = JSON.stringify(repoHostCPayload(key, values)), headers: other } = more;
   const { headers } = signed({ key, id, body, secret });
   const all = Object.entries({ ...headers, ...other }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as [string, string]],
@@ -102,7 +102,7 @@ describe('a request', () => {
   test('is accepted with the previous secret, and rejected with an unknown secret', async () => {
     await open({ webhook_secret_previous: 'the old one' });
     expect((await send('repo:push', { secret: 'the old one' })).status).toBe(202);
-    expect((await send('repo:push', { secret: 'another', reply: { serial: 2 } })).status).toBe(401);
+    expect((await send('repo:push', { secret: 'another', values: { serial: 2 } })).status).toBe(401);
   });
 
   test.each([

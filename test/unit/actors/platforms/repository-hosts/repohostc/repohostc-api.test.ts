@@ -27,7 +27,7 @@ describe('write permission', () => {
     expect(await mayWrite('carl')).toBe(true);
     expect(await mayWrite('eve')).toBe(false);
     expect(await mayWrite('stranger')).toBe(false);
-    const [request] = platform.askedFor('GET', /permissions/);
+    const [request] = platform.requestsFor('GET', /permissions/);
     expect(request?.path).toBe('/2.0/workspaces/acme/permissions/repositories/shop');
     expect(request?.query.get('q')).toBe('permission>"read"');
   });
@@ -59,7 +59,7 @@ describe('write permission', () => {
     platform.pageSize = 1;
     for (let i = 0; i < 30; i += 1) platform.writers.add(`writer-${i}`);
     await expect(mayWrite('writer-29')).rejects.toMatchObject({ isFinal: true });
-    expect(platform.askedFor('GET', /permissions/)).toHaveLength(20);
+    expect(platform.requestsFor('GET', /permissions/)).toHaveLength(20);
   });
 });
 

@@ -11,7 +11,10 @@ import { rowsOfAnswer, sendRow } from '../../../../../fixtures/automation/outbou
 import { TestSourceHost } from '../../../../../fixtures/automation/source-host.ts';
 import { repoHostCTrigger } from '../../../../../fixtures/automation/triggers.ts';
 import { signed } from '../../../../../fixtures/repositories/local-repohostc.ts';
-import { repoHostCPayload, type Said } from '../../../../../fixtures/repositories/repohostc-payloads.ts';
+import {
+  type PayloadValues,
+  repoHostCPayload,
+} from '../../../../../fixtures/repositories/repohostc-payloads.ts';
 import { RepoHostCPlatform } from '../../../../../fixtures/repositories/repohostc-platform.ts';
 
 const TOKEN = 'ATCTT3_the_secret_token';
@@ -42,7 +45,7 @@ function withToken(token: string): RepoHostCTrigger {
   return repoHostCTrigger('reviews', { token, api_url: `${platform.url}/2.0`, replay_window_seconds: 0 });
 }
 
-async function receive(key: string, original: Said = {}) {
+async function receive(key: string, original: PayloadValues = {}) {
   serial += 1;
   const body = JSON.stringify(repoHostCPayload(key, { serial, ...original }));
   const { headers } = signed({ key, body, secret: trigger.config.webhook_secret });
@@ -85,7 +88,7 @@ describe('an answer', () => {
     expect(await sendRow(adapter, trigger, row)).toEqual({ id: '1' });
     expect(postedBodies()).toEqual([expect.stringMatching(MARK)]);
     expect(postedBodies()[0]?.replace(MARK, '')).toBe('Thank **you**.');
-    const [request] = platform.askedFor('POST', /comments/);
+    const [request] = platform.requestsFor('POST', /comments/);
     expect(request).toMatchObject({
       path: '/2.0/repositories/acme/shop/pullrequests/5/comments',
       authorization: `Bearer ${trigger.config.token}`,
@@ -105,7 +108,7 @@ describe('an answer', () => {
     const token = `ann@example.com:${TOKEN}`;
     await sendRow(adapter, withToken(token), row);
     const basic = Buffer.from(token).toString('base64');
-    expect(platform.askedFor('POST', /comments/)[0]?.authorization).toBe(`Basic ${basic}`);
+    expect(platform.requestsFor('POST', /comments/)[0]?.authorization).toBe(`Basic ${basic}`);
     void platform.refuse(POST, { status: 400, message: `${basic} ${TOKEN}` });
     const error = await failure(sendRow(adapter, withToken(`ann@example.com:${TOKEN}2`), row));
     expect(error).toMatchObject({ isFinal: true, platformCode: 400 });
@@ -144,7 +147,7 @@ describe('a comment', () => {
     expect((await failure(send(row))).isFinal).toBe(false);
     expect(await send({ ...row, attempt: 2 })).toEqual({ id: '1' });
     expect(postedBodies()).toHaveLength(1);
-    const [request] = platform.askedFor('GET', /comments$/);
+    const [request] = platform.requestsFor('GET', /comments$/);
     expect(request?.query.toString()).toBe('pagelen=100&sort=-created_on');
   });
 
@@ -158,7 +161,7 @@ describe('a comment', () => {
     const later = Array.from({ length: 5 }, (_, i) => ({ ...mine, id: 10 + i, body: 'other' }));
     platform.comments.set(PLACE, [mine, ...later]);
     expect(await send({ ...row, attempt: 2 })).toEqual({ id: '1' });
-    expect(platform.askedFor('GET', /comments$/)).toHaveLength(3);
+    expect(platform.requestsFor('GET', /comments$/)).toHaveLength(3);
     expect(postedBodies()).toHaveLength(6);
   });
 
@@ -169,10 +172,10 @@ describe('a comment', () => {
     platform.comments.set(PLACE, old);
     platform.pageSize = 2;
     await send({ ...row, attempt: 2 });
-    expect(platform.askedFor('GET', /comments$/)).toHaveLength(1);
+    expect(platform.requestsFor('GET', /comments$/)).toHaveLength(1);
     platform.headers = { date: new Date(Date.now() - 3_600_000).toUTCString() };
     await send({ ...row, id: `${row.id}0`, attempt: 2 });
-    expect(platform.askedFor('GET', /comments$/)).toHaveLength(1 + 5);
+    expect(platform.requestsFor('GET', /comments$/)).toHaveLength(1 + 5);
   });
 
   test('is not posted while the list of comments is invalid', async () => {
@@ -198,7 +201,7 @@ describe('an edited comment', () => {
     const receiptOf = async () => receipt;
     expect(await send(await edit(row, 'Done.'), { receiptOf })).toEqual(receipt);
     expect(postedBodies().map((body) => body.replace(MARK, ''))).toEqual(['Done.']);
-    expect(platform.askedFor('PUT', /comments\/1$/)).toHaveLength(1);
+    expect(platform.requestsFor('PUT', /comments\/1$/)).toHaveLength(1);
   });
 
   test.each([true, false])(
@@ -256,7 +259,7 @@ describe('actions of the gateway', () => {
   const own = { sender: 'the-bot' };
 
   test('are recognised by the account id, not by the nickname', async () => {
-    await expect.poll(() => platform.askedFor('GET', /\/user$/)).toHaveLength(1);
+    await expect.poll(() => platform.requestsFor('GET', /\/user$/)).toHaveLength(1);
     await expect.poll(async () => (await receive('pullrequest:approved', own)).body.status).toBe('ignored');
     const payload = repoHostCPayload('pullrequest:approved', { serial: 10_000, sender: 'eve' });
     const namesake = { ...payload, actor: { ...(payload.actor as object), nickname: 'the-bot' } };
@@ -270,10 +273,10 @@ describe('actions of the gateway', () => {
     platform.isAccessToken = true;
     const other = withToken(`${TOKEN}${Math.random()}`);
     await adapter.open({ ...other, name: 'a-first', config: { ...other.config, webhook_secret: 'b' } }, host);
-    await expect.poll(() => platform.askedFor('GET', /\/user$/).length).toBeGreaterThan(0);
+    await expect.poll(() => platform.requestsFor('GET', /\/user$/).length).toBeGreaterThan(0);
     const row = await rowFor('hello');
     await sendRow(adapter, other, row);
-    const deliver = async (key: string, original: Said) => {
+    const deliver = async (key: string, original: PayloadValues) => {
       const body = JSON.stringify(repoHostCPayload(key, { serial: ++serial, ...original }));
       const { headers } = signed({ key, body, secret: 'b' });
       const response = await fetch(`${host.url}/webhook/repohostc`, { method: 'POST', body, headers });

@@ -13,8 +13,8 @@ import { repoHostCEventNames } from '../../../../../../config/resources/reposito
 import {
   appUser,
   hashOf,
+  type PayloadValues,
   repoHostCPayload,
-  type Said,
 } from '../../../../../fixtures/repositories/repohostc-payloads.ts';
 
 const keys = Object.entries(repoHostCEventNames.actions).flatMap(([word, actions]) =>
@@ -27,7 +27,7 @@ function factsOf(key: string, payload: unknown): RepoFacts {
   return facts;
 }
 
-const factsOfKey = (key: string, values?: Said) => factsOf(key, repoHostCPayload(key, values));
+const factsOfKey = (key: string, values?: PayloadValues) => factsOf(key, repoHostCPayload(key, values));
 
 test.each(keys)(
   '%s has event and action, its names in both notations, its sender and its repository',
@@ -88,7 +88,7 @@ describe('the conversation', () => {
 });
 
 describe('a push', () => {
-  const push = (...changes: NonNullable<Said['changes']>) => factsOfKey('repo:push', { changes });
+  const push = (...changes: NonNullable<PayloadValues['changes']>) => factsOfKey('repo:push', { changes });
 
   test('has the ref of its first change, and the branches of all', () => {
     const facts = push(
@@ -257,7 +257,7 @@ describe('a payload', () => {
       );
       const rebuilt = {};
       for (const [path, value] of Object.entries(selected))
-        if (value !== undefined) put(rebuilt, path, value);
+        if (value !== undefined) setAtPath(rebuilt, path, value);
       const [whole, part] = [factsOf(key, payload), factsOf(key, rebuilt)];
       expect(repoContext(part)).toEqual(repoContext(whole));
       for (const name of ['text', 'branches', 'item', 'senderId'] as const)
@@ -272,7 +272,7 @@ function at(payload: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((value, name) => (value as Members | undefined)?.[name], payload);
 }
 
-function put(payload: Members, path: string, value: unknown): void {
+function setAtPath(payload: Members, path: string, value: unknown): void {
   const names = path.split('.');
   const last = names.pop() ?? '';
   let into = payload;

@@ -24,7 +24,7 @@ const text = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** The same rule without a regular expression, line by line. */
+/** Returns the first word by the same rule, without a regular expression. */
 function firstWord(content: string): string | undefined {
   const line = content.split('\n').find((each) => each.trim() !== '') ?? '';
   const indent = line.length - line.trimStart().length;
@@ -40,11 +40,11 @@ const commandOf = (content: string, action = 'created') => {
 test('only a leading word with a slash is a command, and it has the name that was written', () => {
   fc.assert(
     fc.property(text, (content) => {
-      const spoken = commandOf(content);
+      const command = commandOf(content);
       const first = firstWord(content);
       const isCommand = first !== undefined && /^\/[A-Za-z][\w-]{0,63}$/.test(first);
-      expect(spoken).toBe(isCommand ? first : undefined);
-      if (spoken !== undefined) expect(`/${commandWordOf(content).name}`).toBe(spoken);
+      expect(command).toBe(isCommand ? first : undefined);
+      if (command !== undefined) expect(`/${commandWordOf(content).name}`).toBe(command);
     }),
   );
 });
