@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { eventually, SECRET } from '../../fixtures/automation/automation.ts';
-import { ask, message, post } from '../../fixtures/clients/api-client.ts';
+import { ask, EventReader, initialize, introduction, message, post } from '../../fixtures/clients/api-client.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { LARGE, startTroubled } from '../../fixtures/gateway/troubled-gateway.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
@@ -83,12 +83,11 @@ describe('the overview of the page', () => {
   test('shows the alarms of the gateway first, and in a banner of other views, until they end', async () => {
     const settings = { limits: { sessions: 1 }, inspector: { commands: true } };
     const gateway = await startGateway({ settings, servers: { echo: fault('echo') } });
-    const params = {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'c', version: '1' },
-    };
-    for (let n = 0; n < 3; n += 1) await post(`${gateway.url}/mcp`, message('initialize', params));
+    const address = `${gateway.url}/mcp`;
+    // An idle session would make room for the next one.
+    const stream = new EventReader(address, { headers: await initialize(address) });
+    await stream.opened();
+    for (let n = 0; n < 2; n += 1) await post(address, message('initialize', introduction('2025-06-18')));
     gateway.writeCatalog({ echo: { ...fault('echo'), comand: 'x' } });
     await ask(`${gateway.url}/admin/reload`, { method: 'POST' });
     const { page, complaints } = await open();
@@ -112,6 +111,7 @@ describe('the overview of the page', () => {
     await banner.getByRole('link', { name: 'Show' }).click();
     await eventually(async () => expect(await rows.count()).toBe(1));
     expect(complaints).toEqual([]);
+    stream.drop();
   });
 
   test('pages through the deliveries, and offers no actions if the viewer lacks the permission', async () => {

@@ -14,7 +14,15 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { ask, eventually, message, post } from '../../fixtures/clients/api-client.ts';
+import {
+  ask,
+  EventReader,
+  eventually,
+  initialize,
+  introduction,
+  message,
+  post,
+} from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
@@ -209,10 +217,14 @@ test.concurrent('a step of the clock, a blocked event loop and a suspended proce
 
 test.concurrent('requests that a limit refuses are counted in one alarm', async () => {
   const gateway = await startGateway({ settings: { limits: { sessions: 1 } } });
-  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'c', version: '1' } };
-  const open = () => post(`${gateway.url}/mcp`, message('initialize', params));
-  expect((await open()).json.result).toBeDefined();
-  for (let n = 0; n < 3; n += 1) expect((await open()).json.error.data.reason).toBe('ERR_OVERLOADED');
+  const address = `${gateway.url}/mcp`;
+  // An idle session would make room for the next one.
+  const stream = new EventReader(address, { headers: await initialize(address) });
+  await stream.opened();
+  for (let n = 0; n < 3; n += 1) {
+    const { json } = await post(address, message('initialize', introduction('2025-06-18')));
+    expect(json.error.data.reason).toBe('ERR_OVERLOADED');
+  }
   expect(await alarmsOf(gateway)).toMatchObject([
     {
       code: 'requests_refused',
@@ -224,4 +236,5 @@ test.concurrent('requests that a limit refuses are counted in one alarm', async 
     },
   ]);
   expect(logOf(gateway, 'requests_refused')).toEqual(['warn alarm raised']);
+  stream.drop();
 });
