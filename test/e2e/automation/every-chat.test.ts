@@ -421,7 +421,7 @@ test('after kill -9 at random moments every accepted message is answered once, u
   const writing = inEachChat(async (chat, name) => {
     // Unaccepted messages have no guarantee: the sender notices the error and continues. Botmessenger allows
     // 20 messages per minute in a group.
-    for (let n = 0; !isOver && n < 30; n += 1) {
+    for (let n = 0; !isOver && (acceptedByChat.get(name)?.length ?? 0) < 30; n += 1) {
       const text = `${name} at any moment ${n}`;
       const isTaken = await chat.say(n % 2 === 0 ? 'Killed' : '#killed', text).then(
         () => true,
@@ -432,7 +432,10 @@ test('after kill -9 at random moments every accepted message is answered once, u
     }
   });
   for (let times = 0; times < 4; times += 1) {
-    await pause(200 + 1_000 * random());
+    await eventually(() => {
+      for (const texts of acceptedByChat.values()) expect(texts.length).toBeGreaterThan(times);
+    });
+    await pause(1_000 * random());
     await kill();
   }
   isOver = true;
