@@ -245,7 +245,7 @@ describe('resources and prompts', () => {
       expect.stringMatching(/there are demo:.*templates: demo:/),
     ]);
     expect(await good('resources', '--server', 'files')).toBe('files offers no resources\n');
-    expect(JSON.parse((await run('resources', '--json')).stdout).resourceTemplates).toHaveLength(2);
+    expect(JSON.parse((await run('resources', '--json')).stdout).resourceTemplates).toHaveLength(4);
   });
 
   test('prompts are listed with arguments, and printed', async () => {

@@ -3,7 +3,14 @@
 
 import { describe, expect, test } from 'vitest';
 import { eventually, SECRET } from '../../fixtures/automation/automation.ts';
-import { ask, EventReader, initialize, introduction, message, post } from '../../fixtures/clients/api-client.ts';
+import {
+  ask,
+  EventReader,
+  initialize,
+  introduction,
+  message,
+  post,
+} from '../../fixtures/clients/api-client.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { LARGE, startTroubled } from '../../fixtures/gateway/troubled-gateway.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
