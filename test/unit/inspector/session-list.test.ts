@@ -150,7 +150,7 @@ describe('the list of sessions', () => {
   });
 
   test('yields to other work while it filters many sessions', async () => {
-    const clients = new Clients(20_000);
+    const clients = new Clients(40_000);
     for (let number = 0; number < 20_000; number += 1) clients.begin({ name: `c${number % 10}` });
     let rounds = 0;
     let isOver = false;

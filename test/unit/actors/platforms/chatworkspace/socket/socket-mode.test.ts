@@ -197,7 +197,7 @@ describe('when the end of a socket is announced', () => {
       expect(app.open).toHaveLength(1);
       // Events are acknowledged on the socket that delivered them, at the first delivery.
       expect([before, late].map(({ ackedAt }) => ackedAt)).not.toContain(undefined);
-      expect(app).toMatchObject({ opened: 2, mostOpen: 2, aloneMs: 0, strange: [] });
+      expect(app).toMatchObject({ opened: 2, mostOpen: 2, withoutSocketMs: 0, unexpectedMessages: [] });
     },
   );
 
@@ -216,7 +216,7 @@ describe('when the end of a socket is announced', () => {
     await eventually(() => expect(app.open.includes(old as never)).toBe(false));
     expect(requests).toBe(4);
     expect(meanwhile.ackedAt).toBeDefined();
-    expect(app).toMatchObject({ mostOpen: 2, aloneMs: 0 });
+    expect(app).toMatchObject({ mostOpen: 2, withoutSocketMs: 0 });
     const warned = lines.filter(({ level }) => level === 'warn');
     expect(warned.map(({ fields }) => fields.reason)).toEqual([
       'invalid_auth',
