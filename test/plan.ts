@@ -69,6 +69,7 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
     'tool-servers/repository-host-server-limits',
   ],
   'connections to remote servers': [
+    'remote/detected-transport',
     'remote/mcp-remote-upstream',
     'remote/modern-http-link',
     'remote/param-headers',

@@ -81,7 +81,7 @@ describe('for clients of both eras', () => {
       const { prompts } = await realClient.listPrompts();
       expect([...new Set(prompts.map(({ name }) => name.split('__')[0]))]).toEqual(ids.slice(0, 5));
       const { resources } = await realClient.listResources();
-      // The addresses of the first server stay; the others contain the id of their server.
+      // The addresses of the first server stay. Equal addresses contain the id of their server.
       const roots = ids.slice(0, 5).map((id, at) => [id, at === 0 ? 'test://' : `test://${id}~/`] as const);
       expect(resources.map(({ uri }) => uri)).toEqual(
         roots.flatMap(([id, root]) => [
