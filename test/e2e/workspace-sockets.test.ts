@@ -82,7 +82,7 @@ test('a client opens one socket, and acknowledges events, commands and presses',
   await eventually(() => expect(all.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
   expect(handovers.map(({ body }) => body)).toEqual(all.map((each) => each.payload));
   expect(all[1]?.response).toEqual({ text: 'on it' });
-  expect(app).toMatchObject({ opened: 1, strange: [] });
+  expect(app).toMatchObject({ opened: 1, unexpectedMessages: [] });
   await eventually(() => expect([app.open[0]?.pings, app.open[0]?.pongs]).not.toContain(0));
 });
 

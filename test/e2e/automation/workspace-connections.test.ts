@@ -94,7 +94,7 @@ test('messages are answered while the platform replaces the socket, without a ga
   await eventually(() => expect([app.opened, app.open.length]).toEqual([4, 1]));
   // A redelivery occurs only if the first socket was being closed.
   expect(all.filter(({ ids }) => ids.length > 1).length).toBeLessThanOrEqual(3);
-  expect(app).toMatchObject({ aloneMs: 0, strange: [] });
+  expect(app).toMatchObject({ withoutSocketMs: 0, unexpectedMessages: [] });
   expect(new Set(answers()).size).toBe(answers().length);
 });
 

@@ -179,7 +179,7 @@ test('--check counts and lists fleets and flows', async () => {
   expect([code, stdout]).toEqual([
     0,
     expect.stringMatching(
-      /\nwith 0 triggers, 1 agent, 1 fleet and 3 flows\n {2}both {2}Fleet\n {2}broken {2}Flow\n {2}deploy {2}Flow\n {2}ship {2}Flow\n$/,
+      /\nwith 0 triggers, 1 agent, 1 fleet and 3 flows\n {2}checker {2}Agent {2}scripted:\S+\n {2}both {2}Fleet\n {2}broken {2}Flow\n {2}deploy {2}Flow\n {2}ship {2}Flow\n$/,
     ),
   ]);
   const json = JSON.parse((await runMain(['--config', config, '--check', '--json'])).stdout);

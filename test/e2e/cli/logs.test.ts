@@ -107,7 +107,7 @@ test('stderr lines, log messages of a server and gateway lines about it have a l
   const warningLines = async () => (await run(['logs', '--level', 'warning'])).stdout.split('\n');
   const expected = [
     /^loud +\| error TypeError: no such thing$/,
-    /^loud +\| error {2}at main \(a\.js:1\)$/,
+    /^loud +\| error {5}at main \(a\.js:1\)$/,
     /^told +\| error db: lost \[redacted\]$/,
     /^broken +\| warn {2}gateway: server failed: .*(?:exited with code 4|was rejected)/,
   ];

@@ -207,8 +207,8 @@ test('a repaired item can be called by its name; an omitted item is unknown', as
   expect((await session.request('resources/read', { uri: 'u:1' })).result).toMatchObject({
     contents: [{ uri: 'u:1' }],
   });
-  for (const uri of ['u:\ud83d', 'u:missing'])
-    expect((await session.request('resources/read', { uri })).error).toMatchObject({ code: -32002 });
+  const missing = await session.request('resources/read', { uri: 'u:missing' });
+  expect(missing.error).toMatchObject({ code: -32002 });
   const { body } = await session.request('tools/call', { name: `${'x'.repeat(199)}😀`, arguments: {} });
   expect(body.toString()).toMatch(/Unknown tool: x+(?:\\ufffd|�)"/);
 });

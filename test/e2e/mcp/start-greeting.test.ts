@@ -1,7 +1,8 @@
 // Greeting at the start: existing servers and triggers, and commands that work as printed.
 
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import {
   eventually,
@@ -12,6 +13,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 
+const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../../..');
 const asNpmStart = { npm_lifecycle_event: 'start' };
 const open = {
@@ -28,13 +30,16 @@ const repo = { type: 'RepoHost', config: { webhook_secret: SECRET }, default_age
 const nightly = { type: 'Schedule', config: { cron: '0 3 * * *' }, default_agent: 'echo' };
 const manual = { type: 'Manual', config: {}, default_agent: 'echo' };
 
-function runCommands(text: string): readonly string[] {
+/** Runs the commands of the banner, and returns their outputs. Async, because this process serves the agent. */
+function runCommands(text: string): Promise<string[]> {
   const [, commands = ''] = text.split('Try:\n');
   const lines = commands.split('\n').filter((line) => line.startsWith('  '));
-  return lines.map((command) => execFileSync('sh', ['-c', command.trim()], { cwd: root }).toString());
+  return Promise.all(
+    lines.map(async (command) => (await run('sh', ['-c', command.trim()], { cwd: root })).stdout),
+  );
 }
 
-test('a gateway with only triggers lists them and their addresses, and no server', async () => {
+test('a gateway without servers lists its agents, and its triggers with their addresses', async () => {
   const program = await startAgent();
   const gateway = await startAutomation({
     env: asNpmStart,
@@ -55,15 +60,17 @@ test('a gateway with only triggers lists them and their addresses, and no server
     return text;
   });
   const { url } = gateway;
-  expect(greeting).toMatch(/ at http:\S+ \(\S+\), 5 triggers:\n/);
+  expect(greeting).toMatch(/ at http:\S+ \(\S+\), 5 triggers, 1 agent:\n/);
   expect(greeting).toContain('  nightly  Schedule  0 3 * * * (UTC)\n');
   expect(greeting).toContain(`  open     HTTP      POST ${url}/hooks/open\n`);
   expect(greeting).toContain(`  orders   HTTP      POST ${url}/hooks/orders\n`);
   expect(greeting).toContain(`  repo     RepoHost  POST ${url}/webhook/repohost\n`);
   expect(greeting).toContain('  ship     Manual    manual: triggers run ship\n');
+  expect(greeting).toContain('  echo     Agent     http\n');
   expect(greeting).not.toMatch(/server|\/rpc/);
   expect(greeting).not.toContain(SECRET);
-  const [list = '', event = ''] = runCommands(greeting);
+  const [list = '', answer, event = ''] = await runCommands(greeting);
   expect(list.trimEnd().split('\n')).toHaveLength(6);
+  expect(answer).toContain('hello');
   expect(JSON.parse(event)).toMatchObject({ status: 'accepted' });
 });

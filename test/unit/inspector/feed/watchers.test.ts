@@ -31,6 +31,7 @@ function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFig
   const gateway = {
     version: '1',
     config: { inspector: { commands: false } },
+    alarms: { list: [] },
     redactor: new Redactor([]),
     life: { startTime: { at: 1 }, isEnding: false, deadLetters: 0 },
     mcp: {
