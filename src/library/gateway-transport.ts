@@ -71,7 +71,7 @@ export class GatewayTransport {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const running of [...this.#running.values()]) running.cancel?.('the client has left');
-    if (this.#session?.isEnded === false) this.#gateway.mcp.clients.router.endSession(this.#session);
+    if (this.#session?.isEnded === false) await this.#gateway.mcp.clients.router.endSession(this.#session);
     this.onclose?.();
   }
 

@@ -182,7 +182,8 @@ describe('the browser', () => {
     );
     expect(error.text).toContain('1000 lines per second to the console');
     expect(peakKb).toBeGreaterThan(50_000);
-    expect(peakKb).toBeLessThan(600_000);
+    // A busy machine delays the garbage collection. Without the limit, the memory grows to several gigabytes.
+    expect(peakKb).toBeLessThan(1_200_000);
     await openStart(browser);
   });
 

@@ -179,6 +179,7 @@ class World {
       server: () => managed,
       release: (owner: ClientSession) => managed.release(owner),
       sessions: this.sessions,
+      restorer: { forget: () => Promise.resolve() },
       eraBridge,
       forwarder: new Forwarder(new InFlightLimiter(1000), eraBridge),
       aggregate: { isAllowed: () => true },
@@ -398,7 +399,7 @@ class World {
   #leave(index: number): void {
     const client = this.clients[index] as Client;
     if (client.session === undefined) return;
-    this.router.endSession(client.session);
+    void this.router.endSession(client.session);
     this.formerClients.push(client);
     this.clients[index] = new Client(`${client.label}'`);
   }
