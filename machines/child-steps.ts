@@ -5,9 +5,9 @@
 
 import type { AnyActorRef, ProvidedActor, Spawner } from 'xstate';
 import type { Child, ChildChange, ChildSpec } from './child.ts';
+import { isUnreachable } from './external-failure.ts';
 import { decideRestart, type Ending, isCounted, RestartLimitError, recentRestarts } from './policy.ts';
 import type { SupervisorAction } from './supervisor-setup.ts';
-import { isUnreachable } from './unreachable.ts';
 
 /** Timer ids: the end of a restart's backoff, and the end of the time allowed for stopping. */
 const dueId = (key: string) => `due:${key}`;

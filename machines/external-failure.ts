@@ -1,5 +1,10 @@
-// Failures of a child whose cause is outside the child, such as the departure of the node that runs a server.
-// The restart policy does not count them: parking the child would not help.
+// Failures whose cause is outside the child. An error has the mark itself, or one of its causes has it. The
+// restart policy treats the two kinds differently:
+//
+// - External: the child itself is sound, for example when the node that runs a server has left the cluster.
+//   Such failures do not count, because parking the child would not help.
+// - Unreachable: a remote server is away: nothing listens, the network or name is gone, or a proxy reports
+//   it. An attempt costs nothing and does no harm, so such a server is parked only briefly.
 
 import { causesOf } from './error-causes.ts';
 
@@ -8,9 +13,23 @@ export interface ExternalFailure {
   readonly isExternal: true;
 }
 
+/** An error of a request that did not reach its server. */
+export interface Unreachable {
+  readonly isUnreachable: boolean;
+}
+
 /** Returns true if the error or one of its causes is outside the child. */
 export function isExternal(error: unknown): boolean {
+  return hasMark(error, 'isExternal');
+}
+
+/** Returns true if the error or one of its causes shows that the server is away. */
+export function isUnreachable(error: unknown): boolean {
+  return hasMark(error, 'isUnreachable');
+}
+
+function hasMark(error: unknown, mark: keyof ExternalFailure | keyof Unreachable): boolean {
   for (const cause of causesOf(error))
-    if ((cause as Partial<ExternalFailure>).isExternal === true) return true;
+    if ((cause as Partial<ExternalFailure & Unreachable>)[mark] === true) return true;
   return false;
 }

@@ -8,9 +8,8 @@
 // - A pause is between `backoff.minMs` and `backoff.maxMs`, or longer if the failure requests it. It is never
 //   0: a child that always fails during its start would be restarted in an endless loop.
 
-import { isExternal } from './external-failure.ts';
+import { isExternal, isUnreachable } from './external-failure.ts';
 import { pauseRequestedIn } from './requested-pause.ts';
-import { isUnreachable } from './unreachable.ts';
 
 export interface RestartPolicy {
   /** Outcomes after which a child is restarted: all, failures only, none. */

@@ -3,8 +3,8 @@
 // remedy, and never a secret. docs/errors.md is generated from the doc comments: the first paragraph is the
 // meaning of a code, and `@remedy` an action of the operator or the client.
 
+import type { Unreachable } from '../../../machines/external-failure.ts';
 import type { PauseRequest } from '../../../machines/requested-pause.ts';
-import type { Unreachable } from '../../../machines/unreachable.ts';
 
 export abstract class GatewayError extends Error {
   abstract readonly code: string;
