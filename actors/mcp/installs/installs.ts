@@ -1,4 +1,4 @@
-// The installations of all servers. At most `slots` run concurrently, in order of request. Servers with equal
+// The installations of all servers. At most MAX_SLOTS run concurrently, in order of request. Servers with equal
 // packages share an installation. A running installation continues without users; a queued one is dropped
 // with the last user.
 
@@ -17,7 +17,7 @@ const MAX_REMEMBERED = 10_000;
 export class Installs {
   readonly #redactor: Redactor;
   readonly #log: Log;
-  readonly #slots: number;
+  readonly #slots = slotCount();
   /** Running and waiting installations by key, oldest first, with the servers that wait for them. */
   readonly #open = new Map<string, { readonly installation: Installation; readonly users: Set<object> }>();
   /** Keys of completed installations, for installers without a folder that shows the completion. */
@@ -25,10 +25,9 @@ export class Installs {
   #running = 0;
   #isClosed = false;
 
-  constructor(log: Log, redactor: Redactor, slots = defaultSlots()) {
+  constructor(log: Log, redactor: Redactor) {
     this.#log = log;
     this.#redactor = redactor;
-    this.#slots = slots;
   }
 
   /**
@@ -97,6 +96,6 @@ function stopped(): StoppedError {
 }
 
 /** Number of concurrent installations: each takes a processor, and up to half a GB of memory. */
-function defaultSlots(): number {
+function slotCount(): number {
   return availableParallelism() === 1 || totalmem() < SMALL_MEMORY_BYTES ? 1 : MAX_SLOTS;
 }

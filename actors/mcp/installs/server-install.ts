@@ -1,8 +1,9 @@
 // The installation that precedes the start of one server. It has a separate time limit, so
 // `start_timeout_seconds` counts only the start of the installed program.
 
+import type { StdioEntry } from '../../../config/catalog/catalog-schema.ts';
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../base/errors/errors.ts';
-import type { Launch } from '../links/stdio/start-failure.ts';
+import { launchOf } from '../links/stdio/child-env.ts';
 import type { Installation } from './installation.ts';
 import { type Installer, installerOf } from './installer.ts';
 import type { Installs } from './installs.ts';
@@ -10,8 +11,9 @@ import type { NpxFolder } from './npx-folder.ts';
 
 export interface ServerInstallOptions {
   readonly server: string;
-  readonly launch: Launch;
-  readonly timeoutMs: number;
+  readonly entry: StdioEntry;
+  /** Environment of the gateway. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly installs: Installs;
 }
 
@@ -23,7 +25,7 @@ export class ServerInstall {
 
   constructor(options: ServerInstallOptions) {
     this.#options = options;
-    this.#installer = installerOf(options.launch);
+    this.#installer = installerOf(launchOf(options.entry, options.environment));
   }
 
   /** The pending installation. */
@@ -39,8 +41,8 @@ export class ServerInstall {
   /** Installs the program; undefined if it is installed. Rejects with a GatewayError. */
   ensure(): Promise<void> | undefined {
     if (this.#installer === undefined) return undefined;
-    const { installs, timeoutMs } = this.#options;
-    const installation = installs.start(this.#installer, timeoutMs, this);
+    const { installs, entry } = this.#options;
+    const installation = installs.start(this.#installer, entry.install_timeout_seconds * 1000, this);
     this.#installation = installation;
     return installation?.whenDone
       .catch((error: GatewayError) => {

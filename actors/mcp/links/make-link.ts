@@ -10,7 +10,7 @@ import { readServerMessage } from '../jsonrpc/read-message.ts';
 import type { CallId, Link, LinkEvents } from './link.ts';
 import { type DetectedTransport, DetectingLink } from './sse/detecting-link.ts';
 import { SseLink } from './sse/sse-link.ts';
-import { childEnvironment } from './stdio/child-env.ts';
+import { launchOf } from './stdio/child-env.ts';
 import type { UnfinishedFiles } from './stdio/child-process.ts';
 import { containerLaunch } from './stdio/container-launch.ts';
 import { StdioLink } from './stdio/stdio-link.ts';
@@ -67,8 +67,7 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
   const { server, maxMessageBytes, redactor, ownRedactor, environment } = context;
   const { records, newMark, log, storeLine, inputSchemaOf, transport } = context;
   if (entry.runtime === 'stdio') {
-    const { command, args, cwd } = entry;
-    const launch = { command, args, cwd, env: childEnvironment(entry, environment) };
+    const launch = launchOf(entry, environment);
     const run = containerLaunch(launch, server);
     return new StdioLink(
       {

@@ -9,7 +9,6 @@ import type { StateFolder } from '../../state/state-folder.ts';
 import { Installs } from '../installs/installs.ts';
 import { ServerInstall } from '../installs/server-install.ts';
 import { type MakePlacedLink, makeLink } from '../links/make-link.ts';
-import { childEnvironment } from '../links/stdio/child-env.ts';
 import { ServerCache } from './cache/cache.ts';
 import { redactedError } from './calls/redacted-error.ts';
 import { stderrLevels } from './lines/level.ts';
@@ -86,7 +85,10 @@ export class ServerFactory {
       audience.onLearned,
       new ListBudget(this.#listBudget),
     );
-    const install = this.#installFor(id, entry);
+    const install =
+      entry.runtime === 'stdio'
+        ? new ServerInstall({ server: id, entry, environment, installs: this.#installs })
+        : undefined;
     const messages = new LogMessages(redactor, (level, text) =>
       lines.add({ kind: 'server', name: id, level, from: 'message', text }),
     );
@@ -125,19 +127,6 @@ export class ServerFactory {
       wake,
       isWatched: audience.isWatched,
       announce: audience.announce,
-    });
-  }
-
-  #installFor(server: string, entry: ServerEntry): ServerInstall | undefined {
-    if (entry.runtime !== 'stdio') return undefined;
-    const { command, args, cwd } = entry;
-    const env = childEnvironment(entry, this.#surroundings.environment);
-    const timeoutMs = entry.install_timeout_seconds * 1000;
-    return new ServerInstall({
-      server,
-      launch: { command, args, cwd, env },
-      timeoutMs,
-      installs: this.#installs,
     });
   }
 }

@@ -6,11 +6,9 @@ import { silentLog } from '../../../actors/base/errors/log.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { Installs } from '../../../actors/mcp/installs/installs.ts';
 import { ServerInstall } from '../../../actors/mcp/installs/server-install.ts';
-import { childEnvironment } from '../../../actors/mcp/links/stdio/child-env.ts';
 import type { Catalog, StdioEntry } from '../../../config/catalog/catalog-schema.ts';
 import { loadTarget } from '../../../config/load-config.ts';
 import { ConfigError } from '../../../config/reader/problem.ts';
-import { addBundledPrograms } from '../../bundled-programs.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 import { CommandLineError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
@@ -56,35 +54,26 @@ export const warm: CommandModule = {
 async function installServers(names: readonly string[], { config, catalog: file }: Options): Promise<number> {
   const target = file === undefined ? { config: config ?? DEFAULT_CONFIG } : { catalog: file };
   const { catalog, secrets } = await loadTarget(target, process.env);
-  const environment = { ...process.env };
-  addBundledPrograms(environment);
   const redactor = new Redactor(secrets);
   const installs = new Installs(silentLog, redactor);
   process.once('SIGINT', () => void installs.close());
   process.once('SIGTERM', () => void installs.close());
   const progress = new WarmProgress();
-  const failures = new Map<string, string>();
+  const failures: string[] = [];
   await Promise.all(
     selected(catalog, names).map(async ([server, entry]) => {
-      const { command, args, cwd, install_timeout_seconds } = entry;
-      const launch = { command, args, cwd, env: childEnvironment(entry, environment) };
-      const install = new ServerInstall({
-        server,
-        launch,
-        timeoutMs: install_timeout_seconds * 1000,
-        installs,
-      });
+      const install = new ServerInstall({ server, entry, environment: process.env, installs });
       const whenInstalled = install.ensure();
       if (whenInstalled === undefined) return;
       progress.add(server, install);
-      await whenInstalled.catch((error: Error) => failures.set(server, redactor.redact(error.message)));
+      await whenInstalled.catch((error: Error) => failures.push(redactor.redact(error.message)));
       progress.remove(server);
     }),
   );
   progress.close();
-  for (const message of failures.values()) printMessage(printable(message));
-  await print(`installed ${counted(progress.total - failures.size, 'server')}\n`);
-  return failures.size === 0 ? 0 : 1;
+  for (const message of failures) printMessage(printable(message));
+  await print(`installed ${counted(progress.total - failures.length, 'server')}\n`);
+  return failures.length === 0 ? 0 : 1;
 }
 
 /** Returns the local servers to install. Throws CommandLineError for an unknown name. */

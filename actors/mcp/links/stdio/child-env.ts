@@ -2,6 +2,9 @@
 // else, because the environment of the gateway contains its own key and tokens of other servers (A9,
 // ARCHITECTURE.md).
 
+import type { StdioEntry } from '../../../../config/catalog/catalog-schema.ts';
+import type { Launch } from './start-failure.ts';
+
 /** Variables that programs generally need: paths, locale, proxies, certificates. */
 const commonNames = [
   ...['PATH', 'HOME', 'USER', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR'],
@@ -20,6 +23,15 @@ export interface ChildEnvironmentEntry {
   readonly env: Readonly<Record<string, string>>;
   /** Names inherited from the gateway's environment, or true for all. */
   readonly inherit_env: true | readonly string[];
+}
+
+/** Returns the command line of a local server, with its environment. */
+export function launchOf(
+  entry: StdioEntry,
+  gatewayEnv: Readonly<Record<string, string | undefined>>,
+): Launch {
+  const { command, args, cwd } = entry;
+  return { command, args, cwd, env: childEnvironment(entry, gatewayEnv) };
 }
 
 /** Returns the complete process environment. The entry's `env` overrides inherited variables. */
