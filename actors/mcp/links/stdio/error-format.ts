@@ -10,6 +10,24 @@ export interface ErrorFormat {
 
 const MAX_CHARS = 500;
 
+export const isIndented = (line: string) => /^\s/.test(line);
+
+/** Returns the last line that matches `head` and the lines below it; undefined if one of those is no part. */
+export function blockIn(
+  lines: readonly string[],
+  head: RegExp,
+  isPart: (line: string) => boolean,
+): readonly string[] | undefined {
+  const at = lines.findLastIndex((line) => head.test(line));
+  return at !== -1 && lines.slice(at + 1).every(isPart) ? lines.slice(at) : undefined;
+}
+
+/** Returns the lines above the first one for which `isEnd` returns true. */
+export function linesUntil(lines: readonly string[], isEnd: (line: string) => boolean): readonly string[] {
+  const end = lines.findIndex(isEnd);
+  return end === -1 ? lines : lines.slice(0, end);
+}
+
 /**
  * Joins an error and the lines below it. A line with a label is a further cause; another line continues the
  * line above, which the program has wrapped.

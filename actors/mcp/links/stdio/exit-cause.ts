@@ -2,7 +2,7 @@
 // programs print more below the error: Node (stack, version), the launchers npx, uvx and docker (hints), and
 // Python (python-errors.ts).
 
-import { type ErrorFormat, joinedLines } from './error-format.ts';
+import { blockIn, type ErrorFormat, isIndented, joinedLines, linesUntil } from './error-format.ts';
 import { pythonFormats } from './python-errors.ts';
 
 /** Returns the most informative line with a label; undefined without lines. */
@@ -65,21 +65,15 @@ const npm: ErrorFormat = {
 const cross = /^\s*[×x] /;
 const arrow = /^\s*(?:[├╰]─▶|`->|\|->) /;
 
+const hint = /^\s*(?:hint:|\[)/;
+
 const uv: ErrorFormat = {
-  isOf: (_, lines) => {
-    const head = lines.findLastIndex((line) => cross.test(line));
-    return (
-      head !== -1 &&
-      arrow.test(lines[head + 1] ?? '') &&
-      lines.slice(head + 1).every((line) => /^\s/.test(line))
-    );
-  },
+  isOf: (_, lines) => arrow.test(blockIn(lines, cross, isIndented)?.[1] ?? ''),
   errorIn: (lines) => {
-    const head = lines.findLastIndex((line) => cross.test(line));
-    const why = lines.slice(head + 1);
-    const next = why.findIndex((line, at) => at > 0 && (arrow.test(line) || /^\s*(?:hint:|\[)/.test(line)));
-    const reason = (next === -1 ? why : why.slice(0, next)).map((line) => line.replace(arrow, '').trim());
-    return `${lines[head]?.replace(cross, '').replace(/:$/, '')}: ${reason.join(' ')}`;
+    const [head = '', first = '', ...below] = blockIn(lines, cross, isIndented) ?? [];
+    const rest = linesUntil(below, (line) => arrow.test(line) || hint.test(line));
+    const reason = [first.replace(arrow, ''), ...rest].map((line) => line.trim());
+    return `${head.replace(cross, '').replace(/:$/, '')}: ${reason.join(' ')}`;
   },
 };
 
@@ -90,19 +84,13 @@ const rust: ErrorFormat = {
   isOf: (last, lines) => /^\s+\S|^hint: /.test(last) && chainIn(lines) !== undefined,
   errorIn: (lines) => {
     const [error = '', ...below] = chainIn(lines) ?? [];
-    const end = below.findIndex((line) => hint.test(line));
-    return joinedLines([error, ...(end === -1 ? below : below.slice(0, end))], causeLabel);
+    return joinedLines([error, ...linesUntil(below, (line) => hint.test(line))], causeLabel);
   },
 };
 
-const hint = /^\s*(?:hint: |\[)/;
-
 /** Returns the last `error:` line and the indented lines and hints below it, up to the end. */
 function chainIn(lines: readonly string[]): readonly string[] | undefined {
-  const head = lines.findLastIndex((line) => /^error: /.test(line));
-  if (head === -1 || head === lines.length - 1) return undefined;
-  const isChain = lines.slice(head + 1).every((line) => /^\s/.test(line) || hint.test(line));
-  return isChain ? lines.slice(head) : undefined;
+  return blockIn(lines, /^error: /, (line) => isIndented(line) || hint.test(line));
 }
 
 /** A package that lacks the requested program; uv lists the available ones last. */

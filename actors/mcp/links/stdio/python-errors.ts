@@ -1,7 +1,7 @@
 // Error output of Python programs: tracebacks, click, and Rich, which the MCP SDK, FastMCP and typer use.
 // Rich wraps lines to 80 columns if stderr is not a terminal.
 
-import { type ErrorFormat, joinedLines } from './error-format.ts';
+import { blockIn, type ErrorFormat, isIndented, joinedLines, linesUntil } from './error-format.ts';
 
 /** Start and rest of a log record of Rich: time, level, message, source position. */
 const record = /^(?:\[[^\]]{1,40}\]|\s{3,40}) ?(DEBUG|INFO|WARNING|ERROR|CRITICAL) {1,5}(\S.*)$/;
@@ -12,28 +12,21 @@ const frame = /^\s*[╭╰+][─-]/;
 const inFrame = /^\s*[│|] (.*?)\s*[│|]\s*$/;
 
 const richLog: ErrorFormat = {
-  isOf: (_, lines) => lastRecord(lines) !== undefined,
+  isOf: (_, lines) => blockIn(lines, record, (line) => continuation.test(line)) !== undefined,
   errorIn: (lines) => {
     const records = lines.flatMap((line, at) => (record.test(line) ? [at] : []));
     const severe = records.findLast((at) =>
       /^(?:ERROR|CRITICAL)$/.test(record.exec(lines[at] ?? '')?.[1] ?? ''),
     );
     const head = severe ?? records.at(-1) ?? 0;
-    const below = lines.slice(head + 1);
-    const end = below.findIndex((line) => record.test(line) || !continuation.test(line));
+    const isNext = (line: string) => record.test(line) || !continuation.test(line);
     const message = record.exec(lines[head] ?? '')?.[2]?.replace(position, '') ?? '';
-    const rest = (end === -1 ? below : below.slice(0, end)).filter(
+    const rest = linesUntil(lines.slice(head + 1), isNext).filter(
       (line) => !frame.test(line) && !inFrame.test(line),
     );
     return joinedLines([message, ...rest]);
   },
 };
-
-/** Returns the index of the last record if only its continuation lines are below it. */
-function lastRecord(lines: readonly string[]): number | undefined {
-  const at = lines.findLastIndex((line) => record.test(line));
-  return at !== -1 && lines.slice(at + 1).every((line) => continuation.test(line)) ? at : undefined;
-}
 
 /** An error panel of typer: the message is wrapped within the frame. */
 const panel: ErrorFormat = {
@@ -47,16 +40,13 @@ const panel: ErrorFormat = {
 
 /** click lists choices below its error. */
 const click: ErrorFormat = {
-  isOf: (last, lines) => /^\s/.test(last) && clickError(lines) !== undefined,
+  isOf: (last, lines) => isIndented(last) && clickError(lines) !== undefined,
   errorIn: (lines) => joinedLines(clickError(lines) ?? []),
 };
 
 /** Returns the last `Error:` line and the lines below it, which must be indented. */
 function clickError(lines: readonly string[]): readonly string[] | undefined {
-  const head = lines.findLastIndex((line) => /^Error: /.test(line));
-  return head !== -1 && lines.slice(head + 1).every((line) => /^\s/.test(line))
-    ? lines.slice(head)
-    : undefined;
+  return blockIn(lines, /^Error: /, isIndented);
 }
 
 /** Prefix of the lines of an exception group. */

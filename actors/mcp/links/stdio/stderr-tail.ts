@@ -131,22 +131,25 @@ export class StderrTail {
     this.#pendingBytes += copy.length;
   }
 
+  #pendingLine(): RawLine {
+    return { bytes: Buffer.concat(this.#pending), isCut: this.#isPendingCut };
+  }
+
   #takePending(): RawLine {
-    const line = { bytes: Buffer.concat(this.#pending), isCut: this.#isPendingCut };
+    const line = this.#pendingLine();
     this.#pending = [];
     this.#pendingBytes = 0;
     this.#isPendingCut = false;
     return line;
   }
 
-  #unfinished(): RawLine {
-    const line = { bytes: Buffer.concat(this.#pending), isCut: this.#isPendingCut };
-    return isBlank(line.bytes) ? this.#overwritten : line;
+  /** Returns the unfinished line, or its state before the last carriage return if the rest is blank. */
+  #unfinished(pending = this.#pendingLine()): RawLine {
+    return isBlank(pending.bytes) ? this.#overwritten : pending;
   }
 
   #endLine(): void {
-    const line = this.#unfinished();
-    this.#takePending();
+    const line = this.#unfinished(this.#takePending());
     this.#overwritten = noLine;
     this.#progressLoggedAt = Number.NEGATIVE_INFINITY;
     if (isBlank(line.bytes) || this.#pingLines.isRepeated(line.bytes, this.#now())) return;
