@@ -103,9 +103,12 @@ export class RecentLines {
 
   /** Returns the matching lines, oldest first. */
   read({ lines, ...query }: LineQuery): LogLine[] {
+    const { kind, name } = query;
+    const isOneSource = kind !== undefined && name !== undefined;
+    const sources = isOneSource ? [this.#sources.get(keyOf({ kind, name }))] : [...this.#sources.values()];
     // A source cannot contribute more lines than requested in total.
-    const matches = [...this.#sources.values()].flatMap((each) =>
-      each.lines.filter(({ line }) => matchesQuery(line, query)).slice(-lines),
+    const matches = sources.flatMap(
+      (each) => each?.lines.filter(({ line }) => matchesQuery(line, query)).slice(-lines) ?? [],
     );
     matches.sort((a, b) => a.seq - b.seq);
     return matches.slice(-lines).map(({ line }) => line);
