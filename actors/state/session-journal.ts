@@ -3,7 +3,7 @@
 // `kill -9`. Changes during a write share the next one. No method rejects: without disk space the sessions
 // work until the process ends, and the next successful write stores all of them.
 
-import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const FILE = 'sessions.ndjson';
@@ -114,8 +114,14 @@ export class SessionJournal {
   async #rewrite(): Promise<void> {
     const lines = [...this.#records].map(([key, text]) => `${key} ${text}\n`);
     const unfinished = `${this.#path}.new`;
-    await writeFile(unfinished, lines.join(''), { mode: OWNER_ONLY, flush: true });
-    await rename(unfinished, this.#path);
+    try {
+      await writeFile(unfinished, lines.join(''), { mode: OWNER_ONLY, flush: true });
+      await rename(unfinished, this.#path);
+    } catch (error) {
+      // A part of the file would keep a full disk full.
+      await rm(unfinished, { force: true });
+      throw error;
+    }
     this.#lineCount = lines.length;
     this.#isTorn = false;
   }

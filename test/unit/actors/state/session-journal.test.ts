@@ -1,6 +1,6 @@
 // Journal of client sessions: interrupted writes, outdated lines, and a folder that is not writable.
 
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SessionJournal } from '../../../../actors/state/session-journal.ts';
@@ -54,4 +54,15 @@ test('the journal warns once while the file cannot be written, and then stores a
   const next = await SessionJournal.open(folder, noWarning);
   expect([...next.entries()].map(([key]) => key)).toEqual(['a', 'b', 'c']);
   rmSync(folder, { recursive: true });
+});
+
+test('the journal leaves no unfinished file when it cannot replace the file', async () => {
+  const folder = newFolder();
+  mkdirSync(join(folder, 'sessions.ndjson'));
+  const warnings: string[] = [];
+  const journal = await SessionJournal.open(folder, (message) => warnings.push(message));
+  await journal.put('a', '{"n":1}');
+  await journal.put('b', '{"n":2}');
+  expect(warnings).toEqual([expect.stringContaining('EISDIR'), expect.stringContaining('EISDIR')]);
+  expect(readdirSync(folder)).toEqual(['sessions.ndjson']);
 });
