@@ -36,7 +36,7 @@ test.concurrent('a progress bar is shown in its last state, while it runs and in
   const ready = join(temporaryFolder(), 'ready');
   const bar = (more: object) => fault('python-like', { env: { READY: ready }, ...more });
   const { url } = await startGateway({
-    servers: { slow: bar({ start_timeout_seconds: 2 }), loading: bar({}) },
+    servers: { slow: bar({ start_timeout_seconds: 5 }), loading: bar({}) },
   });
   const failed = start(url, 'slow');
   const started = start(url, 'loading');
