@@ -175,8 +175,7 @@ function requestSkills(route: ClientRequest, context: AggregateContext): void {
       exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'Invalid cursor'));
       return;
     }
-    const rename = (server: ManagedServer, uri: string) => namesOf(route, context).nameOf(server, uri);
-    listSkills(route, servers, context.listTimeoutMs, rename)
+    listSkills(route, servers, context.listTimeoutMs, renamerFor(route, context))
       .then(({ skills, incomplete }) => {
         const meta = incompleteMeta(incomplete);
         exchange.encodedResult(new EncodedResult(`{"skills":[${skills.join(',')}]}`), noCache, meta);
@@ -305,12 +304,20 @@ const namesResources = new Set([
 /** Renames the resource addresses in the response. Resources that no list contains are recorded. */
 function renameAddresses(route: RoutedRequest, context: AggregateContext): void {
   const { server, exchange } = route;
+  const rename = renamerFor(route, context);
+  exchange.rewrite = (answer) => addressEdits(answer, (uri) => rename(server, uri));
+}
+
+/** Returns a function that renames addresses for the client. The lists are those at its first use. */
+function renamerFor(
+  request: ClientRequest,
+  context: AggregateContext,
+): (server: ManagedServer, uri: string) => string {
   let names: ClientNames | undefined;
-  const rename = (uri: string) => {
-    names ??= namesOf(route, context);
+  return (server, uri) => {
+    names ??= namesOf(request, context);
     return names.nameOf(server, uri);
   };
-  exchange.rewrite = (answer) => addressEdits(answer, rename);
 }
 
 function send(

@@ -73,15 +73,21 @@ class SkillFetch {
   readonly #request: ClientRequest;
   #call: Call | undefined;
   #isCancelled = false;
+  readonly #whenCancelled: Promise<void>;
+  #resolveCancelled: () => void = () => {};
 
   constructor(request: ClientRequest, server: ManagedServer) {
     this.#request = request;
     this.server = server;
+    this.#whenCancelled = new Promise((resolve) => {
+      this.#resolveCancelled = resolve;
+    });
   }
 
   /** Fetches the pages. Never rejects; `isComplete` is false after a failure. */
   async run(): Promise<void> {
-    await this.server.eras.ensureKnown();
+    if (this.#isCancelled) return;
+    await Promise.race([this.server.eras.ensureKnown(), this.#whenCancelled]);
     let cursor: string | undefined;
     let bytes = 0;
     do {
@@ -98,6 +104,7 @@ class SkillFetch {
 
   cancel(): void {
     this.#isCancelled = true;
+    this.#resolveCancelled();
     this.#call?.cancel('the deadline of the list has passed');
   }
 

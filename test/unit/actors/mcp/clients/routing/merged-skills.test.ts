@@ -1,0 +1,18 @@
+// Merged list of skills: its deadline.
+
+import { expect, test } from 'vitest';
+import type { ClientRequest } from '../../../../../../actors/mcp/clients/routed-request.ts';
+import { listSkills } from '../../../../../../actors/mcp/clients/routing/merged-skills.ts';
+import type { ManagedServer } from '../../../../../../actors/mcp/servers/managed-server.ts';
+
+test('servers whose protocol era is still unknown at the deadline are incomplete', async () => {
+  const never = () => new Promise<void>(() => {});
+  const servers = Array.from(
+    { length: 9 },
+    (_, n) => ({ id: `server-${n}`, eras: { ensureKnown: never } }) as unknown as ManagedServer,
+  );
+  const request = { exchange: { isDone: false } } as unknown as ClientRequest;
+  const { skills, incomplete } = await listSkills(request, servers, 10, (_, uri) => uri);
+  expect(skills).toEqual([]);
+  expect(incomplete).toEqual(servers.map(({ id }) => id));
+});
