@@ -61,7 +61,7 @@ export interface Narrowing {
 
 /** Cache size for pages of all lists, in bytes. Further pages are built for each request. */
 const PAGE_CACHE_BYTES = 16 * 1024 * 1024;
-/** Cache size in a restricted view: a full page. */
+/** Cache size in a restricted view, and in a view with other lists: a full page. */
 const VIEW_PAGE_CACHE_BYTES = 4 * 1024 * 1024;
 
 interface MergedList {
@@ -100,7 +100,8 @@ export class Aggregate implements NameLookup {
     this.#pages = pages instanceof ListPages ? pages : new ListPages(pages);
     this.#narrowing = narrowing;
     this.#ownLists = ownLists;
-    this.#maxCachedBytes = narrowing === undefined ? PAGE_CACHE_BYTES : VIEW_PAGE_CACHE_BYTES;
+    const isMain = narrowing === undefined && ownLists.size === 0;
+    this.#maxCachedBytes = isMain ? PAGE_CACHE_BYTES : VIEW_PAGE_CACHE_BYTES;
   }
 
   /** Increases after possible changes of servers or caches. Results of an older stamp are outdated. */
