@@ -49,6 +49,8 @@ export interface McpSideOptions
 
 /** Maximum time for the last writes of the caches. */
 const FLUSH_MS = 1_000;
+/** Time for the cleanup of processes after the grace period for calls. */
+const CLEANUP_MS = 2_500;
 
 export class McpSide implements Part {
   readonly servers = new ServerRegistry();
@@ -116,10 +118,17 @@ export class McpSide implements Part {
     if (this.#options.config.learn === 'at_start') this.clients.view.discovery.learn();
   }
 
-  /** Stops the servers and writes their caches to the state folder. */
+  /**
+   * Stops the servers and writes their caches to the state folder. A server that failed shortly before may
+   * still be cleaned up; its container would outlive the gateway.
+   */
   async drain(): Promise<void> {
     await this.#serverSide.drain();
-    await Promise.race([this.#serverSide.flush(), elapse(FLUSH_MS, undefined, { ref: false })]);
+    const cleanupMs = this.#options.graceMs() + CLEANUP_MS;
+    await Promise.all([
+      Promise.race([this.#serverSide.flush(), elapse(FLUSH_MS, undefined, { ref: false })]),
+      Promise.race([this.#serverSide.whenCleanedUp(), elapse(cleanupMs, undefined, { ref: false })]),
+    ]);
   }
 
   /** Kills all processes immediately; used when the shutdown fails or times out. */

@@ -89,6 +89,11 @@ export class ServerSide {
     return Promise.all([...this.#allServers()].map(({ cache }) => cache.flush()));
   }
 
+  /** Resolves when the processes of stopped and failed servers are cleaned up. */
+  whenCleanedUp(): Promise<void> {
+    return this.#factory.whenCleanedUp();
+  }
+
   async drain(): Promise<void> {
     // The probes for protocol eras run before a server starts, so stopping the servers does not stop them.
     for (const { eras } of this.#allServers()) eras.kill();

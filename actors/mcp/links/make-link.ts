@@ -32,6 +32,8 @@ export interface LinkContext {
   readonly unfinished: UnfinishedFiles | undefined;
   /** Returns a mark for a new process: an environment variable value that identifies its descendants. */
   readonly newMark: (server: string) => string | undefined;
+  /** Called after the start of a process, with the end of its cleanup. */
+  readonly onProcess: (whenGone: Promise<void>) => void;
   /** Transport of a remote server, as detected by earlier links. */
   readonly transport: DetectedTransport;
   /** Looks up a tool's input schema. The modern era sends some arguments as headers. */
@@ -65,7 +67,7 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
 
 function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
   const { server, maxMessageBytes, redactor, ownRedactor, environment } = context;
-  const { records, newMark, log, storeLine, inputSchemaOf, transport } = context;
+  const { records, newMark, onProcess, log, storeLine, inputSchemaOf, transport } = context;
   if (entry.runtime === 'stdio') {
     const launch = launchOf(entry, environment);
     const run = containerLaunch(launch, server);
@@ -86,6 +88,7 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
         onContainerLeft: ({ message: reason }) =>
           log.warn({ server, reason }, 'could not end the container of a server; the next start tries again'),
         onReaped: (pid) => records?.remove(pid),
+        onProcess,
       },
       events,
     );

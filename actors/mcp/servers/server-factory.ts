@@ -59,6 +59,8 @@ export class ServerFactory {
   readonly #subscriptionBudget = new SubscriptionBudget();
   /** Memory budget for the lists of all servers, in bytes. */
   readonly #listBudget = new Budget(ALL_LIST_BYTES);
+  /** Ends of the cleanups of all processes, which may outlast their servers. */
+  readonly #cleanups = new Set<Promise<void>>();
 
   constructor(surroundings: ServerSurroundings) {
     this.#surroundings = surroundings;
@@ -68,6 +70,11 @@ export class ServerFactory {
   /** Kills the installations. Resolves when their processes have exited. */
   async close(): Promise<void> {
     await this.#installs.close();
+  }
+
+  /** Resolves when all processes are cleaned up. */
+  async whenCleanedUp(): Promise<void> {
+    await Promise.all(this.#cleanups);
   }
 
   /** Creates a server. `makePlaced` is set for servers that may run on another node of the cluster. */
@@ -118,6 +125,10 @@ export class ServerFactory {
           records: stateFolder.records,
           unfinished: install?.folder,
           newMark: (server) => stateFolder.newMark(server),
+          onProcess: (whenGone) => {
+            this.#cleanups.add(whenGone);
+            void whenGone.then(() => this.#cleanups.delete(whenGone));
+          },
           log,
           storeLine: (text) =>
             lines.add({ kind: 'server', name: id, level: levelOf(text), from: 'stderr', text }),

@@ -1,7 +1,7 @@
 // Servers that run as `docker run …`, with a program in place of the engine: their containers end together
 // with the gateway's server. `npm run containers` runs the same with real engines.
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { ask, call, eventually, rpc } from '../../fixtures/clients/api-client.ts';
@@ -34,6 +34,8 @@ function engine(options: readonly string[], more: object = {}) {
 function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/stat`) && !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
+
+const hasContainer = (folder: string) => readdirSync(folder).some((name) => name.endsWith('.json'));
 
 const post = (gateway: GatewayProcess, what: string) =>
   ask(`${gateway.url}/servers/box/${what}`, { method: 'POST' });
@@ -114,10 +116,11 @@ test.concurrent.each([
   ['-d', ['-d', '--rm'], /its option -d detaches it from the gateway: remove -d from `args`$/],
   ['no -i', ['--rm'], /its container has no stdin: add -i to `args`, directly after "run"$/],
 ])('a container with %s is reported with the remedy, and ends', async (_, options, remedy) => {
-  const { box, calls } = engine(options, { restart: { intensity: 0 }, start_timeout_seconds: 2 });
-  const gateway = await startGateway({ servers: { box } });
+  const { folder, box, calls } = engine(options, { restart: { intensity: 0 }, start_timeout_seconds: 2 });
+  const gateway = await startGateway({ servers: { box }, settings: { shutdown_seconds: 20 } });
   expect((await post(gateway, 'start')).json.message).toMatch(remedy);
   expect(JSON.stringify(gateway.logs())).toMatch(/remove -d from|add -i to/);
-  await eventually('the end of the container', () => calls().some((each) => each.startsWith('kill ')));
   await gateway.stop();
+  expect(calls()).toContainEqual(expect.stringMatching(/^kill /));
+  expect(hasContainer(folder)).toBe(false);
 });

@@ -42,6 +42,8 @@ export interface StdioLinkOptions extends ChildOptions {
   readonly onStderr?: ((line: string) => void) | undefined;
   /** Receives stdout lines that are not messages, redacted, truncated and limited to 100 per second. */
   readonly onNoise?: ((line: string) => void) | undefined;
+  /** Called after the start of the process, with the end of its cleanup. */
+  readonly onProcess?: ((whenGone: Promise<void>) => void) | undefined;
 }
 
 export class StdioLink implements Link {
@@ -183,6 +185,7 @@ export class StdioLink implements Link {
       this.#stopAccepting(this.#exitError(status));
     });
     void child.whenGone.then(() => this.#end());
+    this.#options.onProcess?.(child.whenGone);
   }
 
   /** Returns the unfinished files of the launcher, which end with the first message. */
