@@ -71,7 +71,7 @@ export class GatewayRuntime {
     redactor.add(...options.secrets);
     const lines = new RecentLines();
     const log = storingLog(options.log, lines, redactor);
-    const alarms = new Alarms(log);
+    const alarms = await life.boot('alarms', async () => new Alarms(log));
     // Hash of each server's catalog entry. It names the file that caches the lists of the server.
     const entryHashes = new Map<ManagedServer, string>();
     const stateFolder = await life.boot('state', () =>

@@ -93,9 +93,10 @@ export class StorePart implements Part {
 
   async drain(): Promise<void> {
     this.#isDrained = true;
-    this.#probe.close();
     const store = await this.#opening?.catch(() => undefined);
     await store?.close();
+    // The last, because a call that is rejected while the store closes starts the probe.
+    this.#probe.close();
   }
 
   async #open(): Promise<Store> {

@@ -7,6 +7,7 @@
 //   last one.
 
 import type { Log } from '../errors/log.ts';
+import type { Part } from '../supervision/part.ts';
 import { type AlarmCode, type AlarmSeverity, alarmSeverities } from './alarm-codes.ts';
 
 export interface Alarm {
@@ -32,7 +33,7 @@ interface ActiveAlarm {
 export const REPEAT_MS = 15 * 60_000;
 export const QUIET_MS = 5 * 60_000;
 
-export class Alarms {
+export class Alarms implements Part {
   readonly #log: Log;
   readonly #active = new Map<AlarmCode, ActiveAlarm>();
 
@@ -62,8 +63,7 @@ export class Alarms {
     const alarm = this.#active.get(code);
     if (alarm === undefined) return;
     this.#active.delete(code);
-    clearInterval(alarm.repeatTimer);
-    clearTimeout(alarm.quietTimer);
+    stopTimers(alarm);
     const { since, count } = alarm;
     this.#log.info({ alarm: code, since: new Date(since).toISOString(), count }, 'alarm cleared');
   }
@@ -74,6 +74,11 @@ export class Alarms {
     const alarm = this.#set(code, message, count);
     if (alarm.quietTimer !== undefined) alarm.quietTimer.refresh();
     else alarm.quietTimer = setTimeout(() => this.clear(code), QUIET_MS).unref();
+  }
+
+  /** Stops the timers. The list stays. */
+  async drain(): Promise<void> {
+    for (const alarm of this.#active.values()) stopTimers(alarm);
   }
 
   #set(code: AlarmCode, message: string, count: number | undefined): ActiveAlarm {
@@ -95,4 +100,9 @@ export class Alarms {
       this.#log.error({ alarm, since, count, reason }, isNew ? 'alarm raised' : 'alarm continues');
     else this.#log.warn({ alarm, since, count, reason }, isNew ? 'alarm raised' : 'alarm continues');
   }
+}
+
+function stopTimers({ repeatTimer, quietTimer }: ActiveAlarm): void {
+  clearInterval(repeatTimer);
+  clearTimeout(quietTimer);
 }

@@ -21,6 +21,7 @@ beforeEach(async () => {
   await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(settings));
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await gateway?.stop();
   gateway = undefined;
   await rm(folder, { recursive: true });
@@ -133,4 +134,17 @@ test('a permanently lost store ends the gateway', async () => {
   await vi.waitFor(() =>
     expect(failed).toHaveBeenCalledWith(expect.objectContaining({ message: 'its thread has ended' })),
   );
+});
+
+test('a stopped gateway has no timers for its alarms and its store, also if a call fails at the end', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const { open, store, hosts } = factory();
+  const { store: part, alarms } = await startPart({ openStore: open });
+  await part.open(user());
+  const before = vi.getTimerCount();
+  alarms.raise('listener_without_key', 'a fact');
+  store.close = async () => hosts[0]?.onRejected(new StoreUnavailableError('disk error'));
+  await gateway?.stop();
+  expect(alarms.list.map(({ code }) => code)).toEqual(['store_unavailable', 'listener_without_key']);
+  expect([before > 0, vi.getTimerCount()]).toEqual([true, 0]);
 });
