@@ -39,7 +39,10 @@ export class ConfigurationAlarm {
   }
 
   async #check(): Promise<void> {
+    const before = this.#problems;
     // An unexpected error keeps the alarm until the next check.
-    this.update(await this.#options.problems().catch(() => this.#problems));
+    const problems = await this.#options.problems().catch(() => before);
+    // A reload during the check has updated the alarm with newer files.
+    if (this.#problems === before) this.update(problems);
   }
 }
