@@ -101,11 +101,14 @@ export const types: pg.CustomTypesConfig = {
 export class Database {
   readonly #pool: pg.Pool;
   readonly #options: DatabaseOptions;
+  /** For messages. */
+  readonly #address: string | undefined;
   #added = 0;
 
   constructor(options: DatabaseOptions) {
     const { url, connections, timeoutMs, onLost = () => undefined } = options;
     this.#options = options;
+    this.#address = databaseAddress(url);
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
@@ -191,7 +194,7 @@ export class Database {
   }
 
   #report(error: unknown): unknown {
-    const fault = faultOf(error, databaseAddress(this.#options.url));
+    const fault = faultOf(error, this.#address);
     if (fault === undefined) return error;
     this.#options.onFault?.(fault);
     return fault;

@@ -36,7 +36,7 @@ export interface WorkerChannelOptions {
   readonly onDamagedRecord: (what: string) => void;
   /** Called if the file was migrated when it was opened. */
   readonly onMigrated: (migration: Migration) => void;
-  /** Called for each call rejected because the disk is full. */
+  /** Called for each call rejected because the file cannot be read or written. */
   readonly onRejected: (error: StoreUnavailableError) => void;
   /** Called once if the worker exits unexpectedly; the store does not work until the process restarts. */
   readonly onFailed: (error: StoreUnavailableError) => void;
