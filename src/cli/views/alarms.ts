@@ -3,7 +3,7 @@
 import type { AlarmRecord } from '../../http/api/alarm-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { duration } from './figures.ts';
+import { counted, duration } from './figures.ts';
 
 /**
  * Returns a line per alarm, such as `ERROR disk_full for 2m 03s: …`, cut after `width` characters. Older
@@ -21,6 +21,6 @@ export function alarmLines(
 
 function alarmText({ code, severity, since, count, message }: AlarmRecord): string {
   const lasting = `for ${duration((Date.now() - Date.parse(since)) / 1000)}`;
-  const times = count === null ? '' : `, ${count} times`;
+  const times = count === null ? '' : `, ${counted(count, 'time')}`;
   return `${severity.toUpperCase()} ${code} ${lasting}${times}: ${message}`;
 }

@@ -36,6 +36,22 @@ test('a failed server has its next retry: a time, or the next request if the tim
   expect(nextTry()).toMatch(/^next try +with the next request$/);
 });
 
+test('alarms are the first lines, with the number of their occurrences', () => {
+  const requests = { total: 3, failed: 1, tool_errors: 0, in_flight: 0 };
+  const alarm = { severity: 'warning', since: new Date().toISOString(), message: 'a fact' } as const;
+  const alarms = [
+    { ...alarm, code: 'requests_refused', count: 1 },
+    { ...alarm, code: 'clock_changed', count: 2 },
+    { ...alarm, code: 'fallback_listener', count: null },
+  ] as const;
+  const stats = { uptime_seconds: 1, alarms, requests, sessions: 1, listens: 0, servers: {} };
+  expect(statsPage(stats, plain).slice(0, 3)).toEqual([
+    expect.stringMatching(/^WARNING requests_refused for \d+s, 1 time: a fact$/),
+    expect.stringMatching(/^WARNING clock_changed for \d+s, 2 times: a fact$/),
+    expect.stringMatching(/^WARNING fallback_listener for \d+s: a fact$/),
+  ]);
+});
+
 test('the figures of profiles are below those of the gateway, if there are any', () => {
   const requests = { total: 3, failed: 1, tool_errors: 0, in_flight: 0 };
   const stats = { uptime_seconds: 1, alarms: [], requests, sessions: 1, listens: 0, servers: {} };
