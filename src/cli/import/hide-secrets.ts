@@ -60,14 +60,15 @@ export function hideSecrets<S extends NamedServer>(originals: readonly S[]): Wit
 function hideInEntry({ id, entry }: NamedServer, names: VariableNames): OwnEntry {
   const hide: ReplaceSecret = (value, name, { isOfServer }) =>
     `\${${names.nameFor(value, id, name, isOfServer)}}`;
+  // References in `args` prefer the variables of `env`, so these get their names first: another secret in
+  // `args` must not get the same name.
+  const env = mapMembers(entry.env ?? {}, (name, text) =>
+    replaceNamedValue(name, text, hide, { isOfServer: false }),
+  );
   return Object.fromEntries(
     Object.entries(entry).map(([key, value]) => {
+      if (key === 'env') return [key, env];
       if (key === 'args' && Array.isArray(value)) return [key, replaceInArguments(value.map(String), hide)];
-      if (key === 'env')
-        return [
-          key,
-          mapMembers(value, (name, text) => replaceNamedValue(name, text, hide, { isOfServer: false })),
-        ];
       if (key === 'headers')
         return [key, mapMembers(value, (name, text) => replaceHeaderValue(name, text, hide))];
       return [key, mapTexts(value, (text) => replaceSecrets(text, hide))];

@@ -210,6 +210,11 @@ describe('a secret', () => {
       { args: ['--x', '${SHOP_TOKEN}', 'a${SHOP_TOKEN_2}'] },
       ['SHOP_TOKEN'],
     ],
+    [
+      { args: ['run', '-e', 'TOKEN=abc-first'], env: { TOKEN: 'abc-other' } },
+      { args: ['run', '-e', 'TOKEN=${SHOP_TOKEN}'], env: { TOKEN: '${TOKEN}' } },
+      ['SHOP_TOKEN', 'TOKEN'],
+    ],
   ])('in %j becomes a variable', (entry, expected, variables) => {
     expect(hidden(entry)).toEqual({ entry: expected, variables: expect.arrayContaining(variables) });
   });
