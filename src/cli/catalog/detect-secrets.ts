@@ -31,7 +31,7 @@ const opaqueText = new RegExp(`^(?:${uuid}|${opaque})$`);
  * path segments that look random.
  */
 const inAddresses = [
-  { pattern: /\b[a-z][a-z0-9+.-]*:\/\/[^\s/?#:@]*:([^\s/?#@]+)@/gi, name: 'PASSWORD' },
+  { pattern: /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/?#:@]*:([^\s/?#@]+)@/gi, name: 'PASSWORD' },
   { pattern: new RegExp(`://(${uuid}|${opaque})(?=[:@])`, 'g'), name: 'URL_KEY' },
   { pattern: /[?&;#]([\w.-]+)=([^&;#\s]+)/g, name: undefined },
   { pattern: new RegExp(`(?<=[:/\\w])/(${uuid}|${opaque})(?=[/?#\\s]|$)`, 'g'), name: 'URL_KEY' },
@@ -45,13 +45,13 @@ const wordAfterScheme = /^(?:auth\w*|tokens?|keys?|credentials?|schemes?|headers
 /** `name=value` and `name: value`; the value of a list that uses semicolons extends to the next one. */
 const pair =
   /(?<![\w./?&#-])([A-Za-z_][\w.-]*)\s*(?:=|:(?!\/\/))\s*("[^"]*"|'[^']*'|[^\s"'&;,{}]+(?:(?<=[\s:=](?:Bearer|Basic|Token))\s+[^\s"'&;,{}]+)?)/gi;
-const listItem = /(?:^|;)\s*([A-Za-z_][\w .-]*?)\s*=\s*("[^"]*"|'[^']*'|[^;]*)/g;
+const listItem = /(?:^|;)\s*([A-Za-z_][\w.-]*(?: +[\w.-]+)*)\s*=\s*("[^"]*"|'[^']*'|[^;]*)/g;
 const semicolonList = /^\s*[A-Za-z_][\w .-]*=[^;]*;/;
 
 /** Returns the secrets in a text in order, except references to variables. They do not overlap. */
 export function secretsIn(text: string): readonly Secret[] {
   const found = secretsInJson(text) ?? secretsInText(text);
-  const references = [...text.matchAll(/\$\{[^}]*\}/g)];
+  const references = [...text.matchAll(/\$\{(?:(?!\$\{)[^}])*\}/g)];
   const secrets: Secret[] = [];
   let end = 0;
   for (const secret of [...found].sort((a, b) => a.start - b.start || b.end - a.end)) {
@@ -69,6 +69,25 @@ export function secretsIn(text: string): readonly Secret[] {
   return secrets;
 }
 
+/** Part of a text: a secret, if it has a name, or the text between secrets. */
+interface TextPart {
+  readonly text: string;
+  readonly name?: string;
+}
+
+/** Splits a text into its secrets and the text between them, without empty parts. */
+export function splitSecrets(text: string, secrets: readonly Secret[]): readonly TextPart[] {
+  const parts: TextPart[] = [];
+  let done = 0;
+  for (const { start, end, name } of secrets) {
+    if (start > done) parts.push({ text: text.slice(done, start) });
+    parts.push({ text: text.slice(start, end), name });
+    done = end;
+  }
+  if (done < text.length) parts.push({ text: text.slice(done) });
+  return parts;
+}
+
 /** Replaces everything in a text that looks like a secret, except references to variables. */
 export function replaceSecrets(text: string, replace: ReplaceSecret): string {
   return replaceAll(text, secretsIn(text), replace, true);
@@ -80,13 +99,9 @@ function replaceAll(
   replace: ReplaceSecret,
   isOfServer: boolean,
 ): string {
-  let result = '';
-  let done = 0;
-  for (const { start, end, name } of secrets) {
-    result += text.slice(done, start) + replace(text.slice(start, end), name, { isOfServer });
-    done = end;
-  }
-  return result + text.slice(done);
+  return splitSecrets(text, secrets)
+    .map((part) => (part.name === undefined ? part.text : replace(part.text, part.name, { isOfServer })))
+    .join('');
 }
 
 function secretsInText(text: string): Secret[] {

@@ -8,6 +8,7 @@ import {
   replaceInArguments,
   replaceNamedValue,
   replaceSecrets,
+  splitSecrets,
 } from './detect-secrets.ts';
 import { type EnvDraft, toVariableName } from './env-draft.ts';
 
@@ -74,13 +75,9 @@ export function withoutSecrets(
   text: string,
   store: (name: string, value: string) => string,
 ): readonly TextPiece[] {
-  const pieces: TextPiece[] = [];
-  let done = 0;
-  for (const { start, end, name: word } of namedSecrets(name, text)) {
-    if (start > done) pieces.push({ text: text.slice(done, start), isReference: false });
-    pieces.push({ text: store(word, text.slice(start, end)), isReference: true });
-    done = end;
-  }
-  if (done < text.length) pieces.push({ text: text.slice(done), isReference: false });
-  return pieces;
+  return splitSecrets(text, namedSecrets(name, text)).map((part) =>
+    part.name === undefined
+      ? { text: part.text, isReference: false }
+      : { text: store(part.name, part.text), isReference: true },
+  );
 }

@@ -271,17 +271,17 @@ class ValueWriter {
   #answers(name: string): (readonly TextPiece[])[] {
     const question = this.#questions.get(name);
     if (question === undefined) return [];
-    const registryPackage = this.#answersByName[name];
-    const all = registryPackage ?? (question.default === undefined ? [] : [question.default]);
+    const answers = this.#answersByName[name];
+    const all = answers ?? (question.default === undefined ? [] : [question.default]);
     return all
       .filter((answer) => answer !== '')
       .map((answer) => {
-        if (registryPackage !== undefined && isVariableReference(answer))
+        if (answers !== undefined && isVariableReference(answer))
           return [{ text: answer, isReference: true }];
         if (question.isSecret) return [{ text: this.#store(name, answer), isReference: true }];
         const text = normalizeAnswer(question, answer);
         // A default is text of the registry.
-        if (registryPackage === undefined) return [{ text, isReference: false }];
+        if (answers === undefined) return [{ text, isReference: false }];
         return withoutSecrets(name, text, (word, value) => this.#store(word, value));
       });
   }
