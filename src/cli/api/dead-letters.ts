@@ -30,10 +30,10 @@ export async function requestDeadLetters(
     const { deliveries, next_before } = body as DeliveryList;
     const byTrigger = new Map<string, DeadLetters>();
     // The list has the newest deliveries first.
-    for (const newest of deliveries) {
-      const known = byTrigger.get(newest.trigger ?? '');
-      if (known === undefined) byTrigger.set(newest.trigger ?? '', { count: 1, newest });
-      else byTrigger.set(newest.trigger ?? '', { ...known, count: known.count + 1 });
+    for (const delivery of deliveries) {
+      const name = delivery.trigger ?? '';
+      const { count, newest } = byTrigger.get(name) ?? { count: 0, newest: delivery };
+      byTrigger.set(name, { count: count + 1, newest });
     }
     return { byTrigger, isWhole: next_before === null };
   } catch (error) {
