@@ -15,6 +15,11 @@ export function fieldName(path: string): string {
   return quoted === undefined ? plain : JSON.parse(quoted);
 }
 
+/** Returns the path within the file; `prefix` is the path of the inner document with the field. */
+export function prefixPath(prefix: string, path: string): string {
+  return prefix === '' || path === '' ? prefix + path : `${prefix}.${path}`;
+}
+
 /** Returns `path: message`, or only the message for the root. */
 export function atPath(path: string, message: string): string {
   return path === '' ? message : `${path}: ${message}`;

@@ -3,6 +3,7 @@
 
 import { fieldName } from './field-path.ts';
 import type { SchemaNode } from './schema-descriptions.ts';
+import { isValid } from './schema-match.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
 const MAX_MEMBERS = 3;
@@ -40,12 +41,8 @@ const typicalMember = (properties: Readonly<Record<string, SchemaNode>>): string
     .filter((name) => properties[name]?.enum === undefined)
     .slice(0, 1);
 
-function doesAccept(member: SchemaNode, value: unknown): boolean {
-  if (typeof value === 'boolean') return member.type === 'boolean';
-  if (typeof value !== 'number' || (member.type !== 'number' && member.type !== 'integer')) return false;
-  const { minimum = value, maximum = value } = member;
-  return value >= minimum && value <= maximum && (member.type === 'number' || Number.isInteger(value));
-}
+const doesAccept = (member: SchemaNode, value: unknown): boolean =>
+  (typeof value === 'number' || typeof value === 'boolean') && isValid(member, value);
 
 /** Returns an example for a member: a default, a word of the schema, or its name in capitals. */
 function exampleOf(name: string, schema: SchemaNode, depth: number): string {

@@ -8,17 +8,16 @@
 
 import type { TSchema } from 'typebox';
 import { isCredentialName } from '../credentials/credential-names.ts';
-import { type AliasAdvice, formAdvice, nameAdvice, unitAdvice } from './alias-advice.ts';
+import type { AliasAdvice } from './alias-advice.ts';
 import { FieldCredentials, originOf, redactionFault } from './field-credentials.ts';
-import { atPath, fieldName, joinPath, pathsAround } from './field-path.ts';
-import { mappingAdvice } from './mapping-form.ts';
+import { atPath, fieldName, joinPath, prefixPath } from './field-path.ts';
+import { FieldSuggestions } from './field-suggestions.ts';
 import type { Problem } from './problem.ts';
 import { expectedBySchema, foundInFile, type SchemaNode } from './schema-descriptions.ts';
+import { canMatch, coerce, isValid } from './schema-match.ts';
 import type { SecretValues } from './secret-values.ts';
 import type { SourceFile } from './source-file.ts';
 import { type Environment, referenceOffset, shellForm, substitute } from './substitute.ts';
-import { suggest } from './suggest.ts';
-import { synonymOf } from './synonyms.ts';
 import { mayShowVariable } from './visible-values.ts';
 import type { YamlMap, YamlScalar, YamlTree } from './yaml-tree.ts';
 
@@ -39,14 +38,9 @@ export class SchemaReader {
   readonly #secrets: SecretValues;
   readonly #keyOffsets = new Map<string, number>();
   readonly #valueOffsets = new Map<string, number>();
-  /** Aliases by path: see `registerAliases`. */
-  readonly #aliases = new Map<string, readonly string[]>();
-  /** Advice by path: see `registerAdvice`. */
-  readonly #advice = new Map<string, AliasAdvice>();
+  readonly #suggestions: FieldSuggestions;
   /** Environments by path: see `registerVariables`. */
   readonly #environments = new Map<string, Environment>();
-  /** Schemas of the mappings, by path. */
-  readonly #mappings = new Map<string, SchemaNode>();
   /** Paths of fields with errors. */
   readonly #faulty: string[] = [];
   /** Paths of fields with unset variables. */
@@ -66,6 +60,7 @@ export class SchemaReader {
     this.#secrets = secrets;
     this.#credentials = new FieldCredentials(secrets);
     this.#prefix = prefix;
+    this.#suggestions = new FieldSuggestions(prefix);
   }
 
   /**
@@ -88,12 +83,12 @@ export class SchemaReader {
 
   /** Registers further aliases for the keys at `path`. Used in suggestions only. */
   registerAliases(path: string, names: readonly string[]): void {
-    this.#aliases.set(path, names);
+    this.#suggestions.addAliases(path, names);
   }
 
   /** Registers advice on foreign keys and values at `path`. */
   registerAdvice(path: string, advice: AliasAdvice): void {
-    this.#advice.set(path, advice);
+    this.#suggestions.addAdvice(path, advice);
   }
 
   /**
@@ -101,8 +96,9 @@ export class SchemaReader {
    * environment.
    */
   registerVariables(path: string, variables: YamlTree | undefined): void {
+    if (variables?.kind !== 'map') return;
     const own: Record<string, string> = {};
-    for (const { key, value } of variables?.kind === 'map' ? variables.pairs : [])
+    for (const { key, value } of variables.pairs)
       if (value.kind === 'scalar' && value.value !== null)
         own[key] = substitute(String(value.value), this.#env).text;
     this.#environments.set(path, { ...this.#env, ...own });
@@ -208,7 +204,7 @@ export class SchemaReader {
   #readMap(schema: SchemaNode, map: YamlMap, path: string): Record<string, unknown> {
     const result: Record<string, unknown> = Object.create(null);
     const known = schema.properties;
-    this.#mappings.set(path, schema);
+    this.#suggestions.addMapping(path, schema);
     const [keyPattern, memberSchema] = Object.entries(schema.patternProperties ?? {})[0] ?? [];
     const keyExpression = keyPattern === undefined ? undefined : new RegExp(keyPattern);
     for (const { key, keyOffset, value } of map.pairs) {
@@ -315,8 +311,7 @@ export class SchemaReader {
   ): undefined {
     const expected = expectedBySchema(schema, value);
     const found = foundInFile(schema, tree, names, value);
-    const advice =
-      this.#formAdviceAt(path, tree) ?? unitAdvice(path, tree) ?? mappingAdvice(schema, tree, path);
+    const advice = this.#suggestions.forValue(schema, tree, path);
     this.#add(
       tree.offset,
       path,
@@ -326,37 +321,9 @@ export class SchemaReader {
   }
 
   #unknownKey(key: string, offset: number, value: YamlTree, known: readonly string[], path: string): void {
-    const fields = [...known, ...(this.#aliases.get(path) ?? [])];
-    const near = suggest(key, fields) ?? synonymOf(key, fields) ?? this.#fieldNearby(key, path);
-    const aliasAdvice = this.#advice.get(path);
-    const advice =
-      (aliasAdvice && nameAdvice(aliasAdvice, key, value)) ??
-      (near === undefined ? undefined : `did you mean ${near}?`);
+    const advice = this.#suggestions.forKey(key, value, known, path);
     const message = advice === undefined ? 'unknown key' : `unknown key; ${advice}`;
     this.#add(offset, joinPath(path, key.slice(0, 80)), message, this.unknownKeys);
-  }
-
-  /** Returns the only matching field one level down, or a matching field one level up. */
-  #fieldNearby(key: string, path: string): string | undefined {
-    const fieldIn = (schema: SchemaNode | undefined) => {
-      const fields = Object.keys(schema?.properties ?? {});
-      return fields.find((field) => field === key) ?? synonymOf(key, fields);
-    };
-    const below = Object.entries(this.#mappings.get(path)?.properties ?? {}).flatMap(([name, schema]) => {
-      const field = fieldIn(schema);
-      return field === undefined ? [] : [`${name}.${field}`];
-    });
-    if (below.length === 1) return below[0];
-    const parent = pathsAround(path).at(-1) ?? '';
-    const above = path === '' ? undefined : fieldIn(this.#mappings.get(parent));
-    return above === undefined ? undefined : this.#prefixed(joinPath(parent, above));
-  }
-
-  /** Returns advice for a known field with a value in the wrong format. */
-  #formAdviceAt(path: string, tree: YamlTree): string | undefined {
-    const dot = path.lastIndexOf('.');
-    const advice = this.#advice.get(path.slice(0, Math.max(0, dot)));
-    return advice && formAdvice(advice, path.slice(dot + 1), tree);
   }
 
   #add(offset: number, path: string, message: string, severity: Problem['severity'] = 'error'): void {
@@ -384,7 +351,7 @@ export class SchemaReader {
   }
 
   #prefixed(path: string): string {
-    return this.#prefix === '' || path === '' ? this.#prefix + path : `${this.#prefix}.${path}`;
+    return prefixPath(this.#prefix, path);
   }
 }
 
@@ -413,43 +380,4 @@ function scalarValueOf(tree: YamlTree): unknown {
 
 function ownMember(properties: Readonly<Record<string, SchemaNode>>, key: string): SchemaNode | undefined {
   return Object.hasOwn(properties, key) ? properties[key] : undefined;
-}
-
-/** Returns true if the kind of value can match; scalar types are checked after substitution. */
-function canMatch(schema: SchemaNode, tree: YamlTree): boolean {
-  if (schema.anyOf !== undefined) return schema.anyOf.some((option) => canMatch(option, tree));
-  if (schema.type === 'object') return tree.kind === 'map';
-  if (schema.type === 'array') return tree.kind === 'list';
-  return tree.kind === 'scalar';
-}
-
-function coerce(schema: SchemaNode, text: string): unknown {
-  const isNumeric = schema.type === 'number' || schema.type === 'integer';
-  if (isNumeric && /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(text)) return Number(text);
-  if (schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
-  return text;
-}
-
-function isValid(schema: SchemaNode, value: unknown): boolean {
-  if (schema.enum !== undefined) return schema.enum.includes(value);
-  switch (schema.type) {
-    case 'boolean':
-      return typeof value === 'boolean';
-    case 'number':
-    case 'integer':
-      return typeof value === 'number' && isWithin(schema, value);
-    case 'string':
-      if (typeof value !== 'string' || value.length < (schema.minLength ?? 0)) return false;
-      if (schema.maxLength !== undefined && value.length > schema.maxLength) return false;
-      return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
-    default:
-      return false;
-  }
-}
-
-function isWithin(schema: SchemaNode, value: number): boolean {
-  if (!Number.isFinite(value) || (schema.type === 'integer' && !Number.isSafeInteger(value))) return false;
-  if (schema.minimum !== undefined && value < schema.minimum) return false;
-  if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum) return false;
-  return schema.maximum === undefined || value <= schema.maximum;
 }
