@@ -74,7 +74,7 @@ const unitSeconds: Readonly<Record<string, number>> = {
 /** Returns advice for a numeric field with the unit in its name. */
 export function unitAdvice(path: string, value: YamlTree): string | undefined {
   const seconds = secondsOf(value);
-  const [, field, unit = ''] = /((?:[A-Za-z_]+_)?(ms|seconds|minutes|hours|days))$/.exec(path) ?? [];
+  const [, field, unit = ''] = /(?<!\w)((?:\w+_)?(ms|seconds|minutes|hours|days))$/.exec(path) ?? [];
   if (seconds === undefined || field === undefined) return undefined;
   const number = Number((seconds / (unitSeconds[unit] ?? 1)).toFixed(3));
   return `the field name contains the unit; write ${field}: ${number}`;

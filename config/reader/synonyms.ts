@@ -5,7 +5,7 @@
 export const synonyms: Readonly<Record<string, string>> = {
   system_prompt: 'prompt instruction persona rules context systemmessage systeminstruction preamble',
   bot_token: 'token apitoken oauthtoken bottoken accesstoken apikey auth',
-  app_token: 'applevel applevelt xapp sockettoken',
+  app_token: 'applevel appleveltoken xapp sockettoken',
   signing_secret: 'secret signingkey signaturesecret',
   webhook_secret: 'secret hmac hmacsecret signaturesecret sharedsecret signingsecret secrettoken',
   secret_token: 'secret webhooksecret webhooktoken',

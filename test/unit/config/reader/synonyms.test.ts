@@ -42,6 +42,7 @@ describe('an unknown key', () => {
     ['resource', agent('memory: { window: 4 }'), 'spec.memory.window', 'messages'],
     ['resource', trigger('BotMessenger', 'token: x'), 'spec.config.token', 'bot_token'],
     ['resource', trigger('ChatWorkspace', 'token: x'), 'spec.config.token', 'bot_token'],
+    ['resource', trigger('ChatWorkspace', 'app_level_token: x'), 'spec.config.app_level_token', 'app_token'],
     ['resource', trigger('HTTP', 'secret: x'), 'spec.config.secret', 'webhook_secret'],
     ['resource', trigger('Schedule', 'every: 5m'), 'spec.config.every', 'cron'],
     ['resource', trigger('Schedule', 'tz: UTC, cron: "* * * * *"'), 'spec.config.tz', 'timezone'],
@@ -98,6 +99,11 @@ describe('a value in the place of a mapping', () => {
     const messages = await messagesOf(kind, text);
     expect(messages.join('\n')).toContain(`; write ${form}`);
   });
+
+  test('is in the form only if a member accepts it', async () => {
+    const messages = await messagesOf('gateway', 'limits: 0');
+    expect(messages.join('\n')).toMatch(/limits: expected a mapping.*; write limits: \{ \w+: [1-9]\d* \}$/);
+  });
 });
 
 describe('a duration', () => {
@@ -111,6 +117,12 @@ describe('a duration', () => {
   ] as const)('in a numeric field of a %s is converted: $2', async (kind, text, line) => {
     const messages = await messagesOf(kind, text);
     expect(messages.join('\n')).toContain(`; the field name contains the unit; write ${line}`);
+  });
+
+  test('is not converted for a field whose name only ends like a unit', async () => {
+    const messages = await messagesOf('gateway', 'platforms: 5m');
+    expect(messages.join('\n')).toContain(': platforms: expected a mapping');
+    expect(messages.join('\n')).not.toContain('the field name contains the unit');
   });
 });
 
