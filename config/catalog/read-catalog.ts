@@ -112,8 +112,8 @@ export function findServers(
   const [pair, other] = keys.flatMap((key) => root.pairs.find((each) => each.key === key) ?? []);
   const nested = pair === undefined ? nestedServers(root) : undefined;
   if (nested !== undefined) return findNestedServers(reader, nested, file);
-  const foreign = foreignFormatHint(root, '');
-  if (foreign !== undefined && pair?.value.kind !== 'map') {
+  const foreign = pair?.value.kind === 'map' ? undefined : foreignFormatHint(root);
+  if (foreign !== undefined) {
     reader.report('', foreign);
     return undefined;
   }

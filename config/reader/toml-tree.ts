@@ -11,23 +11,55 @@ interface OpenMap {
   readonly pairs: YamlPair[];
 }
 
+/** Deeper than any valid file. The parser and the readers of the tree call themselves for each level. */
 const MAX_DEPTH = 64;
-/** Deeper than any valid file; the parser calls itself for each level. */
-const nestedTooDeeply = new RegExp(`(?:[[{]\\s*){${MAX_DEPTH}}`);
+const TOO_DEEP = 'values are nested too deeply';
+
+/** Quoted texts, comments and brackets. A text without its end extends to the end of the line or file. */
+const tokens =
+  /"""(?:[^\\]|\\[\s\S]?)*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"[^"\\\n]*(?:\\.?[^"\\\n]*)*"?|'[^'\n]*'?|#.*|[[{\]}]/g;
 
 /** Parses a file. Never throws. */
 export function parseTomlTree(source: SourceFile): ParsedYaml {
-  const deep = nestedTooDeeply.exec(source.text);
-  if (deep !== null) return broken(source, deep.index, 'values are nested too deeply');
   try {
+    const bracket = deepBracket(source.text);
+    if (bracket !== undefined) return broken(source, bracket, TOO_DEEP);
     const [table] = parseTOML(source.text).body;
     const root: OpenMap = { kind: 'map', offset: 0, pairs: [] };
     for (const node of table.body) addNode(root, node);
+    const value = deepValue(root);
+    if (value !== undefined) return broken(source, value.offset, TOO_DEEP);
     return { root: root.pairs.length === 0 ? undefined : root, problems: [], isBroken: false };
   } catch (error) {
     if (!(error instanceof ParseError)) return broken(source, 0, 'the file cannot be read as TOML');
     return broken(source, error.index, `invalid TOML: ${error.message}`);
   }
+}
+
+/** Returns the offset of an outermost bracket that contains too many others. */
+function deepBracket(text: string): number | undefined {
+  let depth = 0;
+  let outermost = 0;
+  for (const { 0: token, index } of text.matchAll(tokens)) {
+    if (token === '[' || token === '{') {
+      if (depth === 0) outermost = index;
+      depth += 1;
+      if (depth > MAX_DEPTH) return outermost;
+    } else if (token === ']' || token === '}') depth = Math.max(0, depth - 1);
+  }
+  return undefined;
+}
+
+/** Returns a value that is too deep. Keys with dots have no brackets. */
+function deepValue(root: YamlTree): YamlTree | undefined {
+  let level: readonly YamlTree[] = [root];
+  for (let depth = 0; depth < MAX_DEPTH; depth += 1) level = level.flatMap(childrenOf);
+  return level[0];
+}
+
+function childrenOf(tree: YamlTree): readonly YamlTree[] {
+  if (tree.kind === 'map') return tree.pairs.map(({ value }) => value);
+  return tree.kind === 'list' ? tree.items : [];
 }
 
 function broken(source: SourceFile, offset: number, message: string): ParsedYaml {
@@ -51,7 +83,7 @@ function addPair(map: OpenMap, { key, value }: AST.TOMLKeyValue): void {
     parent.pairs.push({ key: nameOf(last), keyOffset: last.range[0], value: treeOf(value) });
 }
 
-/** Returns the map under a key, or the last one of an array of tables; creates it if necessary. */
+/** Returns the map under a key; creates it if necessary. The tables of an array share one map. */
 function innerMap(map: OpenMap, key: AST.TOMLBare | AST.TOMLQuoted): OpenMap {
   const name = nameOf(key);
   const [offset] = key.range;

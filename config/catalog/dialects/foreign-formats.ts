@@ -19,12 +19,12 @@ const formats: readonly ForeignFormat[] = [
   {
     client: 'Codex',
     advice: 'give it a name that ends in .toml',
-    textPattern: /^\s*\[mcp_servers[.\]]/m,
+    textPattern: /^[ \t]*\[mcp_servers[.\]]/m,
   },
   {
     client: 'Continue',
     advice: 'write mcpServers as a mapping from name to server',
-    textPattern: /^mcpServers:\s*\n\s*-\s/m,
+    textPattern: /^mcpServers:\s+-\s/m,
     matchesTree: (root) => isList(memberOf(root, 'mcpServers')) && memberOf(root, 'schema') !== undefined,
   },
   {
@@ -58,8 +58,11 @@ function isEntry(tree: YamlTree): boolean {
   return ['command', 'url', 'serverUrl'].some((field) => memberOf(tree, field) !== undefined);
 }
 
-/** Returns a hint on the client; undefined for an unknown format. */
-export function foreignFormatHint(root: YamlTree | undefined, text: string): string | undefined {
+/**
+ * Returns a hint on the client; undefined for an unknown format. `text` is the text of the file, if it may be
+ * in a format without a tree.
+ */
+export function foreignFormatHint(root: YamlTree | undefined, text = ''): string | undefined {
   const format = formats.find(
     ({ textPattern, matchesTree }) =>
       textPattern?.test(text) === true || (root !== undefined && matchesTree?.(root) === true),

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { foreignFormatHint } from '../../../../config/catalog/dialects/foreign-formats.ts';
 import { editCatalog } from '../../../../config/catalog/edit-catalog.ts';
 import { loadTarget } from '../../../../config/load-config.ts';
 import { ConfigError, type Problem } from '../../../../config/reader/problem.ts';
@@ -196,6 +197,11 @@ describe('the configuration file of', () => {
       expect((await load('bad.mcpb', bytes)).lines).toEqual([
         expect.stringMatching(/error: the (?:file|archive)/),
       ]);
+    const bomb = zipped('manifest.json', ' '.repeat(5 * 1024 * 1024), 8);
+    expect((await load('bad.mcpb', bomb)).lines[0]).toMatch(/error: manifest\.json is too large$/);
+    // The archive declares a small size.
+    bomb.writeUInt32LE(10, bomb.length - 22 - 'manifest.json'.length - 46 + 24);
+    expect((await load('bad.mcpb', bomb)).lines[0]).toMatch(/error: manifest\.json cannot be decompressed$/);
     await fc.assert(
       fc.asyncProperty(fc.nat(bundle.length - 1), fc.nat(255), async (at, byte) => {
         const changed = Buffer.from(bundle);
@@ -218,6 +224,10 @@ describe('a file in another format', () => {
   ])('is reported with the name of %s', async (client, path, text) => {
     const { lines } = await load(path, text);
     expect(lines[0]).toMatch(new RegExp(`^1:1: error: this resembles a file of ${client}: `));
+  });
+
+  test('is searched in linear time', () => {
+    expect(foreignFormatHint(undefined, `mcpServers:${'\n'.repeat(50_000)}x`)).toBeUndefined();
   });
 
   test('is not edited if its format is only read', () => {
@@ -266,6 +276,34 @@ describe("an entry of a client's file", () => {
     const native = await load('catalog.yaml', JSON.stringify({ servers: { ...mcpServers } }));
     expect(native.lines).toContainEqual(expect.stringMatching(/error: servers\.bad\.url/));
   });
+});
+
+test.each([
+  ['lists', `a = ${'[1,'.repeat(1000)}1${']'.repeat(1000)}`, '1:5'],
+  ['inline tables', `a = ${'{b='.repeat(100)}1${'}'.repeat(100)}`, '1:5'],
+  ['a key', `${Array(5000).fill('a').join('.')} = 1`, '1:127'],
+  ['a table', `[${Array(5000).fill('a').join('.')}]\nb = 1`, '1:128'],
+])('TOML may not be nested too deeply, by %s', (_, text, position) => {
+  const { problems } = parseTomlTree(new SourceFile('/x.toml', text));
+  expect(problems.map(({ line, column, message }) => `${line}:${column}: ${message}`)).toEqual([
+    `${position}: values are nested too deeply`,
+  ]);
+});
+
+// Quadratic time would exceed the time limit of a test many times.
+test.each([
+  ['lines', '\\"""\n'.repeat(100_000)],
+  ['a line', '\\"'.repeat(200_000)],
+])('TOML with unfinished texts is read in linear time, in %s', (_, text) => {
+  expect(parseTomlTree(new SourceFile('/x.toml', text)).isBroken).toBe(true);
+});
+
+test('TOML may contain brackets in text and comments', () => {
+  const brackets = '[{'.repeat(100);
+  const text = `a = "\\"${brackets}" # ${brackets}\nb = '${brackets}'\nc = """\n"${brackets}\\""""\nd = '''${brackets}'''\n`;
+  const { root, problems } = parseTomlTree(new SourceFile('/x.toml', text));
+  expect(problems).toEqual([]);
+  expect(root && plainValue(root)).toMatchObject({ a: `"${brackets}`, b: brackets, d: brackets });
 });
 
 test('TOML is read with the values and positions of the file', () => {
