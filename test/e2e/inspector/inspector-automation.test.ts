@@ -162,7 +162,8 @@ describe('triggers in the inspector', () => {
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.locator('[data-wrong]').first().waitFor();
     await page.getByRole('link', { name: 'Actors', exact: true }).click();
-    expect(await page.locator('.banner').count()).toBe(1);
+    // Any loaded machine causes an alarm about stalls.
+    expect(await page.locator('.banner:not(#alarms)').count()).toBe(1);
     await post(gateway, 'bob', 'two');
     await page.locator('#dead-deliveries', { hasText: '2 dead deliveries' }).waitFor();
     expect(complaints).toEqual([]);

@@ -23,6 +23,7 @@ import {
   message,
   post,
 } from '../../fixtures/clients/api-client.ts';
+import { withoutStalls } from '../../fixtures/gateway/alarms.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
@@ -35,9 +36,7 @@ async function allAlarmsOf({ url }: GatewayProcess): Promise<readonly AlarmRecor
   return (await ask(`${url}/stats`)).json.alarms;
 }
 
-/** Returns the alarms, except for stalls, which any loaded machine causes. */
-const alarmsOf = async (gateway: GatewayProcess) =>
-  (await allAlarmsOf(gateway)).filter(({ code }) => code !== 'event_loop_stalled');
+const alarmsOf = async (gateway: GatewayProcess) => withoutStalls(await allAlarmsOf(gateway));
 
 const codesOf = async (gateway: GatewayProcess) => (await alarmsOf(gateway)).map(({ code }) => code);
 
