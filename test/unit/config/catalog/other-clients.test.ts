@@ -227,7 +227,7 @@ describe('a file in another format', () => {
   });
 
   test('is searched in linear time', () => {
-    expect(foreignFormatHint(undefined, `mcpServers:${'\n'.repeat(50_000)}x`)).toBeUndefined();
+    expect(foreignFormatHint(undefined, `mcpServers:${'\n'.repeat(300_000)}x`)).toBeUndefined();
   });
 
   test('is not edited if its format is only read', () => {
