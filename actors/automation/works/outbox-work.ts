@@ -115,7 +115,8 @@ export class OutboxWork implements Work {
     // tried.
     if (isSameType && (action === undefined || isOfAccount(namedTrigger))) return namedTrigger;
     const others = action === undefined ? [] : routing.triggers();
-    const isAlike = (each: Trigger) => isOfAccount(each) && adapter.outbound?.senderOf?.(each) === sender;
+    const isAlike = (each: Trigger) =>
+      isOfAccount(each) && adapter.outbound?.credentialNameOf?.(each) === sender;
     const other = others.find((each) => each.type === adapter.type && isAlike(each));
     if (other !== undefined) return other;
     return isSameType ? `trigger ${name} now uses another account` : noTrigger(meta);

@@ -56,8 +56,9 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    */
   readonly mentions?: MentionRule | 'rendered' | undefined;
   /**
-   * Returns the platform's id of a button press that decides an approval, for the action `tell`; undefined
-   * for other events. Only for platforms that can answer a press privately. Pure.
+   * Returns the platform's id of a button press that decides an approval; undefined for other events. The
+   * action `tell` uses the id for a private answer. Only for platforms that can answer a press privately.
+   * Pure.
    */
   pressOf?(inbound: InboundEvent): string | undefined;
   /** Returns the current limits for the trigger's messages, for operators. Pure. */
@@ -69,7 +70,7 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    * credentials. A row may be sent by another trigger of the account, but only with the same credential. The
    * name is stored in rows, and must not reveal the credential. Pure.
    */
-  senderOf?(trigger: T): string | undefined;
+  credentialNameOf?(trigger: T): string | undefined;
   /**
    * Returns the host that receives the request, if an account's destinations have different hosts. Each host
    * has a separate circuit breaker (circuits.ts). Pure.

@@ -17,7 +17,7 @@ import { boundedParts } from './split-text.ts';
 export interface RowMeta {
   readonly trigger: string;
   readonly action: OutboundMessage['action']['do'];
-  /** See `Outbound.senderOf`. */
+  /** Name of the credential; see `Outbound.credentialNameOf`. */
   readonly sender?: string | undefined;
   /** Expiry time, epoch ms. */
   readonly expiresAt?: number | undefined;
@@ -62,7 +62,7 @@ export function outboxRows<T extends Trigger>(
   const meta: RowMeta = {
     trigger: trigger.name,
     action: action.do,
-    sender: outbound.senderOf?.(trigger),
+    sender: outbound.credentialNameOf?.(trigger),
     expiresAt,
     onlyEdits,
     replacedBy,

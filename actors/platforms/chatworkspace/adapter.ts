@@ -87,7 +87,7 @@ export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWor
       pacing: workspacePacing(),
       apiOf: (trigger) => accounts.botOf(trigger).api,
       accountOf: (trigger) => accounts.of(trigger).name,
-      senderOf: accounts.digestOf,
+      credentialNameOf: accounts.digestOf,
     }),
     diagnostics: (trigger) => accounts.of(trigger).channels.diagnostics,
     manualMenu: slashCommands,

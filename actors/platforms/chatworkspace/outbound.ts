@@ -27,7 +27,7 @@ export interface WorkspaceDirectory {
   /** Returns the app id. */
   accountOf(trigger: ChatWorkspaceTrigger): string;
   /** Returns a digest that identifies the bot; an app can have bots in several workspaces. */
-  senderOf(trigger: ChatWorkspaceTrigger): string | undefined;
+  credentialNameOf(trigger: ChatWorkspaceTrigger): string | undefined;
   readonly pacing: Pacing;
 }
 
@@ -52,7 +52,7 @@ export function workspaceOutbound(
       ...directory.pacing.currentLimits(directory.accountOf(trigger), { channel: CHANNEL_LIMIT }),
     }),
     addressOf: ({ config }) => config.api_root,
-    senderOf: directory.senderOf,
+    credentialNameOf: directory.credentialNameOf,
     send: (trigger, call, context) =>
       new WorkspaceSending({ ...directory, unsent, search }, trigger, context).send(call),
     editIntervalMs: () => EDITS_EVERY_MS,

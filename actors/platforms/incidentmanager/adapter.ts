@@ -86,7 +86,7 @@ export function incidentManagerAdapter({
     read: readIncidentEvent,
     addLookups: (event, triggers) => addIncidentFacts(event, triggers, restOf),
     accepts: acceptsIncidentEvent,
-    outbound: incidentManagerOutbound({ restOf, eventsOf, senderOf: digestOf }, own),
+    outbound: incidentManagerOutbound({ restOf, eventsOf, credentialNameOf: digestOf }, own),
     diagnostics: ({ name }) => diagnostics.of(name),
   };
 }

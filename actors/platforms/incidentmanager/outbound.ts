@@ -27,7 +27,7 @@ export interface IncidentApis {
   restOf(trigger: IncidentManagerTrigger): IncidentManagerApi | undefined;
   /** Returns the events client; undefined if the trigger has no routing_key. */
   eventsOf(trigger: IncidentManagerTrigger): IncidentManagerApi | undefined;
-  senderOf(trigger: IncidentManagerTrigger): string | undefined;
+  credentialNameOf(trigger: IncidentManagerTrigger): string | undefined;
 }
 
 /** Status of a response without an error code of the platform. */
@@ -36,7 +36,7 @@ const HTTP_NOT_FOUND = 404;
 type Of<Do extends IncidentRequest['do']> = Extract<IncidentRequest, { readonly do: Do }>;
 
 export function incidentManagerOutbound(
-  { restOf, eventsOf, senderOf }: IncidentApis,
+  { restOf, eventsOf, credentialNameOf }: IncidentApis,
   own: OwnChanges,
 ): Outbound<IncidentManagerTrigger, IncidentRequest> {
   const rest = (trigger: IncidentManagerTrigger) => restOf(trigger) ?? throwMissingKey(trigger, 'api_key');
@@ -61,7 +61,7 @@ export function incidentManagerOutbound(
       };
     },
     addressOf: ({ config }) => (config.api_key === undefined ? config.events_url : config.api_url),
-    senderOf,
+    credentialNameOf,
     hostOf: ({ host }) => host,
     send(trigger, request, context) {
       switch (request.do) {

@@ -42,17 +42,17 @@ interface IssueComment {
   readonly of?: string;
 }
 
-/** `accessOf` and `senderOf` return undefined for a trigger that has no credentials. */
+/** `accessOf` and `credentialNameOf` return undefined for a trigger that has no credentials. */
 export function issueTrackerOutbound(
   accessOf: (trigger: IssueTrackerTrigger) => TrackerAccess | undefined,
-  senderOf: (trigger: IssueTrackerTrigger) => string | undefined,
+  credentialNameOf: (trigger: IssueTrackerTrigger) => string | undefined,
 ): Outbound<IssueTrackerTrigger, IssueComment> {
   const pacing = new Pacing({
     accountEveryMs: ACCOUNT_EVERY_MS,
     accountBurst: ACCOUNT_BURST,
     destination: ISSUE_PACE,
   });
-  const credentialOf = (trigger: IssueTrackerTrigger) => senderOf(trigger) ?? '';
+  const credentialOf = (trigger: IssueTrackerTrigger) => credentialNameOf(trigger) ?? '';
   return {
     target: (trigger, inbound) => (accessOf(trigger) === undefined ? undefined : target(inbound)),
     async destination(trigger, conversation) {
@@ -67,7 +67,7 @@ export function issueTrackerOutbound(
       ...pacing.currentLimits(credentialOf(trigger), { issue: ISSUE_PACE }),
     }),
     addressOf: ({ config }) => config.base_url,
-    senderOf,
+    credentialNameOf,
     async send(trigger, comment, context) {
       const access = accessOf(trigger);
       if (access === undefined)

@@ -43,14 +43,14 @@ interface Comment {
   readonly verdict?: ReviewVerdict;
 }
 
-/** `apiOf` and `senderOf` return undefined for a trigger that has no token. */
+/** `apiOf` and `credentialNameOf` return undefined for a trigger that has no token. */
 export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
   host: Pick<
     RepoHost<T, Api>,
     'marks' | 'maxComment' | 'mentions' | 'escapeCommands' | 'hasComments' | 'reviews'
   >,
   apiOf: (trigger: T) => Api | undefined,
-  senderOf: (trigger: T) => string | undefined,
+  credentialNameOf: (trigger: T) => string | undefined,
 ): Outbound<T, Comment> {
   const { marks, mentions, hasComments, reviews } = host;
   const refused = new RefusedReviews();
@@ -81,7 +81,7 @@ export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
     },
     mentions,
     addressOf: ({ config }) => config.api_url,
-    senderOf,
+    credentialNameOf,
     async send(trigger, comment, context) {
       const api = apiOf(trigger);
       if (api === undefined)

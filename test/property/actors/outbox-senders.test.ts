@@ -51,7 +51,7 @@ async function processRow(creator: Trigger, triggers: readonly Trigger[], hasCre
       senders.push(trigger);
       return { id: '' };
     },
-    ...(hasCredentials && { senderOf: ({ labels }: Trigger) => labels.credential }),
+    ...(hasCredentials && { credentialNameOf: ({ labels }: Trigger) => labels.credential }),
   };
   const account = ({ labels }: Trigger) => labels.account ?? '';
   const adapter = { ...manualAdapter, account, outbound } as unknown as Adapter;

@@ -35,7 +35,7 @@ beforeEach(async () => {
     pacing: workspacePacing(() => now),
     apiOf: (each) => accounts.botOf(each).api,
     accountOf: (each) => accounts.of(each).name,
-    senderOf: accounts.digestOf,
+    credentialNameOf: accounts.digestOf,
   });
 });
 afterEach(() => platform.stop());

@@ -403,9 +403,9 @@ test('a row whose key was removed reports the missing key', async () => {
 });
 
 test('triggers with the same keys have the same digest, which does not contain them', async () => {
-  const senderOf = bench.adapter.outbound!.senderOf!;
+  const credentialNameOf = bench.adapter.outbound!.credentialNameOf!;
   const [a, b, c] = [await bench.open(notes), await bench.open(notes, 'b'), await bench.open(events, 'c')];
-  expect(senderOf(a)).toBe(senderOf(b));
-  expect(senderOf(a)).not.toBe(senderOf(c));
-  expect(senderOf(a)).toMatch(/^[0-9a-f]{16}$/);
+  expect(credentialNameOf(a)).toBe(credentialNameOf(b));
+  expect(credentialNameOf(a)).not.toBe(credentialNameOf(c));
+  expect(credentialNameOf(a)).toMatch(/^[0-9a-f]{16}$/);
 });
