@@ -22,6 +22,7 @@ export interface NodeCoordinationOptions {
 }
 
 export class NodeCoordination {
+  /** Account leases: only the node with the lease of an account connects to its platform. */
   readonly lease: ClusterLease;
   readonly cancels: Cancels;
   readonly #options: NodeCoordinationOptions;
@@ -68,8 +69,8 @@ export class NodeCoordination {
     if (before.every(({ epoch }) => members.some((member) => member.epoch === epoch))) return;
     const { store, log } = this.#options;
     try {
-      // Holders are the causes for which events wait in the store, by name: slot groups and paused triggers.
-      // Events that wait for a living node are released too, and queue there again.
+      // Events wait in the store under the name of a holder: a slot group or a paused trigger. Events that
+      // wait for a slot of a living node are released too, and queue there again.
       for (const name of await store.holders()) if (isSlotGroup(name)) await store.release(name);
     } catch (error) {
       // Retried with the next list of members.

@@ -1,4 +1,4 @@
-// Ids of the two buttons below an approval question: approve and deny. A click returns the button id. The
+// Ids of the two buttons below an approval request: approve and deny. A click returns the button id. The
 // permission of the person is checked later (agents/approvals/decision-access.ts). Ids have up to 64 bytes,
 // which every platform accepts.
 

@@ -1,7 +1,7 @@
-// Approval decision from a chat: a pressed button below the question, or a reaction to it.
+// Approval decision from a chat: a pressed button below the approval request, or a reaction to it.
 
 export interface DecisionInbound {
   readonly verdict: 'approve' | 'deny';
-  /** Approval id from the button; or the platform's id of the question, the message with the reaction. */
+  /** Approval id from the button; or the platform's id of the approval request that has the reaction. */
   readonly about: { readonly approval: string } | { readonly message: string };
 }

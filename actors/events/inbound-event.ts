@@ -12,11 +12,14 @@ export interface InboundEvent {
   readonly account?: string | undefined;
   /** Names of the triggers whose signature check the event passed. The router ignores removed triggers. */
   readonly triggers: readonly string[];
-  /** Command names that match the event, most specific first: `pull_request.opened`, `pull_request`. */
+  /**
+   * Names that the `command` fields of triggers are compared with, most specific first. In chats the command
+   * of the message (`deploy`), on repository hosts the event name (`pull_request.opened`, `pull_request`).
+   */
   readonly names: readonly string[];
   /**
-   * Command that a person wrote in a comment, with slash: `/deploy`. Only on platforms whose event names are
-   * commands. The arguments are in `text`.
+   * Command that a person wrote in a comment, with slash: `/deploy`. Only on platforms whose `names` contain
+   * the event name instead of a command. The arguments are in `text`.
    */
   readonly typedCommand?: string | undefined;
   /** Private data of the adapter, for its `accepts` and `outbound`. */
@@ -32,7 +35,7 @@ export interface InboundEvent {
   readonly isChoice?: boolean | undefined;
   /** An approval decision; never routed as a command. The approval checks whether the sender may decide. */
   readonly decision?: DecisionInbound | undefined;
-  /** A large text as JSON. */
+  /** The same text as `text`, as JSON in UTF-8. Only for large texts, which are then not encoded again. */
   readonly textJson?: Uint8Array | undefined;
   /**
    * Reason why the gateway cannot handle the event. Such an event is ignored with this note, before any
@@ -45,6 +48,7 @@ export interface InboundEvent {
   readonly user: string | undefined;
   /** Other names of the user for filters, such as a name in addition to an id. */
   readonly userAliases?: readonly string[] | undefined;
+  /** Facts about the event for handlers, by name, such as `http.method`. */
   readonly context: Readonly<Record<string, unknown>>;
   /** Payload of the platform. If it is large, only the members that the gateway reads. */
   readonly payload: unknown;

@@ -24,7 +24,10 @@ export interface ChatDecisionOptions {
   readonly refusals: RefusalLimit;
 }
 
-/** `routedEvent.trigger` sends the messages. Rejects with the store's error or UnrenderableError. */
+/**
+ * Returns the outcome with the replies to the person. They are sent with the account of
+ * `routedEvent.trigger`. Rejects with the store's error or UnrenderableError.
+ */
 export async function handleChatDecision(
   routedEvent: RoutedEvent,
   { verdict, about }: DecisionInbound,
@@ -35,7 +38,8 @@ export async function handleChatDecision(
   const approval = id === undefined ? undefined : await approvals.find(id);
   const decider = deciderOf(routedEvent);
   const body = approval && bodyOf(approval);
-  // A reaction counts only in the chat of the request; the search may find a chat with a similar name.
+  // A reaction counts only in the chat of the request (`home`). The search is by key prefix, and may find the
+  // request of a chat whose id only begins with the same characters.
   const isHere = isPress || decider?.channels.includes(body?.rights.home?.place ?? '') === true;
   const mayExplain = () => refusals.mayExplain(personIn(routedEvent), id ?? '', routedEvent.event.id);
   if (approval === undefined || body === undefined || !isHere)

@@ -74,7 +74,8 @@ export class Draft {
     clearTimeout(this.#timer);
     const updating = this.#updating;
     if (updating === undefined) return false;
-    // On a platform with previews, a late edit would overwrite the answer that replaces the preview.
+    // Some platforms show the draft as a preview, which the answer replaces. A late edit would overwrite the
+    // answer there, so the wait is longer.
     const waitMs = this.#options.outbound.replacesPreview === true ? EDIT_MS + MAX_WAIT_MS : MAX_WAIT_MS;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {

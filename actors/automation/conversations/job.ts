@@ -92,7 +92,7 @@ function payloadText({ payload, payloadJson }: InboundEvent): string {
   }
 }
 
-/** Returns the complete text of the event, or the beginning of the payload. */
+/** Returns the text of the event (of a large text: from its JSON), or the beginning of the payload. */
 export function fullText(inbound: InboundEvent): string {
   const { text, textJson } = inbound;
   if (textJson !== undefined) return JSON.parse(Buffer.from(textJson).toString('utf8')) as string;

@@ -22,7 +22,7 @@ const DEFAULT_LIMIT = 50;
 
 /**
  * Parses `state` (comma-separated), `trigger`, `source`, `conversation`, `since` (ISO time, or `15m` ago),
- * `before`, `limit`.
+ * `before` (sequence number: selects older deliveries) and `limit`.
  */
 export function deliveryFilter(query: string, now: number): DeliveryFilter {
   const params = parseQuery(query, fieldNames);
@@ -58,8 +58,8 @@ const fieldNames: readonly string[] = [
 ];
 
 /**
- * Accepts a conversation name as agents receive it, which starts with a platform, or a mailbox key from a
- * record, which starts differently.
+ * Returns the key prefix for `conversation`: the name of a conversation or the key of a delivery. A name as
+ * agents receive it starts with a platform (`repohost/…`). A key starts with a kind of work (`outbox/…`).
  */
 function mailboxPrefix(conversation: string): string {
   const [prefix = '', ...rest] = conversation.split('/');

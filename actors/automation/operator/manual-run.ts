@@ -16,7 +16,7 @@ export interface ManualRun {
 
 const MEMBERS = ['command', 'input', 'text', 'confirmed', 'wait_seconds'];
 
-/** Throws InvalidQueryError. */
+/** Throws InvalidQueryError, which also covers invalid bodies. */
 export function manualRun(body: unknown): ManualRun {
   if (body === undefined) return { command: '', input: {}, text: '', isConfirmed: false, waitSeconds: 0 };
   const members = parseMembers(body, 'the body', MEMBERS);

@@ -1,4 +1,4 @@
-// Trigger details for operators: state, last event, last rejected message, diagnostics, menu and limits.
+// Trigger details for operators: event source, menu, limits, diagnostics, last event, last rejected message.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { describeTriggerSource } from '../../../config/resources/triggers/trigger-source.ts';
@@ -42,6 +42,7 @@ export async function triggerDetails(
   store: Pick<Store, 'deliveryPage'>,
 ): Promise<TriggerDetails> {
   return {
+    // Without the URL of the gateway, a webhook is described by its path.
     sourceText: describeTriggerSource(trigger, '').text,
     menu: adapter.menu?.(ofAccount(trigger, all, adapter)),
     limits: adapter.outbound?.limits?.(trigger),

@@ -1,6 +1,7 @@
-// Watches a folder for changes: written or renamed files, or a replaced link. Notifications are debounced: an
-// editor saves in several steps, and copying ten files is one change. Polling detects that the folder was
-// removed or replaced, e.g. by a checkout, because the system continues to watch the removed folder.
+// Watches a folder of trigger or agent files for changes: written or renamed files, or a replaced link.
+// Notifications are debounced: an editor saves in several steps, and copying ten files is one change. Polling
+// detects that the folder was removed or replaced, e.g. by a checkout, because the system continues to watch
+// the removed folder.
 
 import { type FSWatcher, statSync, watch } from 'node:fs';
 
@@ -44,7 +45,8 @@ export class FolderWatch {
       this.#watchedIdentity = undefined;
       if (identity !== undefined) this.#open(identity);
     }
-    // A replaced folder counts as a change; a failed watch alone does not.
+    // A new, removed or replaced folder counts as a change. So does an error of a running watch, which may
+    // have missed changes. A watch that could not start does not.
     if (identity !== this.#lastIdentity) this.#notify();
     this.#lastIdentity = identity;
   }
@@ -64,8 +66,8 @@ export class FolderWatch {
   }
 
   /**
-   * Calls `onChange` after a quiet period: during a change a file may be empty or missing, and its trigger
-   * must not disappear.
+   * Calls `onChange` after a quiet period. During a change a file may be empty or missing; the trigger that
+   * it defines must not disappear.
    */
   #notify(): void {
     const now = performance.now();

@@ -1,5 +1,5 @@
-// Counters of each trigger since the start of the process, plus the counters of remote nodes. The store has
-// the details of each event.
+// Counters of each trigger since the start of the process, plus the counters of the other nodes of the
+// cluster. The store has the details of each event.
 
 import type { WorkOutcome } from '../../events/inbox/work.ts';
 import {

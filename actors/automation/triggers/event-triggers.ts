@@ -97,7 +97,7 @@ export class EventTriggers {
   #greeter(adapter: Adapter, inbound: InboundEvent, accepting: readonly Trigger[]): Match | NoMatch {
     const greeting = accepting.filter((trigger) => welcomeOf(trigger) !== undefined);
     if (greeting.length === 0) return noMatch('no trigger has a welcome');
-    // Arrivals contain no text.
+    // An arrival (the bot joined a conversation) contains no text.
     const arrival = { ...inbound, names: [], text: undefined, isChoice: true, needsNoCommand: true };
     return this.#best(adapter, greeting, arrival);
   }

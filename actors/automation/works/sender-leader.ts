@@ -62,6 +62,7 @@ export class SenderLeader implements WorkGate {
 
   #onMembers(members: readonly Member[]): void {
     const { platform } = this.#options;
+    // The epoch identifies a member: a node that rejoins has a new epoch.
     const currentMembers = JSON.stringify(members.map((member) => [member.epoch, sendsTo(member, platform)]));
     if (currentMembers === this.#lastMembers) return;
     this.#lastMembers = currentMembers;

@@ -51,6 +51,7 @@ export class Claim {
     return this.#turnsInARow;
   }
 
+  /** Turn of the queued claim, if any; otherwise the current turn. Only the newest claim is valid. */
   get newestTurn(): Turn {
     return this.#queued?.turn ?? this.#turn;
   }

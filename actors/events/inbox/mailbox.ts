@@ -5,9 +5,9 @@
 // Each active mailbox has an actor (machines/conversation.ts), which receives events of long and aborted runs
 // only. A fault of the actor fails the current attempt; the next run starts a new actor.
 //
-// Runs never overlap, even under a new claim (A4, ARCHITECTURE.md). A handler that ignores the abort signal
-// keeps the claim and blocks the conversation. After `patienceMs` it loses its slot and counts as a zombie
-// run.
+// Runs never overlap, even under a new claim (invariant A4 of ARCHITECTURE.md). A handler that ignores the
+// abort signal keeps the claim and blocks the conversation. After `patienceMs` it loses its slot and counts
+// as a zombie run.
 
 import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../../machines/conversation.ts';
@@ -29,8 +29,8 @@ import {
 import { type CommitQueue, faultOutcome, TurnCommit } from './turn-commit.ts';
 import type { Effects, WorkOutcome } from './work.ts';
 
-/** Duration before the actor follows the run. */
-const MOMENT_MS = 100;
+/** Age at which a run counts as long: its mailbox actor then receives its events. */
+const LONG_RUN_MS = 100;
 
 interface MailboxQueue extends CommitQueue {
   readonly isStopping: boolean;
@@ -110,7 +110,7 @@ export class Mailbox implements ListMember<Mailbox>, AttemptHost {
   tick(now: number): void {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
-    if (attempt.ageMs(now) >= MOMENT_MS) this.apply({ type: 'moment.over' });
+    if (attempt.ageMs(now) >= LONG_RUN_MS) this.apply({ type: 'moment.over' });
     if (attempt.isOverdue(now)) this.apply({ type: 'abort', reason: 'deadline' });
     if (this.hasSlot && attempt.isPatienceOver(now) && this.queue.hasZombieCapacity)
       this.apply({ type: 'patience.over' });
@@ -210,7 +210,7 @@ export class Mailbox implements ListMember<Mailbox>, AttemptHost {
 
   #initialAbortReason({ epoch }: ClaimedTurn): AbortReason | undefined {
     if (this.queue.isStopping) return 'stopped';
-    // A process suspension since the claim can have cost the membership.
+    // `epoch` is the cluster membership of the claim. It can have ended during a process suspension.
     return epoch.isOver ? 'lost' : undefined;
   }
 

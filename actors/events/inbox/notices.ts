@@ -86,7 +86,7 @@ function withTimer(result: TurnResult, id: string, event: NewEvent | undefined, 
 const msUntilNoticeable = ({ at }: StoredEvent, now: number) =>
   Math.min(NOTICEABLE_MS, Math.max(0, at + NOTICEABLE_MS - now));
 
-/** Cancels the timers of the event. At the first attempt, no earlier result can have started any. */
+/** Cancels the timers of the event. Only results of earlier attempts start timers. */
 function withoutTimer(result: TurnResult, event: StoredEvent): TurnResult {
   if (event.attempt === 1 && event.wasClaimed !== true) return result;
   return { ...result, cancelTimers: [...(result.cancelTimers ?? []), ...timersOf(event)] };

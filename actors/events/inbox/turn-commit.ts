@@ -51,6 +51,7 @@ export class TurnCommit implements Commit {
     this.#claim = claim;
     try {
       const outcome = evaluate();
+      // Releases the newest claim: if a newer claim is queued, the claim of this run is void.
       const { newestTurn } = claim;
       // For a missing outcome `turnResult` throws, which is committed as an internal error.
       this.#result =
@@ -86,6 +87,7 @@ export class TurnCommit implements Commit {
   }
 
   onGivenUp(): void {
+    // The same as a lost claim: the result is not stored.
     this.onCommitted({ isCurrent: false, next: undefined });
   }
 

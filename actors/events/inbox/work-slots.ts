@@ -6,7 +6,7 @@
 // When slots become free, queued events are released in the store, the group with the lowest load first. A
 // released event is claimed like every other event; meanwhile it counts as arriving and reserves a slot, for
 // up to two checks. Events are released in the order of acceptance, and later events queue behind them.
-// Zombie runs keep their slot here.
+// An aborted run keeps its slot here until it really ends, also as a zombie run (work-queue.ts).
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
 import type { StoredEvent } from '../../store/event.ts';
@@ -18,8 +18,8 @@ export interface WorkSlotsOptions {
    * it could never run.
    */
   readonly bytes: number;
-  /** Releases queued events in the store (`Store.release`). Returns their number. */
-  release(heldBy: string, max?: number): Promise<number>;
+  /** Releases queued events of a slot group in the store (`Store.release`). Returns their number. */
+  release(groupName: string, max?: number): Promise<number>;
 }
 
 /** Slot of the run. `end` frees the slot. */
@@ -235,12 +235,13 @@ export class WorkSlots {
     try {
       missing -= await this.#options.release(group.name, count);
     } catch {
-      // The committer logs errors of the store; the next check tries again.
+      // Not logged: commits fail too if the store is unavailable, and committer.ts logs that. The next check
+      // tries again.
       this.#countWaiting(group, count ?? 1);
     }
-    // The store released fewer events, because some were discarded in the meantime.
-    const discarded = Math.min(Math.max(0, missing), group.arriving);
-    if (discarded > 0) this.#countArriving(group, -discarded);
+    // Events that will not arrive: the release failed, or they were discarded in the meantime.
+    const unreleased = Math.min(Math.max(0, missing), group.arriving);
+    if (unreleased > 0) this.#countArriving(group, -unreleased);
   }
 
   #check(): void {

@@ -50,8 +50,9 @@ export type WorkOutcome =
     } & Pick<TurnResult, 'trigger' | 'note' | 'answer' | 'by' | 'receipt'> &
       Effects)
   /**
-   * The event is parked: it releases its claim and slot until another event of the key wakes the name
-   * `parkedOn`, which is unique among the parked events of the key. A timer in `timers` can also wake it.
+   * The event is parked: it releases its claim and slot, and waits under the name `parkedOn`, which is unique
+   * among the parked events of the key. Another event of the key, or a timer in `timers`, wakes it by this
+   * name.
    */
   | ({ readonly kind: 'parked'; readonly parkedOn: string } & Pick<
       TurnResult,
@@ -81,7 +82,10 @@ export type WorkOutcome =
       readonly inMs: number;
       /** True if the receiver was not contacted: such deferrals are unlimited. */
       readonly isUncontacted?: boolean | undefined;
-      /** True if the action possibly succeeded: the next attempt has `event.wasClaimed`. */
+      /**
+       * True if the action possibly succeeded. The next attempt has `event.wasClaimed`, and can check for an
+       * earlier success.
+       */
       readonly mayHaveSucceeded?: boolean | undefined;
       readonly retry: TriggerRetry;
     } & NotAfter)

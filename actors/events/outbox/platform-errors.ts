@@ -53,7 +53,7 @@ export function responseError(errors: PlatformErrors, refusal: PlatformRefusal):
     isFinal: kind === 'final',
     isRateLimited: kind !== 'final' && (kind === 'rateLimited' || retryAfterMs !== undefined),
     retryAfterMs,
-    // Without a code of the platform, a proxy may have timed out while the platform handled the request.
+    // Without a known code, a proxy may have responded while the platform handled the request.
     isOutcomeUnknown: entry === undefined && (isSuccess(status) || [500, 502, 504].includes(status)),
     isPlatformDown: kind === 'transient' && (status >= 500 || (isSuccess(status) && code === undefined)),
   });
@@ -78,7 +78,7 @@ function kindOf(status: number, retryAfterMs: number | undefined): PlatformError
   return retryAfterMs === undefined ? 'final' : 'rateLimited';
 }
 
-/** Returns true for a status that no platform uses for errors; such an error comes from a proxy. */
+/** Returns true for a success status. An invalid response with this status usually comes from a proxy. */
 const isSuccess = (status: number) => status < 300;
 
 /** Returns the text on one line, without terminal control sequences. */
@@ -90,8 +90,9 @@ function displayText(text: string): string {
 }
 
 /**
- * Returns the error for a request that received no response. `requestName` is part of the error text. Other
- * errors than RequestFault may contain secrets, so their text is not shown.
+ * Returns the error for a request without a usable response: none, a redirect, or one above the size limit.
+ * `requestName` is part of the error text. Other errors than RequestFault may contain secrets; their text is
+ * not shown.
  */
 export function requestError(error: unknown, requestName: string): DeliveryError {
   if (error instanceof DeliveryError) return error;
