@@ -9,7 +9,7 @@ import {
   isControlCall,
 } from '../../../../actors/events/built-in-commands.ts';
 
-test('there are four commands, each with its required options first, as menus require', () => {
+test('there are four built-in commands, each with its required options first, as menus require', () => {
   expect(builtInCommands.map(({ name }) => name)).toEqual(['agent', 'task', 'fleet', 'flow']);
   for (const { name, description, options } of builtInCommands) {
     expect(name).toMatch(/^[a-z]{1,32}$/);
@@ -20,7 +20,7 @@ test('there are four commands, each with its required options first, as menus re
   }
 });
 
-test('a command is found with or without its slash, and other commands are not built in', () => {
+test('a built-in command is found with or without its slash; other names are not found', () => {
   expect([builtInCommand('agent'), builtInCommand('/flow')].map((found) => found?.name)).toEqual([
     'agent',
     'flow',
@@ -48,13 +48,13 @@ test.each([
   ['flow', { workflow: 'nightly', action: 'show' }, true],
   ['flow', { workflow: 'nightly' }, false],
 ] as [string, Record<string, string>, boolean][])(
-  'a call of %s with %o bypasses the queue of its conversation: %s',
+  'a call of the built-in command %s with %o is a control call, which bypasses its conversation: %s',
   (name, options, isControl) => {
     expect(isControlCall(name, options)).toBe(isControl);
   },
 );
 
-test('a control mailbox leads back to its conversation', () => {
+test('the conversation key can be computed from the mailbox key of a control call', () => {
   const key = 'conversation/chat/1/room';
   expect(conversationKeyOf(controlKeyOf(key))).toBe(key);
   expect(conversationKeyOf(key)).toBe(key);

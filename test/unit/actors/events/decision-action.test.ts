@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decisionActionId, parseDecisionActionId } from '../../../../actors/events/decision-action.ts';
 
-test('a button id contains approval and decision, in a form that every platform accepts', () => {
+test('the button id of a decision contains approval and decision, in a form that every platform accepts', () => {
   for (const verdict of ['approve', 'deny'] as const) {
     const approval = randomUUID();
     const id = decisionActionId(approval, verdict);

@@ -47,7 +47,7 @@ const untilAborted: Handler['run'] = (_, { signal }) =>
     signal.addEventListener('abort', () => reject(new HandlerError('was aborted before its answer')));
   });
 
-test('a run is aborted finally half a minute before the reply deadline, and the sender is notified in time', async () => {
+test('a run is aborted without a retry half a minute before the reply deadline, and the sender is notified in time', async () => {
   const remainingTimes: number[] = [];
   const { store, sentMessages: reply } = await begin((job, context) => {
     remainingTimes.push(context.remainingMs);
@@ -68,7 +68,7 @@ test('a run is aborted finally half a minute before the reply deadline, and the 
   expect(JSON.parse(row?.meta ?? '')).toMatchObject({ expiresAt: ANSWER_BY });
 });
 
-test('the sender of a run that ignores its abort is notified, and a late answer still counts before the deadline', async () => {
+test('the sender is notified if a run ignores its abort, and its answer is still sent before the reply deadline', async () => {
   let answer: (reply: { text: string }) => void = () => {};
   const { store, sentMessages: reply } = await begin(() => new Promise((resolve) => (answer = resolve)));
   await chat?.say('e1', { answerBy: ANSWER_BY });
@@ -101,7 +101,7 @@ describe('no retry starts after the reply deadline', () => {
     ['a failed attempt', {}, 1_800, 'broken; a later attempt would be too late'],
     ['a rate-limited agent', { isRateLimited: true, retryAfterMs: 900_000 }, 10, /too late$/],
     ['an agent that requests a pause', { retryAfterMs: 900_000 }, 10, /too late$/],
-  ])('after %s the event is dead', async (_, fault, retrySeconds, note) => {
+  ])('after %s the event is dead if a retry would be too late', async (_, fault, retrySeconds, note) => {
     const { store, sentMessages: reply } = await begin(async () => {
       throw new HandlerError('broken', fault);
     }, retrySeconds);
@@ -134,7 +134,7 @@ describe('no retry starts after the reply deadline', () => {
     expect([runs, reply.length]).toEqual([0, 2]);
   });
 
-  test('queued events of the conversation expire too, each at its own deadline', async () => {
+  test('the queued events of a conversation expire, each at its own reply deadline', async () => {
     const { store, sentMessages: reply, pauses } = await begin(async () => ({ text: 'yes' }));
     await pauses.pause(store, 'chat');
     await chat?.say('e1', { answerBy: ANSWER_BY });
@@ -152,7 +152,7 @@ describe('no retry starts after the reply deadline', () => {
     expect(reply.at(-1)).toMatchObject({ to: 'e4', text: 'yes' });
   });
 
-  test('a parked event wakes before its deadline and expires with a notice', async () => {
+  test('a parked event wakes before its reply deadline and expires with a notice', async () => {
     let runs = 0;
     const { store, sentMessages: reply } = await begin(async () => {
       runs += 1;
@@ -167,7 +167,7 @@ describe('no retry starts after the reply deadline', () => {
   });
 });
 
-test('an event claimed after its deadline runs no handler and sends nothing, after kill -9 and from the queue', async () => {
+test('an event that was running or queued at kill -9 runs no handler and gets no answer after its reply deadline', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   const before = openEngineStore({ file, now: START });
   const { event } = await begin(untilAborted);
@@ -196,11 +196,11 @@ test('an event claimed after its deadline runs no handler and sends nothing, aft
   expect([requests, reply.map(({ to }) => to)]).toEqual([['e3'], ['e3']]);
 });
 
-describe('the remaining time of an event', () => {
+describe('the time until the reply deadline of an event', () => {
   const event = { at: START } as StoredEvent;
   const of = (answerBy: number, now: number) => answerTime(event, { answerBy } as InboundEvent, now);
 
-  test('never exceeds the original time, whatever the clock is set to', () => {
+  test('never exceeds the original time, even if the clock is changed', () => {
     expect(of(ANSWER_BY, START - 3600_000)?.remainingMs).toBe(14.5 * MINUTE_MS);
     expect(of(ANSWER_BY, ANSWER_BY + 3600_000)?.remainingMs).toBe(0);
   });

@@ -89,7 +89,7 @@ async function call(
 }
 
 describe('the built-in command for agents', () => {
-  test("runs the named agent with the input alone, in the channel's conversation", async () => {
+  test("runs the named agent with the option `input` as its text, in the channel's conversation", async () => {
     const testChat = begin();
     expect(await call(testChat, 'agent', { action: 'run', agent_id: 'desk', input: 'how are you?' })).toBe(
       'desk heard: how are you?',
@@ -102,7 +102,7 @@ describe('the built-in command for agents', () => {
     expect(jobs[1]?.history.map(({ text }) => text)).toEqual(['how are you?', 'desk heard: how are you?']);
   });
 
-  test('runs the default agent if no name is given, also for a task', async () => {
+  test('runs the default agent if the command names no agent, also for `/task`', async () => {
     const testChat = begin();
     expect(await call(testChat, 'agent', { action: 'run', input: 'one' })).toBe('desk heard: one');
     expect(await call(testChat, '/task', { action: 'run', description: 'two' })).toBe('desk heard: two');
@@ -237,7 +237,7 @@ describe('the reply to a built-in command', () => {
     },
   );
 
-  test('mentions no one in quoted input, whatever the trigger allows', async () => {
+  test('notifies no mentioned person from quoted input, even if the trigger allows mentions', async () => {
     const events: unknown[] = [];
     const testChat = begin({ triggers: [{ ...triggerFor('chat', 'desk'), mentions: 'allow' }] });
     const { outbound } = testChat.adapter;
@@ -248,7 +248,7 @@ describe('the reply to a built-in command', () => {
     expect(events).toEqual(['none']);
   });
 
-  test("is left to a trigger's command of the same name, and absent without built-ins or if filters refuse the caller", async () => {
+  test("is omitted for a trigger's command of the same name, without built-in commands, and for refused callers", async () => {
     const own = triggerFor('chat', undefined, [binding('flow', 'flows')]);
     expect(await call(begin({ triggers: [own] }), 'flow', { workflow: 'x' })).toMatch(/^flows heard/);
     await chat?.end();
@@ -262,7 +262,7 @@ describe('the reply to a built-in command', () => {
   });
 });
 
-test('a built-in command is not run for a button press or form of that name, which its agent handles', async () => {
+test('a button press or form with the name of a built-in command goes to the agent, and runs no built-in command', async () => {
   const testChat = begin();
   const choice = { isChoice: true, text: 'flow', commandRest: '' };
   expect(await call(testChat, 'flow', {}, choice)).toBe('desk heard: flow');
@@ -273,7 +273,7 @@ test('a built-in command is not run for a button press or form of that name, whi
   expect(jobs).toHaveLength(2);
 });
 
-describe('the work in a conversation', () => {
+describe('the running work of a conversation', () => {
   /** Room with a running and a queued event. */
   async function openBusyRoom(what: object = {}): Promise<WaitingChat> {
     const testChat = begin({ handler: hangs });
@@ -285,14 +285,14 @@ describe('the work in a conversation', () => {
     return testChat;
   }
 
-  test('is listed while it runs, for this conversation only', async () => {
+  test('is listed by a built-in command in this conversation only', async () => {
     const testChat = await openBusyRoom();
     expect(await call(testChat, 'task', { action: 'status' })).toMatch(
       /^Running here: 1, for \d+ s\. Waiting: 1\.$/,
     );
   });
 
-  test('can be stopped even if it hangs; its sender is notified and the queue continues', async () => {
+  test('can be stopped even if it hangs; the sender is notified and the conversation continues', async () => {
     const testChat = await openBusyRoom();
     expect(await call(testChat, 'agent', { action: 'stop', agent_id: 'deployer' })).toBe(
       'Nothing of "deployer" is running here. Waiting: 1.',

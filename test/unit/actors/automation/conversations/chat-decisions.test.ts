@@ -34,7 +34,7 @@ const approve = ({ id }: { readonly id: string }): DecisionInbound => ({
 const textsIn = (room: string) =>
   chat.shown.filter((each) => each.place === room && each.buttons.length === 0).map(({ text }) => text);
 
-test('a press by an approver decides, and the message shows it', async () => {
+test('a button press by an approver decides the approval, and the request message shows the decision', async () => {
   const approval = await requestApproval();
   await chat.press('d:1', approve(approval), { user: 'U2', userAliases: ['ben'] });
   expect(await chat.waitForState('d:1', 'done')).toMatchObject({ note: `${approval.id} is approved` });
@@ -45,7 +45,7 @@ test('a press by an approver decides, and the message shows it', async () => {
   expect((await chat.approvals.find(approval.id))?.decision).toBe('{"by":"U2","name":"ben","via":"chat"}');
 });
 
-test('a refused person receives the reason, and nothing changes', async () => {
+test('a person who may not decide receives the reason, and the approval stays pending', async () => {
   const approval = await requestApproval({ approvers: ['ben', 'ada'] });
   await chat.press('d:1', approve(approval), { user: 'mallory' });
   await chat.press('d:2', approve(approval), { user: 'ada' });
@@ -63,7 +63,7 @@ test('a refused person receives the reason, and nothing changes', async () => {
   expect((await chat.store.delivery('a:1'))?.state).toBe('waiting');
 });
 
-test('a refused person receives one explanation for repeated presses, and other persons their own', async () => {
+test('each person who may not decide receives one explanation, even for repeated presses', async () => {
   const approval = await requestApproval({ approvers: ['ben', 'carl'] });
   for (let n = 1; n <= 5; n += 1) await chat.press(`d:${n}`, approve(approval), { user: 'mallory' });
   await chat.press('e:1', approve(approval), { user: 'eve' });
@@ -75,7 +75,7 @@ test('a refused person receives one explanation for repeated presses, and other 
   expect(textsIn('ops')).toHaveLength(2);
 });
 
-test('a reaction to the approval request decides; a reaction to another message does not', async () => {
+test('a reaction to the approval request decides the approval; a reaction to another message does not', async () => {
   const approval = await requestApproval();
   const [question] = chat.shown;
   await chat.press('d:1', { verdict: 'deny', about: { message: 'm77' } });
@@ -92,7 +92,7 @@ test('a reaction to the approval request decides; a reaction to another message 
   expect((await chat.approvals.find(approval.id))?.state).toBe('denied');
 });
 
-test('a later decider receives the earlier decision; the first decider, who presses again, receives no message', async () => {
+test('a second decider is informed of the first decision; the first decider gets no message for a second press', async () => {
   const approval = await requestApproval({ approvers: ['ben', 'carl'] });
   await chat.press('d:1', approve(approval));
   await chat.waitForState('a:1', 'done');
@@ -107,7 +107,7 @@ test('a later decider receives the earlier decision; the first decider, who pres
   expect((await chat.approvals.find(approval.id))?.state).toBe('approved');
 });
 
-test('a button of an unknown approval request replies that it no longer exists', async () => {
+test('a button press for an unknown approval gets the reply that the request no longer exists', async () => {
   await requestApproval();
   await chat.press('d:1', approve({ id: randomUUID() }));
   await chat.waitForState('d:1', 'ignored');
@@ -115,7 +115,7 @@ test('a button of an unknown approval request replies that it no longer exists',
   expect(textsIn('ops')).toEqual(['This approval request no longer exists.']);
 });
 
-test('members of the channel decide there and nowhere else if no approvers are named', async () => {
+test('without named approvers, members of the approval channel decide, and only in that channel', async () => {
   const approval = await requestApproval({ approvers: [] });
   await chat.press('d:1', approve(approval), { channel: 'room' });
   await chat.waitForState('d:1', 'ignored');
@@ -124,7 +124,7 @@ test('members of the channel decide there and nowhere else if no approvers are n
   expect((await chat.waitForState('a:1', 'done')).answer).toBe('approved');
 });
 
-test('the same user id in another account is a different person', async () => {
+test('the same user id in another account is a different person, who may not decide the approval', async () => {
   const approval = await requestApproval();
   await chat.press('d:1', approve(approval), { account: undefined });
   await chat.waitForState('d:1', 'ignored');

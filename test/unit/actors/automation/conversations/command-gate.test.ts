@@ -95,7 +95,7 @@ test.each([
   { text: '/deploy now', commandRest: '' },
   { text: 'now', commandRest: '' },
 ])(
-  'an approval request contains the command name once, however the platform reports it: $text',
+  'an approval request contains the command name once, also if the message text repeats it: $text',
   async (text) => {
     const { chat } = chatOf();
     await chat.say('a:1', { names: ['deploy'], ...text });
@@ -104,7 +104,7 @@ test.each([
   },
 );
 
-test('an approved command is not requested again after failed attempts', async () => {
+test('an approved command needs no second approval after failed attempts', async () => {
   const { chat, jobs } = chatOf({ failures: 2 });
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.waitForApprovals('a:1');
@@ -116,7 +116,7 @@ test('an approved command is not requested again after failed attempts', async (
   expect(await kinds(chat)).toEqual(['asked', 'decided', 'ended']);
 });
 
-test('a denied command replies to its sender, and its handler does not run', async () => {
+test('the sender of a denied command receives a reply, and the handler does not run', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.waitForApprovals('a:1');
@@ -128,7 +128,7 @@ test('a denied command replies to its sender, and its handler does not run', asy
   expect(jobs).toEqual([]);
 });
 
-test('a command with a missing parameter reaches neither handler nor approvers', async () => {
+test('a command with approval and a missing parameter reaches neither handler nor approvers', async () => {
   const trigger = deployTrigger();
   const [command] = trigger.commands;
   if (command === undefined) throw new Error('expected a command');
@@ -139,14 +139,14 @@ test('a command with a missing parameter reaches neither handler nor approvers',
   expect([jobs, await chat.approvalsOf('a:1')]).toEqual([[], []]);
 });
 
-test('a command without a decision expires and does not run', async () => {
+test('a command whose approval is not decided in time expires and does not run', async () => {
   const { chat, jobs } = chatOf({ trigger: deployTrigger({ approval_timeout_seconds: 0.05 }) });
   await chat.say('a:1', { text: '/deploy' });
   expect((await chat.waitForState('a:1', 'done')).answer).toContain('Expired');
   expect(jobs).toEqual([]);
 });
 
-test('a command needs a new approval if changed files change what would run', async () => {
+test('an approved command needs a new approval if a reload changes its parameters', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.waitForApprovals('a:1');
@@ -162,7 +162,7 @@ test('a command needs a new approval if changed files change what would run', as
   expect((await chat.waitForState('a:1', 'done')).answer).toBe('deployed to production');
 });
 
-test('a command needs a new approval if changed files change its target', async () => {
+test('an approved command needs a new approval if a reload changes its target', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.waitForApprovals('a:1');
@@ -176,7 +176,7 @@ test('a command needs a new approval if changed files change its target', async 
   expect(both.map((each) => bodyOf(each).agent).sort()).toEqual(['another', 'deployer']);
 });
 
-test('a denied command replies even if its handler no longer exists', async () => {
+test('the sender of a denied command receives a reply even if the handler no longer exists', async () => {
   const deleted = new Set<string>();
   const { chat } = chatOf({ gone: deleted });
   await chat.say('a:1', { text: '/deploy' });
@@ -187,7 +187,7 @@ test('a denied command replies even if its handler no longer exists', async () =
   expect((await chat.waitForState('a:1', 'done')).answer).toBe('Denied by ben.');
 });
 
-test('an approved command without a handler fails, and the approval message says so', async () => {
+test('an approved command without a handler fails, and the approval message reports the failure', async () => {
   const deleted = new Set<string>();
   const { chat, jobs } = chatOf({ gone: deleted });
   await chat.say('a:1', { text: '/deploy' });
@@ -207,7 +207,7 @@ test('an approved command without a handler fails, and the approval message says
   expect([jobs.length, (await chat.approvalsOf('a:1')).length]).toEqual([1, 1]);
 });
 
-test('the approvers named at request time decide, even if files change', async () => {
+test('the approvers that were named at the request of the approval decide, even after a reload', async () => {
   const { chat } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.waitForApprovals('a:1');
@@ -221,7 +221,7 @@ test('the approvers named at request time decide, even if files change', async (
   expect((await chat.waitForState('a:1', 'done')).answer).toBe('deployed to staging');
 });
 
-test('a pending approval survives a restart', async () => {
+test('a pending approval of a command survives a restart', async () => {
   const store = new MemoryStore();
   const first = chatOf({ store });
   await first.chat.say('a:1', { text: '/deploy' });

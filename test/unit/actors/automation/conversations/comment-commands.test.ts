@@ -93,7 +93,7 @@ function bench(...triggers: readonly RepoHostTrigger[]) {
 
 const permissionRequests = () => repoHost.requestsFor('GET', PERMISSION).length;
 
-test('a command goes to the trigger that has it, before triggers that accept the comment as an event', async () => {
+test('a command in a comment goes to its trigger, before triggers that accept the comment as an event', async () => {
   const { say, receivedJobs, jobs } = bench(
     triggerOf('a-comments', ['issue_comment.created']),
     triggerOf('ops', ['/deploy', 'issue_comment']),
@@ -115,21 +115,21 @@ test.each([
   ['a command in indented code', '    /deploy x'],
   ['a command in another case', '/Deploy x'],
   ['a path', '/deploy/x'],
-])('%s is not a command and causes no permission request', async (_, text) => {
+])('%s in a comment is not a command and causes no permission request', async (_, text) => {
   const { say, receivedJobs } = bench(triggerOf('ops', ['/deploy', 'issue_comment.created']));
   expect(await say(text, 'eve')).toMatchObject({ kind: 'done' });
   expect(receivedJobs()).toEqual(['ops: issue_comment.created']);
   expect(permissionRequests()).toBe(0);
 });
 
-test('a comment edited into a command is not a command', async () => {
+test('an edit that turns a comment into a command does not run the command', async () => {
   const { say, receivedJobs } = bench(triggerOf('ops', ['/deploy', 'issue_comment']));
   expect(await say('/deploy x', 'ada', 'edited')).toMatchObject({ kind: 'done' });
   expect(receivedJobs()).toEqual(['ops: issue_comment']);
   expect(permissionRequests()).toBe(0);
 });
 
-test('the first of several commands counts, and the rest of the text belongs to it', async () => {
+test('the first of several commands in a comment runs, and the rest of the comment is its text', async () => {
   const { say, jobs } = bench(triggerOf('ops', ['/deploy', '/review']));
   await say('/deploy staging\n/review now');
   expect(jobs.map(({ command, parameters }) => [command, parameters.env])).toEqual([
@@ -137,7 +137,7 @@ test('the first of several commands counts, and the rest of the text belongs to 
   ]);
 });
 
-describe('a command from an author without permission', () => {
+describe('a command in a comment by an author without permission', () => {
   const note = `eve has no write access to ${REPOSITORY}; /deploy was not run`;
 
   test('is ignored without a reply, and does not count as a comment for the same trigger', async () => {
@@ -148,7 +148,7 @@ describe('a command from an author without permission', () => {
     expect(outcome).toEqual({ kind: 'ignored', note });
   });
 
-  test('is a comment for a trigger without this command', async () => {
+  test('is handled as a normal comment by a trigger without this command', async () => {
     const { say, receivedJobs } = bench(
       triggerOf('a-ops', ['/deploy', 'issue_comment']),
       triggerOf('comments', ['issue_comment', '/review']),
@@ -166,7 +166,7 @@ describe('a command from an author without permission', () => {
     expect(receivedJobs()).toEqual(['play: /deploy']);
   });
 
-  test('is ignored without a token, with a note about the missing token', async () => {
+  test('is ignored by a trigger without a token, with a note about the missing token', async () => {
     const outcome = await bench(triggerOf('ops', ['/deploy'], { token: undefined })).say('/deploy x');
     expect(outcome).toEqual({
       kind: 'ignored',
@@ -176,7 +176,7 @@ describe('a command from an author without permission', () => {
   });
 });
 
-describe('the host receives no permission request', () => {
+describe('the repository host receives no permission request', () => {
   test.each([
     ['for a trigger whose filters refuse the comment', { repositories: ['acme/*'] }],
     ['for an ignored sender', { ignore_senders: ['ada'] }],
@@ -193,8 +193,8 @@ describe('the host receives no permission request', () => {
   });
 });
 
-describe('while the host does not return permissions', () => {
-  test('no trigger handles the comment, and it is retried', async () => {
+describe('while the repository host returns no permissions', () => {
+  test('no trigger handles a comment with a command, and its event is retried', async () => {
     const { say, receivedJobs } = bench(
       triggerOf('ops', ['/deploy']),
       triggerOf('comments', ['issue_comment'], { token: undefined }),
@@ -207,13 +207,13 @@ describe('while the host does not return permissions', () => {
     expect(receivedJobs()).toEqual(['ops: /deploy']);
   });
 
-  test('a requested pause does not count as an attempt', async () => {
+  test('a pause that the host requests does not count as an attempt', async () => {
     void repoHost.refuse(PERMISSION, { status: 429, headers: { 'retry-after': '9' } });
     const { say } = bench(triggerOf('ops', ['/deploy']));
     expect(await say('/deploy x')).toMatchObject({ kind: 'deferred', inMs: 9_000 });
   });
 
-  test('a token without permission ends the event with a note', async () => {
+  test('a token that may not read permissions ends the event with a note', async () => {
     void repoHost.refuse(PERMISSION, { status: 403 });
     expect(await bench(triggerOf('ops', ['/deploy'])).say('/deploy x')).toMatchObject({
       kind: 'failed',
@@ -223,7 +223,7 @@ describe('while the host does not return permissions', () => {
   });
 });
 
-test('triggers of two hosts use the permissions of their own host', async () => {
+test('triggers of two repository hosts use the permissions of their own host', async () => {
   const other = await new RepoRestHost().start();
   try {
     other.writers.add('eve');

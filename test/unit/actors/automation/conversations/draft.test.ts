@@ -78,7 +78,7 @@ function bench(
 
 const after = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-test('a fast answer has no preview; the first preview shows the newest text of the first second', async () => {
+test('a fast answer has no draft; the first draft shows the newest text of the first second', async () => {
   const quick = bench();
   quick.draft.show('a');
   await after(900);
@@ -105,7 +105,7 @@ test('a fast answer has no preview; the first preview shows the newest text of t
   expect(edits).toEqual(['7 d']);
 });
 
-test('text that grows in many small pieces costs nothing until it is shown, and blank text is not shown', async () => {
+test('a draft does not copy its text for each small piece, and does not show blank text', async () => {
   const { draft, emitted } = bench();
   const before = process.cpuUsage();
   let text = '';
@@ -123,7 +123,7 @@ test('text that grows in many small pieces costs nothing until it is shown, and 
   expect(emitted).toEqual([expect.stringMatching(/news$/)]);
 });
 
-test('a rate-limited edit waits as requested, other failures are ignored, and a final failure ends the preview', async () => {
+test('a rate-limited edit of a draft waits as requested, other failures are ignored, a final failure ends the draft', async () => {
   const tooSoon = new DeliveryError('429', { isRateLimited: true, retryAfterMs: 7_000 });
   const missingTarget = new DeliveryError('gone', { isFinal: true, isTargetMissing: true });
   const { draft, edits } = bench({}, [tooSoon, new Error('cut'), missingTarget]);
@@ -144,7 +144,7 @@ test('a rate-limited edit waits as requested, other failures are ignored, and a 
   expect(edits).toHaveLength(3);
 });
 
-test('the end waits for a pending edit, aborts a hanging edit, and reports that the edit may still arrive', async () => {
+test('the end of a draft waits for a pending edit, aborts a hanging edit, and reports that it may still arrive', async () => {
   const { draft, edits, signals } = bench({}, ['hangs']);
   draft.show('a');
   await after(1_000);
@@ -159,7 +159,7 @@ test('the end waits for a pending edit, aborts a hanging edit, and reports that 
   expect(signals[0]?.aborted).toBe(true);
 });
 
-test('the end waits for the whole edit if a new post replaces the preview', async () => {
+test('the end of a draft waits for the whole edit if a new message replaces the preview', async () => {
   const slow = async () => {
     await new Promise((resolve) => setTimeout(resolve, 9_000));
     return { id: '7' };
@@ -178,7 +178,7 @@ test('the end waits for the whole edit if a new post replaces the preview', asyn
   expect(await ended).toBe(false);
 });
 
-test('neither a replayed event with an answer nor an aborted run has a preview', async () => {
+test('neither a replayed event with an answer nor an aborted run has a draft', async () => {
   const replayed = bench({ [ANSWER]: { state: 'done' }, [DRAFT]: { state: 'done', receipt: '7' } });
   replayed.draft.show('a');
   await after(10_000);
@@ -190,7 +190,7 @@ test('neither a replayed event with an answer nor an aborted run has a preview',
   expect(emitted).toEqual([]);
 });
 
-test('a preview is not edited if its first message was never delivered', async () => {
+test('a draft is not edited if its first message was never delivered', async () => {
   const { draft, edits, emitted } = bench({ [DRAFT]: { state: 'ignored' } });
   draft.show('a');
   await after(1_000);
@@ -199,7 +199,7 @@ test('a preview is not edited if its first message was never delivered', async (
   expect([emitted.length, edits]).toEqual([1, []]);
 });
 
-test('an adapter error in the preview does not affect the run', async () => {
+test('an adapter error in a draft does not affect the run', async () => {
   const { draft, emitted } = bench({}, [], () => {
     throw new Error('a fault');
   });

@@ -50,7 +50,7 @@ test('a welcome respects channel and user filters, but not text patterns', async
   expect([await testChat.waitForTexts('e1'), await testChat.waitForTexts('e2')]).toEqual([['Hello.'], []]);
 });
 
-test('a trigger without welcome leaves it to another trigger; an empty welcome does not', async () => {
+test('a trigger without `welcome` lets another trigger greet; an empty `welcome` prevents the greeting', async () => {
   const triggers = [
     triggerWithWelcome('a', undefined),
     triggerWithWelcome('b', 'From b.'),
@@ -68,7 +68,7 @@ test('a trigger without welcome leaves it to another trigger; an empty welcome d
   expect(testChat.sentMessages.map(({ text }) => text)).toEqual(['From b.']);
 });
 
-test('the default greeting lists commands with descriptions, truncated with a count', () => {
+test('the default greeting lists commands with descriptions, and the number of omitted commands', () => {
   const binding = (command: string, description?: string): Binding => ({
     command,
     description,

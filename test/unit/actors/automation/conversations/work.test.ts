@@ -101,7 +101,7 @@ test('an answer that cannot be rendered counts as a failed attempt, not as an an
   expect(feed.counters.of(agentTarget('echo'))).toMatchObject({ runs: 0, failed: 1, running: 0 });
 });
 
-test('a manual run has its own timeout, not that of other triggers', async () => {
+test('a manual run has its own timeout, not the timeout of other triggers', async () => {
   const trigger = manualTrigger('deploy', { timeout: 0.05 });
   const { perform } = bench(trigger, endless);
   expect(await perform()).toMatchObject({ kind: 'failed', note: 'no answer within timeout (0.05)' });
@@ -119,7 +119,7 @@ test.each([
   ['a named parameter', { command: 'deploy', input: { env: 'x' } }, { env: 'x', version: 'latest' }],
   ['no parameter', { command: 'deploy' }, undefined],
 ] as [string, Partial<ManualInput>, Record<string, string> | undefined][])(
-  'text sent besides a command with %s does not become a parameter',
+  'the text of a manual run of a command with %s does not become a parameter',
   async (_, manualInput, parameters) => {
     const jobs: Job[] = [];
     const handler: Handler = {
@@ -152,7 +152,7 @@ test('an event is not passed to a trigger of the same name with another type', a
   expect(await perform()).toEqual({ kind: 'ignored', note });
 });
 
-test('an event is dead after its last attempt, without a further attempt', async () => {
+test('an event that has used all attempts is dead, and its handler does not run again', async () => {
   const trigger = manualTrigger('deploy');
   let runs = 0;
   const handler: Handler = {
@@ -265,7 +265,7 @@ describe('a parked event', () => {
     expect(commits).toEqual(['told', { cancelTimers: ['x'] }]);
   });
 
-  test('that no longer waits ignores its waking event without reading it', async () => {
+  test('that no longer waits lets its waking event be ignored without reading it', async () => {
     const handler: Handler = { run: () => Promise.reject(new Error('unexpected run of the handler')) };
     const { perform } = bench(trigger, handler, {}, { kind: 'decision', wakes: 'yes' });
     expect(await perform()).toEqual({
@@ -298,7 +298,7 @@ test("the handler is the trigger's target, and an agent does not replace a flow 
   expect(handlers.of(agentTarget('echo'))).toBeDefined();
 });
 
-test('an event without platform causes no notice, and no adapter reads it', () => {
+test('a timer event causes no notice, and no adapter reads it', () => {
   let reads = 0;
   const readState = () => {
     reads += 1;
@@ -321,7 +321,7 @@ test('an event without platform causes no notice, and no adapter reads it', () =
   expect(reads).toBe(1);
 });
 
-test('an event of another account is not passed to its former trigger', async () => {
+test('an event of an account is ignored if its trigger now uses another account', async () => {
   const requested: Job[] = [];
   const handler: Handler = {
     run: async (job) => {
@@ -345,7 +345,7 @@ test('an event of another account is not passed to its former trigger', async ()
   expect(await receive('the bot of today')).toMatchObject({ kind: 'done' });
 });
 
-test('channel names are looked up only if a channel filter can still decide', async () => {
+test('channel names are looked up only if the other filters match and a channel filter must decide', async () => {
   let requested = 0;
   const receive = (user: string) => {
     const adapter: Adapter = {
@@ -372,7 +372,7 @@ test('channel names are looked up only if a channel filter can still decide', as
   expect(requested).toBe(1);
 });
 
-test('a message is marked as seen when it is first handled, not when its parked event resumes', async () => {
+test('a message is marked as seen at the first attempt, and not again when its parked event resumes', async () => {
   let received = 0;
   const outbound = {
     target: () => undefined,
@@ -389,7 +389,7 @@ test('a message is marked as seen when it is first handled, not when its parked 
   expect(received).toBe(2);
 });
 
-test('an adapter error fails the attempt and releases its slot', async () => {
+test('an error of the adapter fails the attempt and releases its slot', async () => {
   const outbound = {
     addressOf: () => {
       throw new Error('unknown host');

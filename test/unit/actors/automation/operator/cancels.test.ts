@@ -13,7 +13,7 @@ async function running(id: string) {
   return { store, turn };
 }
 
-test('the running node cancels the delivery, and the requester is notified', async () => {
+test('a cancel request reaches the node that runs the delivery, and the requester learns that it was cancelled', async () => {
   const { store } = await running('a');
   const notes: string[] = [];
   const localCancels = new Cancels({ store, log: silentLog, cancel: () => false });
@@ -29,7 +29,7 @@ test('the running node cancels the delivery, and the requester is notified', asy
   expect([notes, await store.keys('cancel')]).toEqual([['a: not wanted'], []]);
 });
 
-test('a delivery that has ended cannot be cancelled, and a request without response is an error', async () => {
+test('a cancel of an ended delivery has no effect, and a cancel without a response is an error', async () => {
   const { store, turn } = await running('a');
   const localCancels = new Cancels({ store, log: silentLog, cancel: () => false });
   await expect(localCancels.request('a', 'not wanted')).rejects.toThrow(UnavailableError);

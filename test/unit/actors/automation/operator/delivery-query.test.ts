@@ -9,18 +9,18 @@ test.each([
   ['outbox/repohost/', 'outbox/repohost/'],
   ['run/7', 'run/7'],
   ['htt', 'conversation/htt'],
-])('a conversation filter accepts the conversation name and the stored key: %s', (filter, key) => {
+])('the conversation filter of deliveries accepts a conversation name or a stored key: %s', (filter, key) => {
   expect(deliveryFilter(`conversation=${filter}`, now)).toEqual({ limit: 50, keyPrefix: key });
 });
 
-test('a time filter accepts a timestamp or an age', () => {
+test('the filter `since` of deliveries accepts a timestamp or an age', () => {
   expect(deliveryFilter('since=2026-11-21T10:00:00Z', now).since).toBe(now - 7_200_000);
   expect(deliveryFilter('since=15m', now).since).toBe(now - 900_000);
   expect(() => deliveryFilter('since=yesterday', now)).toThrow(/since should be a time/);
 });
 
 test.each(['http', 'HTTP', 'RepoHost', 'Schedule', 'manual'])(
-  'a source filter accepts the id prefix and the trigger type: %s',
+  'the source filter of deliveries accepts an id prefix or a trigger type: %s',
   (source) => {
     expect(deliveryFilter(`source=${source}`, now).idPrefix).toBe(`${source.toLowerCase()}:`);
   },
@@ -34,6 +34,6 @@ test.each([
   ['source=', /source: unknown value ""/],
   ['limit=1001', /limit should be a whole number from 1 to 1000/],
   ['before=-1', /before should be a whole number/],
-])('an invalid filter is refused with the valid values: %s', (query, message) => {
+])('an invalid filter of deliveries is refused with the valid values: %s', (query, message) => {
   expect(() => deliveryFilter(query, now)).toThrow(message);
 });

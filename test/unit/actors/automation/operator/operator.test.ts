@@ -37,7 +37,7 @@ const manual = {
   config: { require_confirmation: false, allowed_commands: [] },
 } as unknown as Trigger;
 
-test('a run above the limit of waiters is refused before anything is stored', async () => {
+test('a manual run above the limit of waiting callers is refused before its event is stored', async () => {
   const store = new MemoryStore();
   const deliveryWaits = new DeliveryWaits(0);
   // Simulates the latency of a disk.
@@ -64,7 +64,7 @@ test('a run above the limit of waiters is refused before anything is stored', as
   expect([unhandled, await store.deliveries({ limit: 10 })]).toEqual([[], []]);
 });
 
-test('a run refused by the store frees its waiter slot', async () => {
+test('a manual run that the store refuses no longer counts as a waiting caller', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store, maxWaiting: 1 });
   const operator = new Operator({
@@ -82,7 +82,7 @@ test('a run refused by the store frees its waiter slot', async () => {
   await dispatcher.drain(200);
 });
 
-test('a waiter is notified when an operator discards its delivery', async () => {
+test('the caller that waits for a delivery is notified when an operator discards the delivery', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store });
   const operator = new Operator({
@@ -112,7 +112,7 @@ test('a reported delivery failure is stored without secrets (A9)', async () => {
 });
 
 test.each(['cancel', 'discard'] as const)(
-  '%s ends a parked event, frees its conversation and cancels its timer; a later waker has no effect',
+  '%s ends a parked event, frees its conversation and cancels its timer; a later waking event has no effect',
   async (end) => {
     const store = new MemoryStore();
     const alarm = { ...newEvent('conversation/a', 'alarm'), kind: 'timer', wakes: 'it' };

@@ -39,6 +39,6 @@ test.each([
   [{ ...input, actions: [{ id: 'a', style: 'loud' }] }, /^actions\[0\]\.style should be primary or danger/],
   [{ ...input, actions: [{ id: 'a', url: 'javascript:x' }] }, /^actions\[0\]\.url should be an address/],
   [{ ...input, actions: [{ id: 'a' }, { id: 'a' }] }, /^actions\[1\]\.id is used by another/],
-])('%j is refused with the reason', (body, message) => {
+])('the invalid proactive message %j is refused with the reason', (body, message) => {
   expect(() => proactiveMessage(body)).toThrow(message);
 });

@@ -52,7 +52,7 @@ test.each([
   [2, 3, ['one', 'two', 'three']],
   [3, 2, ['one', 'two three']],
 ])(
-  'after a kill with %i stored parts and no rows, the next request with the same key sends all %i',
+  'the repetition of a killed proactive send with %i stored ids and no rows sends all %i parts',
   async (before, after, texts) => {
     const { parts, send, appendRows, textsOf } = bench();
     parts.most = before;

@@ -18,7 +18,7 @@ const triggers = [
   manualTrigger('hand'),
 ];
 
-test('registering one trigger registers its whole account', () => {
+test('registering the menu of one trigger registers the commands of all triggers of its account', () => {
   const registering = adapter({ register: async () => [] });
   const adapterOf = (type: Trigger['type']) =>
     type === 'BusinessMessenger' ? registering : adapter({ type });
@@ -32,7 +32,7 @@ test('registering one trigger registers its whole account', () => {
   expect(menuAccounts(triggers, [], '1', adapterOf).accounts).toEqual([]);
 });
 
-test('a menu without an API is returned as text for manual entry', async () => {
+test('the menu of a platform without a menu API is returned as text for manual entry', async () => {
   const byHand = adapter({
     manualMenu: (all) => ({ formName: 'the manifest', text: all.map(({ name }) => `/${name}`).join('\n') }),
   });

@@ -39,11 +39,11 @@ async function lastRefusal(outcomes: Readonly<Record<string, WorkOutcome>>) {
 
 const at = expect.stringMatching(/^20/);
 
-test('a deferred message is not a refusal', async () => {
+test('a deferred message is not shown as the last refused message of a trigger', async () => {
   expect(await lastRefusal({ held: deferred })).toBeNull();
 });
 
-test('the last refusal is shown with its time, even if later messages are deferred', async () => {
+test('the last refused message of a trigger is shown with its time, even if later messages are deferred', async () => {
   expect(await lastRefusal({ old: dead, failed: refused, held: deferred })).toEqual({
     id: 'failed',
     state: 'retrying',

@@ -34,7 +34,7 @@ async function change(text: string): Promise<void> {
   timers.mockRestore();
 }
 
-test('several quick changes cause one notification, after a quiet period', async () => {
+test('several quick changes in a folder cause one notification, after a quiet period', async () => {
   for (const text of ['', 'half', 'whole']) {
     await change(text);
     vi.advanceTimersByTime(200);
@@ -44,7 +44,7 @@ test('several quick changes cause one notification, after a quiet period', async
   expect(onChange).toHaveBeenCalledTimes(1);
 });
 
-test('continuous changes cause a notification nevertheless', async () => {
+test('continuous changes in a folder cause a notification without a quiet period', async () => {
   for (let count = 0; count < 11; count += 1) {
     await change(String(count));
     vi.advanceTimersByTime(200);

@@ -43,14 +43,14 @@ test('an invalid file keeps its previous resources and does not block other file
   ]);
 });
 
-test('an unreadable folder removes nothing', () => {
+test('an unreadable folder removes no trigger and no agent', () => {
   expect(namesIn(lastGoodResources(loadedResources([], [agent('a', 'a.yaml')], '/t'), before))).toEqual([
     ['x', 'y'],
     ['a', 'b'],
   ]);
 });
 
-test('a resource that moved to another file is taken from there', () => {
+test('a trigger that moved from an invalid file to a valid file is read from the valid file', () => {
   const next = loadedResources(
     [trigger('y', 'new.yaml')],
     [agent('a', 'a.yaml'), agent('b', 'b.yaml')],

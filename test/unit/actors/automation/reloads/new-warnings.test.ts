@@ -10,7 +10,7 @@ const warning = (file: string, line: number, message = 'is written out'): Proble
   severity: 'warning',
 });
 
-test('a warning is reported once, even if its line moves, and each new one is reported', () => {
+test('a warning is reported once, even if its line number changes; each new warning is reported', () => {
   const before = [warning('/a.yaml', 3)];
   expect(newWarnings([], before)).toEqual(before);
   expect(newWarnings(before, [warning('/a.yaml', 9)])).toEqual([]);
@@ -22,7 +22,7 @@ test('a warning is reported once, even if its line moves, and each new one is re
   expect(newWarnings(before, [...before, other, second, elsewhere])).toEqual([other, second, elsewhere]);
 });
 
-test('a warning that returns is reported again, and errors are not warnings', () => {
+test('a warning that disappeared and returns is reported again; errors are not reported as warnings', () => {
   expect(newWarnings([], [warning('/a.yaml', 3)])).toHaveLength(1);
   const error: Problem = { ...warning('/a.yaml', 3), severity: 'error' };
   expect(newWarnings([], [error])).toEqual([]);

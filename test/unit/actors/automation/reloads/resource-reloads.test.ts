@@ -12,7 +12,7 @@ const resources: LoadedResources = {
   secrets: [],
 };
 
-test('a folder change during a reload is read after the rest of the reload is applied', async () => {
+test('a folder change during a reload is processed after the reload is completely applied', async () => {
   const steps: string[] = [];
   const step = async (name: string) => {
     steps.push(name);

@@ -65,7 +65,7 @@ const handle = ({ triggers }: { readonly triggers: TriggerCounters }, times: num
   for (let each = 0; each < times; each += 1) triggers.count('orders', 'done');
 };
 
-test('a process is counted once: as a member, after it left, and after it returned', async () => {
+test('the counters of a process are added once: while it is a member, after it left, and after it returned', async () => {
   const { store, start, members, readCurrent } = cluster();
   const [a, b, c] = [start('a'), start('b'), start('c')];
   handle(a, 1);
@@ -109,7 +109,7 @@ test('a process is counted once: as a member, after it left, and after it return
   await store.close();
 });
 
-test('tallies stored concurrently are all kept, also after a store outage', async () => {
+test('counters of several processes that are stored concurrently are all kept, also after a store outage', async () => {
   const { store, start, members, readCurrent } = cluster();
   const watching = Array.from({ length: 4 }, (_, at) => start(`w${at}`));
   for (let at = 0; at < 6; at += 1) handle(start(`d${at}`), 10 ** at);
@@ -142,7 +142,7 @@ test('tallies stored concurrently are all kept, also after a store outage', asyn
   await store.close();
 });
 
-test('stored tallies are bounded and remain complete', async () => {
+test('stored counters of stopped processes are bounded in number and remain complete in sum', async () => {
   const { store, start, members, readCurrent } = cluster();
   const watching = start('w');
   for (let at = 0; at < 40; at += 1) {
@@ -158,7 +158,7 @@ test('stored tallies are bounded and remain complete', async () => {
   await store.close();
 });
 
-test('published tallies are bounded in bytes, and malformed ones are read as far as possible', () => {
+test('published counters are bounded in bytes, and malformed counters are read as far as possible', () => {
   const counts = { handled: 1, failed: 2, refused: undefined };
   const many = new Map(
     Array.from({ length: 5_000 }, (_, at) => [`trigger-${at}`, { ...counts, lastAt: at + 1 }] as const),

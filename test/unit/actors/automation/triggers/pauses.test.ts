@@ -33,7 +33,7 @@ const loadPauses = async () => {
   return pauses;
 };
 
-test('an event checked before its trigger was resumed, and held afterwards, is released', async () => {
+test('an event that is held just after the resume of its trigger is released', async () => {
   const pauses = new Pauses();
   let resolveCheck = () => {};
   const isResumed = new Promise<void>((resolve) => {
@@ -60,7 +60,7 @@ test('an event checked before its trigger was resumed, and held afterwards, is r
   await until('the event is done', async () => (await stateOf('a')) === 'done');
 });
 
-test('a trigger stays paused, in memory and in the store, if its held events cannot be released', async () => {
+test('a trigger stays paused, in memory and in the store, if the resume cannot release its held events', async () => {
   const pauses = new Pauses();
   await pauses.pause(store, 'orders');
   const refusing: Store = Object.assign(Object.create(store), {
@@ -73,7 +73,7 @@ test('a trigger stays paused, in memory and in the store, if its held events can
   expect([pauses.has('orders'), (await loadPauses()).has('orders')]).toEqual([false, false]);
 });
 
-test('a trigger is not paused, in memory or in the store, if the write fails', async () => {
+test('a trigger is not paused, in memory or in the store, if the pause cannot be stored', async () => {
   const pauses = new Pauses();
   const refusing: Store = Object.assign(Object.create(store), {
     put: () => Promise.reject(new Error('full')),
@@ -82,7 +82,7 @@ test('a trigger is not paused, in memory or in the store, if the write fails', a
   expect([pauses.has('orders'), (await loadPauses()).has('orders')]).toEqual([false, false]);
 });
 
-test('the start releases events held by unpaused triggers only', async () => {
+test('the start of the gateway releases held events of unpaused triggers only', async () => {
   const pauses = new Pauses();
   await pauses.pause(store, 'orders');
   await store.append([newEvent(key, 'a'), newEvent('conversation/http/mails', 'b')]);
@@ -95,7 +95,7 @@ test('the start releases events held by unpaused triggers only', async () => {
   expect([await stateOf('a'), await stateOf('b')]).toEqual(['held', 'queued']);
 });
 
-test('concurrent changes apply in order, in memory and in the store', async () => {
+test('concurrent pauses and resumes of a trigger apply in order, in memory and in the store', async () => {
   const pauses = new Pauses();
   for (const last of ['pause', 'resume'] as const) {
     const first = last === 'pause' ? 'resume' : 'pause';
@@ -136,7 +136,7 @@ test('a node follows pauses and resumes of other nodes, and releases events held
   expect(await there.follow(store)).toEqual({ paused: [], resumed: [] });
 });
 
-test('each membership update reads the store once, without overlap, and a failed read is repeated', async () => {
+test('each update of the member list reads the pauses once, without overlap, and a failed read is repeated', async () => {
   const pauses = await loadPauses();
   let onMembers = () => {};
   const marks: unknown[] = [];

@@ -44,7 +44,7 @@ function bench() {
   return { account, triggers, trigger, states, load: (all: Trigger[]) => triggers.apply(all, () => false) };
 }
 
-test("triggers fail with the platform's error while it refuses the connection, and open afterwards", async () => {
+test('triggers have the state failed while the platform refuses their connection, and open afterwards', async () => {
   const { account, triggers, trigger, states, load } = bench();
   load([trigger('a'), trigger('b')]);
   await pass(0);
@@ -74,7 +74,7 @@ test("triggers fail with the platform's error while it refuses the connection, a
   expect(triggers.life('c').connection).toMatchObject({ state: 'connected', lastError: undefined });
 });
 
-test('a reload keeps the connection of a changed trigger, and closes it with the last trigger', async () => {
+test('a reload keeps the connection of a changed trigger, and closes it with the last trigger of the account', async () => {
   const { account, triggers, trigger, load } = bench();
   account.answerAll();
   load([trigger('a')]);

@@ -65,7 +65,7 @@ describe('the sender is notified that no trigger accepts the event', () => {
     },
   );
 
-  test('because its triggers were removed, by another trigger of the account', async () => {
+  test('by another trigger of the account, if the triggers of the event were removed', async () => {
     const triggers = [manualTrigger('other'), manualTrigger('own')];
     const account = ({ name }: { name: string }) => (name === 'own' ? 'app' : 'another app');
     const chat = begin({ triggers, adapter: { account } });
@@ -85,7 +85,7 @@ describe('the sender is notified that no trigger accepts the event', () => {
   });
 });
 
-describe('if the trigger is removed before its answer is sent', () => {
+describe('if a trigger is removed before its answer is sent', () => {
   /** Sends an event to the agent. `answer` completes the agent's reply. */
   const sendRequest = async () => {
     const requests: string[] = [];
@@ -147,7 +147,7 @@ describe('if the trigger is removed before its answer is sent', () => {
 });
 
 describe('the sender is notified that there is no answer', () => {
-  test('because it is blank', async () => {
+  test('because the answer is blank', async () => {
     const chat = begin({ handler: { run: async () => ({ text: ' ' }) } });
     await chat.say('e1');
     await chat.say('e2', { isAwaited: false });
@@ -168,7 +168,7 @@ describe('the sender is notified that there is no answer', () => {
     },
   );
 
-  test('of a trigger that matched by channel name, even if the name can no longer be looked up', async () => {
+  test('by a trigger that matched by channel name, even if the name can no longer be looked up', async () => {
     let isKnown = true;
     const trigger: ManualTrigger = { ...manualTrigger('chat'), retry: once, on_failure: 'reply' };
     const chat = begin({
@@ -198,7 +198,7 @@ describe('the sender is notified that there is no answer', () => {
     expect(await chat.waitForTexts('e3')).toEqual([]);
   });
 
-  test('because its agent and its trigger were removed', async () => {
+  test('because the agent and the trigger of the event were removed', async () => {
     const retry = { ...quickRetry, attempts: 2, min_backoff_seconds: 0.3, max_backoff_seconds: 0.3 };
     const chat = begin({
       triggers: [{ ...manualTrigger('chat'), retry }, manualTrigger('left')],
@@ -235,7 +235,7 @@ describe('the sender is notified that the event was stopped', () => {
     expect(await chat.waitForTexts('e1')).toEqual([STOPPED]);
   });
 
-  test('if it is stopped before it starts, between attempts or while parked, in the same commit', async () => {
+  test('in the same commit, if the event is stopped before it starts, between attempts or while parked', async () => {
     let run: Handler = hangs;
     const chat = begin({
       triggers: [{ ...silent, retry: { ...quickRetry, min_backoff_seconds: 60, max_backoff_seconds: 60 } }],
@@ -260,7 +260,7 @@ describe('the sender is notified that the event was stopped', () => {
     expect(await chat.waitForTexts('first')).toEqual([]);
   });
 
-  test('while its trigger is paused, instead of the notice that it waits', async () => {
+  test('while its trigger is paused, instead of the notice that the event waits', async () => {
     let aheadMs = 0;
     const store = new MemoryStore({ now: () => Date.now() + aheadMs });
     const chat = begin({ store, triggers: [{ ...silent, on_failure: 'reply' }] });
@@ -276,7 +276,7 @@ describe('the sender is notified that the event was stopped', () => {
     expect(await chat.waitForTexts('e1')).toEqual([STOPPED]);
   });
 
-  test('unless it had failed before, with its own notice', async () => {
+  test('unless the event had failed before, which has its own notice', async () => {
     const chat = begin({ triggers: [silent], handler: failing(true) });
     await chat.say('e1');
     await chat.waitForState('e1', 'dead');
@@ -315,7 +315,7 @@ describe('the sender is notified once', () => {
     expect(await chat.waitForTexts('e1')).toEqual([FAILED, 'yes']);
   });
 
-  test('a notice that the adapter cannot render affects nothing else', async () => {
+  test('or not at all if the adapter cannot render the notice, and the event ends nevertheless', async () => {
     const chat = begin({ triggers: [{ ...silent, default_target: undefined }] });
     Object.assign(chat.adapter.outbound ?? {}, {
       render: () => {

@@ -54,14 +54,14 @@ const answerOf = (hook: Webhook | undefined) => {
 const answer = () => answerOf(listeners.at('/in'));
 const waitForLinger = () => new Promise((resolve) => setTimeout(resolve, LINGER_MS * 2));
 
-test('a path is refused to a second type while a trigger of the first type uses it', async () => {
+test('a webhook path is refused to a second trigger type while a trigger of the first type uses it', async () => {
   const [firstTable, two] = [table('one'), table('two')];
   await firstTable.add(member('a'), '/in');
   await expect(two.add(member('b'), '/in')).rejects.toThrow('another trigger type');
   expect(answer()).toBe('one');
 });
 
-test('a path moves to a second trigger type after the first has closed it, and back', async () => {
+test('a webhook path is free for a second trigger type after the first type has closed it, and vice versa', async () => {
   const [firstTable, two] = [table('one'), table('two')];
   const leaveOne = await firstTable.add(member('a'), '/in');
   await leaveOne();
@@ -122,7 +122,7 @@ describe('a separate webhook listener', () => {
     expect(answerOf(opened[0]?.at('/in'))).toBe(503);
   });
 
-  test('is opened again by a returning trigger while requests of the old one are running', async () => {
+  test('is opened again by a returning trigger while requests of the previous listener are running', async () => {
     const firstTable = table('one');
     await (await firstTable.add(member('a'), '/in', address))();
     const leave = await firstTable.add(member('a'), '/in', address);
@@ -131,7 +131,7 @@ describe('a separate webhook listener', () => {
     expect(opened.map(({ graces }) => graces.length)).toEqual([1, 1]);
   });
 
-  test('with other triggers responds 503 at a path that its trigger closed, and later 404', async () => {
+  test('with other triggers responds 503 at the path of a closed trigger, and later 404', async () => {
     const firstTable = table('one');
     const leave = await firstTable.add(member('a'), '/in', address);
     await firstTable.add(member('b'), '/other', address);
@@ -141,7 +141,7 @@ describe('a separate webhook listener', () => {
     expect([answerOf(opened[0]?.at('/other')), opened[0]?.graces]).toEqual(['one', []]);
   });
 
-  test('with other triggers accepts a trigger that returns to its path', async () => {
+  test('with other triggers accepts a closed trigger that returns to its path', async () => {
     const firstTable = table('one');
     const leave = await firstTable.add(member('a'), '/in', address);
     await firstTable.add(member('b'), '/other', address);

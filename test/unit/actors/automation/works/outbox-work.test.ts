@@ -66,14 +66,14 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
   return { requests, perform };
 }
 
-test('an edit uses the receipt of its row, and becomes a new message if there is no receipt', async () => {
+test('an edit uses the receipt of the original row, and becomes a new message if there is no receipt', async () => {
   const { requests, perform } = bench({ before: '7' });
   expect(await perform({ do: 'edit', of: 'before' })).toMatchObject({ kind: 'done', receipt: '7' });
   expect(await perform({ do: 'edit', of: 'other' })).toMatchObject({ kind: 'done', receipt: 'new' });
   expect(requests).toEqual(['edit 7 hi', 'post hi']);
 });
 
-test('a deleted message is posted again, and a deferred retry does not look for it again', async () => {
+test('an edit of a deleted message becomes a new message, and a deferred retry does not search the old one again', async () => {
   const { requests, perform } = bench({ before: '7' }, [missingTarget(), rateLimitError(), rateLimitError()]);
   const edit = { do: 'edit', of: 'before' } as const;
   expect(await perform(edit)).toMatchObject({ kind: 'deferred', inMs: 5 });
@@ -82,7 +82,7 @@ test('a deleted message is posted again, and a deferred retry does not look for 
   expect(requests).toEqual(['edit 7 hi', 'post hi', 'post hi', 'post hi']);
 });
 
-test('an edit without fallback does nothing if its message does not exist', async () => {
+test('an edit with `onlyEdits` sends nothing if its message does not exist', async () => {
   const { requests, perform } = bench({ before: '7' }, [undefined, missingTarget()]);
   const action = { do: 'edit', of: 'before', orElse: 'nothing' } as const;
   expect(await perform({ ...action, of: 'other' })).toMatchObject({ kind: 'ignored' });
@@ -94,7 +94,7 @@ test('an edit without fallback does nothing if its message does not exist', asyn
   expect(requests).toEqual(['edit 7 hi', 'edit 7 hi']);
 });
 
-test('an unreachable service delays only its own messages, not those of other services of the account', async () => {
+test('an unreachable service of an account delays only its own messages, not messages of other services', async () => {
   const down = () => new DeliveryError('no answer', { isPlatformDown: true });
   const { requests, perform } = bench({}, Array.from({ length: 5 }, down));
   const post = { do: 'post' } as const;

@@ -29,7 +29,7 @@ function bench(...uses: boolean[]) {
   };
 }
 
-test('one node sends the messages for a platform, and another one takes over when it is lost or stops', async () => {
+test('one node sends the messages of a platform, and another node takes over when the first is lost or stops', async () => {
   const { nodes, gates, opened, open } = bench(true, true, true);
   await pass(1_200);
   const [first = 0] = open();
@@ -48,7 +48,7 @@ test('one node sends the messages for a platform, and another one takes over whe
   expect(open()).not.toContain(second);
 });
 
-test('a node without a trigger of the platform leads after a delay, and yields to a node that has such a trigger', async () => {
+test('a node without a trigger of a platform becomes its leader after a delay, and yields to a node with one', async () => {
   const { nodes, gates, open } = bench(false, false);
   await pass(5_000);
   expect(open()).toEqual([]);

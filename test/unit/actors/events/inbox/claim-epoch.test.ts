@@ -56,7 +56,7 @@ test('runs are aborted before the loss of the membership is reported, and their 
   expect((await store.delivery('one'))?.state).toBe('running');
 });
 
-test('nothing is claimed while the node is not a member, and claims continue when it is one again', async () => {
+test('a node claims no events while it is not a member, and claims again after it has rejoined', async () => {
   const work = new FakeWork(async () => done);
   const { store, dispatcher, append } = inbox(work);
   store.node.lose();
@@ -69,7 +69,7 @@ test('nothing is claimed while the node is not a member, and claims continue whe
   await until('both have run', () => work.runs.length === 2);
 });
 
-test('a claim that arrives after the membership has ended starts no run, even if the node has a new membership', async () => {
+test('a claim that arrives after the end of its membership starts no run, even if the node has rejoined', async () => {
   let answer = (): void => {};
   const work = new FakeWork(async () => done);
   const store = new SharedStore();
@@ -92,7 +92,7 @@ test('a claim that arrives after the membership has ended starts no run, even if
   expect([second.isOver, currentClaimEpoch(store.node).isOver]).toEqual([true, false]);
 });
 
-test('the next event under a claim does not start if the membership ended in between', async () => {
+test('the next event under a claim does not start if the membership has ended since the claim', async () => {
   const store = new SharedStore();
   const work = new FakeWork(async ({ event }) => {
     if (event.id === 'one') store.node.isOverdue = true;
@@ -105,6 +105,6 @@ test('the next event under a claim does not start if the membership ended in bet
   expect(work.runs.map(({ id }) => id)).toEqual(['one']);
 });
 
-test('a claim without a cluster has no epoch end', () => {
+test('without a cluster the membership epoch of a claim never ends', () => {
   expect(currentClaimEpoch(undefined).isOver).toBe(false);
 });

@@ -14,7 +14,7 @@ const claimed = (fence: number, expiresAt: number, seq = fence) => ({
   epoch: { isOver: false },
 });
 
-test('the newest claim is renewed, and a waiting claim begins after the end of the run', () => {
+test('the newest claim of a mailbox is renewed, and a queued claim begins after the end of the run', () => {
   const claim = new Claim(KEY);
   claim.begin(claimed(1, 100));
   claim.queue(claimed(2, 200));
@@ -26,7 +26,7 @@ test('the newest claim is renewed, and a waiting claim begins after the end of t
   expect(claim.finish()).toBeUndefined();
 });
 
-test('a waiting claim is dropped when it expires, or when the store no longer has it', () => {
+test('a queued claim is dropped when it expires, or when the store no longer has it', () => {
   const claim = new Claim(KEY);
   claim.begin(claimed(1, 1_000));
   claim.queue(claimed(2, 200));
@@ -40,7 +40,7 @@ test('a waiting claim is dropped when it expires, or when the store no longer ha
   expect([claim.onClaimGone(3), claim.onClaimGone(1)]).toEqual([false, true]);
 });
 
-test('an ended turn keeps only its fence, which counts consecutive turns', () => {
+test('a claim without an event keeps only its fence, to count the consecutive events under this fence', () => {
   const claim = new Claim(KEY);
   const first = claimed(1, 100);
   claim.begin(first);

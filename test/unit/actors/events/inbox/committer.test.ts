@@ -47,7 +47,7 @@ const storeWithCommit = (commit: (results: readonly TurnResult[]) => void): Pick
   },
 });
 
-test('a result that the store rejects as invalid is replaced, and the others of its batch are committed', async () => {
+test('a result that the store rejects as invalid is replaced, and other results of its batch are committed', async () => {
   const store = storeWithCommit((results) => {
     if (results.some(({ answer }) => answer === 'poison'))
       throw new InternalError('could not be carried out');
@@ -59,7 +59,7 @@ test('a result that the store rejects as invalid is replaced, and the others of 
   expect([bad.calls, good.calls]).toEqual([['refused', 'committed retrying'], ['committed done']]);
 });
 
-test('nothing is committed or scheduled after close', async () => {
+test('a closed committer commits and schedules nothing', async () => {
   const store = storeWithCommit(() => {
     throw new StoreUnavailableError('is closed');
   });

@@ -10,7 +10,7 @@ afterEach(() => {
 
 const end = { state: 'done', answer: 'yes', note: undefined } as const;
 
-test('a waiter receives the outcome once, and no timer remains', async () => {
+test('a waiting caller receives the outcome of its delivery once, and no timer remains', async () => {
   const deliveryWaits = new DeliveryWaits(10);
   const pendingWaits = [
     deliveryWaits.wait('t', 'a', 100),
@@ -26,7 +26,7 @@ test('a waiter receives the outcome once, and no timer remains', async () => {
   expect([vi.getTimerCount(), deliveryWaits.size]).toEqual([0, 0]);
 });
 
-test('the listener receives each end and each deferral, with or without waiters', async () => {
+test('the listener receives each outcome and each deferral, with or without waiting callers', async () => {
   const notified: unknown[] = [];
   const deliveryWaits = new DeliveryWaits(10, {
     onSettled: (id, { state }) => notified.push([id, state]),
@@ -44,7 +44,7 @@ test('the listener receives each end and each deferral, with or without waiters'
   expect(await wait).toEqual(end);
 });
 
-test('an aborted wait ends immediately, and frees its slot', async () => {
+test('an aborted wait for a delivery ends immediately, and frees its slot', async () => {
   const deliveryWaits = new DeliveryWaits(1);
   const waiting = new AbortController();
   const first = deliveryWaits.wait('t', 'a', 100, waiting.signal);
@@ -57,7 +57,7 @@ test('an aborted wait ends immediately, and frees its slot', async () => {
   expect(await second).toEqual(end);
 });
 
-test('waits beyond the limit are rejected until another wait ends', async () => {
+test('waits for deliveries beyond the limit are rejected until another wait ends', async () => {
   const deliveryWaits = new DeliveryWaits(1);
   const first = deliveryWaits.wait('t', 'a', 100);
   await expect(deliveryWaits.wait('t', 'b', 100)).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
@@ -72,7 +72,7 @@ test('waits beyond the limit are rejected until another wait ends', async () => 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a trigger with endless events leaves waits to other triggers', async () => {
+test('a trigger with endless events leaves slots for waiting callers of other triggers', async () => {
   const deliveryWaits = new DeliveryWaits(16);
   const greedy = Array.from({ length: 20 }, (_, n) => deliveryWaits.wait('slow', `s${n}`, 100));
   for (const wait of greedy) wait.catch(() => {});

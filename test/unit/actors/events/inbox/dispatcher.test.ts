@@ -104,7 +104,7 @@ const hangs = ({ signal }: Assignment) =>
   });
 
 describe('an event', () => {
-  test('is handled and committed, and its waiter receives the outcome', async () => {
+  test('is handled and committed, and its waiting caller receives the outcome', async () => {
     const work = new FakeWork(async () => ({ kind: 'done', trigger: 't', answer: 'hello', note: 'n' }));
     const { dispatcher, store, append, linesWith } = inbox({ works: [work] });
     const settled = dispatcher.waitUntilSettled('t', 'a1', 2_000);
@@ -121,7 +121,7 @@ describe('an event', () => {
     ]);
   });
 
-  test('that parks is reported to its waiter with its wake-up, and one woken immediately is awaited', async () => {
+  test('that parks is reported to its waiting caller with its wake-up, unless it is woken immediately', async () => {
     const alarm = { ...newEvent('conversation/a', 'alarm'), kind: 'timer', wakes: 'it' };
     const work = new FakeWork(async ({ event }) => {
       if (event.woken !== undefined) return { kind: 'done', answer: `after ${event.woken.id}` };
@@ -231,7 +231,7 @@ describe('an event', () => {
     expect(JSON.stringify(linesWith('delivery failed; retrying'))).not.toContain('hunter2');
   });
 
-  test('has a limited number of waiters, and none waits beyond its deadline', async () => {
+  test('has a limited number of waiting callers, and no caller waits beyond its deadline', async () => {
     const work = new FakeWork(hangs);
     const { dispatcher, append } = inbox({ works: [work], maxWaiting: 1 });
     const settled = dispatcher.waitUntilSettled('t', 'a1', 30);
@@ -245,7 +245,7 @@ describe('an event', () => {
 });
 
 describe('accepting an event', () => {
-  test('of an idle conversation claims its turn, which starts after the sender received its response', async () => {
+  test('of an idle conversation claims the event, whose run starts after the sender received the response', async () => {
     const store = new CountingStore();
     store.wake = () => () => {};
     const work = new FakeWork(async () => done);
@@ -295,7 +295,7 @@ describe('accepting an event', () => {
     expect(work.mostAtOnce).toBe(1);
   });
 
-  test('above the number of slots makes the rest wait', async () => {
+  test('above the number of slots leaves further events waiting in the store', async () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
     const { dispatcher, store, stats } = inbox({ works: [work], places: 3 });
@@ -321,7 +321,7 @@ describe('accepting an event', () => {
     gate.open();
   });
 
-  test('without a turn claims waiting events for the reserved slot', async () => {
+  test('that is a duplicate uses the reserved slot for waiting events', async () => {
     const file = join(storeFolder(), 'store.db');
     const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl() });
     const work = new FakeWork(async () => done);
@@ -339,7 +339,7 @@ describe('accepting an event', () => {
     await store.close();
   });
 
-  test('fails if the store rejects it, and frees its slot', async () => {
+  test('fails if the store rejects the event, and frees its slot', async () => {
     const store = new CountingStore({ maxWaiting: 0 });
     const { dispatcher } = inbox({ works: [new FakeWork(async () => done)], store, places: 1 });
     for (let n = 0; n < 3; n += 1)
@@ -365,7 +365,7 @@ describe('accepting an event', () => {
 });
 
 describe('a handler', () => {
-  test('that reaches its deadline is aborted and has failed, and delays no other key', async () => {
+  test('that reaches its deadline is aborted, counts as failed, and delays no other key', async () => {
     const work = new FakeWork((assignment) =>
       assignment.event.id === 'a1' ? hangs(assignment) : Promise.resolve(done),
     );
@@ -377,7 +377,7 @@ describe('a handler', () => {
     expect((await store.delivery('a1'))?.note).toBe('the attempt reached its deadline');
   });
 
-  test('that returns after its deadline has failed; the failure that it returned counts', async () => {
+  test('that returns after its deadline counts as failed; a failure that it returns is kept with its note', async () => {
     const work = new FakeWork(({ event, signal }) => {
       return new Promise((resolve) => {
         const late: WorkOutcome =
@@ -394,7 +394,7 @@ describe('a handler', () => {
     expect((await store.delivery('a1'))?.note).toBe('the attempt did not end within 30 ms');
   });
 
-  test('that ignores its signal delays its conversation but loses its slot; never do two run (A4)', async () => {
+  test('that ignores its signal delays its conversation but loses its slot; runs never overlap (A4)', async () => {
     const gate = new Gate();
     const work = new FakeWork(async ({ event, signal }) => {
       if (event.id !== 'a1' || event.attempt > 1) return done;
@@ -441,7 +441,7 @@ describe('a handler', () => {
     await until('none is left of them', () => stats().overruns === 0);
   });
 
-  test('that returns an invalid outcome has failed, and affects nothing else', async () => {
+  test('that returns an invalid outcome counts as failed, and affects no other event', async () => {
     const work = new FakeWork(async ({ event }) => (event.id === 'a1' ? ({} as WorkOutcome) : done));
     const { store, append, ended, linesWith } = inbox({ works: [work] });
     await append(a('a1'), b('b1'));
@@ -520,7 +520,7 @@ describe('the kinds of work', () => {
 });
 
 describe('mailbox actors', () => {
-  test('stay for a while after a turn, serve the next event of their key, and end', async () => {
+  test('stay for a while after an event, serve the next event of their key, and end', async () => {
     const work = new FakeWork(async () => done);
     const { append, ended, stats, actors } = inbox({ works: [work], lingerMs: 300 });
     await append(a('a1'));
@@ -537,7 +537,7 @@ describe('mailbox actors', () => {
     expect(actors()).not.toContain(first);
   });
 
-  test('rest in a limited number, and the oldest is removed first', async () => {
+  test('are kept idle in a limited number, and the oldest is removed first', async () => {
     const work = new FakeWork(async () => done);
     const { append, stats, actors } = inbox({ works: [work], maxResting: 10 });
     await append(...Array.from({ length: 300 }, (_, i) => newEvent(`conversation/${i}`, `e${i}`)));
@@ -630,7 +630,7 @@ describe('a store', () => {
     expect(store.commits).toBe(1);
   });
 
-  test('that accepts no commits is retried until it does', async () => {
+  test('that accepts no commits is retried until it accepts them', async () => {
     const store = new FlakyStore();
     store.commitError = () => new UnavailableError('disk is full', 1);
     const work = new FakeWork(async () => done);
@@ -645,7 +645,7 @@ describe('a store', () => {
     expect(linesWith('the store accepts outcomes of events again')).toHaveLength(1);
   });
 
-  test('that accepts no commits until the claim is lost: the outcome is discarded, and the event is delivered again', async () => {
+  test('that accepts no commits until the claim is lost gets no outcome, and delivers the event again', async () => {
     const store = new FlakyStore();
     store.commitError = () => new UnavailableError('disk is full', 1);
     const work = new FakeWork(async () => done);
@@ -701,7 +701,7 @@ describe('a store', () => {
 });
 
 describe('a claim', () => {
-  test('of a long run is renewed, so that no other node gets it', async () => {
+  test('of a long run is renewed, so that no other node gets the event', async () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
     const { store, append, ended } = inbox({ works: [work], leaseMs: 400, renewMs: 100, pollMs: 20 });
@@ -798,7 +798,7 @@ describe('a claim', () => {
     expect(work.overlaps).toEqual([]);
   });
 
-  test('taken by another claim during the commit: the outcome is discarded, and the new turn runs', async () => {
+  test('that is replaced by a newer claim during the commit discards the outcome, and the newer claim runs', async () => {
     const gate = new Gate();
     let now = 0;
     const store = new FlakyStore({ now: () => Date.now() + now });
@@ -815,7 +815,7 @@ describe('a claim', () => {
     expect(stats()).toMatchObject({ lost: 1, done: 1 });
   });
 
-  test('taken by another claim aborts the run, and the new claim waits for its real end (A4)', async () => {
+  test('that is replaced by a newer claim aborts the run, and the newer claim waits for its real end (A4)', async () => {
     const gate = new Gate();
     let now = 0;
     const store = new MemoryStore({ now: () => Date.now() + now });
@@ -858,7 +858,7 @@ describe('a drain', () => {
     expect(root.getSnapshot().children.conversation).toBeUndefined();
   });
 
-  test('aborts the remaining runs; this is not a failure, and their events are due immediately', async () => {
+  test('aborts the remaining runs, which do not count as failed, and their events are due immediately', async () => {
     const work = new FakeWork(hangs);
     const { dispatcher, store, append, stats, linesWith } = inbox({ works: [work] });
     await append(a('a1'));
@@ -924,7 +924,7 @@ describe('a drain', () => {
     expect(stats()).toMatchObject({ failed: 0, lost: 0 });
   });
 
-  test('aborts a handler with the reason in its signal', async () => {
+  test('aborts a handler with the shutdown as the reason in its signal', async () => {
     const reasons: unknown[] = [];
     const work = new FakeWork((assignment) => {
       assignment.signal.addEventListener('abort', () => reasons.push(assignment.signal.reason));

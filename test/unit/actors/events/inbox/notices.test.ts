@@ -41,19 +41,19 @@ const withNoticeAt = (result: TurnResult, of: StoredEvent = event, now = AT) =>
   withNotice(result, of, work, now);
 
 describe('the sender of an event is notified', () => {
-  test('that it is discarded, in the same commit', () => {
+  test('that the event is discarded, in the same commit', () => {
     const emit = [rowOf('other')];
     expect(withNoticeAt(resultOf('dead', { emit })).emit).toEqual([...emit, rowOf('failed')]);
   });
 
-  test('that it waits, if its next attempt is not soon', () => {
+  test('that the event waits, if its next attempt is not soon', () => {
     for (const outcome of ['retrying', 'deferred'] as const) {
       expect(withNoticeAt(resultOf(outcome, { retryInMs: 3_000 })).emit).toEqual([rowOf('waits')]);
       expect(withNoticeAt(resultOf(outcome, { retryInMs: 2_999 })).emit).toBeUndefined();
     }
   });
 
-  test('that it waits for a slot or a trigger, after a short time', () => {
+  test('that the event waits for a slot or a paused trigger, after a short time', () => {
     const heldResult = resultOf('held', { heldBy: 'chat' });
     const timer = { id: 'notice/7', inMs: 3_000, event: rowOf('waits') };
     expect(withNoticeAt(heldResult).timers).toEqual([timer]);
@@ -64,13 +64,13 @@ describe('the sender of an event is notified', () => {
     expect(withNoticeAt(resultOf('queued', { heldBy: 'place: x' })).timers).toEqual([timer]);
   });
 
-  test('of nothing when the gateway stops or the event has ended', () => {
+  test('by no notice when the gateway stops or the event was answered', () => {
     for (const result of [resultOf('queued'), resultOf('done'), resultOf('ignored')])
       expect(withNoticeAt(result)).toBe(result);
   });
 });
 
-test('a notice timer is cancelled at the end of its event, and events without one cost nothing', () => {
+test('a notice timer is cancelled at the end of its event; a first attempt has no timer to cancel', () => {
   for (const outcome of ['done', 'ignored', 'dead'] as const) {
     const waited = withNoticeAt(resultOf(outcome), { ...event, wasClaimed: true });
     expect(waited.cancelTimers).toEqual(['notice/7', 'notice/7/late']);
@@ -82,7 +82,7 @@ test('a notice timer is cancelled at the end of its event, and events without on
   }
 });
 
-test('work without notices stays unchanged', () => {
+test('the results of a kind of work without notices stay unchanged', () => {
   const { noticeRows: _, ...silent } = work;
   const result = resultOf('dead');
   expect(withNotice(result, { ...event, attempt: 2 }, silent, AT)).toBe(result);

@@ -31,7 +31,7 @@ function bench() {
   return { remote, awaited, becomes, reported, pollCount: () => polls };
 }
 
-test('an attempt, its rows and its end are reported once each, and only awaited events are polled', async () => {
+test('start, rows and end of an attempt on another node are reported once, and only awaited events are polled', async () => {
   const { remote, awaited, becomes, reported, pollCount } = bench();
   becomes('a', 'queued', { attempts: 0 });
   await remote.poll();
@@ -57,7 +57,7 @@ test('an attempt, its rows and its end are reported once each, and only awaited 
   ]);
 });
 
-test('an end from before the first poll is reported if the second poll confirms it', async () => {
+test('an outcome from another node before the first poll is reported if the second poll confirms it', async () => {
   const { remote, awaited, becomes, reported } = bench();
   for (const id of ['stays', 'revives']) {
     becomes(id, 'dead');
@@ -74,7 +74,7 @@ test('an end from before the first poll is reported if the second poll confirms 
   ]);
 });
 
-test('an end that this process reported is not reported again, but a later end is', async () => {
+test('an outcome that this process reported is not reported again, but a later outcome is', async () => {
   const { remote, awaited, becomes, reported } = bench();
   becomes('a', 'running');
   awaited.add('a');

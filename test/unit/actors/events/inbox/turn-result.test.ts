@@ -45,7 +45,7 @@ test('attempts that ended with the process do not count against the limits of at
   expect(outcomeOf({ ...deferred, isUncontacted: true }, 5, old)).toBe('deferred');
 });
 
-test('a deferred event counts as claimed if it was claimed before or may have succeeded', () => {
+test('a deferred event is marked as claimed if it was claimed before or may have succeeded', () => {
   const wasClaimed = (before: boolean | undefined, mayHaveSucceeded: boolean | undefined) => {
     const deferred: WorkOutcome = {
       kind: 'deferred',

@@ -6,7 +6,7 @@ const ROOM = { everyMs: 2_000, burst: 2 };
 const HALL = { everyMs: 1_000, window: { most: 3, ms: 60_000 } };
 const limitOf = (destination: string) => (destination.startsWith('hall') ? HALL : ROOM);
 
-test('lists the limits in force by subject, and the current waits, longest first', async () => {
+test('the limits of a platform are listed by scope, with the current pauses, longest first', async () => {
   let now = 1_000;
   const pacing = new Pacing({ accountEveryMs: 50, accountBurst: 4, destination: ROOM, now: () => now });
   const currentLimits = () => pacing.currentLimits('bot', { room: ROOM, hall: HALL }, limitOf);

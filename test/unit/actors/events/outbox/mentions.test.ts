@@ -6,13 +6,13 @@ import {
 
 const pattern = /@\w+|<!\w+>/g;
 
-test('a mention becomes a word that looks the same but no longer matches', () => {
+test('a neutralised mention looks the same but no longer matches the pattern of the platform', () => {
   const text = withMentionsNeutralised('ask @ada or <!channel> now', { pattern });
   expect(text.replaceAll('\u2060', '')).toBe('ask @ada or <!channel> now');
   expect(text).not.toMatch(pattern);
 });
 
-test('every text of a message is changed, except the values returned by a click', () => {
+test('mentions are neutralised in every text of a message, except in the values that a click returns', () => {
   const action = { id: '@id', title: '@title', description: '@more' };
   const card = {
     title: '@card',
@@ -26,7 +26,7 @@ test('every text of a message is changed, except the values returned by a click'
   expect(JSON.parse(harmless.replaceAll('\u2060', ''))).toEqual(message);
 });
 
-describe('code', () => {
+describe('code in a text with mentions', () => {
   test.each([
     ['in a line', 'use `@ada`, not `@bob`'],
     ['in a block', '```py\n@decorator\n```'],
@@ -72,14 +72,14 @@ describe('code', () => {
 test.each([
   ['a block', '```\n@ada\r```\r@bob\n```'],
   ['inline code', '`a\r\r@ada`'],
-])('a block that a carriage return may end is text: %s', (_, text) => {
+])('a code block that a carriage return may end is treated as text: %s', (_, text) => {
   expect(withMentionsNeutralised(text, { pattern })).not.toMatch(pattern);
 });
 
 test.each([
   ['blanks after a fence', `@ada\n\`\`\`${' '.repeat(200_000)}!`],
   ['many blocks', `@ada\n${'```\na\n```\n'.repeat(60_000)}`],
-])('a long text is processed in linear time: %s', (_, text) => {
+])('mentions in a long text are neutralised in linear time: %s', (_, text) => {
   const before = process.cpuUsage();
   withMentionsNeutralised(text, { pattern, requiresClosedCode: true });
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);

@@ -39,7 +39,7 @@ describe('a platform error', () => {
     expect(messageFor({ code: 131016 })).toBe('131016 the platform is not available');
   });
 
-  test('marks the platform as down if the response has no error of the platform', () => {
+  test('marks the platform as down after an internal error of the platform or a failed connection', () => {
     const isDown = (refusal: object) => responseError(errors, { status: 500, ...refusal }).isPlatformDown;
     for (const refusal of [{}, { status: 502 }, { code: 131016 }, { code: 7 }, { status: 200 }])
       expect([refusal, isDown(refusal)]).toEqual([refusal, true]);
@@ -76,14 +76,14 @@ describe('a platform error', () => {
     expect(responseError(errors, { status: 429 })).toMatchObject({ isFinal: false, isRateLimited: true });
   });
 
-  test('is temporary if a foreign response has a success status', () => {
+  test('is temporary if an invalid response has a success status', () => {
     const fault = responseError(errors, { status: 200 });
     expect(fault).toMatchObject({ isFinal: false, isRateLimited: false, isOutcomeUnknown: true });
     expect(fault.message).toBe('200 not a response of the platform');
     expect(responseError(errors, { status: 200, code: 'channel_not_found' }).isFinal).toBe(true);
   });
 
-  test('with a requested pause is not a refusal of the message, for any status', () => {
+  test('with a requested pause is a rate limit, for any status', () => {
     for (const status of [403, 429, 500, 503])
       expect(responseError(errors, { status, retryAfterMs: 7_000 })).toMatchObject({
         isFinal: false,
@@ -92,14 +92,14 @@ describe('a platform error', () => {
       });
   });
 
-  test('ignores inherited members of the table', () => {
+  test('does not find inherited members of the error table', () => {
     expect(responseError(errors, { status: 400, code: 'constructor' }).message).toBe(
       'constructor (HTTP 400)',
     );
   });
 });
 
-describe('a request without a response', () => {
+describe('an error of a platform request without a response', () => {
   const fault = (kind: FaultKind, mayHaveArrived: boolean) =>
     requestError(new RequestFault('the connection to host was lost', { kind, mayHaveArrived }), 'a message');
 
@@ -118,7 +118,7 @@ describe('a request without a response', () => {
     expect(fault('too-large', true).isFinal).toBe(true);
   });
 
-  test('that failed otherwise is reported without the text of the error, which may contain a token', () => {
+  test('of an unknown class is reported without its text, which may contain a token', () => {
     expect(requestError(new Error('https://host/bot123:SECRET'), 'a message').message).toBe(
       'request failed (a message)',
     );

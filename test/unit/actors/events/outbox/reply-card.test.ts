@@ -44,18 +44,18 @@ describe('the card of a reply', () => {
     ]);
   });
 
-  test('has whole characters only, which may make two ids equal', () => {
+  test('has no half surrogate pairs; ids that become equal are duplicates', () => {
     const actions = [{ id: 'cut \ud83d', title: 'one' }, { id: 'cut \ude00' }];
     expect(replyCard({ actions })?.actions).toEqual([{ id: 'cut \ufffd', title: 'one' }]);
   });
 
-  test('has no button that decides an approval', () => {
+  test('has no button with the id of an approval decision', () => {
     const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
     const actions = [{ id, title: 'Show more' }, { id: ` ${id}` }, { id: 'ok' }];
     expect(replyCard({ actions })?.actions).toEqual([{ id: 'ok', title: 'ok' }]);
   });
 
-  test('accepts any JSON without an error', () => {
+  test('is created from any JSON without an error', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => void replyCard(value)));
   });
 });

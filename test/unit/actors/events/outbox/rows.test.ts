@@ -25,7 +25,7 @@ const message: OutboundMessage = {
 const origin = { eventId: 'chat:1', trace: '00-1' };
 
 describe('the rows of a message', () => {
-  test('are one per request, in order, in the mailbox of the destination', () => {
+  test('are one per request to the platform, in order, in the mailbox of the destination', () => {
     const rows = outboxRows(outbound, account, trigger, message, origin);
     expect(rows.map(({ id }) => id)).toEqual(['outbox:chat:1/1', 'outbox:chat:1/2']);
     expect(new Set(rows.map(({ key }) => key))).toEqual(new Set(['outbox/chat/bot1/-100/x']));
@@ -56,7 +56,7 @@ describe('the rows of a message', () => {
     expect(notice.map(({ id }) => id)).toEqual(['outbox:chat:1/failed/1']);
   });
 
-  test('have a replacement character for half a surrogate pair, for which platforms reject a whole message', () => {
+  test('have a replacement character for half a surrogate pair, which platforms would reject', () => {
     const text = 'cut by the agent \ud83d';
     const [row] = outboxRows(outbound, account, trigger, { ...message, text }, origin);
     expect(renderedOf(row!)).toEqual({ text: 'cut by the agent \ufffd' });
@@ -70,7 +70,7 @@ describe('the rows of a message', () => {
     const withoutBlanks = (text: string) => text.replaceAll(/\s/g, '');
     const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i} of many`).join('\n');
 
-    test('are limited to a hundred, and the last one states the omitted length', () => {
+    test('are limited to a hundred, and the last row contains the omitted length', () => {
       const text = lines(200_000);
       const texts = textsOf({ text });
       expect(texts.length).toBeLessThanOrEqual(MAX_PARTS);

@@ -30,7 +30,7 @@ describe('a typing indicator', () => {
     expect(show).not.toHaveBeenCalled();
   });
 
-  test('starts later if a platform requests that, and never for an earlier answer', async () => {
+  test('starts later on platforms with a delay, and never if the answer comes earlier', async () => {
     const typing = new TypingIndicators({ afterMs: 300 });
     const show = vi.fn(async () => {});
     const end = typing.begin('bot', 5_000, show, 2_500);
@@ -41,7 +41,7 @@ describe('a typing indicator', () => {
     end();
   });
 
-  test('may fail, immediately or later, without effect', async () => {
+  test('may fail, immediately or later, without effect on the run', async () => {
     const typing = new TypingIndicators();
     const late = vi.fn(() => Promise.reject(new Error('no')));
     const early = vi.fn(() => {
