@@ -54,10 +54,11 @@ function take(folder: string, text: LockText): string {
     const holder = parseHolder(other);
     return holder !== undefined && isAlive(holder);
   });
+  // Runs the generator to its end. It is a generator for tests, which interleave the steps of two processes.
   let step = steps.next();
   while (step.done !== true) step = steps.next();
   const { value } = step;
-  if (value.isTaken) return value.path;
+  if (value.isAcquired) return value.path;
   throw alreadyHeld(folder, value.path, parseHolder(value.holder));
 }
 

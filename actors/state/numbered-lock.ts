@@ -1,8 +1,8 @@
 // Exclusive lock of a folder by numbered files: gateway.lock.1, .2, … The file with the highest number is the
-// lock, and its text names the holder, a process. Only the holder replaces the file; a release keeps it. To
-// take over from a dead holder, a process creates the file with the next number, which only one process can
-// do. Then it checks that its number is the highest, because a competing process could have created a higher
-// number and removed the lower files in between. If not, it removes its file and repeats the procedure.
+// lock, and its text names the holder, a process. Only the holder changes the text. A release keeps the file.
+// To take over from a dead holder, a process creates the file with the next number, which only one process
+// can do. Then it checks that its number is the highest, because a competing process could have created a
+// higher number and removed the lower files in between. If not, it removes its file and starts again.
 
 import { readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ import { createFile, isLeftUnfinished } from './small-file.ts';
 const PREFIX = 'gateway.lock.';
 
 /**
- * `path` is the lock file with the highest number. `isTaken`: this process now holds it. Otherwise `holder`
- * is the text of the other process that holds it.
+ * `path` is the lock file with the highest number. `isAcquired`: this process now holds it.
+ * Otherwise `holder` is the text of the other process that holds it.
  */
 export type LockOutcome =
-  | { readonly isTaken: true; readonly path: string }
-  | { readonly isTaken: false; readonly path: string; readonly holder: string };
+  | { readonly isAcquired: true; readonly path: string }
+  | { readonly isAcquired: false; readonly path: string; readonly holder: string };
 
 export interface LockText {
   readonly text: string;
@@ -40,14 +40,14 @@ export function* lockSteps(
     const holder = highest === 0 ? undefined : readIfExists(lockPath(folder, highest));
     yield;
     if (holder !== undefined && isHeldBy(holder))
-      return { isTaken: false, path: lockPath(folder, highest), holder };
+      return { isAcquired: false, path: lockPath(folder, highest), holder };
     yield;
     const path = lockPath(folder, highest + 1);
     if (!createLock(path, text)) continue;
     yield;
     if (highestNumber(folder) === highest + 1) {
       yield* removeOlder(folder, highest + 1);
-      return { isTaken: true, path };
+      return { isAcquired: true, path };
     }
     yield;
     rmSync(path, { force: true });

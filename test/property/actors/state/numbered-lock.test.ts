@@ -40,7 +40,7 @@ class Starter {
     }
     const { done, value } = this.#steps.next();
     if (done !== true) return false;
-    if (value.isTaken) this.path = value.path;
+    if (value.isAcquired) this.path = value.path;
     else this.die();
     return true;
   }
