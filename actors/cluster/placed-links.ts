@@ -1,5 +1,5 @@
 // Creates links to servers with `placement: cluster`. If the server runs on another node, the link uses that
-// node's endpoint /mcp/:id like a remote MCP server.
+// node's endpoint /mcp/:id like a remote MCP server. The protocol era, legacy or modern, selects the link.
 
 import { path } from '../../libs/rest/path.ts';
 import { UnavailableError } from '../base/errors/errors.ts';
@@ -22,6 +22,7 @@ export interface PlacedLinksOptions {
  * the timeout.
  */
 const PATIENCE = 0.9;
+const RETRY_AFTER_SECONDS = 1;
 
 export function placedLinks({ placement, connectionTo }: PlacedLinksOptions): MakePlacedLink {
   return (entry, era, events, context, makeOwn) => {
@@ -37,7 +38,7 @@ export function placedLinks({ placement, connectionTo }: PlacedLinksOptions): Ma
         if (connection === undefined)
           throw new UnavailableError(
             `server ${server} runs on node ${member.name}, which this node cannot reach; set node.address on both`,
-            1,
+            RETRY_AFTER_SECONDS,
           );
         const options = {
           url: new URL(path`/mcp/${server}`, connection.url),

@@ -1,9 +1,9 @@
 // Encrypts ("seals") the instance id of this process in session ids, and in the states of calls that need
-// input from the client. By the id, other nodes find the process to which a request belongs. Only nodes of
-// the cluster can read it.
+// input from the client. Only nodes of the cluster can decrypt it. With the instance id, each node finds the
+// process that created the session or the state.
 //
-// AES-256-GCM with a random nonce: the ids reveal nothing, cannot be guessed, and do not show which of them
-// belong to the same process. Modified ids, and ids for another purpose or secret, are rejected.
+// AES-256-GCM with a random nonce: the ids reveal nothing, cannot be guessed, and two ids of one process have
+// nothing in common. Modified ids, and ids for another purpose or secret, are rejected.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { deleteOldest } from '../base/bounds/delete-oldest.ts';
@@ -13,7 +13,7 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const INSTANCE_BYTES = 8;
 const TAG_BYTES = 16;
-/** 36 bytes in base64url: the last character has no unused bits. */
+/** 36 bytes in base64url. The last character has no unused bits, so each id has only one spelling. */
 const SEALED_CHARS = 48;
 /** Maximum number of cached session ids. */
 const MAX_OPENED = 4_096;

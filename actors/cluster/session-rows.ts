@@ -1,6 +1,7 @@
 // Records of client sessions in the shared store, so that the remaining nodes can continue the sessions of a
-// lost node. A row contains the instance of its node, and only this node changes the row. A node that takes a
-// session over replaces the instance; the row version selects one of several nodes. Any node may delete rows.
+// lost node. A row contains the instance id of its node, and only this node changes the row. To take over a
+// session, a node writes its own instance id. If several nodes try, the row version lets only one succeed.
+// Any node may delete rows.
 
 import type { SessionOwnerNode, SessionStorage } from '../mcp/clients/sessions/stored-sessions.ts';
 import type { Member } from '../store/membership.ts';
@@ -20,7 +21,7 @@ interface Row {
 
 export interface SessionRowsOptions {
   readonly store: Pick<Store, 'get' | 'put' | 'delete'>;
-  /** Instance of this process. */
+  /** Instance id of this process. */
   readonly instance: string;
   memberOf(instance: string): Member | undefined;
 }

@@ -13,8 +13,8 @@ export interface Principal {
 /** Reason for rejecting a request. */
 export interface Refusal {
   /**
-   * `wrong`: other credentials may succeed. `forbidden`: no credentials will. `unavailable`: verification is
-   * not possible now.
+   * `missing`: no credentials in the request. `wrong`: other credentials may succeed. `forbidden`: no
+   * credentials will. `unavailable`: verification is not possible now.
    */
   readonly kind: 'missing' | 'wrong' | 'forbidden' | 'unavailable';
   /** Message for the sender, without secrets and without data of the request. */

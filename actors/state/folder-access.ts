@@ -25,8 +25,8 @@ export function makeStateFolder(folder: string): void {
 }
 
 /**
- * Creates the folder. `recursive: true` reports ENOENT on a read-only file system, and does not return under
- * /proc.
+ * Creates the folder and its missing parents, without the option `recursive` of Node: it reports ENOENT on a
+ * read-only file system, and does not return under /proc.
  */
 function makeFolder(folder: string): void {
   if (!existsSync(dirname(folder))) makeFolder(dirname(folder));

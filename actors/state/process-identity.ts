@@ -6,14 +6,14 @@ import { isZombie, type ProcessStat, statOf } from './process-stat.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Boot id and start time as opaque text, only compared; undefined without /proc. */
+  /** `BOOT_ID/TICKS`: boot and start time; undefined without /proc. Other files only compare it. */
   readonly startTime: string | undefined;
 }
 
 /** Id of the current boot of this machine; cached. */
 let bootId: string | undefined;
 
-/** Returns the start time as opaque text; equal texts mean the same process. */
+/** Returns the start time as `BOOT_ID/TICKS`. For one pid, equal texts mean the same process. */
 export function startTimeOf(pid: number): string | undefined {
   const stat = statOf(pid);
   return stat === undefined ? undefined : startTimeIn(stat);

@@ -41,7 +41,7 @@ export class Alarms implements Part {
     this.#log = log;
   }
 
-  /** Active alarms: errors first, each severity in the order of the start. */
+  /** Active alarms: errors first, then warnings, each by start time. */
   get list(): readonly Alarm[] {
     const alarms = [...this.#active].map(([code, { since, count, message }]) => {
       return { code, severity: alarmSeverities[code], since, count, message };

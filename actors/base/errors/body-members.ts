@@ -1,4 +1,5 @@
-// Validates JSON bodies of API requests: members and `wait_seconds`.
+// Validates JSON bodies of API requests: members and `wait_seconds`. InvalidQueryError is the error for
+// queries and bodies.
 
 import { InvalidQueryError } from './errors.ts';
 

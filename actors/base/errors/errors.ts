@@ -151,7 +151,10 @@ export class ConnectionLostError extends GatewayError {
   readonly code = 'ERR_CONNECTION_LOST';
 }
 
-/** The remote server is away: nothing listens at its address, or its network or name is gone. */
+/**
+ * The remote server is away: no process listens at its address, its network is unreachable, or its name has
+ * no address.
+ */
 export class ServerAwayError extends ConnectionLostError implements Unreachable {
   readonly isUnreachable = true;
 }

@@ -1,8 +1,8 @@
 // Redacts credentials in text (A9, ARCHITECTURE.md). Messages of the gateway are redacted with all configured
 // credentials. Server errors are redacted only with the credentials of that server; otherwise a client could
-// find out the credentials of other servers by guessing. config/credentials collects the credentials, which
-// are also found in JSON and URL encoding. Overlapping matches are merged, so that no part of a match remains
-// visible.
+// find out the credentials of other servers by guessing. config/credentials collects the credentials. The
+// redactor finds them also in JSON and URL encoding. It merges overlapping matches, because otherwise a part
+// of a match would remain visible.
 
 import { MIN_CREDENTIAL_LENGTH } from '../../../config/credentials/plain-values.ts';
 
@@ -87,8 +87,8 @@ function replaceHits(text: string, hits: readonly Readonly<Hit>[], end: number):
 /** Returns the forms in which a credential may appear in a text. */
 function encodings(secret: string): Set<string> {
   const all = new Set<string>();
-  // The second form has no control characters except tabs.
-  for (const text of [secret, secret.replace(/[^\P{Cc}\t]/gu, '')]) {
+  // display-line.ts removes control characters except tabs from a line, also within a credential.
+  for (const text of [secret, secret.replace(/(?!\t)\p{Cc}/gu, '')]) {
     const json = JSON.stringify(text).slice(1, -1);
     // Python's json module escapes non-ASCII characters, PHP escapes slashes.
     const ascii = json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

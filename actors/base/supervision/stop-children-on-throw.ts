@@ -14,7 +14,7 @@ type AnySnapshot = ReturnType<AnyActorLogic['transition']>;
 
 /**
  * Returns actor logic that behaves like `logic`, and stops all children if it throws. A child that is a
- * callback actor runs its cleanup. Machines that `provide` of the returned machine returns do the same.
+ * callback actor runs its cleanup. If the returned machine is copied with `provide`, the copy does the same.
  */
 export function stopChildrenOnThrow<L extends AnyActorLogic>(logic: L): L {
   const own: Partial<AnyActorLogic> & { provide?: unknown } = {
@@ -67,8 +67,8 @@ function stopChildren(logic: AnyActorLogic, snapshot: AnySnapshot, scope: AnyAct
 
 /**
  * Adds the children that the failed transition spawned. They are in no snapshot and never started. But they
- * or their children may have registered a system id, which is released when they stop. The search begins at
- * the actors with a system id, and goes up to the child of this actor.
+ * or their children may have registered a system id, which is released when they stop. From each actor with a
+ * system id, the loop follows `_parent` to the child of this actor that contains it.
  */
 function withUnstartedChildren(snapshot: AnySnapshot, scope: AnyActorScope): AnySnapshot {
   if (!('children' in snapshot)) return snapshot;
