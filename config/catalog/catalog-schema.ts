@@ -245,7 +245,7 @@ const rewrittenFields = {
   }),
 };
 
-/** Our fields and the aliases of client programs. */
+/** Fields of the catalog, and their aliases in client programs. */
 export const desktopFields = { ...writtenFields, ...clientFields };
 
 /** Entry under `mcpServers`. */

@@ -42,9 +42,9 @@ function faultOf(options: ReadonlySet<string>): string | undefined {
 /** Options of the engine before `run` that have no value. */
 const engineFlags = /^(?:-D|-r|--debug|--remote|--syslog|--tls|--tlsverify|--transient-store)$/;
 
-/** Returns true if the word before is an option of the engine that takes the next word as its value. */
-function isOptionValue(before: string | undefined): boolean {
-  return before?.startsWith('-') === true && !before.includes('=') && !engineFlags.test(before);
+/** Returns true if the previous word is an option of the engine that has the next word as its value. */
+function isOptionValue(previous: string | undefined): boolean {
+  return previous?.startsWith('-') === true && !previous.includes('=') && !engineFlags.test(previous);
 }
 
 /** Options of `run` without a value, of both engines. */

@@ -1,5 +1,5 @@
-// Reads the servers of a client's file or a catalog for import, with our field names and with references kept
-// as references. Invalid entries are skipped and reported.
+// Reads the servers of a client's file or a catalog for import, with the catalog's field names.
+// References remain references. Invalid entries are skipped and reported.
 
 import { dirname, resolve } from 'node:path';
 import type { Problem } from '../reader/problem.ts';
@@ -13,7 +13,7 @@ import { clientKeys, dialectOf } from './dialects/dialect.ts';
 import { nestedServers } from './dialects/locate-servers.ts';
 import { type CatalogServerMap, findServers, readServer } from './read-catalog.ts';
 
-/** Server entry with our field names, without defaults. */
+/** Server entry with the catalog's field names, without defaults. */
 export type OwnEntry = Readonly<Record<string, unknown>>;
 
 export interface ImportableServer {
@@ -94,8 +94,8 @@ function projectLists(root: YamlTree, path: string): { project: string; list: Ca
 }
 
 /**
- * Returns the entry with our field names and absolute paths. A server of a project gets the project folder as
- * `cwd`, because its client starts it there.
+ * Returns the entry with the catalog's field names and absolute paths. A server of a project gets the project
+ * folder as `cwd`, because its client starts it there.
  */
 function ownEntry(written: OwnEntry, folder: string, workspace: string | undefined): OwnEntry {
   const { type, runtime, disabled, enabled, tools, disabledTools, excludeTools, ...others } = written;

@@ -60,7 +60,7 @@ interface ReadServer {
   readonly id: string | undefined;
   /** Path of the entry, for messages. */
   readonly path: string;
-  /** Entry with our field names, before substitution and defaults. */
+  /** Entry with the catalog's field names, before substitution and defaults. */
   readonly tree: YamlTree;
   readonly entry: ServerEntry | undefined;
 }

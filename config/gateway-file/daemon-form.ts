@@ -51,16 +51,17 @@ export function liftSpecKeys(reader: SchemaReader, root: YamlTree): YamlTree {
     : rootWithoutKeys;
 }
 
-/** Returns the listen address; undefined if it is invalid. */
+/** Returns the listen address; undefined if it is invalid. `config` is the file without defaults. */
 export function daemonListenAddr(reader: SchemaReader, config: Written<GatewayConfig>): string | undefined {
   const { listen_addr, http_port } = config;
   const { host, port } = config.spec?.server ?? {};
   if (http_port !== undefined && port !== undefined && http_port !== port)
     reader.report('http_port', `contradicts spec.server.port, which is ${port}`);
   if (listen_addr === undefined) {
+    // The file contains an invalid `listen_addr`, which the reader has reported.
     if (reader.has('listen_addr')) return undefined;
-    const written = host ?? DEFAULT_HOST;
-    return `${isIPv6(written) ? `[${written}]` : written}:${port ?? http_port ?? DEFAULT_PORT}`;
+    const listenHost = host ?? DEFAULT_HOST;
+    return `${isIPv6(listenHost) ? `[${listenHost}]` : listenHost}:${port ?? http_port ?? DEFAULT_PORT}`;
   }
   checkContradictions(reader, listen_addr, config);
   return listen_addr;

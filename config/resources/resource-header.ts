@@ -6,8 +6,14 @@ import { textByKey } from '../text-schema.ts';
 /** DNS label, RFC 1123, section 2.1: at most 63 characters. */
 const dnsLabel = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';
 
+/** As in Kubernetes: a DNS name of 253 characters, a slash, and a name of 63. */
+const MAX_KEY = 253 + 1 + 63;
+
 const textsByName = (description: string) =>
-  textByKey('^\\S{1,317}$', Type.String(), { description, patternErrorMessage: 'a name without spaces' });
+  textByKey(`^\\S{1,${MAX_KEY}}$`, Type.String(), {
+    description,
+    patternErrorMessage: 'a name without spaces',
+  });
 
 /** Returns the resource fields for this kind, except `spec`. */
 export function resourceHeader<Kind extends string>(kind: Kind) {
@@ -24,6 +30,7 @@ export function resourceHeader<Kind extends string>(kind: Kind) {
           description: 'Unique name among resources of this kind.',
           pattern: dnsLabel,
           patternErrorMessage: '1 to 63 of a-z 0-9 and -, beginning and ending with a letter or digit',
+          // The API shows the name, see reader/visible-values.ts.
           shownAs: 'name',
         }),
         namespace: Type.Optional(Type.String({ description: 'Ignored: a gateway has a single namespace.' })),

@@ -1,5 +1,5 @@
-// Reads the manifest of an MCP bundle (`manifest.json`, also in an unpacked folder) as an entry with our
-// fields. Format: github.com/modelcontextprotocol/mcpb, MANIFEST.md.
+// Reads the manifest of an MCP bundle (`manifest.json`, also in an unpacked folder) as an entry with the
+// catalog's fields. Format: github.com/modelcontextprotocol/mcpb, MANIFEST.md.
 
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';

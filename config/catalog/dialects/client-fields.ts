@@ -6,7 +6,7 @@ import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 import { transportOf } from '../transport-words.ts';
 import type { DialectClient } from './dialect.ts';
 
-/** Our field, or a function that returns our members for a member of the file. */
+/** Field of the catalog, or a function that returns the catalog's members for a member of the file. */
 type Rule = string | ((pair: YamlPair) => readonly YamlPair[]);
 
 const omitted: Rule = () => [];
@@ -62,7 +62,7 @@ const goose: Readonly<Record<string, Rule>> = {
 
 const tables: Partial<Record<DialectClient, Readonly<Record<string, Rule>>>> = { codex, opencode, goose };
 
-/** Returns an entry with our members. Mappings from several fields are merged. */
+/** Returns an entry with the catalog's members. Mappings from several fields are merged. */
 export function withOurFields(entry: YamlMap, client: DialectClient): YamlMap {
   const table = { ...common, ...tables[client] };
   const pairs: YamlPair[] = [];

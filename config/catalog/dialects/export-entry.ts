@@ -14,7 +14,7 @@ import { clientKeys, dialectOf, isVsCodeFile } from './dialect.ts';
 export interface FileFormat {
   /** Line that disables a server whose entry has neither `enabled` nor `disabled`. */
   readonly disablingLine: 'enabled: false' | 'disabled: true';
-  /** Converts an entry with our fields to the file's format. */
+  /** Converts an entry of the catalog to the file's format. */
   entry(ours: EntryToWrite): EntryToWrite;
 }
 

@@ -1,4 +1,4 @@
-// Translates an entry from a client's file into our catalog's fields. The tree is translated before
+// Translates an entry from a client's file into the fields of the catalog. The tree is translated before
 // validation, so problems keep their positions in the file. Omits fields for clients only.
 // Servers and tools disabled in the file stay disabled, and the transport is the same as in this client.
 

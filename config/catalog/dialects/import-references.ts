@@ -1,4 +1,4 @@
-// Translates references in clients' files into our syntax: `${env:NAME}` becomes `${NAME}`,
+// Translates references in clients' files into the gateway's syntax: `${env:NAME}` becomes `${NAME}`,
 // `${input:some-id}` and a bundle's `${user_config.some_id}` become `${SOME_ID}`, and folder variables become
 // the folder paths.
 

@@ -88,7 +88,7 @@ function faultOf(key: string, value: unknown): string | undefined {
   if (key !== 'pattern') return undefined;
   if (typeof value !== 'string') return 'should be a regular expression';
   const compiled = compilePattern(value);
-  return typeof compiled === 'object' ? compiled.fault : undefined;
+  return 'fault' in compiled ? compiled.fault : undefined;
 }
 
 const unknownFault = (key: string) =>

@@ -67,7 +67,8 @@ function inlineIn(
   return list.items.slice(0, MAX_NODES).flatMap((item, index): readonly InlineHandler[] => {
     const word = textOf(memberOf(item, 'type'));
     const nodeType = word === undefined ? undefined : resolveNodeType(word);
-    if (nodeType === undefined || !('type' in nodeType)) return [];
+    // read-body.ts reports missing and unknown types.
+    if (nodeType === undefined || 'fault' in nodeType) return [];
     const { type } = nodeType;
     const config = memberOf(item, 'config');
     const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');

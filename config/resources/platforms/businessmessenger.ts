@@ -47,8 +47,11 @@ export type BusinessMessengerConfig = Omit<
   'app_secret'
 > & { readonly app_secret: string };
 
-/** The platform supports each version for two years. */
-const OLDEST_SUPPORTED = 21;
+/**
+ * Oldest supported major version; the platform supports a version for two years. The default is older, and
+ * causes a warning.
+ */
+const OLDEST_SUPPORTED_VERSION = 21;
 
 export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   config: businessMessengerConfigSchema,
@@ -74,7 +77,7 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
     for (const [index, id] of config.allowed_users.entries())
       if (/^\+?[0-9]+$/.test(id))
         fields.reportItem('allowed_users', index, 'is a phone number; write it into allowed_numbers');
-    const isOld = Number(/^v([0-9]+)/.exec(config.api_version)?.[1]) < OLDEST_SUPPORTED;
+    const isOld = Number(/^v([0-9]+)/.exec(config.api_version)?.[1]) < OLDEST_SUPPORTED_VERSION;
     if (isOld && !fields.isFaulty('api_version'))
       fields.report(
         'api_version',
@@ -90,13 +93,13 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   },
 };
 
-type Numbers = TriggerOf<string, BusinessMessengerConfig>;
+type NumberTrigger = TriggerOf<string, BusinessMessengerConfig>;
 
 /**
  * Two triggers overlap unless their lists are disjoint. A trigger with lists is more specific than a trigger
- * without.
+ * without. The patterns of rules are not compared: two triggers with rules count as overlapping.
  */
-function doMessagesOverlap(a: Numbers, b: Numbers): boolean {
+function doMessagesOverlap(a: NumberTrigger, b: NumberTrigger): boolean {
   if (a.config.phone_number_id !== b.config.phone_number_id || a.config.app_secret !== b.config.app_secret)
     return false;
   const as = [...a.config.allowed_numbers, ...a.config.allowed_users];

@@ -50,8 +50,8 @@ const incidentManagerConfigSchema = Type.Object(
       description: 'Incident statuses to handle; empty = all.',
       default: [],
     }),
-    api_url: address('Base URL of the REST API, without a path.', 'https://api.pagerduty.com'),
-    events_url: address('Base URL of the events API, without a path.', 'https://events.pagerduty.com'),
+    api_url: address('Base URL of the REST API.', 'https://api.pagerduty.com'),
+    events_url: address('Base URL of the events API.', 'https://events.pagerduty.com'),
     path: webhookPath('Path of the webhook.', '/webhook/incidentmanager'),
     insecure_allow_unverified: insecureAllowUnverified,
   },
@@ -93,10 +93,11 @@ export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
       events_url: config.events_url.replace(/\/+$/, ''),
     };
   },
+  // The commands of an incident manager are event names.
   commandFault: incidentEventFault,
 };
 
-/** Call paths are appended to the base, so they must not be part of it. */
+/** Reports a base URL with the path of an API call, which the gateway appends. Other paths are allowed. */
 function checkBase(fields: Fields, key: 'api_url' | 'events_url', text: string): void {
   checkAddress(fields, key, text);
   if (fields.isFaulty(key) || !URL.canParse(text)) return;
@@ -106,9 +107,9 @@ function checkBase(fields: Fields, key: 'api_url' | 'events_url', text: string):
     fields.report(key, `must be the base URL: remove ${pathname}`);
 }
 
-type Incidents = TriggerOf<string, IncidentManagerConfig>;
+type IncidentTrigger = TriggerOf<string, IncidentManagerConfig>;
 
-function doIncidentsOverlap(a: Incidents, b: Incidents): boolean {
+function doIncidentsOverlap(a: IncidentTrigger, b: IncidentTrigger): boolean {
   const isSame = (one: string, other: string) => one === other;
   const [as, bs] = [secretsOf(a.config), secretsOf(b.config)];
   if (!as.some((secret) => bs.includes(secret))) return false;

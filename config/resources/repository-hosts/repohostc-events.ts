@@ -1,4 +1,5 @@
-// Known events of the third repository host, by event with actions. Its header separates them with a colon.
+// Known events of a repository host of type RepoHostC, by event with actions. In the event header, a colon
+// separates event and action: `repo:push`.
 
 import { EventNames } from './event-names.ts';
 
