@@ -9,7 +9,7 @@ import { ConfigFolder } from './config-folder.ts';
 const folder = new ConfigFolder();
 
 describe('an unusable file', () => {
-  test('is reported: the gateway file by itself, the catalog at its reference', async () => {
+  test('is reported under its own name if it is the gateway file, and at its reference if it is the catalog', async () => {
     expect((await folder.load({}, 'none.yaml')).lines).toEqual(['none.yaml:1:1: the file does not exist']);
     folder.write('gateway.yaml', 'listen_addr: a:1\ncatalog_path: ./none.yaml\n');
     expect((await folder.load()).lines).toEqual([
@@ -17,19 +17,19 @@ describe('an unusable file', () => {
     ]);
   });
 
-  test('is a folder', async () => {
+  test('is reported if it is a folder', async () => {
     mkdirSync(join(folder.path, 'folder.yaml'), { recursive: true });
     expect((await folder.load({}, 'folder.yaml')).lines).toEqual([
       'folder.yaml:1:1: this is a folder, not a file',
     ]);
   });
 
-  test('is a named pipe, which does not block', async () => {
+  test('is reported if it is a named pipe, without waiting for a writer', async () => {
     execFileSync('mkfifo', [join(folder.path, 'pipe.yaml')]);
     expect((await folder.load({}, 'pipe.yaml')).lines).toEqual(['pipe.yaml:1:1: not a regular file']);
   });
 
-  test('has a path below a file, or with a null byte', async () => {
+  test('is reported if its path is below a file or has a null byte', async () => {
     folder.write('plain', '');
     expect((await folder.load({}, 'plain/gateway.yaml')).lines).toEqual([
       'plain/gateway.yaml:1:1: the file does not exist',
@@ -37,14 +37,14 @@ describe('an unusable file', () => {
     await expect(loadConfig('a\0b', {})).rejects.toThrow('the file cannot be read (ERR_INVALID_ARG_VALUE)');
   });
 
-  test('fails to be read', async () => {
+  test('is reported if the system cannot read it', async () => {
     const unreadable = '/proc/self/mem';
     await expect(loadConfig(unreadable, {})).rejects.toThrow(
       `${unreadable}:1:1: the file cannot be read (EIO)`,
     );
   });
 
-  test('is one byte too large', async () => {
+  test('is reported if it is one byte too large', async () => {
     const comment = (size: number) => `#${'x'.repeat(size - 2)}\n`;
     folder.write('large.yaml', comment(4 * 1024 * 1024));
     expect((await folder.load({}, 'large.yaml')).lines[0]).toContain('the file is empty');
@@ -54,14 +54,14 @@ describe('an unusable file', () => {
     ]);
   });
 
-  test('is not text', async () => {
+  test('is reported if it is not text', async () => {
     folder.write('bytes.yaml', Buffer.from([0x61, 0x3a, 0x0a, 0x62, 0xff, 0xfe]));
     expect((await folder.load({}, 'bytes.yaml')).lines).toEqual([
       'bytes.yaml:1:1: the file is not UTF-8 text (line 2, column 2)',
     ]);
   });
 
-  test.each(['', '\n\n', '# nothing\n', '\uFEFF'])('is empty: %j', async (text) => {
+  test.each(['', '\n\n', '# nothing\n', '\uFEFF'])('is reported if it is empty: %j', async (text) => {
     const { lines } = await folder.loadGateway(text);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^gateway\.yaml:1:1: /);
@@ -70,13 +70,13 @@ describe('an unusable file', () => {
     expect(catalog.lines[0]).toMatch(/^catalog\.yaml:1:1: .*servers/);
   });
 
-  test('contains an empty document', async () => {
+  test('is reported if it contains an empty document', async () => {
     expect((await folder.loadGateway('---\n')).lines).toEqual([
       'gateway.yaml:1:4: expected a mapping (key: value), found nothing; write { listen_addr: LISTEN_ADDR, catalog_path: CATALOG_PATH }',
     ]);
   });
 
-  test('has the wrong root type', async () => {
+  test('is reported if its root is not a mapping', async () => {
     expect((await folder.loadGateway('- a\n')).lines).toEqual([
       'gateway.yaml:1:1: expected a mapping (key: value), found a list; write { listen_addr: LISTEN_ADDR, catalog_path: CATALOG_PATH }',
     ]);
@@ -200,10 +200,10 @@ describe('a hostile file', () => {
   });
 });
 
-describe('a problem', () => {
+describe('a configuration problem', () => {
   const problem = { line: 3, column: 7, message: 'what', severity: 'error' } as const;
 
-  test('is one line with the shortest path', () => {
+  test('is one line with the shortest path of its file', () => {
     expect(formatProblem({ ...problem, file: join(process.cwd(), 'a/b.yaml') })).toBe('a/b.yaml:3:7: what');
     expect(formatProblem({ ...problem, file: '/elsewhere/b.yaml' })).toBe('/elsewhere/b.yaml:3:7: what');
     expect(formatProblem({ ...problem, file: join(process.cwd(), '..b.yaml') })).toBe('..b.yaml:3:7: what');

@@ -60,7 +60,7 @@ async function hashOf(files: Files): Promise<string> {
 
 const triggers = { 'a.yaml': hook('a'), 'b.yaml': hook('b') };
 
-test('settings of a single node, key order and file names do not change the hash', async () => {
+test('settings of a single node, key order and file names do not change the configuration hash', async () => {
   const hash = await hashOf({ gateway: 'limits: { sessions: 5, in_flight: 9 }', triggers });
   expect(hash).toMatch(/^[0-9a-f]{12}$/);
   const own = `node: { name: other }\nlog_level: debug\nstate_dir: ./elsewhere\nallowed_hosts: [b.example]\n`;
@@ -77,7 +77,7 @@ test('settings of a single node, key order and file names do not change the hash
   for (const files of same) expect(await hashOf(files)).toBe(hash);
 });
 
-test('any other setting changes the hash', async () => {
+test('any setting for the whole cluster changes the configuration hash', async () => {
   const differing: Files[] = [
     {},
     { gateway: 'limits: { sessions: 5 }' },
@@ -97,7 +97,7 @@ test('any other setting changes the hash', async () => {
   expect(new Set(hashes).size).toBe(differing.length - 1);
 });
 
-test('a secret does not change the hash, so it cannot be guessed', async () => {
+test('a secret does not change the configuration hash, which would help to guess the secret', async () => {
   const secrets: ((secret: string) => Files)[] = [
     (secret) => ({ gateway: `api_key: ${secret}` }),
     (secret) => ({ gateway: `api_key: \${KEY}`, env: { KEY: secret } }),
@@ -130,7 +130,7 @@ test('a secret does not change the hash, so it cannot be guessed', async () => {
   expect(await token('ghp_0123456789abcdefghij01')).toBe(await token('ghp_9876543210abcdefghij01'));
 });
 
-test('an invalid file counts with its last valid content', async () => {
+test('the configuration hash uses the last valid content of an invalid file', async () => {
   const { folder, loaded, resources: before, env } = await loadHash({ triggers });
   const hashWith = (next: LoadedResources) =>
     configHash({ ...loaded.digests, resources: resourcesDigest(next.digests) });

@@ -83,7 +83,7 @@ describe('a field with a common alias', () => {
       'args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
     ],
   ])(
-    'an alias in an entry, as in { %s }, is reported with the documented name, without the value',
+    'in a catalog entry, as in { %s }, is reported with the documented name, without the value',
     async (entry, expectedMessage) => {
       const { lines } = await folder.loadCatalog(`servers:\n  a: { ${entry} }\n`);
       expect(lines.map((each) => each.replace(/^catalog\.yaml:2:\d+: servers\.a\./, ''))).toEqual([

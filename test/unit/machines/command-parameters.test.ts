@@ -70,8 +70,8 @@ describe('the text after a command', () => {
   });
 });
 
-describe('values given besides the text', () => {
-  test('take precedence and are passed on', () => {
+describe('values given by name besides the text of a command', () => {
+  test('take precedence over the text, and are passed on even if no parameter has the name', () => {
     expect(values(two, 'from text', { env: 'given', other: 'too' })).toEqual({
       env: 'given',
       other: 'too',
@@ -81,7 +81,7 @@ describe('values given besides the text', () => {
   });
 });
 
-describe('defaults', () => {
+describe('defaults of command parameters', () => {
   test('fill only missing parameters', () => {
     const parameters = [
       parameter('env', { default: 'test' }),
@@ -92,7 +92,7 @@ describe('defaults', () => {
   });
 });
 
-describe('a missing required parameter', () => {
+describe('a required parameter without a value', () => {
   const parameters = [
     parameter('env', { required: true, description: 'Where to deploy' }),
     parameter('version', { required: true }),
@@ -117,7 +117,7 @@ Values may also be given by name: env="some text"`,
     );
   });
 
-  test('is present if it is intentionally empty', () => {
+  test('is not requested if it is intentionally empty', () => {
     expect(values(parameters, '"" ""')).toEqual({ env: '', version: '' });
   });
 });

@@ -57,7 +57,7 @@ function lines(node: DirectedGraphNode): string[] {
 }
 
 describe('the chart of a connection', () => {
-  test('has these transitions', () => {
+  test('has exactly the transitions of the snapshot', () => {
     expect(lines(toDirectedGraph(connectionMachine)).join('\n')).toMatchInlineSnapshot(`
       "connection -- wanted --> connection
       connecting -- opened --> connected
@@ -216,7 +216,7 @@ describe('a connection', () => {
   });
 });
 
-describe('a pause', () => {
+describe('a pause between two attempts to connect', () => {
   test('grows to a maximum, is never 0, and never shorter than requested', () => {
     const failure = fc.record({
       kind: fc.constantFrom('transient', 'conflict', 'refused'),
@@ -239,7 +239,7 @@ describe('a pause', () => {
     );
   });
 
-  test('conflicts and refusals are visible to users, transient losses are not', () => {
+  test('is visible to users after a conflict or a refusal, but not after a transient loss', () => {
     const kinds = (['transient', 'conflict', 'refused'] as const).filter((kind) =>
       isVisible({ kind, reason: '' }),
     );

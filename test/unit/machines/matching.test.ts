@@ -121,7 +121,7 @@ describe('the rules of a trigger', () => {
 });
 
 describe('an event without a matching trigger', () => {
-  test('has a reason', () => {
+  test('is rejected with a reason', () => {
     expect(chosenTriggers([], {})).toBe('no trigger for this event');
     expect(chosenTriggers([trigger('t', ['push'])], { names: ['issues'] })).toBe(
       'no trigger has a matching command or a default_agent',
@@ -172,7 +172,7 @@ describe('the score of a match', () => {
       );
   });
 
-  test('takes precedence over everything else', () => {
+  test('takes precedence over commands and names', () => {
     const triggers = [trigger('a', ['help'], 'helper'), trigger('b', [], 'helper')];
     expect(chosenTriggers(triggers, event, { b: filters(['ops']) })).toMatchObject({ trigger: 'b' });
   });

@@ -53,7 +53,7 @@ function lines(node: DirectedGraphNode): string[] {
 }
 
 describe('the chart of a server', () => {
-  test('has these transitions', () => {
+  test('has exactly the transitions of the snapshot', () => {
     expect(lines(toDirectedGraph(machine)).join('\n')).toMatchInlineSnapshot(`
       "server.stopped -- start --> server.starting
       server.stopped -- demand --> server.starting
@@ -166,7 +166,7 @@ describe('the life of a server', () => {
     bench.check();
   });
 
-  test('cancels such a restart with a stop, and ends with a shutdown', () => {
+  test('cancels the restart after stopping with a stop, and ends with a shutdown', () => {
     const bench = new ServerBench();
     for (const type of ['start', 'pool.ready', 'stop', 'start', 'stop', 'pool.drained'] as const)
       bench.send({ type });

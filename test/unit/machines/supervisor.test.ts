@@ -138,7 +138,7 @@ describe('a child that reports a failure', () => {
     expect(room.child('a')).toMatchObject({ phase: 'waiting', retryAt: 1010, parkedUntil: undefined });
   });
 
-  test('may fail forever if it does so rarely, because the window moves on', () => {
+  test('is never parked if it fails rarely, because the period of the limit moves on', () => {
     const room = new SupervisorBench();
     room.start('a');
     for (let i = 0; i < 20; i++) {
@@ -271,7 +271,7 @@ describe('a child that finishes', () => {
   });
 });
 
-describe('waking', () => {
+describe('waking a child', () => {
   test('resets and unparks a parked child and tells it to start', () => {
     const room = new SupervisorBench();
     room.start('a', { policy: { ...policy, intensity: 0 } });
@@ -331,7 +331,7 @@ describe('waking', () => {
   });
 });
 
-describe('stopping', () => {
+describe('stopping a child', () => {
   test('notifies the child, and forgets it when it has ended', () => {
     const room = new SupervisorBench();
     room.start('a');
@@ -441,7 +441,7 @@ describe('a late event', () => {
   });
 });
 
-describe('draining', () => {
+describe('draining a supervisor', () => {
   test('stops children one at a time in reverse order, and ends those that hang', () => {
     const room = new SupervisorBench();
     room.start('a');
@@ -548,14 +548,14 @@ test('stopping the supervisor itself leaves no child and no timer (A5)', () => {
   expect(room.timers).toBe(0);
 });
 
-test('a promise may be a child', async () => {
+test('a child of a supervisor may be a promise', async () => {
   const room = new SupervisorBench();
   room.start('a', { logic: fromPromise(() => Promise.reject(new Error('no'))) });
   room.start('b', { logic: fromPromise(() => Promise.resolve()) });
   await vi.waitFor(() => expect(room.phases).toEqual(['a waiting']), { timeout: 10_000 });
 });
 
-test('reports contain the reason, the count and the duration', () => {
+test('the change reports of a supervisor contain reason, count and duration', () => {
   const room = new SupervisorBench();
   room.start('a', { policy: { ...policy, intensity: 1 } });
   room.tell('a', fail);
@@ -569,7 +569,7 @@ test('reports contain the reason, the count and the duration', () => {
   ]);
 });
 
-test('500 children start and stop in one turn', () => {
+test('500 children of a supervisor start and stop in one turn of the event loop', () => {
   const actor = createActor(supervisorMachine, {
     clock: new SimulatedClock(),
     input: { path: 'servers', now: () => 0, random: () => 0, drain: 'ordered' },

@@ -18,7 +18,7 @@ function newAlarms() {
   return { alarms: new Alarms(log), lines };
 }
 
-test('a state is logged when raised, at each interval while it lasts, and when cleared', () => {
+test('the alarm of a state is logged when raised, at each interval while it lasts, and when cleared', () => {
   const { alarms, lines } = newAlarms();
   alarms.raise('disk_full', 'no space');
   alarms.raise('disk_full', 'no space at all');
@@ -36,7 +36,7 @@ test('a state is logged when raised, at each interval while it lasts, and when c
   expect(alarms.list).toEqual([]);
 });
 
-test('occurrences are counted, and their alarm is cleared some time after the last one', () => {
+test('an alarm counts its occurrences, and is cleared some time after the last occurrence', () => {
   const { alarms, lines } = newAlarms();
   for (let n = 1; n <= 1_000; n += 1) alarms.record('requests_refused', `request ${n}`);
   expect(lines).toEqual(['warn alarm raised requests_refused request 1 1']);
@@ -51,7 +51,7 @@ test('occurrences are counted, and their alarm is cleared some time after the la
   expect(alarms.list).toMatchObject([{ count: 1 }]);
 });
 
-test('after any sequence of events the list has each active code once, errors first', () => {
+test('the list of alarms has each active code once, errors first, after any sequence of events', () => {
   const codes = ['disk_full', 'database_unavailable', 'fallback_listener'] as const;
   const occurrences = ['clock_changed', 'requests_refused'] as const;
   const event = fc.oneof(

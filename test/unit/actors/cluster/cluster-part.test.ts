@@ -19,7 +19,7 @@ async function nodeAt(url: string, name: string) {
   return { store, membership, part };
 }
 
-test('a process is found by its instance id under each membership, and publishes that it is stopping', async () => {
+test('other nodes find a node by its instance id until it leaves, and see that it is draining', async () => {
   const url = await newDatabase();
   const [a, b] = [await nodeAt(url, 'a'), await nodeAt(url, 'b')];
   try {
@@ -45,7 +45,7 @@ test('a process is found by its instance id under each membership, and publishes
   }
 });
 
-test('other nodes read the hash of a reloaded configuration, and of no other reload', async () => {
+test('other nodes see a new configuration hash only after a reload that changes the configuration', async () => {
   const url = await newDatabase();
   const [a, b] = [await nodeAt(url, 'a'), await nodeAt(url, 'b')];
   try {

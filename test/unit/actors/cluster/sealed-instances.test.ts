@@ -8,7 +8,7 @@ const SECRET = 'a-secret-of-the-cluster';
 const INSTANCE = '0123456789abcdef';
 const ownInstances = new SealedInstances(SECRET, INSTANCE);
 
-test('an id opens at every node of the cluster, to the process that created it', () => {
+test('every node of the cluster finds the process that created a session id', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 8, maxLength: 8 }), (bytes) => {
       const instance = Buffer.from(bytes).toString('hex');
@@ -25,7 +25,7 @@ test('an id opens at every node of the cluster, to the process that created it',
   );
 });
 
-test('an id with a changed bit or character is rejected', () => {
+test('a session id with a changed bit or character is rejected', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. ';
   const id = ownInstances.newSessionId();
   for (let bit = 0; bit < 36 * 8; bit += 1) {
@@ -45,7 +45,7 @@ test('an id with a changed bit or character is rejected', () => {
   );
 });
 
-test('an id of another secret or another purpose is rejected', () => {
+test('a session id of another secret or another purpose is rejected', () => {
   const other = new SealedInstances('another-secret-than-that', INSTANCE);
   expect(ownInstances.instanceOf(other.newSessionId())).toBeUndefined();
   expect(ownInstances.openState(other.wrapState('x'))).toBeUndefined();
@@ -55,7 +55,7 @@ test('an id of another secret or another purpose is rejected', () => {
     expect(ownInstances.openState(text)).toBeUndefined();
 });
 
-test('an id reveals nothing of the process in any encoding, and two ids have nothing in common', () => {
+test('a session id reveals nothing of the process in any encoding, and two ids have nothing in common', () => {
   const ids = Array.from({ length: 2_000 }, () => ownInstances.newSessionId());
   const bytes = Buffer.from(INSTANCE, 'hex');
   const spellings = [

@@ -57,7 +57,7 @@ function setOldTime(path: string): void {
 const isMarked = (path: string) => Date.now() - statSync(path).mtimeMs < RETENTION_MS;
 
 test.each(['own', 'shared'] as const)(
-  'with the state folder %s, removes list files unused for long after the start, and keeps used files',
+  'a gateway with the state folder %s removes list files unused for long, and keeps used files',
   async (state) => {
     const unusedFile = await writeOld(await load('gone'), 'gone');
     const loaded = await load('kept');
@@ -68,7 +68,7 @@ test.each(['own', 'shared'] as const)(
   },
 );
 
-test('keeps the list file of a removed server for a while, and removes it once it is old', async () => {
+test('a gateway keeps the list file of a removed server for a while, and removes the file once it is old', async () => {
   const loaded = await load('kept', 'leaving');
   const leaving = await writeOld(loaded, 'leaving');
   const running = await start(loaded, 'own');

@@ -52,7 +52,7 @@ describe('a failed start leaves nothing running', () => {
     expect(calls).toEqual(['open one', 'open two', 'drain one']);
   });
 
-  test('if the composition throws between two parts', async () => {
+  test('if the start function throws between two parts', async () => {
     const { life, calls, boot } = new Bench();
     const started = life.start(async () => {
       await boot('one');
@@ -73,7 +73,7 @@ describe('a failed start leaves nothing running', () => {
     expect(calls).toEqual(['open one', 'open two', 'drain two', 'drain one']);
   });
 
-  test('if it is stopped while a part opens', async () => {
+  test('if the gateway is stopped while a part opens', async () => {
     const { life, calls, boot } = new Bench();
     const started = life.start(async () => {
       await boot('one');
@@ -84,7 +84,7 @@ describe('a failed start leaves nothing running', () => {
     expect(calls).toEqual(['open one', 'open two', 'stopping one', 'drain two', 'drain one']);
   });
 
-  test('and no part opens after the end', async () => {
+  test('and later boots and starts are rejected with the same error', async () => {
     const { life, calls, boot } = new Bench();
     await expect(life.start(() => Promise.reject(error))).rejects.toBe(error);
     await expect(boot('late')).rejects.toBe(error);
@@ -104,7 +104,7 @@ test('a part that fails permanently while the gateway serves ends the gateway, w
   expect(calls.slice(2)).toEqual(['drain one']);
 });
 
-test('kill() ends every open part, also during the start', async () => {
+test('kill() kills every open part, also during the start', async () => {
   const { life, calls, boot } = new Bench();
   await life.start(async () => {
     await boot('one');
@@ -115,7 +115,7 @@ test('kill() ends every open part, also during the start', async () => {
   expect(calls.slice(-2)).toEqual(['kill one', 'kill two']);
 });
 
-test('a disturbed start drains each open part once, in reverse order', async () => {
+test('a start with any failures and stops drains each open part once, in reverse order', async () => {
   const refuse = () => {
     throw new Error('no');
   };

@@ -15,7 +15,7 @@ test('principals are equal if their kind and name are equal, regardless of other
   expect(isSamePrincipal(token('anonymous'), anonymous)).toBe(false);
 });
 
-test('a rejection is distinguished from a principal', () => {
+test('isRefusal distinguishes a refusal from a principal', () => {
   const verdicts: VerificationResult[] = [
     anonymous,
     token('alice'),

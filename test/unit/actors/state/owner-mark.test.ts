@@ -64,7 +64,7 @@ describe.skipIf(process.platform !== 'linux')('the mark of a child process', () 
     expect(found).toEqual(tokens.slice(0, found.length));
   });
 
-  test('is an orphan only in its own folder and pid namespace, and when its owner is dead', () => {
+  test('shows an orphan only if its owner is dead, and in the same state folder and pid namespace', () => {
     const [mark] = parseMarks(newMark(folder, 'files') ?? '');
     if (mark === undefined) throw new Error('no mark');
     const dead = { ...mark, owner: { pid: mark.owner.pid, startTime: 'another-boot/1' } };
@@ -87,7 +87,7 @@ describe.skipIf(process.platform !== 'linux')('the mark of a child process', () 
 });
 
 describe.skipIf(process.platform !== 'linux')('a scan for marked processes', () => {
-  test('finds a mark at any position of an environment, and ends only the selected processes', async () => {
+  test('finds the mark anywhere among the environment variables; only selected processes are terminated', async () => {
     const marks = [1, 2, 3].map(() => newMark(folder, 'files') ?? '');
     const tokens = marks.map((mark) => parseMarks(mark)[0]?.token ?? '');
     const [first = '', second = '', third = ''] = marks;
@@ -106,7 +106,7 @@ describe.skipIf(process.platform !== 'linux')('a scan for marked processes', () 
     expect(pids.map((pid) => isAlive({ pid, startTime: undefined }))).toEqual([true, false, true]);
   });
 
-  test('is shared: a thousand concurrent requests cost two scans, and each gets a scan that starts after it', async () => {
+  test('is shared: a thousand concurrent requests cause two scans, and each gets a scan that starts after it', async () => {
     const scans = Array.from({ length: 1000 }, () => scanMarkedProcesses());
     expect(new Set(scans).size).toBe(2);
     const mark = newMark(folder, 'files') ?? '';
@@ -116,7 +116,7 @@ describe.skipIf(process.platform !== 'linux')('a scan for marked processes', () 
     expect(found.ofChild(parseMarks(mark)[0]?.token ?? '').map((each) => each.pid)).toEqual([pid]);
   });
 
-  test('finds all marked processes even if this process is starved', async () => {
+  test('finds all marked processes even if the gateway gets little processor time', async () => {
     const mark = newMark(folder, 'busy') ?? '';
     const pid = await startMarkedProcess(mark);
     const endsAt = performance.now() + 3_200;

@@ -44,7 +44,7 @@ describe('the identity of a process', () => {
     await exited;
   });
 
-  test('rejects signals to a group that would include all processes', () => {
+  test('is required for signals: group numbers that mean all processes are rejected', () => {
     for (const group of [0, 1, -1, Number.NaN, 1.5])
       expect(() => signalGroup(group, 'SIGTERM')).toThrow(RangeError);
   });

@@ -73,7 +73,7 @@ async function startGroup() {
   return { leader, reap };
 }
 
-test('ends the group, whenever the leader is reaped during the checks', async () => {
+test('a sweep ends an orphaned process group, even if its leader is reaped during the checks', async () => {
   const owner = spawn('true');
   const dead = { pid: owner.pid ?? 0, startTime: 'of/another' };
   await once(owner, 'exit');

@@ -14,8 +14,8 @@ function problems(url: string, headers: Record<string, string> = {}): readonly s
   return 'problems' in bridged ? bridged.problems : [];
 }
 
-describe('a bridge', () => {
-  test('is one remote server with a session per client, no idle timeout and a long request timeout', () => {
+describe('a bridge to one remote server', () => {
+  test('has one remote server with a session per client, no idle timeout and a long request timeout', () => {
     const { catalog } = good('http://host/mcp');
     expect(Object.keys(catalog.servers)).toEqual([BRIDGED]);
     expect(catalog.servers[BRIDGED]).toMatchObject({

@@ -73,7 +73,7 @@ describe('the catalog', () => {
     ['url: http://a', 1000],
     ['url: http://a\n    isolation: shared', 1],
     ['url: http://a\n    pool: { max: 7 }', 7],
-  ])('gives "%s" a pool of %i', async (entry, max) => {
+  ])('gives the entry "%s" a pool of at most %i connections', async (entry, max) => {
     const { loaded } = await folder.loadCatalog(`servers:\n  a:\n    ${entry}\n`);
     expect(loaded?.catalog.servers.a?.pool.max).toBe(max);
   });
@@ -172,7 +172,7 @@ describe('the catalog', () => {
     }
   });
 
-  test('accepts aliases for shared parts', async () => {
+  test('accepts YAML aliases for shared parts of entries', async () => {
     const { loaded, lines } = await folder.loadCatalog(
       'servers:\n  a: { command: x, health: &h { failures: 9 } }\n  b: { command: y, health: *h }\n',
     );

@@ -30,7 +30,7 @@ async function load(path: string, text: string, env: Record<string, string> = {}
   }
 }
 
-describe('the transport of a remote server', () => {
+describe("the transport of a server in a client's file", () => {
   test.each([
     [{ transport: 'sse' }, 'sse'],
     [{ transport: 'SSE' }, 'sse'],
@@ -42,13 +42,13 @@ describe('the transport of a remote server', () => {
     [{ transport: { type: 'streamable_http' } }, 'http'],
     [{ transportType: 'streamableHttp' }, 'http'],
     [{}, 'http'],
-  ])('declared as %j is %s', async (declared, runtime) => {
+  ])('declared as %j for a remote server is %s', async (declared, runtime) => {
     const entry = { url: 'https://example.com/events', ...declared };
     const { servers, lines } = await load('mcp.json', JSON.stringify({ mcpServers: { far: entry } }));
     expect([servers.far, lines]).toMatchObject([{ runtime }, []]);
   });
 
-  test('declared as http overrides the older transport of an address', async () => {
+  test('declared as http overrides the older transport that an address ending in /sse means', async () => {
     const entry = { url: 'https://example.com/sse', transport: 'http' };
     const { servers } = await load('mcp.json', JSON.stringify({ mcpServers: { far: entry } }));
     expect(servers.far).toMatchObject({ runtime: 'http' });
@@ -61,14 +61,14 @@ describe('the transport of a remote server', () => {
     { transportType: 'websocket' },
     { type: 'http', transport: 'sse' },
     { runtime: 'sse', transportType: 'http' },
-  ])('declared as %j is reported, and the rest of the entry decides', async (declared) => {
+  ])('declared as %j is reported, and the other fields of the entry decide', async (declared) => {
     const entry = { url: 'https://example.com/sse', ...declared };
     const { servers, lines } = await load('mcp.json', JSON.stringify({ mcpServers: { far: entry } }));
     expect(lines).toEqual([expect.stringMatching(/warning: .*transport.*did you mean runtime/i)]);
     expect(servers.far).toMatchObject({ runtime: 'type' in declared ? 'http' : 'sse' });
   });
 
-  test('of a local server may be declared as stdio', async () => {
+  test('may be declared as stdio for a local server', async () => {
     for (const declared of [
       { transport: 'stdio' },
       { transportType: 'stdio' },
@@ -262,7 +262,7 @@ describe('a JSON file', () => {
     expect([lines, servers.a]).toMatchObject([[], { url }]);
   });
 
-  test("in the gateway's own form is strict, and so is YAML with fields of VS Code", async () => {
+  test("in the catalog's own format has an error for an unknown key, and so has YAML with fields of VS Code", async () => {
     const own = await load('own.json', '{"servers":{"a":{"command":"x","zebra":1}}}');
     expect(own.lines).toEqual(['1:32: error: servers.a.zebra: unknown key']);
     const yaml = await load('own.yaml', 'inputs: []\nservers: { a: { command: x, type: stdio } }\n');

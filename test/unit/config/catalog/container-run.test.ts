@@ -9,7 +9,7 @@ test.each([
   ['docker', 'run -iPe A=b --rm image -d'],
   ['docker', 'run -ieA --rm image'],
   ['docker', 'run -i --rm --detach=false image'],
-])('%s %s runs a container that ends with its client', (command, line) => {
+])('the command line %s %s runs a container that ends with its client', (command, line) => {
   const args = line.split(' ');
   const run = containerRunIn(command, args);
   expect(run).toMatchObject({ hasName: false, isRemoved: true, fault: undefined });
@@ -23,7 +23,7 @@ test.each([
   ['npx', 'run -i image'],
   ['docker', ''],
   ['/srv/docker/server', 'run'],
-])('%s %s runs no container', (command, line) => {
+])('the command line %s %s runs no container', (command, line) => {
   expect(containerRunIn(command, line.split(' '))).toBeUndefined();
 });
 
@@ -33,11 +33,11 @@ test.each([
   ['run -di image', /remove -d/],
   ['run --rm -it image', /remove -t/],
   ['run --name -i image', /add -i to/],
-])('the fault of docker %s is found', (line, fault) => {
+])('containerRunIn finds the fault in the command line docker %s', (line, fault) => {
   expect(containerRunIn('docker', line.split(' '))?.fault).toMatch(fault);
 });
 
-test('a name, and a container that is not removed, are found', () => {
+test('containerRunIn detects the option --name, and a container that is not removed at its end', () => {
   expect(containerRunIn('docker', ['run', '-i', '--name=shop', 'image'])).toMatchObject({
     hasName: true,
     isRemoved: false,

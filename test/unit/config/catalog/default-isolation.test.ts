@@ -26,7 +26,7 @@ async function isolations(options?: LoadOptions): Promise<unknown> {
   );
 }
 
-test('an entry without isolation gets the default of the load options', async () => {
+test('a catalog entry without isolation gets the default isolation of the load options', async () => {
   const expectedDefaults = { shared: ['shared', 1], session: ['session', 32], remote: ['session', 1000] };
   expect(await isolations()).toEqual({ ...expectedDefaults, silent: ['shared', 1] });
   expect(await isolations({ defaultIsolation: 'session' })).toEqual({

@@ -35,7 +35,7 @@ describe("a desktop client's file", () => {
     ['streamable-http', { url: 'http://a' }, 'http'],
     ['streamableHttp', { url: 'http://a' }, 'http'],
     ['sse', { url: 'http://a' }, 'sse'],
-  ])('may have the type %s', async (type, entry, runtime) => {
+  ])('may have an entry of the type %s', async (type, entry, runtime) => {
     const { loaded, lines } = await json({ a: { type, ...entry } });
     expect(lines).toEqual([]);
     expect(loaded?.catalog.servers.a?.runtime).toBe(runtime);
@@ -46,7 +46,7 @@ describe("a desktop client's file", () => {
     [{ disabled: false }, true],
     [{}, true],
     [{ enabled: false, disabled: true }, false],
-  ])('with %j has enabled: %s', async (fields, enabled) => {
+  ])('with %j in an entry has a server with enabled: %s', async (fields, enabled) => {
     const { loaded } = await json({ a: { command: 'x', ...fields } });
     expect(loaded?.catalog.servers.a?.enabled).toBe(enabled);
     expect(loaded?.catalog.servers.a).not.toHaveProperty('disabled');
@@ -65,7 +65,7 @@ describe("a desktop client's file", () => {
     ],
     [{ enabledTools: [] }, { allow: [], deny: [] }],
     [{ disabledTools: [] }, { allow: ['*'], deny: [] }],
-  ])('with %j has these tools', async (fields, tools) => {
+  ])('with %j in an entry allows and denies the listed tools', async (fields, tools) => {
     for (const transport of [{ command: 'x' }, { url: 'http://a' }]) {
       const { loaded, lines } = await json({ a: { ...transport, ...fields } });
       expect(lines).toEqual([]);
@@ -75,7 +75,7 @@ describe("a desktop client's file", () => {
     }
   });
 
-  test('has only one list of allowed tools', async () => {
+  test('with two lists of allowed tools in an entry is refused', async () => {
     const { loaded, lines } = await json({
       a: { command: 'x', enabledTools: ['ls'], tools: { allow: ['*'] } },
     });

@@ -42,7 +42,7 @@ describe('entryHash', () => {
     expect(hashes.size).toBe(texts.length);
   });
 
-  test('does not depend on tags: a new tag restarts nothing', async () => {
+  test('does not depend on tags: a new tag restarts no server', async () => {
     expect(entryHash(await entryOf('{ command: x, tags: [files, local] }'))).toBe(
       entryHash(await entryOf('{ command: x }')),
     );

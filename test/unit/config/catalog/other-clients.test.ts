@@ -83,7 +83,7 @@ describe('the configuration file of', () => {
     });
   });
 
-  test('Codex has positions in errors', async () => {
+  test('Codex is reported with positions if it has errors', async () => {
     const text = '[mcp_servers.a]\ncommand = "x"\n[mcp_servers.b]\ncommand = "x"\nargs = [1]\nmode = 1\n';
     const { lines } = await load('config.toml', text);
     expect(lines).toEqual([
@@ -178,20 +178,23 @@ describe('the configuration file of', () => {
     });
   });
 
-  test.each([0, 8] as const)('an MCP bundle is a catalog, with its files beside it (%i)', async (method) => {
-    const env = { API_KEY: 'k3y-of-ann' };
-    const bundle = zipped('manifest.json', fixture('manifest.json'), method);
-    const packed = await load(`packed${method}.mcpb`, bundle, env);
-    expect(packed.lines).toEqual([
-      expect.stringMatching(/^12:16: error: server\.my-notes\.args\[0\]: unpack the bundle first/),
-    ]);
-    await load(`packed${method}/manifest.json`, fixture('manifest.json'), env);
-    const { servers, lines } = await load(`packed${method}.mcpb`, bundle, env);
-    expect(lines).toEqual([]);
-    expect(servers).toMatchObject({ 'my-notes': { command: 'node' } });
-  });
+  test.each([0, 8] as const)(
+    'an MCP bundle is a catalog if it is unpacked in the same folder (ZIP method %i)',
+    async (method) => {
+      const env = { API_KEY: 'k3y-of-ann' };
+      const bundle = zipped('manifest.json', fixture('manifest.json'), method);
+      const packed = await load(`packed${method}.mcpb`, bundle, env);
+      expect(packed.lines).toEqual([
+        expect.stringMatching(/^12:16: error: server\.my-notes\.args\[0\]: unpack the bundle first/),
+      ]);
+      await load(`packed${method}/manifest.json`, fixture('manifest.json'), env);
+      const { servers, lines } = await load(`packed${method}.mcpb`, bundle, env);
+      expect(lines).toEqual([]);
+      expect(servers).toMatchObject({ 'my-notes': { command: 'node' } });
+    },
+  );
 
-  test('a broken MCP bundle is refused', async () => {
+  test('a broken MCP bundle is refused with an error', async () => {
     const bundle = zipped('manifest.json', fixture('manifest.json'), 8);
     for (const bytes of [Buffer.alloc(0), Buffer.from('no archive'), zipped('other.json', '{}', 8)])
       expect((await load('bad.mcpb', bytes)).lines).toEqual([
@@ -221,7 +224,7 @@ describe('a file in another format', () => {
     ['Amp', 'settings.json', '{ "amp.mcpServers": { "a": { "command": "x" } } }'],
     ['Crush', 'crush.json', '{ "mcp": { "a": { "type": "stdio", "command": "x" } } }'],
     ['Warp', 'warp.json', '{ "a": { "command": "x" }, "b": { "url": "https://h/mcp" } }'],
-  ])('is reported with the name of %s', async (client, path, text) => {
+  ])('is reported with the name of its client, %s', async (client, path, text) => {
     const { lines } = await load(path, text);
     expect(lines[0]).toMatch(new RegExp(`^1:1: error: this resembles a file of ${client}: `));
   });
@@ -230,7 +233,7 @@ describe('a file in another format', () => {
     expect(foreignFormatHint(undefined, `mcpServers:${'\n'.repeat(300_000)}x`)).toBeUndefined();
   });
 
-  test('is not edited if its format is only read', () => {
+  test('is not edited if the gateway only reads its format', () => {
     for (const [path, text] of [
       ['config.toml', fixture('codex.toml')],
       ['opencode.json', fixture('opencode.json')],
@@ -246,7 +249,7 @@ describe('a file in another format', () => {
 describe("an entry of a client's file", () => {
   const entry = { command: 'x', args: ['${AUTH}', 'a:${AUTH}', '${HOST}'], env: { AUTH: 'Bearer ${T}' } };
 
-  test('refers in its arguments to its own variables first', async () => {
+  test('resolves references in its arguments with its own variables first', async () => {
     const env = { T: 't0ken-of-ann', AUTH: 'other', HOST: 'h' };
     const { servers, lines } = await load('mcp.json', JSON.stringify({ mcpServers: { a: entry } }), env);
     expect([lines, servers.a]).toMatchObject([
@@ -262,7 +265,7 @@ describe("an entry of a client's file", () => {
     ]);
   });
 
-  test('does not reject the others if it is invalid, unless none is valid', async () => {
+  test('is skipped with a warning if it is invalid and another entry is valid; otherwise it is an error', async () => {
     const mcpServers = { bad: { url: 'ftp://h' }, good: { command: 'x' }, worse: { args: [1] } };
     const { servers, lines } = await load('mcp.json', JSON.stringify({ mcpServers }));
     expect(Object.keys(servers)).toEqual(['good']);

@@ -39,7 +39,7 @@ const program: ClientConnection = {
   variables: ['TOKEN'],
 };
 
-describe('the configuration files of a client', () => {
+describe('the configuration files of a client program', () => {
   test.each([
     ['claude-desktop', mac, ['/Users/ann/Library/Application Support/Claude/claude_desktop_config.json']],
     ['claude-desktop', windows, ['D:\\Roaming\\Claude\\claude_desktop_config.json']],
@@ -54,7 +54,7 @@ describe('the configuration files of a client', () => {
     expect(paths(id, machine)).toEqual(expected);
   });
 
-  test('depend on environment variables', () => {
+  test('have paths that depend on environment variables of the platform', () => {
     expect(paths('zed', { ...linux, configHome: '/etc/ann' })[0]).toBe('/etc/ann/zed/settings.json');
     const { appData: _, ...plain } = windows;
     expect(paths('vscode', plain)[0]).toBe('C:\\Users\\ann\\AppData\\Roaming\\Code\\User\\mcp.json');
@@ -62,7 +62,7 @@ describe('the configuration files of a client', () => {
   });
 });
 
-describe('the entry for a gateway', () => {
+describe("the entry for a gateway in a client's file", () => {
   test.each([
     ['cursor', { mcpServers: { gw: { url, headers: { 'X-API-Key': '${env:GATEWAY_API_KEY}' } } } }],
     [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isCredentialName } from '../../../../config/credentials/credential-names.ts';
 
-describe('a credential name', () => {
+describe('isCredentialName', () => {
   test.each([
     ...[
       'GITHUB_TOKEN',
@@ -48,7 +48,7 @@ describe('a credential name', () => {
       'OPENAI_APIKEY',
     ],
     ...['AZURE_CLIENT_SECRET', 'SMTP_PASSWORD', 'GPG_PASSPHRASE', 'API_TOKENS', 'SLACK_WEBHOOK_URL'],
-  ])('%s', (name) => {
+  ])('returns true for %s', (name) => {
     expect(isCredentialName(name)).toBe(true);
   });
 
@@ -82,7 +82,7 @@ describe('a credential name', () => {
     ],
     ...['PUBLIC_KEY', 'PARTITION_KEY', 'JIRA_PROJECT_KEY', 'BYPASS', 'WHISKEY', 'AUTHORITY', 'XAUTHORITY'],
     ...['ALLOW_EMPTY_PASSWORD', '--no-auth', 'USE_TOKEN', 'X-Region', 'Accept', 'X', ''],
-  ])('is not %s', (name) => {
+  ])('returns false for %s', (name) => {
     expect(isCredentialName(name)).toBe(false);
   });
 });

@@ -124,7 +124,7 @@ describe('a URL', () => {
   });
 });
 
-test('a header may omit the scheme, and each line of a multi-line key is redacted', () => {
+test('a header value is redacted with and without its scheme, and a multi-line key by line', () => {
   expect(credentialsIn('Basic YWRhOnMzY3JldHB3', 'named')).toEqual([
     'Basic YWRhOnMzY3JldHB3',
     'YWRhOnMzY3JldHB3',

@@ -53,7 +53,7 @@ describe('an expression', () => {
     ['json(timestamp("2026-01-01T00:00:00Z"))', '"2026-01-01T00:00:00.000Z"'],
     ['base64("ü:é")', 'w7w6w6k='],
     ['base64("")', ''],
-  ])('returns JSON: %s', (text, value) => {
+  ])('returns a JSON value: %s', (text, value) => {
     expect(evaluate(text)).toEqual(value);
   });
 
@@ -84,7 +84,7 @@ describe('an expression', () => {
       'nested map() can take very long; compute the inner list in an earlier node',
       11,
     ],
-  ])('%s is refused with its position (CEL2)', (text, message, at) => {
+  ])('with an error is refused with the position of the error: %s (CEL2)', (text, message, at) => {
     expect(readExpression(text, variables, scopeNames)).toEqual({ message, at });
   });
 
@@ -127,7 +127,7 @@ describe('an expression', () => {
     ['base64(steps.long)', expect.stringContaining('longer than 1048576 characters')],
     ['json([steps.long, steps.long])', expect.stringContaining('longer than 1048576 characters')],
     ['json(json(json(json(steps.quotes))))', expect.stringContaining('longer than 1048576 characters')],
-  ])('%s fails because of its values, with the reason', (text, message) => {
+  ])('fails with the reason if its values do not fit: %s', (text, message) => {
     expect(() => evaluate(text)).toThrow(expect.objectContaining({ code: 'ERR_EXPRESSION', message }));
   });
 });
@@ -157,7 +157,7 @@ describe('a template', () => {
     ['a {{ b', '{{ without }}', 2],
     ['a {{ }}', 'the expression in {{ }} is empty', 2],
     ['ab {{ nope }}', 'unknown variable: nope', 6],
-  ])('%s is refused with its position', (text, message, at) => {
+  ])('with an error is refused with the position of the error: %s', (text, message, at) => {
     expect(rendered(text)).toEqual({ message, at });
   });
 });

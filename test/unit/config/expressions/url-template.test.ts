@@ -119,11 +119,11 @@ describe('a value in a URL', () => {
     [`http://u:p@h.example/${Q}`, 'send credentials in a header', 0],
     [`http://h.example:99999/${Q}`, 'is not an http or https address', 0],
     ['ftp://h.example/', 'should begin with http://', 0],
-  ])('literal text that changes its meaning is refused: %s', (text, message, at) => {
+  ])('is refused if literal text changes its meaning: %s', (text, message, at) => {
     expect(parse(text)).toEqual({ message: expect.stringContaining(message), at });
   });
 
-  test('a URL without a template is sent unchanged', () => {
+  test('is not encoded if the URL has no template', () => {
     expect(render('http://h.example/a/../b?x=#y', '')).toBe('http://h.example/b?x=#y');
   });
 });
@@ -131,7 +131,7 @@ describe('a value in a URL', () => {
 describe('an expression that is the whole URL', () => {
   const allowed = ['https://good.example/v1/', 'http://127.0.0.1:8080/'];
 
-  test('needs a list of prefixes', () => {
+  test('requires a list of allowed prefixes', () => {
     expect(parse(Q)).toEqual({
       message: expect.stringContaining('url_allow: [https://api.example.com/]'),
       at: 0,
@@ -146,7 +146,7 @@ describe('an expression that is the whole URL', () => {
     ['https://ｇｏｏｄ.example/v1/a', 'https://good.example/v1/a'],
     ['https://go\tod.example/v1/a%2Fb', 'https://good.example/v1/a%2Fb'],
     ['http://2130706433:8080/a', 'http://127.0.0.1:8080/a'],
-  ])('%j is below an allowed prefix', (value, rendered) => {
+  ])('may return %j, which is below an allowed prefix', (value, rendered) => {
     expect(render(Q, value, allowed)).toBe(rendered);
   });
 
@@ -171,7 +171,7 @@ describe('an expression that is the whole URL', () => {
     ['javascript:alert(1)', 'is not an http or https address'],
     ['', 'is not a url'],
     [7, 'is not a url'],
-  ])('%j is outside the allowed prefixes', (value, message) => {
+  ])('is refused if it returns %j, which is outside the allowed prefixes', (value, message) => {
     const text = typeof value === 'string' ? Q : '{{ steps.a }}';
     expect(() => render(text, value, allowed)).toThrow(
       expect.objectContaining({ code: 'ERR_EXPRESSION', message: expect.stringContaining(message) }),
@@ -188,7 +188,7 @@ describe('an expression that is the whole URL', () => {
     ['https://u@api.example.com/', 'user name'],
     ['ftp://api.example.com/', 'http or https'],
     ['api.example.com/', 'http or https'],
-  ])('%s is not a valid prefix', (text, message) => {
+  ])('is refused with the invalid prefix %s', (text, message) => {
     expect(readPrefix(text)).toEqual(expect.stringContaining(message));
   });
 });

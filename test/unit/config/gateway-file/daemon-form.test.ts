@@ -79,7 +79,7 @@ describe('a gateway file in the form of a resource', () => {
       '127.0.0.1:9001',
     ],
     ['platforms: {}', '127.0.0.1:8080'],
-  ])('%j yields the listen address %s', async (yaml, expected) => {
+  ])('with %j has the listen address %s', async (yaml, expected) => {
     const { loaded, lines } = await folder.loadGateway(yaml, { PORT: '9002' });
     expect(lines).toEqual([]);
     expect(loaded?.config.listen_addr).toBe(expected);
@@ -134,10 +134,10 @@ describe('a gateway file in the form of a resource', () => {
   });
 });
 
-describe('platforms', () => {
+describe('the platforms of a gateway file', () => {
   const env = { TOKEN: 'a-token-of-it', PLACE: 'x' };
 
-  test('have exactly the members of the file after loading', async () => {
+  test('have exactly the fields of the file after loading', async () => {
     const { loaded, lines } = await folder.loadGateway(
       `platforms:
   repohost: { enabled: false, webhook_path: /hooks/repos, webhook_secret: "\${TOKEN}" }

@@ -8,7 +8,7 @@ const folder = new ConfigFolder();
 const minimal = 'listen_addr: 127.0.0.1:8080\ncatalog_path: catalog.yaml\n';
 
 describe('the gateway file', () => {
-  test('gets every documented default from two lines', async () => {
+  test('gets every documented default if it has only the two required fields', async () => {
     const { loaded, lines } = await folder.loadGateway(minimal);
     expect(lines).toEqual([]);
     expect(loaded?.config).toEqual({
@@ -185,7 +185,7 @@ inspector: { enabled: false }
     ]);
   });
 
-  test('refuses a key whose variable is empty', async () => {
+  test('refuses an api_key whose variable is empty', async () => {
     const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: \${KEY}\n`, { KEY: '' });
     expect(loaded).toBeUndefined();
     expect(lines).toEqual([
@@ -208,7 +208,7 @@ inspector: { enabled: false }
     },
   );
 
-  test.each(['servers', 'mcpServers'])('reports where %s belong', async (key) => {
+  test.each(['servers', 'mcpServers'])('reports that %s belong in the catalog', async (key) => {
     const { lines } = await folder.loadGateway(`${minimal}${key}:\n  a: { command: node }\n`);
     expect(lines).toEqual([
       `gateway.yaml:3:1: ${key}: belongs in the catalog, the file named by catalog_path of the gateway file`,
@@ -218,16 +218,19 @@ inspector: { enabled: false }
   test.each([
     ['Trigger', 'triggers'],
     ['Agent', 'agents'],
-  ])('reports where a %s file belongs, and nothing else', async (kind, folders) => {
-    const { lines } = await folder.loadGateway(
-      `apiVersion: a/v1\nkind: ${kind}\nmetadata: { name: a }\nspec: { type: Manual, model: "x:y" }\n`,
-    );
-    expect(lines).toEqual([
-      `gateway.yaml:2:7: kind: ${kind} files belong in the folder named by spec.${folders}.directory of the gateway file`,
-    ]);
-  });
+  ])(
+    'that is a %s file is reported only with the setting for the folder of such files',
+    async (kind, folders) => {
+      const { lines } = await folder.loadGateway(
+        `apiVersion: a/v1\nkind: ${kind}\nmetadata: { name: a }\nspec: { type: Manual, model: "x:y" }\n`,
+      );
+      expect(lines).toEqual([
+        `gateway.yaml:2:7: kind: ${kind} files belong in the folder named by spec.${folders}.directory of the gateway file`,
+      ]);
+    },
+  );
 
-  test('warns that an empty key disables authentication', async () => {
+  test('warns that an empty api_key disables authentication', async () => {
     const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: ""\n`);
     expect(loaded?.config.api_key).toBe('');
     expect(lines).toEqual([
@@ -235,7 +238,7 @@ inspector: { enabled: false }
     ]);
   });
 
-  test('accepts an empty default of api_key as intended', async () => {
+  test('accepts an api_key with an empty default without a warning', async () => {
     const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: \${KEY:-}\n`);
     expect(loaded?.config.api_key).toBe('');
     expect(lines).toEqual([]);

@@ -22,7 +22,7 @@ describe('the option --listen', () => {
     expect(loaded?.config.listen_addr).toBe('[::1]:9000');
   });
 
-  test('is checked like an address beyond loopback', async () => {
+  test('causes the same warning as listen_addr for an address beyond loopback', async () => {
     folder.write('catalog.yaml', 'servers: {}\n');
     folder.write('gateway.yaml', 'catalog_path: catalog.yaml\nlisten_addr: 127.0.0.1:1\n');
     const { lines } = await folder.load({}, 'gateway.yaml', { listen: '0.0.0.0:1', isListening: true });
@@ -31,7 +31,7 @@ describe('the option --listen', () => {
 });
 
 describe('the option --catalog', () => {
-  test('serves the catalog with defaults, with its state next to it', async () => {
+  test('loads the catalog with default settings, and with a state folder next to it', async () => {
     const catalog = join(folder.path, 'alone.yaml');
     writeFileSync(catalog, 'servers: { a: { command: node } }\n');
     const loaded = await loadTarget({ catalog }, {}, { isListening: true });

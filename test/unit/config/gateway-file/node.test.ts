@@ -48,7 +48,7 @@ describe('a gateway in a cluster', () => {
       'node.secret: expected at least 16 characters on one line, without spaces at either end, found text',
     ],
     ['{ bind: "0.0.0.0:7000" }', 'node.bind: has no effect without node.address'],
-  ])('reports %s', async (node, problem) => {
+  ])('reports the invalid settings %s', async (node, problem) => {
     const { lines } = await folder.loadGateway(`${minimal}${store}node: ${node}\n`);
     expect(lines).toEqual([expect.stringMatching(/^gateway\.yaml:4:\d+: /)]);
     expect(lines).toEqual([expect.stringContaining(problem)]);

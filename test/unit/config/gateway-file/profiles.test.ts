@@ -19,7 +19,7 @@ async function load(profiles: string) {
   return folder.load();
 }
 
-test('profiles are kept as they are, without filled-in defaults', async () => {
+test('profiles are loaded as written, without defaults', async () => {
   const { loaded, lines } = await load(`  work: { servers: [files], tags: [remote], tools: ["files__*", get] }
   all: {}
   none: { servers: [], tools: [] }
@@ -32,7 +32,7 @@ test('profiles are kept as they are, without filled-in defaults', async () => {
   });
 });
 
-test('an unknown server is an error and an unused tag a warning, each with a suggestion', async () => {
+test('an unknown server of a profile is an error, and an unused tag a warning, each with a suggestion', async () => {
   const { lines } = await load(`  work:
     servers: [file, nothing-like-it]
     tags: [remoet, x]
@@ -47,7 +47,7 @@ test('an unknown server is an error and an unused tag a warning, each with a sug
   expect(loaded?.config.profiles).toEqual({ work: { tags: ['remoet'] } });
 });
 
-test('invalid names, patterns, keys and counts are reported with their positions', async () => {
+test('invalid names, patterns, keys and counts of profiles are reported with their positions', async () => {
   const { lines } = await load(`  "a b": {}
   work: { server: [files], tools: ["(a)"] }
 `);
@@ -62,7 +62,7 @@ test('invalid names, patterns, keys and counts are reported with their positions
   ]);
 });
 
-test('unknown servers are not reported while the catalog is invalid', async () => {
+test('unknown servers of a profile are not reported while the catalog is invalid', async () => {
   folder.write('catalog.yaml', 'servers: { files: { comand: x } }\n');
   folder.write(
     'gateway.yaml',

@@ -109,7 +109,7 @@ describe('a provider', () => {
     expect(await messages('https://api.example.com/v1')).toEqual([]);
   });
 
-  test('may be silent for the time of its entry', async () => {
+  test('has the timeout of its entry, which is checked', async () => {
     const { loaded } = await folder.loadGateway(`${head}providers: { ollama: { timeout_seconds: 900.5 } }\n`);
     const providers = loaded?.config.providers ?? {};
     expect(findProvider('ollama', providers, {})).toMatchObject({ timeout_seconds: 900.5 });
@@ -160,7 +160,7 @@ describe('a provider', () => {
     expect(findProvider('mine', providers, env)).toMatchObject({ type: 'openai', api_key: 'the-usual-key' });
   });
 
-  test('adds its key to the secrets, from any source', () => {
+  test('adds its key to the secrets for redaction, from any source', () => {
     const secrets = new SecretValues();
     const providers = {
       local: { base_url: 'http://a/v1', api_key: 'written-key' },
@@ -171,7 +171,7 @@ describe('a provider', () => {
   });
 });
 
-test('adds the keys of the usual variables to the secrets when agents are loaded', async () => {
+test('loading agents adds the provider keys of the usual variables to the secrets for redaction', async () => {
   folder.write('catalog.yaml', 'servers: { wiki: { command: x } }\n');
   folder.write(
     'a.yaml',

@@ -59,21 +59,27 @@ describe('problems of trigger and agent files', () => {
       '4:34: platforms.',
     ],
     ['broken syntax', `${head}${spec}log_level: [info\n`, '5:1: YAML syntax: '],
-  ])('are not reported after %s, which may have caused them', async (_, gateway, problem) => {
-    expect(await linesOf(gateway, goodCatalog)).toEqual([
-      expect.stringMatching(new RegExp(`^gateway\\.yaml:${problem}`)),
-    ]);
-  });
+  ])(
+    'are not reported after %s in the gateway file, which may have caused them',
+    async (_, gateway, problem) => {
+      expect(await linesOf(gateway, goodCatalog)).toEqual([
+        expect.stringMatching(new RegExp(`^gateway\\.yaml:${problem}`)),
+      ]);
+    },
+  );
 
   test.each([
     ['triggers', `${head}spec: { triggers: { directory: ./gone } }\n`, '3:32'],
     ['agents', `${head}spec: { triggers: { directory: ./triggers }, agents: { directory: gone } }\n`, '3:67'],
-  ])('a missing folder of %s is reported at its reference in the gateway file', async (kind, gateway, at) => {
-    expect(await linesOf(gateway, goodCatalog)).toEqual([
-      `gateway.yaml:${at}: spec.${kind}.directory: ${join(folder.path, 'gone')}: no such file or folder`,
-    ]);
-    expect(await linesOf(gateway, goodCatalog, false)).toEqual([]);
-  });
+  ])(
+    'are reported at the reference in the gateway file if the folder of %s is missing',
+    async (kind, gateway, at) => {
+      expect(await linesOf(gateway, goodCatalog)).toEqual([
+        `gateway.yaml:${at}: spec.${kind}.directory: ${join(folder.path, 'gone')}: no such file or folder`,
+      ]);
+      expect(await linesOf(gateway, goodCatalog, false)).toEqual([]);
+    },
+  );
 
   test('are not reported for valid files', async () => {
     rmSync(join(folder.path, 'triggers', 't.yaml'));

@@ -68,11 +68,11 @@ describe('the format of an env file', () => {
     );
   });
 
-  test('a value of spaces is empty, and the next line is separate', () => {
+  test('reads a value of spaces as empty, and the next line separately', () => {
     expect(parsed('A= \nB=1\nC= \n')).toEqual({ values: { A: '', B: '1', C: '' }, problems: [] });
   });
 
-  test('an invalid assignment is an error with its position, without its text', () => {
+  test('reports an invalid assignment with its position, without its text', () => {
     const { values, problems } = parsed('A=1\n  hunter2 hunter2\nB: x\nC="open\nD="a" b\nE=2\n');
     expect(values).toEqual({ A: '1', E: '2' });
     expect(problems).toEqual([

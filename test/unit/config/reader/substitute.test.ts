@@ -5,7 +5,7 @@ import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 
-describe('shell syntax', () => {
+describe('shell syntax or an unset variable', () => {
   test.each([
     ['$HOME', '$HOME is not expanded; write ${HOME}'],
     ['$DATA_DIR/files', '$DATA_DIR is not expanded; write ${DATA_DIR}'],
@@ -49,7 +49,7 @@ describe('shell syntax', () => {
     ['BASIC_AUTH', false],
     ['DATA_PATH', true],
     ['AUTHOR', true],
-  ])('whether a default for %s is suggested: %s', async (name, isProposed) => {
+  ])('leads to the suggestion of a default for the variable %s: %s', async (name, isProposed) => {
     const { lines } = await folder.loadCatalog(`servers: { a: { command: x, args: ["\${${name}}"] } }\n`);
     expect(lines).toEqual([expect.stringMatching(isProposed ? /or give a default/ : /is not set; set it$/)]);
   });

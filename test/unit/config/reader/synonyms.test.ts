@@ -73,7 +73,7 @@ describe('an unknown key', () => {
     expect(messages.join('\n')).toContain(`: ${path}: unknown key; did you mean ${field}?`);
   });
 
-  test('is never compared with a word for a field that no schema has', () => {
+  test('is compared only with synonyms of fields that a schema has', () => {
     const fields = new Set(
       kinds.flatMap((kind) => [...fieldsBelow(rootField(kind))].map(({ path }) => path.at(-1))),
     );
@@ -83,7 +83,7 @@ describe('an unknown key', () => {
   });
 });
 
-describe('a value in the place of a mapping', () => {
+describe('a value in place of a mapping', () => {
   test.each([
     ['gateway', 'inspector: true', 'inspector: { enabled: true }'],
     ['gateway', 'store: postgres://db/x', 'store: { postgres: { url: URL } }'],
@@ -130,7 +130,7 @@ test.each([
   ['servers: { a: { command: x } }', 'this is a catalog, checked with --catalog FILE --check'],
   ['{ "mcpServers": {} }', 'this is a catalog, checked with --catalog FILE --check'],
   ['listen_addr: 127.0.0.1:0', 'this is a gateway file, checked with --config FILE --check'],
-])('another kind of file in the place of a resource is named: %s', async (text, advice) => {
+])('another kind of file in place of a resource is reported with its kind: %s', async (text, advice) => {
   const messages = await messagesOf('resource', `${text}\n`);
   expect(messages).toEqual([`t.yaml:1:1: kind: required, but missing; ${advice}`]);
 });

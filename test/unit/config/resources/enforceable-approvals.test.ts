@@ -43,7 +43,7 @@ describe('a trigger without verification', () => {
     );
   });
 
-  test('can have one if something else verifies it', async () => {
+  test('can have a command with approval if a secret verifies its events', async () => {
     expect(
       await errors(clerkAgent(), hook(`${INSECURE}, webhook_secret: "0123456789abcdef"`, GUARDED)),
     ).toEqual([]);
@@ -64,7 +64,7 @@ describe('a trigger without verification', () => {
       ', approval_allowed_users: ["49170"]',
     ],
     ['members of a channel', clerkAgent(', policy: { ask: [pay], approval_channel: "49170" }'), ''],
-  ])('cannot transport decisions of %s', async (_, agent, config) => {
+  ])('cannot receive decisions of %s', async (_, agent, config) => {
     const lines = await errors(agent, messenger(INSECURE + config));
     expect(lines).toEqual([
       expect.stringMatching(/agent clerk requires approval, .*; give the trigger an app_secret$/),
@@ -72,7 +72,7 @@ describe('a trigger without verification', () => {
     expect(await errors(agent, messenger(`app_secret: "0123456789abcdef"${config}`))).toEqual([]);
   });
 
-  test('cannot transport decisions for a flow step, or for a channel referenced in another file', async () => {
+  test('cannot receive decisions for a flow step, or for a channel referenced in another file', async () => {
     const flow = (rules: string) =>
       resource(
         'Flow',

@@ -639,7 +639,7 @@ describe('several resources', () => {
     expect(errors).toEqual(['t.yaml:13:19: metadata.name: duplicate Trigger a, already defined in t.yaml:3']);
   });
 
-  test('of different types cannot share a path', async () => {
+  test('that are triggers of different types cannot share a webhook path', async () => {
     const repo = http('b', `${signed}, path: /in`).replace('HTTP', 'RepoHost');
     const { errors } = await together(http('a', `${signed}, path: /in`), repo);
     expect(errors).toEqual(['t.yaml:9:70: spec.config.path: trigger a of type HTTP already has this path']);
@@ -668,19 +668,19 @@ describe('several resources', () => {
     ['an additional header', http('b', `${signed}, required_headers: { X-Kind: b }`), tie],
     ['only commands', http('b', signed, 'commands: { x: { agent: echo } }'), []],
   ])(
-    'that are triggers, the second with %s: if both receive the same events, a warning says which one is used',
+    'that are triggers, the second with %s, cause a warning with the used trigger if both accept the same events',
     async (_, other, expected) => {
       expect((await together(http('a', signed), other)).lines).toEqual(expected);
     },
   );
 
-  test('with the same name cause only this error', async () => {
+  test('with the same name cause only the error about this name', async () => {
     expect((await together(http('a', signed), http('a', signed))).lines).toEqual([
       expect.stringContaining('duplicate Trigger a'),
     ]);
   });
 
-  test('with the same secret and contradictory headers never receive the same event', async () => {
+  test('that are triggers with the same secret and contradictory headers cause no warning about equal matches', async () => {
     const kind = (name: string) => http(name, `${signed}, required_headers: { X-Kind: ${name}, X-Any: "*" }`);
     expect((await together(kind('a'), kind('b'))).lines).toEqual([]);
   });
@@ -705,7 +705,7 @@ describe('several resources', () => {
     ['branches: [main], repo_events: [push, release]', 'branches: [next], repo_events: [push, status]', 0],
     ['branches: ["**"]', 'branches: [release/*]', 1],
   ])(
-    'of a repository host with %s and %s cause %i warnings about equal matches',
+    'that are RepoHost triggers with %s and %s cause %i warnings about equal matches',
     async (first, two, count) => {
       const repo = (name: string, config: string) =>
         http(name, `${signed}${config === '' ? '' : `, ${config}`}`).replace('HTTP', 'RepoHost');
@@ -719,7 +719,7 @@ describe('several resources', () => {
     ['issues.opened: { agent: echo }', 1],
     ['push: { agent: echo }, release: { agent: echo }', 1],
   ])(
-    'with different branches and the commands %s cause %i warnings about equal matches',
+    'that are RepoHost triggers with different branches and the commands %s cause %i warnings',
     async (commands, count) => {
       const repo = (name: string, branch: string) =>
         http(name, `${signed}, branches: [${branch}]`, `commands: { ${commands} }`).replace(

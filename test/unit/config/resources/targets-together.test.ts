@@ -60,7 +60,7 @@ describe('the target of a command', () => {
     expect(await hashOf(flow.replace('version', 'release'))).not.toBe(await hashOf(flow));
   });
 
-  test('causes problems for missing and unknown parameters', async () => {
+  test('is reported with missing and unknown parameters', async () => {
     const { lines } = await load(
       agent,
       fleet,

@@ -86,7 +86,7 @@ async function faultOf(work: Promise<unknown>): Promise<RequestFault> {
   throw new Error(`there was no fault: ${fault}`);
 }
 
-test('a request reaches the checked address of a name, with its own host, headers and body', async () => {
+test('a request reaches the checked address of a host name, with its own host, headers and body', async () => {
   const resolve = answers(['127.0.0.1']);
   const answer = await apiAt('name.test', all, resolve).request({
     method: 'POST',
@@ -118,7 +118,7 @@ test.each([
   ['2130706433', 'a loopback address'],
   ['0x7f.1', 'a loopback address'],
   ['192.168.0.1', 'a private address'],
-])('never connects to %s', async (host, reason) => {
+])('a request to the forbidden address %s is never sent', async (host, reason) => {
   const fault = await faultOf(apiAt(host, refusalOf).request({ path: '/a' }));
   expect(fault).toMatchObject({ kind: 'forbidden', mayHaveArrived: false });
   expect(fault.message).toContain(reason);
@@ -137,7 +137,7 @@ test('a DNS response that changes after the check has no effect', async () => {
   expect(requests).toEqual([]);
 });
 
-test('a name with one forbidden address among others is refused', async () => {
+test('a host name with one forbidden address among several is refused', async () => {
   const fault = await faultOf(
     apiAt('mixed.test', refusalOf, answers(['1.1.1.1', '10.0.0.1'])).request({ path: '/a' }),
   );
@@ -182,7 +182,7 @@ test('empty and large responses, silent servers and lost connections have the sa
   });
 });
 
-test('a request ends at its deadline while its name is looked up', async () => {
+test('a request ends at its deadline while its host name is looked up', async () => {
   const never: Resolve = () => new Promise(() => {});
   const fault = await faultOf(apiAt('slow.test', all, never).request({ path: '/a', timeoutMs: 200 }));
   expect(fault.kind).toBe('timeout');

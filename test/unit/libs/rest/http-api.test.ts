@@ -220,7 +220,7 @@ describe('a response', () => {
     );
   });
 
-  test('keeps its bytes if nothing was removed', async () => {
+  test('keeps its bytes if it contains no secret', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
     const { host } = await platform((_, response) => response.end(bytes));
     const answer = await apiAt(host).request({ path: '/file' });
@@ -404,7 +404,7 @@ describe('a redirect', () => {
     expect(other.received).toEqual([]);
   });
 
-  test('loop ends with a fault', async () => {
+  test('in a loop ends with a fault', async () => {
     const { host, received } = await redirecting(302, '/round');
     const fault = await faultOf(apiAt(host, { redirects: 'same-origin' }), { path: '/x' });
     expect(fault).toMatchObject({ kind: 'redirected', code: 'circle' });

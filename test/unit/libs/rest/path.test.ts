@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { path } from '../../../../libs/rest/path.ts';
 
-test('every value stays one unchanged segment', () => {
+test('path keeps every value as one unchanged segment', () => {
   const value = fc.string({ unit: 'grapheme' }).filter((text) => !/^\.{0,2}$/.test(text));
   fc.assert(
     fc.property(value, value, (first, second) => {

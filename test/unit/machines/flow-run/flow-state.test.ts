@@ -104,7 +104,7 @@ it('the state contains the position of a failure, with loop and iteration', () =
   expect(state.next().end).toEqual({ how: 'failed', at: 'loop', reason: 'loop#1/x: status 500' });
 });
 
-it('rows of nested work are not those of the node itself', () => {
+it('journal rows of work inside a node are not rows of the node itself', () => {
   const graph = { nodes: [node('review')], connections: [] };
   const state = stateAfter(
     graph,

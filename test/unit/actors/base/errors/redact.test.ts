@@ -20,7 +20,7 @@ describe('a redactor', () => {
     expect(new Redactor(['secret-a', 'secret-and-more']).redact('secret-and-more')).toBe('[redacted]');
   });
 
-  test('leaves secrets of fewer than eight characters alone', () => {
+  test('ignores secrets of fewer than eight characters', () => {
     expect(new Redactor(['s3cret7', 's3cret78']).redact('s3cret7 s3cret78')).toBe('s3cret7 [redacted]');
   });
 
@@ -49,7 +49,7 @@ describe('a redacted JSON value', () => {
   const redactor = new Redactor(['123456789', 'top-secret', 'top-secret\nof two lines']);
   const redacted = (value: unknown) => redactJson(value, (text) => redactor.redact(text));
 
-  test('has the mark in place of each secret of any type', () => {
+  test('contains [redacted] in place of each secret in texts, numbers and names', () => {
     const value = { chat: 123456789, 'by top-secret': [true, null, 1.5, 'top-secret\nof two lines!'] };
     expect(redacted(value)).toEqual({
       chat: '[redacted]',
@@ -63,12 +63,12 @@ describe('a redacted JSON value', () => {
   });
 });
 
-describe('a URL without query', () => {
+describe('urlWithoutQuery', () => {
   test.each([
     ['https://user:pass@mcp.example.com:8443/a/b?key=1#f', 'https://mcp.example.com:8443/a/b'],
     ['/mcp?key=1', '/mcp'],
     ['http://user:pass@not a host/x?y', 'http://not a host/x'],
-  ])('%s is shown as %s', (url, redacted) => {
+  ])('shortens %s to %s', (url, redacted) => {
     expect(urlWithoutQuery(url)).toBe(redacted);
   });
 });

@@ -46,7 +46,7 @@ describe('sendOrCount', () => {
     }
   });
 
-  test('keeps no payload (A9)', () => {
+  test('stores no payload of a dead letter (A9)', () => {
     const actor = createActor(counter).start();
     actor.stop();
     sendOrCount(actor, { type: 'login', password: 'hunter2' });
@@ -55,7 +55,7 @@ describe('sendOrCount', () => {
     );
   });
 
-  test('keeps the letters of two actor systems apart', () => {
+  test('counts the dead letters of each actor system separately', () => {
     const [one, two] = [createActor(counter).start(), createActor(counter).start()];
     one.stop();
     two.stop();
@@ -65,7 +65,7 @@ describe('sendOrCount', () => {
   });
 });
 
-test('dead letters count all and keep the last 100 (A8)', () => {
+test('DeadLetters counts all dead letters and stores the last 100 (A8)', () => {
   const letters = new DeadLetters();
   for (let i = 0; i < 250; i++) letters.add({ type: `e${i}`, target: 'x#1' });
   expect(letters.count).toBe(250);

@@ -66,7 +66,7 @@ const parent = setup({ actors: { worker } }).createMachine({
   },
 });
 
-describe('a guarded machine whose action throws', () => {
+describe('a machine in stopChildrenOnThrow() whose action throws', () => {
   test('stops its invoked and spawned children, and fails with the same error', () => {
     const { actor, errors } = run(stopChildrenOnThrow(parent));
     expect([...running].sort()).toEqual(['invoked', 'spawned']);
@@ -77,7 +77,7 @@ describe('a guarded machine whose action throws', () => {
     expect(actor.system.get('name')).toBeUndefined();
   });
 
-  test('never starts a child that the throwing transition spawned, and frees its name', () => {
+  test('never starts a child that the throwing transition spawned, and frees its system id', () => {
     const { actor, errors } = run(stopChildrenOnThrow(parent));
     actor.send({ type: 'spawn and boom' });
     expect(startedNames).not.toContain('late');
@@ -86,7 +86,7 @@ describe('a guarded machine whose action throws', () => {
     expect(errors).toEqual([bug]);
   });
 
-  test('frees the names below a child that was never started', () => {
+  test('frees the system ids of the descendants of a child that was never started', () => {
     const nest = createMachine({ entry: spawnChild(worker, { input: 'deep', systemId: 'deep' }) });
     const logic = createMachine({ on: { go: { actions: [spawnChild(nest, { id: 'nest' }), boom] } } });
     const { actor } = run(stopChildrenOnThrow(logic));
@@ -95,7 +95,7 @@ describe('a guarded machine whose action throws', () => {
     expect(startedNames).toEqual([]);
   });
 
-  test('ends a child that the throwing transition was about to stop', () => {
+  test('stops a child that the throwing transition was about to stop', () => {
     const { actor } = run(stopChildrenOnThrow(parent));
     actor.send({ type: 'stop and boom' });
     expect([...running]).toEqual([]);
@@ -112,7 +112,7 @@ describe('a guarded machine whose action throws', () => {
     expect(errors).toEqual([bug]);
   });
 
-  test('also ends children of children', () => {
+  test('stops the children of its children', () => {
     const middle = createMachine({ invoke: { src: worker, input: 'deep' } });
     const logic = createMachine({ invoke: { src: middle }, on: { boom: { actions: boom } } });
     const { actor } = run(stopChildrenOnThrow(logic));
@@ -121,7 +121,7 @@ describe('a guarded machine whose action throws', () => {
     expect([...running]).toEqual([]);
   });
 
-  test('ends the child whose own message made it throw', () => {
+  test('stops the child whose event caused the error', () => {
     const child = createMachine({
       invoke: { src: worker, input: 'deep' },
       on: { go: { actions: ({ self }) => self._parent?.send({ type: 'boom' }) } },
@@ -160,8 +160,8 @@ describe('a guarded machine whose action throws', () => {
   });
 });
 
-describe('a guarded machine that throws while it starts', () => {
-  test('ends the children that were started before its entry action threw', () => {
+describe('a machine in stopChildrenOnThrow() that throws while it starts', () => {
+  test('stops the children that were started before its entry action threw', () => {
     const logic = createMachine({
       invoke: { src: worker, input: 'invoked', systemId: 'invoked' },
       entry: [spawnChild(worker, { id: 'spawned', input: 'spawned' }), boom],
@@ -172,7 +172,7 @@ describe('a guarded machine that throws while it starts', () => {
     expect(actor.system.getAll()).toEqual({});
   });
 
-  test('frees the names of children that were never started', () => {
+  test('frees the system ids of children that were never started', () => {
     const logic = createMachine({
       context: {},
       entry: [spawnChild(worker, { input: 'spawned', systemId: 'name' }), assign(boom)],
@@ -184,8 +184,8 @@ describe('a guarded machine that throws while it starts', () => {
   });
 });
 
-describe('guarded logic that does not throw', () => {
-  test('behaves as before', () => {
+describe('logic in stopChildrenOnThrow() that does not throw', () => {
+  test('starts and stops its children as usual', () => {
     const { actor, errors } = run(stopChildrenOnThrow(parent));
     actor.send({ type: 'fine' });
     expect([...running].sort()).toEqual(['fine', 'invoked', 'spawned']);
@@ -194,7 +194,7 @@ describe('guarded logic that does not throw', () => {
     expect(errors).toEqual([]);
   });
 
-  test('executes its effects in the same order as without a guard', () => {
+  test('executes its effects in the same order as without stopChildrenOnThrow()', () => {
     const orderOf = (wrap: (logic: AnyActorLogic) => AnyActorLogic): string[] => {
       const events: string[] = [];
       const listener = fromCallback(({ receive }) => {
@@ -223,14 +223,14 @@ describe('guarded logic that does not throw', () => {
     expect(orderOf((logic) => logic)).toEqual(orderOf(stopChildrenOnThrow));
   });
 
-  test('stays guarded when implementations are provided', () => {
+  test('has the same protection in a copy made with provide()', () => {
     const logic = stopChildrenOnThrow(parent).provide({ actors: { worker } });
     run(logic).actor.send({ type: 'boom' });
     expect([...running]).toEqual([]);
   });
 });
 
-describe('guarded logic other than machines', () => {
+describe('logic other than a machine in stopChildrenOnThrow()', () => {
   test('runs the cleanup of a callback actor whose receiver throws', () => {
     const cleanup = vi.fn();
     const logic = fromCallback(({ receive }) => {
@@ -255,7 +255,7 @@ describe('guarded logic other than machines', () => {
     expect(errors).toEqual([bug]);
   });
 
-  test('leaves promises unchanged', async () => {
+  test('returns the output of a promise unchanged', async () => {
     const actor = createActor(stopChildrenOnThrow(fromPromise(() => Promise.resolve(7)))).start();
     await vi.waitFor(() => expect(actor.getSnapshot()).toMatchObject({ status: 'done', output: 7 }), {
       timeout: 10_000,
@@ -268,7 +268,7 @@ describe('guarded logic other than machines', () => {
 describe('XState, as stop-children-on-throw.ts assumes,', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  test('leaves children running when an action throws (once it does not, the guard is unnecessary)', () => {
+  test('leaves children running when an action throws (otherwise stopChildrenOnThrow is unnecessary)', () => {
     const { actor, errors } = run(parent);
     actor.send({ type: 'boom' });
     expect(errors).toEqual([bug]);

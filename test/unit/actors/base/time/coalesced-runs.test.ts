@@ -30,8 +30,8 @@ function makeTurns() {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('runs', () => {
-  test('follow each other: all requests during one run share the next run', async () => {
+describe('CoalescedRuns', () => {
+  test('starts one run after the other: all calls during a run share the next run', async () => {
     const { turns, started } = makeTurns();
     const first = turns.run();
     await settle();
@@ -50,7 +50,7 @@ describe('runs', () => {
     await expect(late).resolves.toBe(3);
   });
 
-  test('that fail reject only their own requests', async () => {
+  test('rejects only the calls of a failed run', async () => {
     const { turns, started } = makeTurns();
     const first = turns.run();
     await settle();
@@ -62,7 +62,7 @@ describe('runs', () => {
     await expect(second).resolves.toBe(2);
   });
 
-  test('never overlap for any sequence of requests and ends, and each request gets a run started after it', async () => {
+  test('never overlaps runs for any sequence of calls and ends, and each call gets a run started after it', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom('ask', 'end', 'fail', 'settle'), { maxLength: 40 }),

@@ -3,7 +3,7 @@ import { StartTime } from '../../../../../actors/base/time/start-time.ts';
 
 afterEach(() => vi.useRealTimers());
 
-test('the age is independent of clock changes', () => {
+test('the age of a StartTime is independent of changes of the system clock', () => {
   vi.useFakeTimers({ now: Date.parse('2026-11-22T12:00:00Z') });
   const startTime = new StartTime();
   vi.advanceTimersByTime(90_500);

@@ -43,7 +43,7 @@ test('the verifier returns a principal with the claims of a valid token, and the
   });
 });
 
-test.each(['RS256', 'PS256', 'EdDSA'])('accepts a key with the algorithm %s', async (alg) => {
+test.each(['RS256', 'PS256', 'EdDSA'])('the verifier accepts a token with the algorithm %s', async (alg) => {
   const key = await signingKey('another', alg);
   server.keys = [first, key];
   expect(await verifierWith().verify(await server.token(key))).toMatchObject({
@@ -327,7 +327,7 @@ test.each([
     'the response of the provider is not a key set',
   ],
 ] as [string, (response: import('node:http').ServerResponse) => unknown, string][])(
-  'rejects tokens with the reason if the provider response %s',
+  'the verifier rejects tokens with the reason if the response of the provider %s',
   async (_, answer, why) => {
     server.keysHandler = (_request, response) => void answer(response);
     const verifier = verifierWith({}, { timeoutMs: 300, maxBytes: 100_000 });

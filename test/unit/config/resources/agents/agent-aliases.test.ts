@@ -319,7 +319,7 @@ tools:
       'agents: { root: { model: openai/gpt, instruction: Be brief. } }\n',
       `write each agent as a separate document: ${agentHead} below its name`,
     ],
-  ])('is refused without its head, as %j', async (text, advice) => {
+  ])('is refused without apiVersion, kind and metadata, as in %j', async (text, advice) => {
     const { shortLines } = await load('', text);
     expect(shortLines).toEqual([`kind: required, but missing; ${advice}`]);
   });

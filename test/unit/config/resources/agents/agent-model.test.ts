@@ -108,7 +108,7 @@ describe('an agent with a model', () => {
     expect(definition).not.toContain('the-token-of-it');
   });
 
-  test('gets every default from a model alone', async () => {
+  test('gets every default if only its model is set', async () => {
     const { runtime, lines } = await load('model: google:gemini-2.5-flash');
     expect(lines).toEqual([]);
     expect(runtime).toEqual({

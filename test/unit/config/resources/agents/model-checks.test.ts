@@ -123,7 +123,7 @@ describe('approvals of an agent', () => {
     ],
     ['model: "ollama:m"', 'Manual', '', []],
   ])(
-    'of { %s } with a trigger of type %s { %s } are a warning if only the operator can decide',
+    'of { %s } with a trigger of type %s { %s } cause a warning if only the operator can decide',
     async (spec, type, config, message) => {
       const { lines } = await load(spec, { files: [trigger(type, config)] });
       expect(lines.filter((line) => !line.startsWith('t.yaml'))).toEqual(message);

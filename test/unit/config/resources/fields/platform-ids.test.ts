@@ -18,16 +18,21 @@ test.each([
   ['CommunityChat', 'allowed_roles: [Admins, "1"]', 'allowed_roles[0]: "Admins"', 'a role'],
   ['TeamChat', 'allowed_tenants: [contoso.com]', 'allowed_tenants[0]: "contoso.com"', 'a tenant'],
   ['ChatWorkspace', 'users: ["*", ada]', 'users[1]: "ada"', 'a user'],
-] as const)('names in lists of ids in %s with { %s } cause a warning', async (type, config, field, what) => {
-  const { trigger, lines } = await folder.loadConfig(type, `${requiredFields[type]}, ${config}`, { env });
-  expect(lines).toEqual([expect.stringContaining(`warning: spec.config.${field} is not the id of ${what}`)]);
-  expect(trigger).toBeDefined();
-});
+] as const)(
+  'names in place of ids cause a warning in a %s trigger with { %s }',
+  async (type, config, field, what) => {
+    const { trigger, lines } = await folder.loadConfig(type, `${requiredFields[type]}, ${config}`, { env });
+    expect(lines).toEqual([
+      expect.stringContaining(`warning: spec.config.${field} is not the id of ${what}`),
+    ]);
+    expect(trigger).toBeDefined();
+  },
+);
 
 test.each([
   ['CommunityChat', 'guild_ids: ["1457469483726668048"], allowed_roles: ["539082325061836999"]'],
   ['TeamChat', 'allowed_tenants: [72F988BF-86f1-41af-91ab-2d7cd011db47]'],
   ['ChatWorkspace', 'users: ["*", U0123ABCDEF, W0123ABCDEF]'],
-] as const)('ids in %s with { %s } cause no warning', async (type, config) => {
+] as const)('ids cause no warning in a %s trigger with { %s }', async (type, config) => {
   expect((await folder.loadConfig(type, `${requiredFields[type]}, ${config}`, { env })).lines).toEqual([]);
 });

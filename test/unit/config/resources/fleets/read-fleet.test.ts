@@ -156,7 +156,7 @@ describe('a problem of a fleet is reported with its position', () => {
   });
 });
 
-it('a fleet may use `members` and `ref`', async () => {
+it('a fleet may use the aliases `members` and `ref`', async () => {
   const { fleet, problems } = await readSpec(
     '  members: [{ name: x, ref: a }]\n  coordination: { mode: pipeline }\n',
     both,

@@ -96,7 +96,7 @@ it.each([
   ['url: "{{ input }}", url_allow: [http://127.0.0.1/], allow_private: true', true],
   ['url: "\\n ${API}/{{ input }} "', true],
 ])(
-  'private addresses are allowed for URLs with a literal host, or explicitly: %s',
+  'an HTTP node may call private addresses if its URL has a literal host, or explicitly: %s',
   async (config, isAllowed) => {
     const { flow, problems } = await readSpec(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`, {
       API: 'http://127.0.0.1',
@@ -116,7 +116,7 @@ it.each([
   ['url: "{{ input }}", url_allow: ["https://{{ input }}/"]', /url_allow\[0\]: is compared literally/],
   ['url: "{{ index }}"', /unknown variable: index/],
   ['url: "{{ {} }}", url_allow: [https://api.example.com/]', /returns map/],
-])('an unusable URL is refused: %s', async (config, message) => {
+])('an HTTP node with an unusable URL is refused: %s', async (config, message) => {
   const { flow, problems } = await readSpec(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`);
   expect([flow, problems]).toEqual([undefined, [expect.stringMatching(message)]]);
 });

@@ -145,7 +145,7 @@ describe('triggers of one bot', () => {
   }
   const trigger = (config: string, more?: string) => triggerText('BotMessenger', config, more);
 
-  test('share one menu', async () => {
+  test('share the command menu and its limit', async () => {
     expect(await load(trigger(token), trigger(`${token}, chat_ids: [5]`))).toEqual([]);
     const more = (first: number) => `  commands:\n${commands(60, first)}`;
     expect(await load(trigger(token, more(0)), trigger(token, more(10)))).toEqual([]);
@@ -154,7 +154,7 @@ describe('triggers of one bot', () => {
     ]);
   });
 
-  test('receive updates in the same way', async () => {
+  test('are refused if their modes differ', async () => {
     expect(await load(trigger(token), trigger(webhook))).toEqual([
       expect.stringMatching(
         /^1\.yaml:6:\d+: spec\.config\.mode: trigger t0 uses the same bot with a different mode/,

@@ -36,7 +36,7 @@ describe('a trigger of type BusinessMessenger', () => {
     );
   });
 
-  test('warns about a literal token under the name in the file', async () => {
+  test('warns about a literal token under the field name of the file', async () => {
     const config = `${credentials.replace('${SECRET}', 'written-out')}, api_version: v24.0`;
     const { trigger, lines } = await folder.loadConfig('BusinessMessenger', config, { env });
     expect(lines).toEqual([
@@ -86,7 +86,7 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(errors.join('\n')).toContain(problem);
   });
 
-  test('with an invalid version reports only this', async () => {
+  test('with an invalid api_version reports only this error', async () => {
     const { lines } = await folder.loadConfig('BusinessMessenger', `${credentials}, api_version: 24`, {
       env,
     });
@@ -103,7 +103,7 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(errors.join('\n')).toContain('is for loopback only');
   });
 
-  test('causes a warning about equal matches with another one of the same number, unless their allowed numbers differ', async () => {
+  test('has a warning about equal matches with a trigger of the same number, unless their allowed numbers differ', async () => {
     const two = (numbers: readonly string[]) =>
       numbers
         .map((list, i) =>
@@ -133,7 +133,7 @@ describe('a trigger of type BusinessMessenger', () => {
   });
 });
 
-describe('the second form of the business messenger', () => {
+describe('the alternative form of a BusinessMessenger trigger', () => {
   const messenger = (spec: string) =>
     `apiVersion: example.com/v1\nkind: Trigger\nmetadata: { name: t }\nspec:\n${spec}`;
   const form = `  platform: whatsapp
@@ -186,7 +186,7 @@ describe('the second form of the business messenger', () => {
     ]);
   });
 
-  test('without credentials is refused with their place; in a lenient check this is a warning', async () => {
+  test('without credentials is refused with the place to set them; in a lenient check this is a warning', async () => {
     const { triggers, lines } = await folder.loadText(messenger(form));
     expect(triggers).toEqual([]);
     expect(lines).toEqual([
@@ -209,7 +209,7 @@ describe('the second form of the business messenger', () => {
   });
 });
 
-test('the example is valid without warnings', async () => {
+test('the example of BusinessMessenger is valid without warnings', async () => {
   const root = resolve(import.meta.dirname, '../../../../..');
   const files = [join(root, 'examples/messengers/support.yaml'), join(root, 'examples/agents')];
   const names = ['ACCESS_TOKEN', 'PHONE_NUMBER_ID', 'VERIFY_TOKEN', 'APP_SECRET'];

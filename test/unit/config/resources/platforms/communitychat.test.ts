@@ -145,7 +145,7 @@ describe('a trigger of type CommunityChat', () => {
   test.each([
     [`02${'0'.repeat(62)}`, 'is not an Ed25519 public key'],
     ['0'.repeat(64), 'is a weak key: signatures could be forged'],
-  ])('warns that the key %s refuses everything', async (key, why) => {
+  ])('warns that every interaction is refused with the key %s', async (key, why) => {
     const { lines, errors } = await folder.loadConfig('CommunityChat', requiredFields.replace(KEY, key), {
       env,
     });
@@ -175,7 +175,7 @@ describe('a trigger of type CommunityChat', () => {
     [', guild_ids: ["1"]', ', guild_ids: ["2"]', 0],
     [', guild_ids: ["1"]', ', guild_ids: ["1", "2"]', 1],
     [', allowed_roles: ["1"]', ', allowed_roles: ["2"]', 1],
-  ])('with %j next to one with %j and the same command is ambiguous: %d', async (a, b, count) => {
+  ])('with %j next to a trigger with %j and the same command is ambiguous: %d', async (a, b, count) => {
     const { lines } = await load({
       a: withCommands(requiredFields + a, '    /x: { agent: echo }'),
       b: withCommands(requiredFields + b, '    /x: { agent: echo }'),
@@ -184,7 +184,7 @@ describe('a trigger of type CommunityChat', () => {
   });
 });
 
-test('generated keys are accepted, and points of small order are refused', () => {
+test('generated Ed25519 keys are accepted, and points of small order are refused', () => {
   for (let i = 0; i < 20; i += 1) {
     const { publicKey } = generateKeyPairSync('ed25519');
     const hex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');

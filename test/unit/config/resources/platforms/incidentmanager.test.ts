@@ -129,7 +129,7 @@ describe('a trigger of type IncidentManager', () => {
   });
 });
 
-describe('two triggers with one path', () => {
+describe('two IncidentManager triggers with the same path', () => {
   const isAmbiguous = triggerTypes.IncidentManager.isAmbiguous!;
   const with_ = (config: Parameters<typeof incidentManagerTrigger>[1]) => incidentManagerTrigger('t', config);
 

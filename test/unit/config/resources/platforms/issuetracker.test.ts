@@ -78,7 +78,7 @@ describe('a trigger of type IssueTracker', () => {
     expect(errors.join('\n')).not.toContain(env.SECRET);
   });
 
-  test('with a query and an account is valid', async () => {
+  test('with a JQL filter and an account is valid', async () => {
     const config = `${verifiedConfig}, ${account}, jql_filter: "priority = High"`;
     const { trigger, lines } = await folder.loadConfig('IssueTracker', config, { env });
     expect(lines).toEqual([]);
@@ -151,7 +151,7 @@ describe('commands of an issue tracker', () => {
   });
 });
 
-describe('two triggers of one tracker on one path', () => {
+describe('two IssueTracker triggers with the same path', () => {
   const BUGS = 'projects: [TES], issue_types: [Bug]';
   const answering = (command: string) => `  commands: { "${command}": { agent: echo } }`;
   const created = answering('tracker:issue_created');

@@ -83,7 +83,7 @@ describe('a trigger of type RepoHostB', () => {
     expect(bad.errors.join()).not.toContain('not base64');
   });
 
-  test('needs a secret', async () => {
+  test('requires a secret', async () => {
     const { errors } = await folder.loadConfig('RepoHostB', 'repo_events: [push]');
     expect(errors.join()).toContain('webhook_secret');
   });
@@ -113,7 +113,7 @@ describe('a trigger of type RepoHostB', () => {
     },
   );
 
-  test('is ambiguous with another one if both accept an issue, whatever their branches', () => {
+  test('is ambiguous with another trigger if both accept an issue, regardless of their branches', () => {
     const { isAmbiguous } = triggerTypes.RepoHostB;
     const commands = (command: string) => [
       { command, target: { kind: 'agent' as const, name: 'echo' }, description: undefined, parameters: [] },

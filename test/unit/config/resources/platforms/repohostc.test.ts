@@ -65,7 +65,7 @@ describe('a trigger of type RepoHostC', () => {
   });
 });
 
-test('a command in both notations is refused as a duplicate', async () => {
+test('a command in the notations with a colon and with a dot is refused as a duplicate', async () => {
   const commands = '  commands: { "pullrequest:created": { agent: a }, pullrequest.created: { agent: a } }';
   const { errors } = await folder.loadText(triggerText('RepoHostC', secret, commands), { env });
   expect(errors.join('\n')).toContain('is the same command as pullrequest:created');

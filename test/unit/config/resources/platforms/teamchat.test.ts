@@ -34,7 +34,7 @@ describe('a trigger of type TeamChat', () => {
     });
   });
 
-  test('with one tenant has its token URL; tenants and hosts are in lower case', async () => {
+  test('with one tenant has the token URL of the tenant; tenants and hosts are in lower case', async () => {
     const config = `${credentials}, tenant_id: "AAAA-1", allowed_tenants: ["BBBB-2"],
       service_url_allow: [Chat.example.com, "chat.example.com:8443", "http://127.0.0.1:3978"]`;
     const { trigger, lines } = await folder.loadConfig('MSTeams', config, { env });
@@ -120,7 +120,7 @@ describe('a trigger of type TeamChat', () => {
     ['disjoint lists', [', allowed_channels: [a]', ', allowed_channels: [b]'], 0],
     ['one list, which is more specific', [', allowed_channels: [a]', ''], 0],
     ['disjoint tenants', [', allowed_tenants: [a]', ', allowed_tenants: [b]'], 0],
-  ])('next to another one of the same app with %s warns about equal matches', async (_, more, count) => {
+  ])('next to another trigger of the same app with %s warns about equal matches', async (_, more, count) => {
     const text = files(more.map((each) => credentials + each));
     const { lines } = await folder.loadText(text, { env });
     expect(lines.filter((line) => /name decides|by name|same events|same messages/.test(line))).toHaveLength(
@@ -140,7 +140,7 @@ describe('a trigger of type TeamChat', () => {
   });
 });
 
-test('the example is valid with only its credentials', async () => {
+test('the example of TeamChat is valid with only its credentials', async () => {
   const root = resolve(import.meta.dirname, '../../../../..');
   const files = [join(root, 'examples/team-chats/team.yaml'), join(root, 'examples/agents')];
   const environment = { TEAMCHAT_APP_ID: 'app-1', TEAMCHAT_APP_PASSWORD: 'a-secret-of-the-trigger' };
@@ -168,7 +168,7 @@ test.each([
   'token_url: "https://login.microsoftonline.us/t/oauth2/v2.0/token"',
   'token_url: "https://login.partner.microsoftonline.cn/t/oauth2/v2.0/token"',
   'service_url_allow: [smba.infra.gov.teams.microsoft.us]',
-])('of a government cloud is refused with the reason: %s', async (more) => {
+])('a TeamChat trigger of a government cloud is refused with the reason: %s', async (more) => {
   const { errors } = await folder.loadConfig('TeamChat', `${credentials}, ${more}`, { env });
   expect(errors.join()).toContain(
     'belongs to a government cloud or the China cloud, which are not supported',

@@ -56,7 +56,7 @@ describe.each(typeNames)('the trigger type %s', (name) => {
   });
 });
 
-test('maturity labels are those of the contract', () => {
+test('the trigger types have the documented maturity labels', () => {
   const labels = typeNames.flatMap((name) => {
     const { maturity } = triggerTypes[name];
     return maturity === undefined ? [] : [[name, maturity]];

@@ -204,7 +204,7 @@ describe('an unverified source', () => {
     expect(trigger?.config).toMatchObject({ insecure_allow_unverified: true });
   });
 
-  test.each(['HTTP', 'RepoHost'])('of type %s is refused if others can reach it', async (type) => {
+  test.each(['HTTP', 'RepoHost'])('of type %s is refused if other machines can reach it', async (type) => {
     const { triggers, errors } = await folder.loadConfig(type, open, { listen: beyondLoopback });
     expect(triggers).toEqual([]);
     expect(errors).toEqual([
@@ -217,7 +217,7 @@ describe('an unverified source', () => {
   test.each([
     ['port: 9000', []],
     ['port: 9000, host: 0.0.0.0', [expect.stringContaining('is for loopback only')]],
-  ])('is checked by its own listener: %s', async (listener, expected) => {
+  ])('is checked by the address of its own listener: %s', async (listener, expected) => {
     const { errors } = await folder.loadConfig('HTTP', `${open}, ${listener}`, { listen: beyondLoopback });
     expect(errors).toEqual(expected);
   });
@@ -462,25 +462,28 @@ describe('the form of a trigger', () => {
     ['a mapping in lines', '\n    whatsapp: { token: x }'],
     ['a list', '[http]'],
     ['nothing', ''],
-  ])('with a platform that is %s is not a business messenger, which is reported once', async (_, value) => {
-    const { errors } = await folder.loadText(
-      messenger(`  platform: ${value}\n  config: { path: /x }\n  default_agent: echo\n`),
-    );
-    expect(errors).toHaveLength(1);
-    expect(errors[0]).toMatch(
-      /^t\.yaml:[56]:\d+: spec\.platform: is not supported; a trigger needs spec\.type, /,
-    );
-    expect(errors[0]).toMatch(/Only the alternative form of BusinessMessenger has spec\.platform, as text/);
-  });
+  ])(
+    'with a platform that is %s is not a BusinessMessenger trigger, which is reported once',
+    async (_, value) => {
+      const { errors } = await folder.loadText(
+        messenger(`  platform: ${value}\n  config: { path: /x }\n  default_agent: echo\n`),
+      );
+      expect(errors).toHaveLength(1);
+      expect(errors[0]).toMatch(
+        /^t\.yaml:[56]:\d+: spec\.platform: is not supported; a trigger needs spec\.type, /,
+      );
+      expect(errors[0]).toMatch(/Only the alternative form of BusinessMessenger has spec\.platform, as text/);
+    },
+  );
 
-  test('a platform that is not text in the second form causes only this error', async () => {
+  test('with a platform that is not text causes only this error in the alternative form', async () => {
     const { errors } = await folder.loadText(
       messenger('  platform: { name: whatsapp }\n  routing: { default_agent: echo }\n'),
     );
     expect(errors).toEqual(['t.yaml:5:13: spec.platform: expected text, found a mapping']);
   });
 
-  test('fields of the second form are checked too', async () => {
+  test('with the alternative fields of BusinessMessenger is checked too', async () => {
     const { errors } = await folder.loadText(
       messenger(`  platform: slack
   webhook: { path: hook }
