@@ -136,7 +136,7 @@ describe('broken syntax', () => {
     ]);
   });
 
-  test('adjacent text, which may be a secret, is not repeated', async () => {
+  test('is reported without the adjacent text, which may be a secret', async () => {
     for (const text of [
       'api_key: "a" hushhush\n',
       'api_key: |hushhush\n  x\n',

@@ -97,7 +97,7 @@ test('any setting for the whole cluster changes the configuration hash', async (
   expect(new Set(hashes).size).toBe(differing.length - 1);
 });
 
-test('a secret does not change the configuration hash, which would help to guess the secret', async () => {
+test('the configuration hash does not depend on secrets, because it could help to guess them', async () => {
   const secrets: ((secret: string) => Files)[] = [
     (secret) => ({ gateway: `api_key: ${secret}` }),
     (secret) => ({ gateway: `api_key: \${KEY}`, env: { KEY: secret } }),

@@ -191,7 +191,7 @@ describe('the loss of the supervisor of the servers', () => {
   });
 });
 
-test('each booted part is drained once, in reverse, for any failures and events', async () => {
+test('each booted part of a gateway is drained once, in reverse order, for any failures and events', async () => {
   const happens = fc.constantFrom('ok', 'ok', 'ok', 'fail', 'shutdown', 'part.failed', 'lose');
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 4 }), fc.array(happens, { maxLength: 15 }), async (count, list) => {

@@ -52,7 +52,7 @@ describe('a restart decision', () => {
     expect(decideRestart(policy, failed, [0, 1, 2], 1000, 0)).toEqual({ do: 'restart', inMs: 300 });
   });
 
-  test('never parks for a failure outside the child, but lengthens the pause with each', () => {
+  test('never parks for a failure outside the child, but lengthens the pause with each such failure', () => {
     const external = { kind: 'failed', error: new Error('start', { cause: { isExternal: true } }) } as const;
     const spent = [0, 1, 2];
     expect(decideRestart({ ...policy, intensity: 0 }, external, [], 0, 0)).toEqual({

@@ -272,7 +272,7 @@ describe('a child that finishes', () => {
 });
 
 describe('waking a child', () => {
-  test('resets and unparks a parked child and tells it to start', () => {
+  test('resets and unparks a parked child, and sends it the event `start`', () => {
     const room = new SupervisorBench();
     room.start('a', { policy: { ...policy, intensity: 0 } });
     room.tell('a', fail);
@@ -308,7 +308,7 @@ describe('waking a child', () => {
   test.each([
     ['waiting', policy],
     ['parked', { ...policy, intensity: 0 }],
-  ])('spawns a stopped %s child immediately and tells it to start', (phase, initialPhase) => {
+  ])('spawns a stopped %s child immediately, and sends it the event `start`', (phase, initialPhase) => {
     const room = new SupervisorBench();
     room.start('a', { policy: initialPhase });
     room.tell('a', boom);
@@ -457,7 +457,7 @@ describe('draining a supervisor', () => {
     expect(room.timers).toBe(0);
   });
 
-  test('together notifies all children at the same time and finishes when all have ended', () => {
+  test('in the mode `together` notifies all children at the same time, and finishes when all have ended', () => {
     const room = new SupervisorBench({ drain: 'together' });
     room.start('a', { input: { isStubborn: true } });
     room.start('b', { input: { isStubborn: true } });

@@ -83,7 +83,7 @@ test('a gateway keeps the list file of a removed server for a while, and removes
   await vi.waitFor(() => expect(existsSync(leaving)).toBe(false), { timeout: 10_000 });
 });
 
-test('a gateway without state changes no files', async () => {
+test('a gateway without a state folder changes no files', async () => {
   const unusedFile = await writeOld(await load('gone'), 'gone');
   const loaded = await load('kept');
   const usedFile = await writeOld(loaded, 'kept');

@@ -43,9 +43,9 @@ describe('the identity of a process', () => {
     child.kill('SIGKILL');
     await exited;
   });
+});
 
-  test('is required for signals: group numbers that mean all processes are rejected', () => {
-    for (const group of [0, 1, -1, Number.NaN, 1.5])
-      expect(() => signalGroup(group, 'SIGTERM')).toThrow(RangeError);
-  });
+test('signalGroup rejects group numbers that would include all processes', () => {
+  for (const group of [0, 1, -1, Number.NaN, 1.5])
+    expect(() => signalGroup(group, 'SIGTERM')).toThrow(RangeError);
 });

@@ -48,7 +48,7 @@ describe("the transport of a server in a client's file", () => {
     expect([servers.far, lines]).toMatchObject([{ runtime }, []]);
   });
 
-  test('declared as http overrides the older transport that an address ending in /sse means', async () => {
+  test('declared as http is http, even if the address of the server ends in /sse', async () => {
     const entry = { url: 'https://example.com/sse', transport: 'http' };
     const { servers } = await load('mcp.json', JSON.stringify({ mcpServers: { far: entry } }));
     expect(servers.far).toMatchObject({ runtime: 'http' });

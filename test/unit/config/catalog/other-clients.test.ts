@@ -309,7 +309,7 @@ test('TOML may contain brackets in text and comments', () => {
   expect(root && plainValue(root)).toMatchObject({ a: `"${brackets}`, b: brackets, d: brackets });
 });
 
-test('TOML is read with the values and positions of the file', () => {
+test('a TOML file is read with its values and their positions', () => {
   const text = 'a.b = 1\n[c."d e"]\nf = [true, { g = "h" }]\n[c."d e".i]\nj = 1.5\n';
   const { root } = parseTomlTree(new SourceFile('/x.toml', text));
   expect(root && plainValue(root)).toEqual({

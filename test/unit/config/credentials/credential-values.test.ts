@@ -43,7 +43,7 @@ describe('a value with a credential name', () => {
   });
 });
 
-describe('a variable or header value with another name', () => {
+describe('a variable or header value without a credential name', () => {
   test.each([
     ...['ghp_0123456789abcdefghij', 'qX7vT2mN9pL4', uuid, 'JBSWY3DPEHPK3PXP', 'a1b2c3d4e5f6'],
     '/9j/4AAQSkZJRgABAQEAYABg',
@@ -68,7 +68,7 @@ describe('a variable or header value with another name', () => {
   });
 });
 
-describe('a literal value with another name', () => {
+describe('a literal value without a credential name', () => {
   test.each([
     'ghp_0123456789abcdefghij',
     'production',

@@ -68,7 +68,7 @@ describe('a gateway in a cluster', () => {
   });
 });
 
-describe('certificate files', () => {
+describe('certificate files of a cluster node', () => {
   beforeAll(() => {
     const make = (name: string) =>
       execFileSync(

@@ -21,16 +21,19 @@ describe('a provider', () => {
       'json_schema',
     ],
     ['groq', 'GROQ_API_KEY', 'https://api.groq.com/openai/v1', 'json_object'],
-  ])('%s needs no entry if %s is set', (name, variable, base_url, structured_output) => {
-    expect(findProvider(name, {}, { [variable]: 'the-usual-key' })).toEqual({
-      name,
-      type: name,
-      api_key: 'the-usual-key',
-      base_url,
-      headers: {},
-      structured_output,
-    });
-  });
+  ])(
+    'of the name %s needs no entry if the variable %s is set',
+    (name, variable, base_url, structured_output) => {
+      expect(findProvider(name, {}, { [variable]: 'the-usual-key' })).toEqual({
+        name,
+        type: name,
+        api_key: 'the-usual-key',
+        base_url,
+        headers: {},
+        structured_output,
+      });
+    },
+  );
 
   test.each([
     [undefined, 'http://127.0.0.1:11434/v1'],

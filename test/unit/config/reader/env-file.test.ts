@@ -50,7 +50,7 @@ describe('the format of an env file', () => {
     });
   });
 
-  test('is read like Node does, for assignments without a problem', () => {
+  test('is read as by Node, for valid assignments', () => {
     const valueText = fc.stringMatching(/^[ \w#='"`\\${}\u00e4-]{0,12}$/);
     const name = fc.stringMatching(/^[A-Z]{1,3}$/);
     const line = fc
@@ -86,7 +86,7 @@ describe('the format of an env file', () => {
 });
 
 describe('an env file', () => {
-  test('may be missing; a folder or a readable-by-all file is a warning, a too large or binary one an error', async () => {
+  test('may be missing; a folder or a file readable by all is a warning, a too large or binary file an error', async () => {
     const at = (name: string) => join(folder, name);
     writeFileSync(at('large'), `A=${'x'.repeat(300_000)}`);
     writeFileSync(at('binary'), Buffer.from([0x41, 0x3d, 0xff]));
@@ -110,7 +110,7 @@ describe('an env file', () => {
     expect(await problemsIn('open')).toEqual([]);
   });
 
-  test('only adds variables that the environment lacks, even if they are empty there', async () => {
+  test('adds no variable that the environment already has, even if it is empty there', async () => {
     const file = join(folder, '.env');
     writeFileSync(file, 'A=file\nB=file\nC=file\n', { mode: 0o600 });
     const { environment, fromFile } = await environmentBeside(join(folder, 'gateway.yaml'), {
@@ -130,7 +130,7 @@ describe('a configuration with .env', () => {
   const catalog = (text: string) => writeFileSync(join(configFolder, 'catalog.yaml'), text);
   const envFile = (text: string) => writeFileSync(join(configFolder, '.env'), text, { mode: 0o600 });
 
-  test('resolves references with it and treats their values as secrets; a server gets only the named variables', async () => {
+  test('resolves references with this file and treats its values as secrets; servers get only named variables', async () => {
     catalog(
       `servers:\n  a: {command: node, env: {TOKEN: "\${A_TOKEN}"}}\n  b: {command: node, inherit_env: [PASSED]}\n  c: {command: node, inherit_env: true}\n`,
     );

@@ -159,7 +159,7 @@ describe('references in a file', () => {
     },
   );
 
-  test('in braces without quotes are reported with advice', async () => {
+  test('in a YAML mapping in braces are reported with advice if they have no quotes', async () => {
     const { lines } = await folder.loadCatalog('servers:\n  a: { command: x, env: { T: ${T} } }\n', {
       T: 'x',
     });

@@ -68,7 +68,7 @@ describe('an unknown key', () => {
     ],
     ['gateway', 'body_bytes: 4096', 'body_bytes', 'limits.body_bytes'],
     ['catalog', 'command: x, pool: { queue: 5 }', 'servers.a.pool.queue', 'waiting'],
-  ] as const)('of a %s is followed by the likely one: $2', async (kind, text, path, field) => {
+  ] as const)('in a %s file is reported with the likely key: $2', async (kind, text, path, field) => {
     const messages = await messagesOf(kind, text);
     expect(messages.join('\n')).toContain(`: ${path}: unknown key; did you mean ${field}?`);
   });
@@ -95,7 +95,7 @@ describe('a value in place of a mapping', () => {
     ['resource', trigger('Manual', '', 'default_agent: echo, retry: 3'), 'retry: { attempts: 3 }'],
     ['resource', agent('runtime: "http://x/"'), 'runtime: { http: { url: URL } }'],
     ['resource', flow('type: HTTP, config: "http://x/"'), 'config: { url: URL }'],
-  ] as const)('of a %s shows the form: $2', async (kind, text, form) => {
+  ] as const)('in a %s file is reported with the expected form: $2', async (kind, text, form) => {
     const messages = await messagesOf(kind, text);
     expect(messages.join('\n')).toContain(`; write ${form}`);
   });
@@ -114,10 +114,13 @@ describe('a duration', () => {
     ['catalog', 'command: x, request_timeout_seconds: 1h30m', 'request_timeout_seconds: 5400'],
     ['resource', agent('timeout_seconds: 5 minutes'), 'timeout_seconds: 300'],
     ['resource', flow('type: Wait, config: { seconds: 5m }'), 'seconds: 300'],
-  ] as const)('in a numeric field of a %s is converted: $2', async (kind, text, line) => {
-    const messages = await messagesOf(kind, text);
-    expect(messages.join('\n')).toContain(`; the field name contains the unit; write ${line}`);
-  });
+  ] as const)(
+    'in a numeric field of a %s file is reported with the converted number: $2',
+    async (kind, text, line) => {
+      const messages = await messagesOf(kind, text);
+      expect(messages.join('\n')).toContain(`; the field name contains the unit; write ${line}`);
+    },
+  );
 
   test('is not converted for a field whose name only ends like a unit', async () => {
     const messages = await messagesOf('gateway', 'platforms: 5m');

@@ -98,7 +98,7 @@ describe('a trigger without verification', () => {
   });
 });
 
-describe('a rule that guards calls', () => {
+describe('a rule that guards calls by a policy or an approval', () => {
   const http = resource('Agent', 'clerk', '{ runtime: { http: { url: "http://127.0.0.1:1" } } }');
   const manual = (commands: string) =>
     resource('Trigger', 'ops', `{ type: Manual, config: {}, commands: ${commands} }`);
@@ -131,7 +131,7 @@ describe('a rule that guards calls', () => {
       ],
       ['flow', 'deploy', 'type: Approval'],
     ],
-  ] as const)('is found in the files: %s', async (_, documents, expected) => {
+  ] as const)('is found in a configuration with %s', async (_, documents, expected) => {
     const loaded = await load(documents);
     expect(loaded.lines.filter((line) => !line.includes('warning: '))).toEqual([]);
     const guard = findCallGuard(loaded);

@@ -332,7 +332,7 @@ spec:
     expect(secrets).toContain('the-key-of-it');
   });
 
-  test('may be a script next to its file, whose changes change the agent', async () => {
+  test('may be a script next to its file, and differs after a change of the script', async () => {
     folder.write('scripts/a.yaml', '- answer: first');
     const file = folder.write('a.yaml', agent('a', 'model: "scripted:./scripts/a.yaml"'));
     const first = await folder.load({ files: [file] });

@@ -53,7 +53,7 @@ describe('the target of a command', () => {
     expect([fleets.length, flows.length]).toEqual([1, 1]);
   });
 
-  test('changes the trigger when the parameters of its flow change', async () => {
+  test('changes the hash of the trigger when the parameters of its flow change', async () => {
     const hashOf = async (text: string) =>
       (await load(agent, fleet, text, trigger('{ /deploy: { flow: deploy } }'))).triggers[0]?.hash;
     expect(await hashOf(flow)).toBe(await hashOf(flow));

@@ -55,7 +55,7 @@ it('an End inside a loop ends the iteration and the loops inside it', () => {
   expect(state.outputOf('loop#1/stop')).toBe(7);
 });
 
-it('a flow without an end fails after a number of steps', () => {
+it('a flow without an end fails after the maximum number of steps', () => {
   const graph = { nodes: [node('loop', { inside: { nodes: [], connections: [] } })], connections: [] };
   const state = stateAfter(graph, { kind: 'entered', in: 'loop' });
   for (let n = 1; n < MAX_STEPS; n += 1) {

@@ -135,7 +135,7 @@ describe('a machine in stopChildrenOnThrow() whose action throws', () => {
     expect(errors).toEqual([bug]);
   });
 
-  test('notifies its parent, which can spawn it again under the same name', () => {
+  test('reports the error to its parent, which can spawn it again under the same name', () => {
     const root = createMachine({
       context: { heard: [] as unknown[] },
       initial: 'on',

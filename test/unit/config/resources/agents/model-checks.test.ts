@@ -29,7 +29,7 @@ describe('the provider of an agent', () => {
     expect(agents).toEqual([]);
   });
 
-  test('is only a warning in a lenient check, where providers may differ', async () => {
+  test('that is unknown or has no key is only a warning in a lenient check', async () => {
     const { lines, agents } = await load('model: "mine:m", fallback: ["groq:m"]', { isLenient: true });
     expect(lines).toEqual([
       'warning: spec.model: unknown provider mine; known are openai, anthropic, google, groq, ollama; others need an entry under providers of the gateway file',

@@ -147,7 +147,7 @@ describe('two IncidentManager triggers with the same path', () => {
     ['for different urgencies', { urgencies: ['high'] }, { urgencies: ['low'] }, false],
     ['for different states', { statuses: ['triggered'] }, { statuses: ['resolved', 'acknowledged'] }, false],
     ['for states in common', { statuses: ['triggered', 'resolved'] }, { statuses: ['resolved'] }, true],
-  ] as const)('are ambiguous or not %s', (_, a, b, expected) => {
+  ] as const)('are ambiguous %s: $3', (_, a, b, expected) => {
     expect(isAmbiguous(with_(a as never), with_(b as never))).toBe(expected);
   });
 

@@ -182,7 +182,7 @@ describe('two IssueTracker triggers with the same path', () => {
     ],
     ['another auth_mode', 'auth_mode: static', created, '', created, false],
     ['other trackers', 'base_url: "https://other.example"', created, '', created, false],
-  ])('are ambiguous or not with %s', async (_, first, commandsOfOne, other, commandsOfOther, isAmbiguous) => {
+  ])('are ambiguous with %s: $5', async (_, first, commandsOfOne, other, commandsOfOther, isAmbiguous) => {
     const config = (more: string) => {
       const fieldName = more.split(/[:,]/)[0] ?? '';
       const common = verifiedConfig.split(', ').filter((part) => !part.startsWith(`${fieldName}:`));

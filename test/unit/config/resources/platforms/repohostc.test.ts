@@ -113,7 +113,7 @@ describe('two triggers of type RepoHostC', () => {
     ],
     ['the same comment command', triggerFor('/deploy'), triggerFor('/deploy'), true],
     ['different secrets', triggerFor('repo'), triggerFor('repo', { webhook_secret: 'b' }), false],
-  ])('are ambiguous or not with %s', (_, a, b, expected) => {
+  ])('are ambiguous with %s: $3', (_, a, b, expected) => {
     expect(isAmbiguous(a as never, b as never)).toBe(expected);
   });
 });

@@ -500,7 +500,7 @@ describe('the form of a trigger', () => {
   });
 });
 
-test('a welcome is kept unchanged, and refused if the platform does not report joins', async () => {
+test('the welcome of a trigger is kept unchanged, and refused if the platform does not report joins', async () => {
   const load = (type: string, config: string, more: string) =>
     folder.loadText(triggerText(type, config, more), {
       env: { ...env, TOKEN: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw' },
@@ -515,7 +515,7 @@ test('a welcome is kept unchanged, and refused if the platform does not report j
   ]);
 });
 
-test('mentions have a default, and are refused if answers of this type cannot notify anyone', async () => {
+test('mentions of a trigger have a default, and are refused if answers of its type cannot notify users', async () => {
   const load = (type: string, config: string, more: string) =>
     folder.loadText(triggerText(type, config, more), { env });
   const repo = 'webhook_secret: "${STANDARD}"';
