@@ -46,7 +46,7 @@ function configOf(server: YamlTree): YamlTree {
   return { kind: 'map', offset, pairs: command === '' ? pairs : [member('command', command), ...pairs] };
 }
 
-/** Returns the members of both; members of `over` win, and `env` is merged. */
+/** Merges two mappings: members of `over` replace members of `base`, and `env` is merged. */
 function mergeMaps(base: YamlTree, over: YamlTree | undefined): YamlTree {
   if (base.kind !== 'map') return base;
   const overPairs = over?.kind === 'map' ? over.pairs : [];

@@ -12,7 +12,7 @@ type Rule = string | ((pair: YamlPair) => readonly YamlPair[]);
 const omitted: Rule = () => [];
 const omit = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, omitted]));
 
-/** Entries of all clients: `tools` may be a list, and `type` another word for a program. */
+/** Fields of all clients: `tools` may be a list, and `type: local` means a program. */
 const common: Readonly<Record<string, Rule>> = {
   tools: (pair) => (pair.value.kind === 'list' ? [{ ...pair, key: 'enabledTools' }] : [pair]),
   type: (pair) => (textOf(pair.value) === 'local' ? [] : [pair]),
@@ -63,7 +63,7 @@ const goose: Readonly<Record<string, Rule>> = {
 const tables: Partial<Record<DialectClient, Readonly<Record<string, Rule>>>> = { codex, opencode, goose };
 
 /** Returns an entry with the catalog's members. Mappings from several fields are merged. */
-export function withOurFields(entry: YamlMap, client: DialectClient): YamlMap {
+export function withCatalogFields(entry: YamlMap, client: DialectClient): YamlMap {
   const table = { ...common, ...tables[client] };
   const pairs: YamlPair[] = [];
   for (const pair of entry.pairs.flatMap((each) => translated(each, table))) {

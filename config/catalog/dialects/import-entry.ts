@@ -11,7 +11,7 @@ import { memberOf, plainValue, scalarLike, textOf, withoutMembers } from '../../
 import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 import { isOwnHeader } from '../own-headers.ts';
 import { transportOf } from '../transport-words.ts';
-import { withOurFields } from './client-fields.ts';
+import { withCatalogFields } from './client-fields.ts';
 import type { Dialect, DialectClient } from './dialect.ts';
 import { translateReferences } from './import-references.ts';
 import { readVariables } from './variables-file.ts';
@@ -23,7 +23,7 @@ const ignoredFields = [
   ...['dev', 'gallery', 'version', 'sandbox', 'sandboxEnabled', 'settings', 'source', 'remote'],
 ];
 
-/** Clients with entries that only they can start. */
+/** Clients that have servers which only the client itself can start. */
 const extensionOwners: Partial<Record<DialectClient, string>> = { zed: 'Zed', goose: 'Goose' };
 
 /** Address fields, in order of precedence. */
@@ -56,7 +56,7 @@ export function translateEntry(
 ): YamlTree | undefined {
   if (written.kind !== 'map') return written;
   const pairs = written.pairs.flatMap(flatCommand).filter(({ value }) => !isNull(value));
-  const flat = withOurFields({ ...written, pairs }, dialect.client);
+  const flat = withCatalogFields({ ...written, pairs }, dialect.client);
   const isReachable = ['command', ...addressFields].some((key) => has(flat, key));
   const owner = extensionOwners[dialect.client];
   if (owner !== undefined && !isReachable) {
