@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { EVENTS_PER_GROUP, nextEvent, printRate } from './store-events.mjs';
 
 const [dist, file, seconds] = process.argv.slice(2);
-const workerData = { file, retentionMs: 86_400_000, rememberMs: 86_400_000, maxWaiting: 100_000 };
+const workerData = { file, retentionMs: 86_400_000, snapshotRetentionMs: 86_400_000, maxWaiting: 100_000 };
 const worker = new Worker(join(resolve(dist), 'store-worker.js'), { workerData });
 /** Resolve functions of pending calls, in order. One message may contain the results of several groups. */
 const waiting = [];

@@ -13,7 +13,7 @@ export const openStore: OpenStore = ({ state_dir, deliveries }, host) => {
   return openRetryingStore({
     file: join(state_dir, STORE_FILE),
     retentionMs: deliveries.retention_days * DAY_MS,
-    rememberMs: deliveries.remember_days * DAY_MS,
+    snapshotRetentionMs: deliveries.remember_days * DAY_MS,
     maxWaiting: deliveries.max_waiting,
     onDamage: (what) => log.error({ reason: what }, 'store log is damaged: its last transactions are lost'),
     onDamagedRecord: (what) => log.error({ reason: what }, 'store record is damaged'),

@@ -17,7 +17,7 @@ export interface ExportSource {
   readonly engine: string;
   /** Store clock, epoch milliseconds. */
   readonly now: number;
-  readonly numbers: StoreCounters;
+  readonly counters: StoreCounters;
   count(table: ExportTable): Promise<number>;
   /** Yields the rows in key order. */
   rows(table: ExportTable): AsyncIterable<ExportRow>;
@@ -30,8 +30,8 @@ export interface ImportTarget {
   /** Store clock, epoch milliseconds. */
   readonly now: number;
   write(table: ExportTable, rows: readonly ExportRow[]): Promise<void>;
-  /** Makes the imported rows durable. */
-  commit(numbers: StoreCounters): Promise<void>;
+  /** Makes the imported rows durable, and continues the counters from these values. */
+  commit(counters: StoreCounters): Promise<void>;
   /** Discards everything unless committed. */
   close(): Promise<void>;
 }
@@ -60,11 +60,11 @@ export async function exportRows(
   write: (part: string) => Promise<void>,
   { onProgress, signal }: TransferOptions,
 ): Promise<ExportSummary> {
-  const { engine, now, numbers } = source;
+  const { engine, now, counters } = source;
   const writer = new RecordWriter(write, now);
   let total = 0;
   for (const table of exportedTables) total += await source.count(table);
-  await writer.begin({ ...about, engine, ...numbers });
+  await writer.begin({ ...about, engine, ...counters });
   let done = 0;
   for (const table of exportedTables)
     for await (const row of source.rows(table)) {
@@ -106,6 +106,7 @@ export async function importRows(
     signal.throwIfAborted();
     if (next.done === true) {
       await flush();
+      // The head of the file contains the counters.
       await target.commit(head);
       return { ...next.value, head };
     }

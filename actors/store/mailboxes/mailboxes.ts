@@ -49,7 +49,7 @@ export class Mailboxes {
 
   /** Starts a transaction. */
   begin(now: number): void {
-    // A failed transaction, or `nextAfter`, can have advanced the table before the clock moved backwards.
+    // A failed transaction or `nextAfter` may have put the table at a later time. Then the clock moved back.
     if (this.#table.now > now) this.#table.moveBack(now);
     if (this.#table.begin(now)) this.#isWakeDue = true;
   }
@@ -137,7 +137,7 @@ export class Mailboxes {
       turns.push({ key, fence, event, snapshot });
       bytes += event.body.byteLength + (snapshot?.length ?? 0);
     }
-    // More mailboxes may be ready than were returned.
+    // The loop ended at `maxBytes` or rescheduled mailboxes; ready mailboxes may remain for another claim.
     if (turns.length < max) this.#isWakeDue = true;
     return turns;
   }
@@ -166,16 +166,16 @@ export class Mailboxes {
     if (entry?.claim === undefined) return undefined;
     // A finished suspect allows others to start.
     if (entry.crashes > 0 && this.#table.hasReadySuspects) this.#isWakeDue = true;
-    const staysFirst = isUnfinished(result.outcome) || entry.isBlocked;
-    if (!staysFirst && !entry.mayHaveMore) {
+    const isHeldUp = isUnfinished(result.outcome) || entry.isBlocked;
+    if (!isHeldUp && !entry.mayHaveMore) {
       this.#table.delete(key);
       return undefined;
     }
-    const isOver = staysFirst || result.isLast === true;
-    const first = isOver ? undefined : this.#deliveries.firstWithBody(key);
+    const endsClaim = isHeldUp || result.isLast === true;
+    const first = endsClaim ? undefined : this.#deliveries.firstWithBody(key);
     // Only `claim` starts a suspect, because it checks the running suspects.
     if (!canStart(first, now) || first.crashes > 0) {
-      this.#schedule(key, isOver ? this.#deliveries.first(key) : first, now);
+      this.#schedule(key, endsClaim ? this.#deliveries.first(key) : first, now);
       return undefined;
     }
     const { event } = first;

@@ -11,7 +11,7 @@ import {
   type ArrivingEvent,
   canRevive,
   correctClaims,
-  firstOfFree,
+  eventsToClaim,
   type KnownEvent,
 } from './claim-at-append.ts';
 import { statement, type Transaction } from './database.ts';
@@ -62,7 +62,9 @@ export async function completeInserted(
     transaction,
     missing.map(({ id }) => id),
   );
-  const claims = knownEvents.size === 0 ? expected : firstOfFree(all, fences.keys(), knownEvents);
+  const claims = knownEvents.size === 0 ? expected : eventsToClaim(all, fences.keys(), knownEvents);
+  // The insert claims a mailbox if any of its new events may be claimed. If the first one may not, `claims`
+  // lacks the key, and the claim is released.
   if (knownEvents.size > 0 || claims.size < fences.size)
     await correctClaims(transaction, fences.keys(), expected, claims, seqs);
   const results: AppendResult[] = [];
@@ -122,10 +124,13 @@ async function handleKnown(
   return { outcome: 'revived', state: 'queued' };
 }
 
-/** Requeues a finished or parked record. Deletes its saved state unless `keepsState`. */
-export async function requeue(transaction: Transaction, seq: number, keepsState = false): Promise<void> {
+/**
+ * Requeues a finished or parked record. Deletes its progress (the state saved by attempts), unless
+ * `keepsProgress` is set.
+ */
+export async function requeue(transaction: Transaction, seq: number, keepsProgress = false): Promise<void> {
   await transaction.run(requeueOne, [seq]);
-  if (!keepsState) await deleteProgress(transaction, seq);
+  if (!keepsProgress) await deleteProgress(transaction, seq);
 }
 
 /** Appends the emitted events of the transaction, including further events that they emit. */

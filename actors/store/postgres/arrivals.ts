@@ -1,14 +1,15 @@
 // Inserts events with one statement, which needs one round trip: locks their mailboxes, assigns sequence
 // numbers, and claims idle mailboxes for their first event. All mailboxes are locked before any number is
 // assigned, because the events are joined to the rows of their mailboxes. Therefore the numbers of a key
-// increase in commit order (rule S4 in ../store.ts). The row of a mailbox claimed here has no `running`
-// number, since it is not known before the insert. Its event is the only running event of the key.
+// increase in commit order (rule S4 in ../store.ts). The column `mailbox.running` contains the number of the
+// event that a claim runs. It stays null for a mailbox claimed here, because the number is unknown before the
+// insert. A reader finds this event as the only one of the key in the state `running`.
 
 import { stateCodes } from '../delivery-states.ts';
 import { INBOUND, type NewEvent } from '../event.ts';
 import { kindOf } from '../key-kinds.ts';
 import { toStorableText } from '../record-texts.ts';
-import { type ArrivingEvent, firstOfFree, isClaimable, type KnownEvent } from './claim-at-append.ts';
+import { type ArrivingEvent, eventsToClaim, isClaimable, type KnownEvent } from './claim-at-append.ts';
 import { nowMs, type Statements, statement } from './database.ts';
 
 /** Event, and the lease duration of its claim if it arrives at an idle mailbox. */
@@ -66,7 +67,8 @@ const snapshots = statement<readonly [key: string, value: string]>(
   'SELECT key, value FROM snapshot WHERE key = ANY ($1)',
 );
 
-const NONE: ReadonlyMap<string, KnownEvent> = new Map();
+/** Before the insert no event is known to exist. */
+const NO_KNOWN_EVENTS: ReadonlyMap<string, KnownEvent> = new Map();
 
 /**
  * Inserts the events; claims belong to `node`. Sends its statements synchronously, so they can be sent with
@@ -80,13 +82,15 @@ export async function insertEvents(
   const all = toArriving(arrivals);
   const rows = all.filter(({ isRepeated }) => !isRepeated);
   const mailboxes = mailboxesOf(rows);
-  const expected = firstOfFree(all, mailboxes.keys(), NONE);
-  const free = [...mailboxes.values()].flatMap(({ key, lease_ms }) => (lease_ms === null ? [] : key));
+  const expected = eventsToClaim(all, mailboxes.keys(), NO_KNOWN_EVENTS);
+  const claimableKeys = [...mailboxes.values()].flatMap(({ key, lease_ms }) =>
+    lease_ms === null ? [] : key,
+  );
   const eventRows = rows.map((row, n) => eventRow(row, n, expected.get(row.key) === row));
   const values = [JSON.stringify([...mailboxes.values()]), JSON.stringify(eventRows), node];
   const [found, snapshotRows] = await Promise.all([
     statements.rows(insertAll, values),
-    free.length === 0 ? [] : statements.rows(snapshots, [free]),
+    claimableKeys.length === 0 ? [] : statements.rows(snapshots, [claimableKeys]),
   ]);
   const seqs = new Map<string, number>();
   const fences = new Map<string, number>();

@@ -41,13 +41,16 @@ const releaseAll = statement(
   'UPDATE mailbox SET fence = NULL, node = NULL, lease_ms = NULL, running = NULL, has_more = true WHERE key = ANY ($1)',
 );
 
-/** Returns the events to claim, by key. `knownEvents` contains the stored events, by id. */
-export function firstOfFree(
+/**
+ * Returns the event to claim for each idle key: its first new event. `knownEvents` contains the stored events
+ * with ids of `rows`, by id.
+ */
+export function eventsToClaim(
   rows: readonly ArrivingEvent[],
-  free: Iterable<string>,
+  idleKeys: Iterable<string>,
   knownEvents: ReadonlyMap<string, KnownEvent>,
 ): ReadonlyMap<string, ArrivingEvent> {
-  const remainingKeys = new Set(free);
+  const remainingKeys = new Set(idleKeys);
   const firsts = new Map<string, ArrivingEvent>();
   for (const row of rows) {
     const found = knownEvents.get(row.id);
@@ -64,17 +67,17 @@ export function canRevive({ isOnce }: NewEvent, { state }: KnownEvent): boolean 
   return state === 'dead' && isOnce !== true;
 }
 
-/** Replaces the claims of the insert (`before`) by the claims in `firsts`. */
+/** Replaces the claims of the insert (`before`, on `claimedKeys`) by the claims in `firsts`. */
 export async function correctClaims(
   transaction: Transaction,
-  free: Iterable<string>,
+  claimedKeys: Iterable<string>,
   before: ReadonlyMap<string, ArrivingEvent>,
   firsts: ReadonlyMap<string, ArrivingEvent>,
   seqs: ReadonlyMap<string, number>,
 ): Promise<void> {
   const missing = [...firsts.values()].filter((row) => before.get(row.key) !== row);
   const unwanted = [...before.values()].filter((row) => firsts.get(row.key) !== row);
-  const unusedKeys = [...free].filter((key) => !firsts.has(key));
+  const unusedKeys = [...claimedKeys].filter((key) => !firsts.has(key));
   const undoneSeqs = unwanted.flatMap(({ id }) => seqs.get(id) ?? []);
   if (undoneSeqs.length > 0) await transaction.run(undoAll, [undoneSeqs]);
   if (unusedKeys.length > 0) await transaction.run(releaseAll, [unusedKeys]);

@@ -79,13 +79,13 @@ export async function openPostgresTarget({ url, now }: PostgresTransferOptions):
 class PostgresSource implements ExportSource {
   readonly engine = 'postgres';
   readonly now: number;
-  readonly numbers: StoreCounters;
+  readonly counters: StoreCounters;
   readonly #session: TransferSession;
 
-  constructor(session: TransferSession, now: number, numbers: StoreCounters) {
+  constructor(session: TransferSession, now: number, counters: StoreCounters) {
     this.#session = session;
     this.now = now;
-    this.numbers = numbers;
+    this.counters = counters;
   }
 
   count(table: ExportTable): Promise<number> {

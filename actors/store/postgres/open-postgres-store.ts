@@ -19,7 +19,7 @@ export interface OpenPostgresOptions {
   /** Retention of delivery records. */
   readonly retentionMs?: number;
   /** Retention of the snapshots of inactive conversations. */
-  readonly rememberMs?: number;
+  readonly snapshotRetentionMs?: number;
   /** Maximum number of unfinished events; further events are rejected. */
   readonly maxWaiting?: number;
   /** Called for each call rejected by the database, or because it cannot be reached. */
@@ -43,7 +43,7 @@ const CONNECTIONS = 10;
 const TIMEOUT_MS = 10_000;
 const NODE_TTL_MS = 2_000;
 const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
-const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000;
+const SNAPSHOT_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_WAITING = 100_000;
 
 /** Rejects with StoreUnavailableError, which describes the problem. */
@@ -77,7 +77,7 @@ export async function openPostgresStore(options: OpenPostgresOptions): Promise<O
       cluster: { name, address, membership, leases: new PostgresNodeLeases(database, membership) },
       wakes,
       retentionMs: options.retentionMs ?? RETENTION_MS,
-      rememberMs: options.rememberMs ?? REMEMBER_MS,
+      snapshotRetentionMs: options.snapshotRetentionMs ?? SNAPSHOT_RETENTION_MS,
       maxWaiting: options.maxWaiting ?? MAX_WAITING,
     });
     isOpen = true;

@@ -20,7 +20,7 @@ export const openStore: OpenStore = async (
       url: postgres.url,
       connections: postgres.connections,
       retentionMs: deliveries.retention_days * DAY_MS,
-      rememberMs: deliveries.remember_days * DAY_MS,
+      snapshotRetentionMs: deliveries.remember_days * DAY_MS,
       maxWaiting: deliveries.max_waiting,
       node: {
         name,

@@ -51,7 +51,7 @@ export async function copyWakerTo(transaction: Transaction, seq: number, waker: 
   await transaction.run(copyToWoken, [seq, waker]);
 }
 
-/** Deletes the saved state when an event restarts. */
+/** Deletes the progress when an event restarts: the state saved by its attempts. */
 export async function deleteProgress(transaction: Transaction, seq: number): Promise<void> {
   await transaction.run(deleteExtras, [seq]);
 }

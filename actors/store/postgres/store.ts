@@ -43,7 +43,7 @@ export interface PostgresStoreOptions {
   readonly cluster: Cluster;
   readonly wakes: Wakes;
   readonly retentionMs: number;
-  readonly rememberMs: number;
+  readonly snapshotRetentionMs: number;
   /** Maximum number of unfinished events, cluster-wide. */
   readonly maxWaiting: number;
 }
@@ -175,7 +175,7 @@ export class PostgresStore extends PostgresRecords implements Store {
   }
 
   async sweep(): Promise<number> {
-    const { retentionMs, rememberMs } = this.#options;
+    const { retentionMs, snapshotRetentionMs } = this.#options;
     let removed = 0;
     for (let afterSeq: number | undefined = 0; afterSeq !== undefined; ) {
       const from: number = afterSeq;
@@ -187,7 +187,7 @@ export class PostgresStore extends PostgresRecords implements Store {
     }
     for (let others = 1; others > 0; removed += others)
       others = await this.transactions.run((transaction) =>
-        values.sweepExpired(transaction, retentionMs, rememberMs),
+        values.sweepExpired(transaction, retentionMs, snapshotRetentionMs),
       );
     return removed;
   }

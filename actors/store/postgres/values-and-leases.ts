@@ -145,11 +145,14 @@ export async function writeSnapshot(
     await transaction.run(setSnapshot, [key, toStorableText(snapshot), transaction.now]);
 }
 
-/** Deletes a part of the expired rows; returns their number. */
+/**
+ * Deletes a part of the expired rows; returns their number. Ticks are kept for `retentionMs`, snapshots for
+ * `snapshotRetentionMs`.
+ */
 export async function sweepExpired(
   transaction: Transaction,
   retentionMs: number,
-  rememberMs: number,
+  snapshotRetentionMs: number,
 ): Promise<number> {
   const { now } = transaction;
   let removed = 0;
@@ -157,7 +160,7 @@ export async function sweepExpired(
     [sweepValues, now],
     [sweepLeases, now],
     [sweepTicks, now - retentionMs],
-    [sweepSnapshots, now - rememberMs],
+    [sweepSnapshots, now - snapshotRetentionMs],
   ] as const)
     removed += await transaction.run(sweep, [before, ROWS_AT_ONCE]);
   return removed;

@@ -1,5 +1,6 @@
-// Approvals in SQLite. An approval is pending from its commit until the first decision, or the event finishes
-// or restarts. A continued run can reopen a cancelled approval.
+// Approvals in SQLite. An approval is pending from its commit until the first decision. If its event finishes
+// or is requeued while it is pending, it is cancelled. An attempt that requests it again, with the same id,
+// makes it pending again.
 
 import type { ApprovalFilter, DecisionState, NewApproval, StoredApproval } from '../approval.ts';
 import {
@@ -51,6 +52,7 @@ export class SqliteApprovals {
         .get([]) !== undefined;
   }
 
+  /** Inserts a pending approval, or reopens a cancelled one with the same id. */
   open(seq: number, approval: NewApproval, now: number): void {
     this.#hasPending = true;
     this.#open.run(approvalValues(seq, approval, now));

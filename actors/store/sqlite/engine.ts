@@ -44,7 +44,7 @@ export interface EngineOptions {
   /** Retention of finished deliveries and their ids. */
   readonly retentionMs: number;
   /** Retention of unused snapshots. */
-  readonly rememberMs: number;
+  readonly snapshotRetentionMs: number;
   /** Maximum number of unfinished events. */
   readonly maxWaiting: number;
   /** Epoch milliseconds. */
@@ -301,7 +301,7 @@ export class SqliteEngine implements SyncStore {
       this.#values.sweep(this.#time, ROWS_AT_ONCE) +
       this.#leases.sweep(this.#time, ROWS_AT_ONCE) +
       this.#ticks.sweep(before, ROWS_AT_ONCE) +
-      this.#snapshots.sweep(this.#time - this.#options.rememberMs, ROWS_AT_ONCE);
+      this.#snapshots.sweep(this.#time - this.#options.snapshotRetentionMs, ROWS_AT_ONCE);
     // The sweep continues until no table has expired rows.
     const isDone = part.afterSeq === undefined && others === 0;
     return {

@@ -77,7 +77,7 @@ function openConnection<T>(
 class SqliteSource implements ExportSource {
   readonly engine = 'sqlite';
   readonly now: number;
-  readonly numbers: StoreCounters;
+  readonly counters: StoreCounters;
   readonly #connection: SqliteConnection;
   readonly #file: string;
 
@@ -89,7 +89,7 @@ class SqliteSource implements ExportSource {
     connection.exec('BEGIN IMMEDIATE');
     // If the clock moved backwards, remaining durations are relative to the last activity of the store.
     this.now = Math.max(now, numberIn(connection, 'SELECT at FROM clock'));
-    this.numbers = {
+    this.counters = {
       counter: numberIn(connection, 'SELECT value FROM counter'),
       lastSeq: lastSeq(connection),
     };

@@ -14,7 +14,7 @@ export interface SqliteStoreOptions {
   /** Retention of finished deliveries. @default 7 days */
   readonly retentionMs?: number;
   /** Retention of snapshots of inactive conversations. @default 30 days */
-  readonly rememberMs?: number;
+  readonly snapshotRetentionMs?: number;
   /** Maximum number of unfinished events. @default 100,000 */
   readonly maxWaiting?: number;
   /** Call timeout. @default 30 seconds */
@@ -34,7 +34,7 @@ export interface SqliteStoreOptions {
 }
 
 const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
-const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000;
+const SNAPSHOT_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_WAITING = 100_000;
 const CALL_TIMEOUT_MS = 30_000;
 const MAX_IN_FLIGHT = 10_000;
@@ -83,10 +83,15 @@ export async function openRetryingStore(options: RetryingStoreOptions): Promise<
 }
 
 async function openChannel(options: SqliteStoreOptions): Promise<WorkerChannel> {
-  const { file, retentionMs = RETENTION_MS, rememberMs = REMEMBER_MS, maxWaiting = MAX_WAITING } = options;
+  const {
+    file,
+    retentionMs = RETENTION_MS,
+    snapshotRetentionMs = SNAPSHOT_RETENTION_MS,
+    maxWaiting = MAX_WAITING,
+  } = options;
   return WorkerChannel.open({
     workerUrl: options.workerUrl ?? new URL('./store-worker.js', import.meta.url),
-    settings: { file, retentionMs, rememberMs, maxWaiting },
+    settings: { file, retentionMs, snapshotRetentionMs, maxWaiting },
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
     maxInFlight: MAX_IN_FLIGHT,
     maxInFlightBytes: MAX_IN_FLIGHT_BYTES,

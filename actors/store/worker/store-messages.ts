@@ -8,7 +8,7 @@ import type { OperationResult, StoreCall, StoreOperation } from '../sync-store.t
 export interface WorkerSettings {
   readonly file: string;
   readonly retentionMs: number;
-  readonly rememberMs: number;
+  readonly snapshotRetentionMs: number;
   readonly maxWaiting: number;
 }
 

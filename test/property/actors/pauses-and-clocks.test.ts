@@ -27,7 +27,7 @@ class World {
     return new SqliteEngine({
       file: this.#file,
       retentionMs: 3_600_000,
-      rememberMs: 3_600_000,
+      snapshotRetentionMs: 3_600_000,
       maxWaiting: 100,
       now: () => this.#clock,
       uptime: () => this.real,

@@ -25,7 +25,7 @@ function open() {
   const engine = new SqliteEngine({
     file: join(folder, `${++files}.sqlite`),
     retentionMs: 24 * HOUR_MS,
-    rememberMs: 24 * HOUR_MS,
+    snapshotRetentionMs: 24 * HOUR_MS,
     maxWaiting: 100,
     now: () => clock.time,
     uptime: () => clock.uptime,

@@ -10,7 +10,7 @@ const eventOf = (id: string, key: string) => ({ id, key, meta: '', body: Buffer.
 
 test('a snapshot is swept after its retention, unless an event waits or is scheduled', async () => {
   const file = join(storeFolder(), 'store.sqlite');
-  const { store, advance } = openEngineStore({ file, rememberMs: 3 * DAY_MS });
+  const { store, advance } = openEngineStore({ file, snapshotRetentionMs: 3 * DAY_MS });
   const keys = ['k/quiet', 'k/waits', 'k/timed'];
   await store.append(keys.map((key) => eventOf(`1:${key}`, key)));
   const timers = [{ id: 't', inMs: 90 * DAY_MS, event: eventOf('later', 'k/timed') }];
