@@ -44,7 +44,7 @@ export const conversationMachine = setup({
     input: {} as ConversationInput,
   },
   actors: {
-    /** Follows the run until `run.ended`. */
+    /** Follows the run until `run.ended`. Accepts no events; `none` is a placeholder type. */
     run: {} as CallbackActorLogic<{ type: 'none' }, ConversationInput>,
   },
   actions: {

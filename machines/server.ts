@@ -4,8 +4,8 @@
 // - The machine decides. The actions and the `pool` actor, which the gateway provides, execute the decisions.
 // - It has no clock and runs no queries: every fact arrives as an event, so the same snapshot and event yield
 //   the same result (A7).
-// - The gate, through which calls reach the server, is open exactly in `running` and `idle` (A1). Every other
-//   state closes it on entry.
+// - The gate, through which calls reach the server, is open exactly in `running` and `idle` (A1). It is
+//   closed on entry to `stopped`, `stopping` and `failed`; `starting` and `ended` follow only these states.
 // - The pool owns the connections. It lives exactly in `starting`, `running`, `idle` and `stopping`, and
 //   kills the remaining processes on exit (A5).
 // - Each entry to `failed` reports one failure to the supervisor. Only the supervisor completes a backoff.

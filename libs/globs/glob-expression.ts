@@ -43,8 +43,8 @@ export function globExpression(pattern: string, kind: GlobKind): string {
       } else if (characters[at + 1] === '/') {
         add('(?:.*/)?');
         at += 1;
-      } else if (characters[begin - 1] === '/' && alternatives().at(-1)?.endsWith('/')) {
-        // Matches the folder and everything below it.
+      } else if (alternatives().at(-1)?.endsWith('/')) {
+        // `a/**` matches the folder `a` and everything below it, so its slash becomes optional.
         alternatives().push((alternatives().pop() ?? '').slice(0, -1));
         add('(?:/.*)?');
       } else add('.*');

@@ -67,7 +67,7 @@ export type JournalRow =
       readonly agent: string;
       /** Random, so that call keys are unique, also across runs of the same event. */
       readonly nonce: string;
-      /** `ModelRuntime.definition`. */
+      /** Text of the agent file, as JSON (`ModelRuntime.definition`). */
       readonly definition: string;
       readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[];
       readonly tools: readonly JournaledTool[];
@@ -86,7 +86,7 @@ export type JournalRow =
       readonly how: 'called' | 'interrupted' | 'refused';
       readonly tookMs: number;
     }
-  /** In every kind of run: approval was requested for a call, or for the whole command. */
+  /** Approval was requested for `call`, or without `call` for a whole command (any kind of run). */
   | { readonly kind: 'asked'; readonly approval: string; readonly call?: string | undefined }
   | {
       readonly kind: 'decided';

@@ -61,7 +61,7 @@ export interface ToolOutput {
 
 type RowOf<K extends JournalRow['kind']> = Extract<JournalRow, { readonly kind: K }>;
 
-/** Converts rows without open calls. */
+/** Converts the rows to messages. Calls without a result, normally none, get a placeholder. */
 export function messagesOf(rows: readonly JournalRow[]): readonly ModelMessage[] {
   const results = new Map<string, RowOf<'result'>>();
   for (const row of rows) if (row.kind === 'result') results.set(row.id, row);

@@ -86,8 +86,8 @@ export class GraphState {
   }
 
   /**
-   * Applies an event to a node. `takenConnections` are the indexes of its taken connections, for `left` (the
-   * node has succeeded).
+   * Applies an event to a node. With the event `left`, by which a node completes, `takenConnections` contains
+   * the indexes of its taken connections.
    */
   apply(id: string, event: FlowNodeEvent, takenConnections: readonly number[] = []): void {
     const index = this.#indexOf(id);

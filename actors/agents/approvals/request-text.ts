@@ -1,8 +1,9 @@
-// Formats an approval request for people: bounded, and without invisible characters, because its texts come
-// from strangers and models.
+// Formats the texts of an approval request for people. Invisible characters are escaped or removed, because
+// the texts come from strangers and models. Names are truncated; arguments are complete.
 
 import type { ApprovalRequest } from './run-approvals.ts';
 
+/** Maximum length of a displayed name, in UTF-16 units. */
 const MAX_NAME = 200;
 
 /**
@@ -18,7 +19,7 @@ export function fullRequestText({
   return plainJson(JSON.stringify(tool === undefined ? command : tool.arguments, null, 2) ?? 'null');
 }
 
-/** Returns a name or title as one line. */
+/** Returns a name or title as one line of at most `MAX_NAME` characters. */
 export function displayName(text: string): string {
   const line = plain(text.slice(0, 2 * MAX_NAME), ' ')
     .replace(/\s+/g, ' ')

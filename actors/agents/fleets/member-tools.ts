@@ -51,6 +51,7 @@ export class MemberTools implements RunTools {
   }
 
   list(): readonly AgentTool[] {
+    // `goesOn`: an interrupted call continues, because the member's rows are stored.
     return this.#members.map(({ name, description }) => ({
       server: RUN_SERVER,
       tool: PREFIX + name,

@@ -26,8 +26,9 @@ export function bodyIndex(body: FlowBody): BodyIndex {
 }
 
 /**
- * Returns the indexes of the taken connections. `values` returns the values for conditions, including the
- * node's output. Throws a HandlerError if a condition cannot be evaluated.
+ * Returns the taken connections of a finished node, as indexes into its outgoing connections in file order.
+ * `values` returns the values for conditions, including the node's output. Throws a HandlerError if a
+ * condition cannot be evaluated.
  */
 export function takenConnections(
   body: FlowBody,

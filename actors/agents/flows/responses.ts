@@ -61,6 +61,7 @@ export class FlowResponses {
 
   #readBack(row: JsonObject, nodeOf: (path: string) => FlowNode): void {
     if (row.kind === 'said') this.#removePending(row.of);
+    // A node writes the row `left` when it has finished; `in` is its path.
     if (row.kind !== 'left' || typeof row.in !== 'string') return;
     const { work } = nodeOf(row.in);
     if (work.type === 'Response') this.add(row.in, work, row.output);

@@ -1,8 +1,8 @@
 // Creates the first row (`begun`) of an agent run: agent definition, request, and the tools with their names
 // for the model and their policy verdicts.
 //
-// R4  A run continues with the definition in its first row, which never changes. Changes of the file apply to
-// new runs only.
+// Invariant R4: a run continues with the definition in its first row, which never changes. Changes of the
+// file apply to new runs only.
 
 import { randomBytes } from 'node:crypto';
 import type { AgentMemory, ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';

@@ -42,8 +42,8 @@ export function parseFlowDefinition(definition: string): DefinedGraph | undefine
 }
 
 /**
- * Returns the target nodes of the connections that a finished node has taken. A finished node has a row
- * `left`; `takenIndexes` is its member `taken`.
+ * Returns the target nodes of the connections that a finished node has taken. `takenIndexes` is the member
+ * `taken` of the node's row `left`: indexes into its outgoing connections (`connectionIndex` below).
  */
 export function takenTargets(
   { graph }: DefinedGraph,
@@ -55,10 +55,10 @@ export function takenTargets(
   let around: FlowGraph | undefined = graph;
   for (const { loop } of parsed.turns) around = around?.nodes.find(({ id }) => id === loop)?.inside;
   if (around === undefined) return [];
-  // Arrows are the connections and the links to `onError`; `outOf` has the indexes of a node's own arrows.
+  // An arrow is a connection, or the link to an `onError` node, which has no `connectionIndex`.
   const { nodes, arrows, outOf, indexOf } = wiringOf(around);
-  return (outOf[indexOf.get(parsed.id) ?? -1] ?? []).flatMap((at) => {
-    const { connectionIndex, to } = arrows[at] ?? {};
+  return (outOf[indexOf.get(parsed.id) ?? -1] ?? []).flatMap((arrowIndex) => {
+    const { connectionIndex, to } = arrows[arrowIndex] ?? {};
     const node =
       connectionIndex !== undefined && to !== undefined && takenIndexes.includes(connectionIndex)
         ? nodes[to]
