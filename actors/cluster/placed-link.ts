@@ -85,11 +85,11 @@ export class PlacedLink implements Link {
       if (isCancelled()) throw new StoppedError(`the link to server ${server} was closed`);
       const innerEvents: LinkEvents = {
         ...events,
-        onUndelivered: (call, error, wasCarriedOut) => {
+        onUndelivered: (call, error, mayHaveRun) => {
           const isMisdirected = error instanceof UpstreamProtocolError && error.status === MISDIRECTED;
           const isUnreachable =
-            target.remote !== undefined && !wasCarriedOut && error instanceof ConnectionLostError;
-          events.onUndelivered(call, this.#withNode(error), wasCarriedOut && !isMisdirected);
+            target.remote !== undefined && !mayHaveRun && error instanceof ConnectionLostError;
+          events.onUndelivered(call, this.#withNode(error), mayHaveRun && !isMisdirected);
           // The next link looks up the node again.
           if (isMisdirected || isUnreachable)
             this.#abandon(new NodeLostError(`server ${server} no longer runs on node ${target.name}`));

@@ -1,5 +1,6 @@
-// Output of an installation, in a file without a name. With a pipe the launcher would fail when the gateway
-// is killed, and leave a damaged folder. The file is read on demand.
+// Output of an installation by a package launcher such as npx, in a file without a name. With a pipe, the
+// launcher would fail when the gateway is killed, and leave a damaged package folder. The file is read on
+// demand.
 
 import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

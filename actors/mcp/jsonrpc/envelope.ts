@@ -8,7 +8,7 @@ import { isToolError } from './tool-error.ts';
 
 export type MessageKind = 'request' | 'notification' | 'answer';
 
-/** Maximum number of reserved members in `_meta`. The specification defines six of them. */
+/** Maximum number of members `io.modelcontextprotocol/…` in `_meta`. The specification defines six. */
 const MAX_RESERVED = 64;
 
 const QUOTE = 0x22;
@@ -43,10 +43,10 @@ export class Envelope {
   /** Value of `params._meta.progressToken`, the token for progress notifications of this request. */
   progressToken: Span | undefined;
   /**
-   * True if `params._meta` has members that the specification does not reserve, for example the progress
-   * token.
+   * True if `params._meta` has members without the reserved prefix `io.modelcontextprotocol/`, for example
+   * `progressToken`.
    */
-  hasOwnMeta = false;
+  hasUnreservedMeta = false;
   /** True if the message contains a protocol version, as all messages of the modern era do. */
   isModern = false;
   #isToolError: boolean | undefined;
@@ -137,7 +137,7 @@ export class Envelope {
 
   /** Returns true if `params._meta` has no members except these keys. */
   hasMetaOnlyOf(keys: object): boolean {
-    if (this.hasOwnMeta || this.#meta === undefined) return false;
+    if (this.hasUnreservedMeta || this.#meta === undefined) return false;
     for (const { name } of this.#meta) if (!Object.hasOwn(keys, name)) return false;
     return true;
   }

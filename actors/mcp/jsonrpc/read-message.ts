@@ -178,7 +178,7 @@ function readParams(scanner: JsonScanner, envelope: Envelope, isStrict: boolean)
           envelope.recordMeta(metaKey, span);
           return;
         }
-        envelope.hasOwnMeta = true;
+        envelope.hasUnreservedMeta = true;
         if (metaKey === 'progressToken') {
           if (envelope.progressToken !== undefined) throw invalidMessage('"progressToken" occurs twice');
           envelope.progressToken = span;

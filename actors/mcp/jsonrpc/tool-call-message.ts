@@ -54,7 +54,7 @@ export function toolCallEnvelope(
   envelope.id = idAt;
   envelope.params = { start: paramsStart, end: bytes.length - 1 };
   envelope.progressToken = tokenAt;
-  envelope.hasOwnMeta = true;
+  envelope.hasUnreservedMeta = true;
   envelope.recordParam('name', nameAt);
   envelope.recordParam('_meta', { start: metaStart, end: metaEnd });
   envelope.recordParam('arguments', { start: argsStart, end: bytes.length - 2 });

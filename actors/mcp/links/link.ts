@@ -30,9 +30,9 @@ export interface LinkEvents {
   onOversized(size: number, id: string | undefined, requestId: string | undefined, call?: CallId): void;
   /**
    * This request will get no response, but the link continues (an HTTP error status, a broken stream).
-   * `wasCarriedOut: false`: the server certainly did not execute it.
+   * `mayHaveRun: false`: the server certainly did not execute it.
    */
-  onUndelivered(call: CallId, error: GatewayError, wasCarriedOut: boolean): void;
+  onUndelivered(call: CallId, error: GatewayError, mayHaveRun: boolean): void;
   /** The link is closed, unexpectedly or by `close`/`kill`. */
   onEnd(error: GatewayError): void;
 }

@@ -173,7 +173,7 @@ export class ManagedServer implements ServerStatus {
   async learnFor(client: ListClient, owner: CallOwner | undefined): Promise<void> {
     const key = this.#classOf(client);
     if (key === undefined || !this.cache.lacksListsOf(key)) return;
-    const era = this.eras.for(client.era);
+    const era = this.eras.serverEraFor(client.era);
     const own = owner && this.pool.memberOf(owner);
     const isUsable = (member: PoolMember) => canSend(member) && member.era === era;
     const member = own ?? (era === 'modern' ? [...this.pool.members].find(isUsable) : undefined);
@@ -189,7 +189,7 @@ export class ManagedServer implements ServerStatus {
    */
   #classOf(client: ListClient): string | undefined {
     const { isolation, forward_roots } = this.entry;
-    if (this.eras.for(client.era) === 'modern') {
+    if (this.eras.serverEraFor(client.era) === 'modern') {
       const extensions = this.#negotiated(client);
       const texts = listingCapabilities({ extensions }, 'modern');
       return texts.length === 0 ? undefined : classKey(texts);
@@ -220,7 +220,7 @@ export class ManagedServer implements ServerStatus {
    * failure.
    */
   async admit(owner: CallOwner): Promise<void> {
-    const era = this.eras.for(owner.era);
+    const era = this.eras.serverEraFor(owner.era);
     if (!this.handle.isOpen || era === undefined) return;
     try {
       this.pool.pick(owner, era);

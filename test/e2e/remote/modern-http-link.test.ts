@@ -229,7 +229,7 @@ describe('a server that', () => {
   const cases: [
     string,
     (exchange: Exchange) => void,
-    { code: string; wasCarriedOut: boolean; message: RegExp },
+    { code: string; mayHaveRun: boolean; message: RegExp },
   ][] = [
     [
       'cuts the stream',
@@ -237,7 +237,7 @@ describe('a server that', () => {
         beginStream(res);
         res.write('data: {"jsonrpc":"2.0","id"', () => res.destroy());
       },
-      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /lost before the response/ },
+      { code: 'ERR_CONNECTION_LOST', mayHaveRun: true, message: /lost before the response/ },
     ],
     [
       'ends the stream without an answer, though with event ids',
@@ -245,50 +245,50 @@ describe('a server that', () => {
         beginStream(res);
         res.end('id: e1\nretry: 10\ndata: {"jsonrpc":"2.0","method":"n"}\n\n');
       },
-      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /ended before the response/ },
+      { code: 'ERR_CONNECTION_LOST', mayHaveRun: true, message: /ended before the response/ },
     ],
     [
       'cuts the connection',
       ({ res }) => void res.destroy(),
-      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /lost before the response/ },
+      { code: 'ERR_CONNECTION_LOST', mayHaveRun: true, message: /lost before the response/ },
     ],
     [
       'says 404 without a body',
       ({ res }) => void res.writeHead(404).end(),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /responded 404/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', mayHaveRun: false, message: /responded 404/ },
     ],
     [
       'says 404 to another id',
       ({ res }) =>
         answerJson(res, { jsonrpc: '2.0', id: 99, error: { code: -32001, message: 'session' } }, 404),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /responded 404/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', mayHaveRun: false, message: /responded 404/ },
     ],
     [
       'says 500',
       ({ res }) => void res.writeHead(500).end('oops s3cret-value'),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /responded 500.*oops \[redacted\]/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', mayHaveRun: true, message: /responded 500.*oops \[redacted\]/ },
     ],
     [
       'says 503',
       ({ res }) => void res.writeHead(503, { 'retry-after': '7' }).end(),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /wait 7 s/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', mayHaveRun: false, message: /wait 7 s/ },
     ],
     [
       'says 202 to a request',
       ({ res }) => void res.writeHead(202).end(),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /202.*JSON-RPC response/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', mayHaveRun: true, message: /202.*JSON-RPC response/ },
     ],
     [
       'answers HTML',
       ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /text\/html/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', mayHaveRun: true, message: /text\/html/ },
     ],
     [
       'redirects',
       ({ res }) => void res.writeHead(307, { location: 'http://127.0.0.1:1/there' }).end(),
       {
         code: 'ERR_UPSTREAM_PROTOCOL',
-        wasCarriedOut: false,
+        mayHaveRun: false,
         message: /this redirect is not followed.*1\/there/,
       },
     ],
@@ -300,10 +300,10 @@ describe('a server that', () => {
     );
     const { link, recorder } = modernLink(server.url());
     link.send(modernRequest(2, 'tools/call', { name: 'x' }), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
-    expect({ code: error.code, wasCarriedOut }).toEqual({
+    const { error, mayHaveRun } = await recorder.failure(2);
+    expect({ code: error.code, mayHaveRun }).toEqual({
       code: expected.code,
-      wasCarriedOut: expected.wasCarriedOut,
+      mayHaveRun: expected.mayHaveRun,
     });
     expect(error.message).toMatch(expected.message);
     link.send(modernRequest(3, 'tools/list'), 3);
@@ -399,7 +399,7 @@ describe('the end of a link', () => {
       link.send(modernRequest(4, 'x'), 4);
       link.send(notification('notifications/c'));
       expect(await recorder.failure(4)).toMatchObject({
-        wasCarriedOut: false,
+        mayHaveRun: false,
         error: { code: 'ERR_STOPPED' },
       });
     },
@@ -453,7 +453,7 @@ test('an invalid message fails its call unsent, without throwing', async () => {
   const { link, recorder } = modernLink(server.url());
   link.send(Buffer.from('{"jsonrpc":'), 2);
   link.send(Buffer.from('nonsense'));
-  expect(await recorder.failure(2)).toMatchObject({ wasCarriedOut: false, error: { code: 'ERR_INTERNAL' } });
+  expect(await recorder.failure(2)).toMatchObject({ mayHaveRun: false, error: { code: 'ERR_INTERNAL' } });
   link.send(modernRequest(3, 'tools/list'), 3);
   await recorder.answer(3);
   expect(server.requests).toHaveLength(1);

@@ -214,7 +214,7 @@ describe('the older transport', () => {
     await until('the first message', () => server.requests.some(({ line }) => line === 'POST /take?id=1'));
     stream?.destroy();
     expect((await recorder.end()).code).toBe('ERR_CONNECTION_LOST');
-    expect(recorder.undelivered).toMatchObject([{ call: 2, wasCarriedOut: false }]);
+    expect(recorder.undelivered).toMatchObject([{ call: 2, mayHaveRun: false }]);
   });
 
   test('reports an oversized message and continues to read', async () => {

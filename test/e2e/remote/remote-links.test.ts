@@ -116,7 +116,7 @@ describe('a session', () => {
     expect(server.transports.size).toBe(0);
     expect(recorder.ended?.code).toBe('ERR_STOPPED');
     link.send(tool(9, 'echo'), 9);
-    expect(await recorder.failure(9)).toMatchObject({ wasCarriedOut: false });
+    expect(await recorder.failure(9)).toMatchObject({ mayHaveRun: false });
   });
 
   test('lost by the server fails all calls as not executed, and closes the link', async () => {
@@ -129,7 +129,7 @@ describe('a session', () => {
     expect((await recorder.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
     for (const call of [3, 4, 5])
       expect(await recorder.failure(call)).toMatchObject({
-        wasCarriedOut: false,
+        mayHaveRun: false,
         error: { code: 'ERR_UPSTREAM_SESSION_EXPIRED' },
       });
   });
@@ -239,17 +239,17 @@ describe('a server of the older HTTP+SSE transport', () => {
     for (const transport of server.transports.values()) await transport.close();
     expect((await recorder.end()).code).toBe('ERR_CONNECTION_LOST');
     link.send(tool(2, 'echo'), 2);
-    expect(await recorder.failure(2)).toMatchObject({ wasCarriedOut: false });
+    expect(await recorder.failure(2)).toMatchObject({ mayHaveRun: false });
   });
 
   test('that rejects a message fails only that call', async () => {
     const server = await sdkSse();
     const { link, recorder } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
     link.send(Buffer.from('{"jsonrpc":"2.0","id":2,"method":17}'), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
+    const { error, mayHaveRun } = await recorder.failure(2);
     expect(error.message).toMatch(/responded 400 .* to POST .*\/messages \(Invalid message/);
     expect(error.message).not.toContain('sessionId');
-    expect(wasCarriedOut).toBe(false);
+    expect(mayHaveRun).toBe(false);
     link.send(notification('notifications/cancelled', { requestId: 2 }));
     link.send(tool(3, 'echo'), 3);
     await recorder.answer(3);

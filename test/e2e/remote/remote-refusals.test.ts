@@ -19,8 +19,8 @@ describe('before a byte was sent', () => {
     await server.close();
     const { link, recorder } = httpLink(url);
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
-    expect(wasCarriedOut).toBe(false);
+    const { error, mayHaveRun } = await recorder.failure(2);
+    expect(mayHaveRun).toBe(false);
     expect(error.code).toBe('ERR_CONNECTION_LOST');
     expect(error.message).toMatch(/^could not connect to http:\/\/127\.0\.0\.1:\d+\/mcp: .*ECONNREFUSED/);
     expect(recorder.ended).toBeUndefined();
@@ -30,7 +30,7 @@ describe('before a byte was sent', () => {
     const { link, recorder } = httpLink(new URL('http://no-such-host.invalid/mcp'));
     link.send(request(2, 'x'), 2);
     expect(await recorder.failure(2)).toMatchObject({
-      wasCarriedOut: false,
+      mayHaveRun: false,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
   });
@@ -41,7 +41,7 @@ describe('before a byte was sent', () => {
     const { link, recorder } = httpLink(url);
     link.send(request(2, 'x'), 2);
     expect(await recorder.failure(2)).toMatchObject({
-      wasCarriedOut: false,
+      mayHaveRun: false,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
   });
@@ -51,9 +51,9 @@ describe('before a byte was sent', () => {
     url.protocol = 'https:';
     const { link, recorder } = httpLink(url, { connectTimeoutMs: 80 });
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
+    const { error, mayHaveRun } = await recorder.failure(2);
     expect(error.message).toContain('no connection within 80 ms');
-    expect(wasCarriedOut).toBe(false);
+    expect(mayHaveRun).toBe(false);
   });
 
   test('an address or a header that HTTP does not allow is rejected by open, with an error that does not contain it', async () => {
@@ -78,7 +78,7 @@ describe('before a byte was sent', () => {
     const server = await serve(({ res, body }) => answerJson(res, result(body)));
     const { link, recorder } = httpLink(server.url());
     link.send(request(2, 'x'), 2, { traceparent: 'bad\nvalue' });
-    expect(await recorder.failure(2)).toMatchObject({ wasCarriedOut: false });
+    expect(await recorder.failure(2)).toMatchObject({ mayHaveRun: false });
     expect(server.requests).toEqual([]);
   });
 });
@@ -96,8 +96,8 @@ describe('a refusal', () => {
     const server = await serveCalls(({ res }) => void res.writeHead(status).end(`because of s3cret-value`));
     const { link, recorder } = await shakeHands(httpLink(server.url('/mcp?key=hidden')));
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
-    expect(wasCarriedOut).toBe(mayBe);
+    const { error, mayHaveRun } = await recorder.failure(2);
+    expect(mayHaveRun).toBe(mayBe);
     expect(error.code).toBe('ERR_UPSTREAM_PROTOCOL');
     expect(error.message).toContain(`responded ${status}`);
     expect(error.message).toContain('because of [redacted]');
@@ -117,10 +117,10 @@ describe('a refusal', () => {
     const server = await serveCalls(({ res }) => void res.writeHead(302, { location }).end());
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
+    const { error, mayHaveRun } = await recorder.failure(2);
     expect(error.message).toContain(target.url('/elsewhere').href);
     expect(error.message).not.toContain('hidden');
-    expect(wasCarriedOut).toBe(false);
+    expect(mayHaveRun).toBe(false);
     expect(target.requests).toEqual([]);
   });
 
@@ -176,7 +176,7 @@ describe('a refusal', () => {
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     expect(await recorder.failure(2)).toMatchObject({
-      wasCarriedOut: false,
+      mayHaveRun: false,
       error: { code: 'ERR_UPSTREAM_PROTOCOL' },
     });
   });
@@ -197,12 +197,12 @@ describe('a lost session', () => {
     }
     link.send(request(4, 'x'), 4);
     expect(await recorder.failure(4)).toMatchObject({
-      wasCarriedOut: false,
+      mayHaveRun: false,
       error: { code: 'ERR_UPSTREAM_SESSION_EXPIRED' },
     });
     expect((await recorder.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
     link.send(request(5, 'x'), 5);
-    expect(await recorder.failure(5)).toMatchObject({ wasCarriedOut: false });
+    expect(await recorder.failure(5)).toMatchObject({ mayHaveRun: false });
     await link.close();
     expect(server.requests.some(({ line }) => line.startsWith('DELETE'))).toBe(false);
   });
@@ -216,7 +216,7 @@ describe('a lost session', () => {
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3, 4]) link.send(request(call, 'x'), call);
     await recorder.end();
-    expect(recorder.undelivered.map(({ call, wasCarriedOut }) => [call, wasCarriedOut]).toSorted()).toEqual([
+    expect(recorder.undelivered.map(({ call, mayHaveRun }) => [call, mayHaveRun]).toSorted()).toEqual([
       [2, false],
       [3, false],
       [4, false],
@@ -274,10 +274,10 @@ describe('an answer that violates the protocol', () => {
     const server = await serveCalls(onCall);
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
+    const { error, mayHaveRun } = await recorder.failure(2);
     expect(error.message).toMatch(message);
     expect(error.code).toBe('ERR_UPSTREAM_PROTOCOL');
-    expect(wasCarriedOut).toBe(true);
+    expect(mayHaveRun).toBe(true);
     link.send(request(3, 'x'), 3);
     await recorder.failure(3);
   });
@@ -288,9 +288,9 @@ describe('an answer that violates the protocol', () => {
     );
     const { link, recorder } = httpLink(url);
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
+    const { error, mayHaveRun } = await recorder.failure(2);
     expect(error.message).toContain('invalid HTTP response');
     expect(error.message).not.toContain('s3cret');
-    expect(wasCarriedOut).toBe(true);
+    expect(mayHaveRun).toBe(true);
   });
 });

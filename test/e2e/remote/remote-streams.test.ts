@@ -17,7 +17,7 @@ describe('a connection that breaks', () => {
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     expect(await recorder.failure(2)).toMatchObject({
-      wasCarriedOut: true,
+      mayHaveRun: true,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
   });
@@ -31,7 +31,7 @@ describe('a connection that breaks', () => {
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     expect(await recorder.failure(2)).toMatchObject({
-      wasCarriedOut: true,
+      mayHaveRun: true,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
     expect(recorder.messages).toHaveLength(1);
@@ -46,7 +46,7 @@ describe('a connection that breaks', () => {
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     expect(await recorder.failure(2)).toMatchObject({
-      wasCarriedOut: true,
+      mayHaveRun: true,
       error: { code: 'ERR_CONNECTION_LOST' },
     });
     expect(recorder.messages.filter(({ call }) => call === 2)).toHaveLength(1);
@@ -63,9 +63,9 @@ describe('a connection that breaks', () => {
     );
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    const { error, wasCarriedOut } = await recorder.failure(2);
+    const { error, mayHaveRun } = await recorder.failure(2);
     expect(error.message).toContain('could not be resumed');
-    expect(wasCarriedOut).toBe(true);
+    expect(mayHaveRun).toBe(true);
     expect(server.requests.filter(({ headers }) => headers['last-event-id'] === 'e1')).toHaveLength(6);
   });
 

@@ -20,7 +20,7 @@ export class NamedResources {
   readonly #share = new Share();
   /** Server ids by address, the oldest first. */
   readonly #servers = new Map<string, string>();
-  /** Servers with pages that the client has used. */
+  /** Servers with pages (`ui://`) that the client knows from a result, or has used. */
   readonly #appServers = new Set<string>();
   /** Subscriptions under qualified addresses: server and address. */
   readonly #qualified = new Set<string>();
@@ -60,7 +60,7 @@ export class NamedResources {
     this.#servers.set(uri, server);
   }
 
-  /** Records that the client used a page of this server. */
+  /** Records that the client knows or has used a page of this server. */
   noteApp(server: string): void {
     if (this.#isClosed) return;
     this.#appServers.delete(server);

@@ -27,8 +27,8 @@ export class EraBridge {
   }
 
   /**
-   * Returns the client as discovery needs it: capabilities and a connection; undefined for a sessionless
-   * legacy client.
+   * Returns the client as discovery needs it: capabilities, and the owner of its connections (a session or
+   * an exclusive connection). Undefined for a sessionless legacy client.
    */
   listingClientOf({ session, caller }: Pick<ClientRequest, 'session' | 'caller'>): ListingClient | undefined {
     if (session !== undefined) {
@@ -45,7 +45,7 @@ export class EraBridge {
         onServerRequest: refuseServerRequest,
         onServerNotification: () => {},
       });
-      await visit(exclusive).finally(() => exclusives.release(exclusive, false));
+      await visit(exclusive).finally(() => exclusives.release(exclusive));
     };
     return { capabilities: caller.capabilities, era: 'modern', withOwner };
   }

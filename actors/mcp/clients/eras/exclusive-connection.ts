@@ -119,7 +119,7 @@ export class ExclusiveConnections {
    * Releases a connection for reuse. With `isAbandoned` it is closed instead: later messages about the
    * abandoned request must not reach other requests.
    */
-  release(exclusive: ExclusiveConnection, isAbandoned: boolean): void {
+  release(exclusive: ExclusiveConnection, isAbandoned = false): void {
     exclusive.user = undefined;
     const member = this.#server.pool.memberOf(exclusive);
     if (isAbandoned || member === undefined) {

@@ -340,7 +340,7 @@ function send(
 
 function sendModern(route: RoutedRequest, context: AggregateContext): void {
   if (route.exchange.modernResult !== undefined) route.exchange.modernResult.isMethodKnown = true;
-  if (route.server.eras.for('modern') === 'modern') withGatewayMetadata(route.exchange);
+  if (route.server.eras.serverEraFor('modern') === 'modern') withGatewayMetadata(route.exchange);
   if (route.envelope.method === 'tools/call' && declaresTasks(route)) recordTask(route);
   resumeOrForward(route, context);
 }

@@ -42,7 +42,7 @@ export class Forwarder {
     }
     if (!this.inFlight.take(exchange, server, session)) return;
     const own = clientEra(route);
-    const era = server.eras.for(own) ?? 'legacy';
+    const era = server.eras.serverEraFor(own) ?? 'legacy';
     if (era !== own) {
       this.#eraBridge.cross(route);
       return;

@@ -22,9 +22,9 @@ export class KnownClients {
     principal,
   }: Pick<ClientRequest, 'session' | 'caller' | 'principal'>): NamedResources {
     if (session !== undefined) {
-      session.named ??= new NamedResources(this.#budget);
-      if (session.isEnded) session.named.close();
-      return session.named;
+      session.namedResources ??= new NamedResources(this.#budget);
+      if (session.isEnded) session.namedResources.close();
+      return session.namedResources;
     }
     const key = caller?.principal ?? principal ?? '';
     const named = this.#byPrincipal.get(key) ?? new NamedResources(this.#budget);

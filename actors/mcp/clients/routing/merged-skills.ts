@@ -110,7 +110,7 @@ class SkillFetch {
 
   #ask(cursor: string | undefined): Promise<Envelope> {
     const { session, caller, trace } = this.#request;
-    const era = this.server.eras.for(clientEra(this.#request)) ?? 'legacy';
+    const era = this.server.eras.serverEraFor(clientEra(this.#request)) ?? 'legacy';
     const plain = readServerMessage(
       requestMessage('0', 'skills/list', cursor === undefined ? {} : { cursor }),
     );

@@ -49,7 +49,7 @@ export function describeServer(
   waiting: DescriptionWait,
   owner?: CallOwner,
 ): Call {
-  const era = server.eras.for(owner?.era ?? 'modern') ?? 'legacy';
+  const era = server.eras.serverEraFor(owner?.era ?? 'modern') ?? 'legacy';
   const method = era === 'legacy' ? 'ping' : 'server/discover';
   const plain = readServerMessage(requestMessage('0', method, undefined));
   return server.handle.accept({
@@ -122,7 +122,7 @@ function forwardOwn(route: RoutedRequest, caller: OwnCaller, { forwarder }: Rout
   exchange.server = server.id;
   // Without a free slot, `take` has failed the request.
   if (!forwarder.inFlight.take(exchange, server, undefined)) return;
-  const era = server.eras.for('modern') ?? 'legacy';
+  const era = server.eras.serverEraFor('modern') ?? 'legacy';
   forwarder.send(route, era, era === 'modern' ? modernEdits(envelope, caller.meta) : undefined);
 }
 
@@ -190,7 +190,7 @@ export function resumeOrForward(route: RoutedRequest, context: RoutingContext): 
   // The call may have been suspended before a probe found that the server is modern.
   const isNewCall =
     state === undefined ||
-    (!context.eraBridge.suspendedCalls.has(state) && server.eras.for('modern') === 'modern');
+    (!context.eraBridge.suspendedCalls.has(state) && server.eras.serverEraFor('modern') === 'modern');
   if (isNewCall) {
     context.forwarder.forward(route);
     return;

@@ -1,5 +1,6 @@
-// Renames the addresses of resources in results at merged addresses: links, embedded resources, contents,
-// directories, skills, and pages of apps in `_meta`. Text and structured content remain unchanged, because
+// Renames resource URIs in the results of servers for clients at /mcp and /mcp/@NAME, where several servers
+// may have the same URI: links, embedded resources, contents, directories, skills, and pages of apps in
+// `_meta`. Text and structured content remain unchanged, because
 // their meaning is unknown. A result without the word `uri` is not parsed.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -9,15 +10,13 @@ import { pageSpans } from '../aggregate/address-form.ts';
 
 /** End of the members `uri` and `resourceUri`. */
 const URI_MEMBER = 'ri"';
-/** Members with addresses below them. */
-const containers = new Set([
-  ...['content', 'contents', 'messages', 'resource', 'resources', 'skill', 'skills', 'result'],
-]);
+/** Members with URIs below them. */
+const containers = new Set('content contents messages resource resources skill skills result'.split(' '));
 const QUOTE = 0x22;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
-/** Returns the edits that rename the addresses; usually none. */
+/** Returns the edits that rename the URIs; usually none. */
 export function addressEdits(answer: Envelope, rename: (uri: string) => string): readonly Edit[] {
   const { result } = answer;
   if (result === undefined || !containsText(answer.message, URI_MEMBER)) return noEdits;
@@ -29,7 +28,7 @@ export function addressEdits(answer: Envelope, rename: (uri: string) => string):
   });
 }
 
-/** Returns the addresses in a result, with quotes, in order. */
+/** Returns the positions of the URIs in a result, with quotes, in order. */
 function addressesIn(bytes: Buffer, result: Span): Span[] {
   const spans: Span[] = [];
   const scanner = new JsonScanner(bytes, result.start);

@@ -1,6 +1,7 @@
 // Routes requests to one server: from sessions at /mcp/:id, and from merged addresses once the server is
 // selected. All methods, including unknown ones, are forwarded, except session state (log level,
-// subscriptions) and lists that the cache can answer while the server is not running.
+// subscriptions) and lists that the cache can answer while the server is not running. A client or server of
+// the legacy era uses sessions; one of the modern era sends and accepts stateless requests (2026-07-28).
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
@@ -44,7 +45,7 @@ export interface RoutingContext {
   readonly forwarder: Forwarder;
 }
 
-/** Routes a legacy request to a server. */
+/** Routes a request of a legacy client to a server, of either era. */
 export function routeToServer(route: RoutedRequest, context: RoutingContext): void {
   if (route.server.eras.knownEras !== undefined) dispatch(route, context);
   else withEras(route, () => dispatch(route, context));
@@ -146,7 +147,7 @@ function isRunningFor({ server, session, caller }: RoutedRequest, { eraBridge }:
   if (server.entry.isolation === 'shared') return server.handle.isOpen || server.state === 'starting';
   if (session !== undefined && server.pool.memberOf(session) !== undefined) return true;
   // Sessionless requests share a connection. Modern callers with capabilities also use exclusive connections.
-  const era = server.eras.for(caller === undefined ? 'legacy' : 'modern');
+  const era = server.eras.serverEraFor(caller === undefined ? 'legacy' : 'modern');
   if (caller === undefined && era === 'legacy') return false;
   if (caller !== undefined && era === 'legacy' && eraBridge.hasExclusive(server, caller)) return true;
   for (const member of server.pool.members)
@@ -182,7 +183,7 @@ function setLevel(route: SessionRoute, context: RoutingContext): void {
   if (level === undefined) return;
   const description = server.cache.description;
   const before = server.subscriptions.lowestLevel;
-  if (server.eras.for('legacy') === 'modern') {
+  if (server.eras.serverEraFor('legacy') === 'modern') {
     // A modern server stores no level: the gateway adds it to each request.
     server.subscriptions.setLevel(session, level);
     exchange.result({});
@@ -238,8 +239,9 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
     exchange.fail(refusal);
     return;
   }
-  session.named?.noteSubscription(server.id, uri, uri !== envelope.paramText('uri'));
-  if (server.eras.for('legacy') === 'modern') {
+  const isQualified = uri !== envelope.paramText('uri');
+  session.namedResources?.noteSubscription(server.id, uri, isQualified);
+  if (server.eras.serverEraFor('legacy') === 'modern') {
     void subscribeResource(server, session, uri).then((isAgreed) => {
       if (isAgreed) exchange.result({});
       else
@@ -286,7 +288,7 @@ function unsubscribe(route: SessionRoute, context: RoutingContext): void {
     context.forwarder.forward(route);
     return;
   }
-  if (server.eras.for('legacy') === 'modern') {
+  if (server.eras.serverEraFor('legacy') === 'modern') {
     unsubscribeResource(server, session, uri);
     exchange.result({});
     return;

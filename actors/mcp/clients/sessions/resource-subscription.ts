@@ -68,7 +68,7 @@ async function requestSubscriptions(
   owner: CallOwner,
   uris: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const era = server.eras.for(owner.era) ?? 'legacy';
+  const era = server.eras.serverEraFor(owner.era) ?? 'legacy';
   if (era === 'legacy') return subscribeLegacy(server, owner, uris);
   // The response is not used: the request opens the connection on which the gateway listens.
   await sendRequest(server, owner, era, 'server/discover', undefined);

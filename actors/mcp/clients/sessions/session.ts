@@ -73,7 +73,7 @@ export class ClientSession implements CallOwner {
   /** Versions of the merged lists that the client has (list-changes.ts); undefined at /mcp/:id. */
   lists: ListCopies | undefined;
   /** Resources that servers named for this client; undefined before the first one. */
-  named: NamedResources | undefined;
+  namedResources: NamedResources | undefined;
   /** Start, by performance.now(). */
   readonly openedAt = performance.now();
   /** Time of the client's last message, by performance.now(). */
@@ -266,7 +266,7 @@ export class ClientSession implements CallOwner {
 
   onServerNotification(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void {
     if (!this.#mayReceive(connection.server)) return;
-    let message = qualifiedUpdate(envelope, connection.server, this.named);
+    let message = qualifiedUpdate(envelope, connection.server, this.namedResources);
     if (envelope.method === 'notifications/cancelled') {
       const requestId = envelope.param('requestId');
       const id = requestId && this.#serverRequests?.idOf(connection, rawOf(envelope.bytes, requestId));
@@ -299,7 +299,7 @@ export class ClientSession implements CallOwner {
       exchange.call?.cancel();
     }
     this.#serverRequests?.withdrawAll(why);
-    this.named?.close();
+    this.namedResources?.close();
     this.closeStream();
     this.#replayBuffer?.clear();
     this.#replayBuffer = undefined;

@@ -18,7 +18,9 @@ export function isCalledAsTask(route: RoutedRequest): boolean {
   if (envelope.method !== 'tools/call' || !hidesTasks(route)) return false;
   const tool = mergedTarget?.key ?? envelope.paramText('name');
   return (
-    tool !== undefined && server.cache.taskTools.has(tool) && server.eras.for(clientEra(route)) !== 'modern'
+    tool !== undefined &&
+    server.cache.taskTools.has(tool) &&
+    server.eras.serverEraFor(clientEra(route)) !== 'modern'
   );
 }
 
@@ -27,7 +29,7 @@ export function isCalledAsTask(route: RoutedRequest): boolean {
  * at legacy servers.
  */
 export function hidesTasks({ mergedTarget, caller, server }: RoutedRequest): boolean {
-  return caller === undefined ? mergedTarget !== undefined : server.eras.for('modern') !== 'modern';
+  return caller === undefined ? mergedTarget !== undefined : server.eras.serverEraFor('modern') !== 'modern';
 }
 
 /** Returns the changes of `params` that add or remove `task`; usually `noChanges`. */

@@ -30,7 +30,7 @@ export function declaresTasks({ caller, server }: RoutedRequest): boolean {
   return (
     caller !== undefined &&
     extensionsOf(caller.capabilities)[TASKS] !== undefined &&
-    server.eras.for('modern') === 'modern'
+    server.eras.serverEraFor('modern') === 'modern'
   );
 }
 
@@ -59,7 +59,7 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
   // On a private connection the server itself separates the tasks of clients.
   const needsGuard = privateOwner(route) === undefined;
   // `caller` is set for modern clients; these have no access to tasks of legacy servers (hidden-tasks.ts).
-  const hasNoAccess = caller !== undefined && server.eras.for('modern') !== 'modern';
+  const hasNoAccess = caller !== undefined && server.eras.serverEraFor('modern') !== 'modern';
   if (hasNoAccess || (method === 'tasks/list' && needsGuard && owner === anonymousOwner)) {
     exchange.refuse(new RpcFault(rpcCodes.methodNotFound, `Method not found: ${method}`));
     return;
@@ -94,7 +94,7 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
 /** Returns the session if the server has a connection for this session only. */
 function privateOwner(route: RoutedRequest): CallOwner | undefined {
   const { server, session } = route;
-  return server.pool.ownerOf(session, server.eras.for(clientEra(route)) ?? 'legacy');
+  return server.pool.ownerOf(session, server.eras.serverEraFor(clientEra(route)) ?? 'legacy');
 }
 
 /**

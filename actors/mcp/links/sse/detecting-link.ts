@@ -94,9 +94,9 @@ export class DetectingLink implements Link {
     return {
       onMessage: (bytes, call) => events.onMessage(bytes, call),
       onOversized: (size, id, requestId, call) => events.onOversized(size, id, requestId, call),
-      onUndelivered: (call, error, wasCarriedOut) => {
+      onUndelivered: (call, error, mayHaveRun) => {
         if (this.#first?.call === call && isRefusal(error)) this.#tryOlder(error);
-        else events.onUndelivered(call, error, wasCarriedOut);
+        else events.onUndelivered(call, error, mayHaveRun);
       },
       onEnd: (error) => {
         if (this.#link !== link()) return;

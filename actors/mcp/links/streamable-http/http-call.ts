@@ -35,7 +35,8 @@ export interface HttpCallOptions extends Pick<RemoteOptions, 'maxMessageBytes' |
 export interface HttpCallEvents {
   onMessage(bytes: Buffer): void;
   onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
-  onUndelivered(error: GatewayError, wasCarriedOut: boolean): void;
+  /** The call failed. `mayHaveRun: false`: the server certainly did not execute it. */
+  onUndelivered(error: GatewayError, mayHaveRun: boolean): void;
   onSessionLost(error: GatewayError): void;
   /** The call is complete and holds no request and no timer. Not called after `destroy`. */
   onOver(): void;
@@ -100,6 +101,7 @@ export class HttpCall implements ListMember<HttpCall> {
             `responded with content type ${JSON.stringify(type)} instead of JSON or an event stream`,
           );
       },
+      // Returns the number of accepted bytes; fewer if the time slice `turn` is used up.
       onData: (chunk, turn) => {
         json?.append(chunk);
         return stream?.feed(chunk, turn) ?? chunk.length;
@@ -249,12 +251,12 @@ export class HttpCall implements ListMember<HttpCall> {
     }
   }
 
-  #onSessionLost(refusal: ErrorResponse, wasCarriedOut: boolean): void {
-    this.#reportLoss(sessionLostError(refusal, this.#options.redactor), wasCarriedOut);
+  #onSessionLost(refusal: ErrorResponse, mayHaveRun: boolean): void {
+    this.#reportLoss(sessionLostError(refusal, this.#options.redactor), mayHaveRun);
   }
 
-  #reportLoss(error: GatewayError, wasCarriedOut: boolean): void {
-    this.#giveUp(error, wasCarriedOut);
+  #reportLoss(error: GatewayError, mayHaveRun: boolean): void {
+    this.#giveUp(error, mayHaveRun);
     this.#events.onSessionLost(error);
   }
 
@@ -263,11 +265,11 @@ export class HttpCall implements ListMember<HttpCall> {
     this.#giveUp(protocolError(this.#session.url, what, this.#options.redactor), true);
   }
 
-  /** Fails the call unless it is complete. `wasCarriedOut`: the server may have executed it. */
-  #giveUp(error: GatewayError, wasCarriedOut: boolean): void {
+  /** Fails the call unless it is complete. */
+  #giveUp(error: GatewayError, mayHaveRun: boolean): void {
     if (this.#isOver) return;
     this.destroy();
-    this.#events.onUndelivered(error, wasCarriedOut);
+    this.#events.onUndelivered(error, mayHaveRun);
     this.#events.onOver();
   }
 

@@ -119,8 +119,8 @@ export class HttpLink implements Link {
       onMessage: (message) => events.onMessage(message, call),
       onOversized: (size, id, requestId) => events.onOversized(size, id, requestId, call),
       // While closing, the gateway itself breaks the streams; `onEnd` reports that.
-      onUndelivered: (error, wasCarriedOut) => {
-        if (this.#state !== 'closing') events.onUndelivered(call, error, wasCarriedOut);
+      onUndelivered: (error, mayHaveRun) => {
+        if (this.#state !== 'closing') events.onUndelivered(call, error, mayHaveRun);
       },
       onSessionLost: (error) => this.#expire(error),
       onOver: () => this.#onCallOver(request),

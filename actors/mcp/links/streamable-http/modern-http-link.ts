@@ -111,7 +111,7 @@ export class ModernHttpLink implements Link {
     const request = new HttpCall(this.#session, this.#callOptions, call, {
       onMessage: (message) => events.onMessage(message, call),
       onOversized: (size, id, requestId) => events.onOversized(size, id, requestId, call),
-      onUndelivered: (error, wasCarriedOut) => events.onUndelivered(call, error, wasCarriedOut),
+      onUndelivered: (error, mayHaveRun) => events.onUndelivered(call, error, mayHaveRun),
       // There is no session to lose.
       onSessionLost: () => {},
       onOver: () => this.#calls.delete(request),

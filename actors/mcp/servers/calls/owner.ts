@@ -9,7 +9,10 @@ import type { Era } from '../../jsonrpc/modern-meta.ts';
 export interface ServerPeer {
   readonly server: string;
   sendRaw(message: Buffer): void;
-  /** Pauses the limits of `call`, or of all clients' calls in flight, until `resume` with the same key. */
+  /**
+   * Pauses the time limits of `call`, or of all clients' calls in flight if `call` is undefined, until
+   * `resume` with the same key.
+   */
   pause(key: object, call: RelayingCall | undefined): void;
   resume(key: object): void;
 }
@@ -42,11 +45,11 @@ export interface CallOwner {
   /** True if the client has an open stream for messages outside calls. */
   readonly hasOpenStream: boolean;
   /**
-   * Time since which its only call has been suspended, in performance.now() milliseconds; undefined if it is
-   * not suspended.
+   * Start of the suspension of its only call, in performance.now() milliseconds; undefined if the call is not
+   * suspended. A suspended call waits at its server while its modern client answers a question.
    */
   readonly suspendedAt?: number | undefined;
-  /** Fails the suspended call with this error. The connection is free when this returns. */
+  /** Fails the suspended call with this error. Its connection is free when this returns. */
   yieldConnection?(error: GatewayError): void;
   /**
    * Returns true if the session uses this server only. A session of several servers does not keep a server

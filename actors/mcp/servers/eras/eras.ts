@@ -80,10 +80,10 @@ export class ServerEras {
   }
 
   /**
-   * Returns the era of the connection for a client of `era`: the same era if the server supports it.
-   * Undefined if the server was never probed.
+   * Returns the era that the gateway uses at the server for a client of `era`: the same era if the server
+   * supports it. Undefined if the server was never probed.
    */
-  for(era: Era): Era | undefined {
+  serverEraFor(era: Era): Era | undefined {
     const eras = this.knownEras ?? this.#previous;
     if (eras === undefined) return undefined;
     return eras[era] ? era : other(era);

@@ -132,7 +132,7 @@ export class ServerStart {
     const { longestWaiting } = handle;
     const demandedBy = demand.takeOwner();
     const owner = longestWaiting?.owner ?? demandedBy;
-    pool.pick(owner, longestWaiting?.era ?? eras.for(owner?.era ?? 'legacy') ?? 'legacy');
+    pool.pick(owner, longestWaiting?.era ?? eras.serverEraFor(owner?.era ?? 'legacy') ?? 'legacy');
   }
 }
 

@@ -30,13 +30,13 @@ export class ConnectionUsage {
   /** Returns true if this connection serves `owner`. */
   isServedBy(owner: CallOwner, member: PoolMember): boolean {
     const { eras, pool } = this.#options;
-    return eras.for(owner.era) === member.era && pool.ownerOf(owner, member.era) === member.owner;
+    return eras.serverEraFor(owner.era) === member.era && pool.ownerOf(owner, member.era) === member.owner;
   }
 
   /** Returns true if `owner` receives notifications of this era from a shared connection. */
   usesSharedConnection(owner: CallOwner, era: Era): boolean {
     const { eras, pool } = this.#options;
-    return eras.for(owner.era) === era && pool.ownerOf(owner, era) === undefined;
+    return eras.serverEraFor(owner.era) === era && pool.ownerOf(owner, era) === undefined;
   }
 
   /** Returns true if subscribers need a shared connection of this era and there is none. */

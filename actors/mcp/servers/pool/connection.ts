@@ -81,7 +81,7 @@ export class Connection {
         this.#onAnswer(answer);
       },
       onOversized: (size, id, requestId, call) => this.#onOversized(size, id, requestId, call),
-      onUndelivered: (call, error, wasCarriedOut) => this.#onUndelivered(call, error, wasCarriedOut),
+      onUndelivered: (call, error, mayHaveRun) => this.#onUndelivered(call, error, mayHaveRun),
       onEnd: (error) => this.#onEnd(error),
     };
     this.link = makeLink(linkEvents, era);
@@ -343,11 +343,11 @@ export class Connection {
     call.fail(error);
   }
 
-  #onUndelivered(callId: CallId, error: GatewayError, wasCarriedOut: boolean): void {
+  #onUndelivered(callId: CallId, error: GatewayError, mayHaveRun: boolean): void {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
     this.#calls.delete(callId);
-    if (!wasCarriedOut) {
+    if (!mayHaveRun) {
       call.connection = undefined;
       // The server cannot have asked the client a question for this call.
       call.resume();
@@ -355,7 +355,7 @@ export class Connection {
     // A server that requests a pause must not receive the call again immediately.
     const mustPause = error instanceof UpstreamProtocolError && error.requestedPauseMs !== undefined;
     // Requests of the gateway itself are not retried; they have no member.
-    if (wasCarriedOut || mustPause || call.attempts > 1 || call.member === undefined) call.fail(error);
+    if (mayHaveRun || mustPause || call.attempts > 1 || call.member === undefined) call.fail(error);
     else this.#events.onUndelivered(this, call, error);
   }
 

@@ -13,13 +13,14 @@ const spanOf = (span: Span | undefined) => span && { start: span.start, end: spa
 
 /** Returns all parts of an envelope that routers read. */
 function partsOf(envelope: Envelope) {
-  const { kind, method, rawId, numericId, hasOwnMeta, id, params, result, error, progressToken } = envelope;
+  const { kind, method, rawId, numericId, hasUnreservedMeta, id, params, result, error, progressToken } =
+    envelope;
   return {
     kind,
     method,
     rawId,
     numericId,
-    hasOwnMeta,
+    hasUnreservedMeta,
     spans: [id, params, result, error, progressToken].map(spanOf),
     members: ['name', 'arguments', '_meta', 'task', 'cursor'].map((each) => spanOf(envelope.param(each))),
     name: envelope.paramText('name'),

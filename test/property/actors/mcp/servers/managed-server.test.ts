@@ -19,7 +19,7 @@ import {
 type Step =
   | { do: 'call'; owner: number; id: number; hasToken: boolean }
   | { do: 'cancel' | 'answer' | 'again' | 'progress' | 'ask' | 'notice'; at: number }
-  | { do: 'undelivered'; at: number; wasCarriedOut: boolean }
+  | { do: 'undelivered'; at: number; mayHaveRun: boolean }
   | { do: 'oversized' | 'die' | 'invent' | 'noise'; at: number }
   | { do: 'stop' | 'start' | 'due' | 'half' | 'whole' | 'release' | 'wait' };
 
@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: oneOf('answer', 'answer', 'again', 'progress', 'ask', 'notice'), at }),
   },
   { weight: 2, arbitrary: fc.record({ do: oneOf('cancel'), at }) },
-  { weight: 2, arbitrary: fc.record({ do: oneOf('undelivered'), at, wasCarriedOut: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('undelivered'), at, mayHaveRun: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: oneOf('oversized', 'die', 'invent', 'noise'), at }) },
   { weight: 1, arbitrary: fc.record({ do: oneOf('stop', 'start', 'half', 'whole', 'release') }) },
   { weight: 3, arbitrary: fc.record({ do: oneOf('due', 'wait') }) },
@@ -196,7 +196,7 @@ class World {
         link.oversized(String(id));
         return;
       case 'undelivered':
-        link.undelivered(id, new ConnectionLostError('undelivered'), one.wasCarriedOut);
+        link.undelivered(id, new ConnectionLostError('undelivered'), one.mayHaveRun);
     }
   }
 

@@ -21,7 +21,7 @@ type Era = 'legacy' | 'modern';
 
 const eras = {
   knownEras: { legacy: true, modern: true },
-  for: (era: Era) => era,
+  serverEraFor: (era: Era) => era,
 };
 
 function listed(id: string, listing: Listing): ListedServer {

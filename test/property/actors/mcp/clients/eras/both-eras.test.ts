@@ -28,7 +28,7 @@ const LISTENERS = 3;
 type Step =
   | { do: 'call'; era: Era; who: number; id: number; hasToken: boolean; canBeAsked: boolean }
   | { do: 'answer' | 'again' | 'progress' | 'ask' | 'reply' | 'cancel' | 'retry' | 'badRetry'; at: number }
-  | { do: 'undelivered'; at: number; wasCarriedOut: boolean }
+  | { do: 'undelivered'; at: number; mayHaveRun: boolean }
   | { do: 'update' | 'subscribe' | 'unsubscribe' | 'listen' | 'unlisten'; at: number; uri: number }
   | { do: 'die' | 'leave'; at: number }
   | { do: 'wait'; rounds: number }
@@ -53,7 +53,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: oneOf('answer', 'answer', 'again', 'progress', 'ask', 'ask', 'reply'), at }),
   },
   { weight: 4, arbitrary: fc.record({ do: oneOf('cancel', 'retry', 'retry', 'badRetry'), at }) },
-  { weight: 1, arbitrary: fc.record({ do: oneOf('undelivered'), at, wasCarriedOut: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: oneOf('undelivered'), at, mayHaveRun: fc.boolean() }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -339,7 +339,7 @@ class World {
     const answer = { action: 'accept', content: { marker } };
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]));
     // A state is rejected for a call with other arguments, and stays valid for its own call.
-    const isForeign = isBad && this.managed.server.eras.for('modern') === 'legacy';
+    const isForeign = isBad && this.managed.server.eras.serverEraFor('modern') === 'legacy';
     if (isBad && !isForeign) return;
     if (!isForeign) found.isRetried = true;
     const named = isForeign ? `m/${this.#count++}` : found.marker;
@@ -418,7 +418,7 @@ class World {
         server.ask(arrived);
         return;
       case 'undelivered':
-        server.lose(arrived, step.wasCarriedOut);
+        server.lose(arrived, step.mayHaveRun);
     }
   }
 
@@ -623,7 +623,8 @@ class World {
       const link = managed.links.find((one) => one === member.connection.link);
       if (link === undefined) continue;
       const wanted = subscriptions.uris(
-        (owner) => eras.for(owner.era) === 'modern' && pool.ownerOf(owner, 'modern') === member.owner,
+        (owner) =>
+          eras.serverEraFor(owner.era) === 'modern' && pool.ownerOf(owner, 'modern') === member.owner,
       );
       expect(server.subscribedUris(link)).toEqual([...wanted].sort());
       expect(server.listenCount(link)).toBeLessThanOrEqual(1);

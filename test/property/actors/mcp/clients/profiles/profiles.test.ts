@@ -65,7 +65,7 @@ const entry: fc.Arbitrary<ProfileEntry> = fc.record(
   { requiredKeys: [] },
 );
 
-const eras = { knownEras: { legacy: true, modern: true }, for: (era: string) => era };
+const eras = { knownEras: { legacy: true, modern: true }, serverEraFor: (era: string) => era };
 
 /** Servers, the aggregate of them, and a profile. All of them can change. */
 class World {

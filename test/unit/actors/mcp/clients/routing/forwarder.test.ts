@@ -20,7 +20,7 @@ test.each(eras.flatMap((client) => eras.map((server) => [client, server] as cons
     const server = {
       id: 'files',
       entry: { forward_roots: true },
-      eras: { for: () => spoken },
+      eras: { serverEraFor: () => spoken },
       cache: { taskTools: new Set() },
       handle: { accept: ({ era }: { era: string }) => void routes.push(`handle, ${era}`) },
     };
