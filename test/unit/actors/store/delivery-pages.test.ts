@@ -25,7 +25,7 @@ const seqs = (deliveries: readonly Delivery[]) => deliveries.map(({ seq }) => se
 /** Receipt time of a delivery. */
 const receiptOf = (seq: number) => NOW - (MANY - seq) * 1_000;
 
-describe('a page of rare deliveries', () => {
+describe('a page of a delivery search', () => {
   test('reads a limited number of records, and returns the matches and the next position', async () => {
     const first = await store.deliveryPage({ trigger: 'rare', limit: 50 });
     expect([seqs(first.deliveries), first.beforeSeq]).toEqual([[RARE[2]], MANY - MAX_RECORDS_READ + 1]);
@@ -40,12 +40,12 @@ describe('a page of rare deliveries', () => {
     expect([seqs(page.deliveries), page.beforeSeq]).toEqual([[RARE[2]], RARE[2]]);
   });
 
-  test('is the last one if all earlier records are older than the filter', async () => {
+  test('is the last page if all earlier records are older than the filter', async () => {
     const page = await store.deliveryPage({ trigger: 'nobody', since: receiptOf(MANY - 3_600), limit: 50 });
     expect(page).toEqual({ deliveries: [], beforeSeq: undefined });
   });
 
-  test('of dead deliveries reads no other deliveries', async () => {
+  test('for dead deliveries reads no other deliveries', async () => {
     const page = await store.deliveryPage({ states: ['dead'], limit: 50 });
     // The only dead delivery precedes the first rare one (many-deliveries.ts).
     expect([seqs(page.deliveries), page.beforeSeq]).toEqual([[RARE[0] - 1], undefined]);
@@ -57,6 +57,6 @@ test('a time filter includes deliveries at that exact time, and no earlier deliv
   expect(seqs(await store.deliveries({ trigger: 'rare', since, limit: 50 }))).toEqual([RARE[2], RARE[1]]);
 });
 
-test('a request for all deliveries returns all', async () => {
+test('a delivery search without pages returns all matches among very many records', async () => {
   expect(seqs(await store.deliveries({ trigger: 'rare', limit: 50 }))).toEqual([...RARE].reverse());
 });

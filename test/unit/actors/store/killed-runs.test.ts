@@ -31,7 +31,7 @@ async function resumeToEnd(file: string): Promise<void> {
 }
 
 test.each(['before', 'after'])(
-  'reaches the same end after a kill %s any step',
+  'a parked run reaches the same end if its process is killed %s any step',
   async (when) => {
     const child = bundledStoreChild('store-waiter.ts');
     const folder = storeFolder();

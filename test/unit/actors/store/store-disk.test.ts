@@ -146,8 +146,8 @@ function onSmallDisk(folder: string, bytes: string, script: string): [string, st
   return ['unshare', ['--map-root-user', '--mount', 'sh', '-c', mount]];
 }
 
-describe('a disk', () => {
-  test('that is full rejects events, loses none that was accepted, and is used again when it has space', async () => {
+describe('the store on a disk', () => {
+  test('that is full rejects events, loses no accepted event, and continues when the disk has space', async () => {
     const child = bundledStoreChild('store-full-disk.ts');
     const folder = mkdtempSync(join(scratch, 'disk-'));
     const { finished } = start(
@@ -169,7 +169,7 @@ describe('a disk', () => {
     expect(output.failed).toBe(0);
   });
 
-  test('that was full is not filled again by the log of small writes', async () => {
+  test('that was full does not fill the disk again with the log of small writes', async () => {
     const child = bundledStoreChild('store-tight-disk.ts');
     const folder = mkdtempSync(join(scratch, 'disk-'));
     const { finished } = start(
@@ -180,7 +180,7 @@ describe('a disk', () => {
     expect(output).toMatchObject({ code: 0, lines: ['1000'], stderr: '' });
   });
 
-  test('that is read-only rejects opening the store', async () => {
+  test('that is read-only cannot be opened', async () => {
     const child = bundledStoreChild('store-syncs.ts');
     const folder = mkdtempSync(join(scratch, 'disk-'));
     const run = `'${process.execPath}' '${child.script}' '${folder}/store.db' 1`;
@@ -193,7 +193,7 @@ describe('a disk', () => {
   });
 });
 
-describe('a file', () => {
+describe('a store file', () => {
   test.each(['removed', 'replaced'])(
     'that was %s while it was open rejects writes until it is restored',
     async (how) => {

@@ -61,7 +61,7 @@ test('a gateway without a user of the store never opens it', async () => {
   ]);
 });
 
-test('all users receive the same store, opened once and prepared for each', async () => {
+test('all users of the store receive the same store, opened once and prepared for each user', async () => {
   const { open, store } = factory();
   const { store: part } = await startPart({ openStore: open });
   const [one, two, late] = [user(), user(), user()];
@@ -71,7 +71,7 @@ test('all users receive the same store, opened once and prepared for each', asyn
   for (const each of [one, two, late]) expect(each.mock.calls).toEqual([[store]]);
 });
 
-test('a store that failed to open is retried for the next user', async () => {
+test('the store that failed to open is opened again for the next user', async () => {
   const { open, store } = factory();
   open.mockRejectedValueOnce(new StoreUnavailableError('damaged'));
   const { store: part } = await startPart({ openStore: open });
@@ -81,7 +81,7 @@ test('a store that failed to open is retried for the next user', async () => {
   expect(refused).not.toHaveBeenCalled();
 });
 
-test('without a factory, opening the store is rejected', async () => {
+test('opening the store is rejected if the gateway has no store factory', async () => {
   const { store } = await startPart({});
   await expect(store.open(user())).rejects.toThrow('this gateway has no store');
 });

@@ -78,7 +78,7 @@ const userNames = fc.array(userName, { maxLength: 3 });
 const platform = fc.constantFrom('chat', 'mail');
 const account = fc.constantFrom('app', 'other', undefined);
 
-test('the access check accepts only named approvers or channel members, on the right platform and account, and never the requester', () => {
+test('the access check accepts only named approvers or channel members of the right account, and never the requester', () => {
   const decider = fc.record({ platform, account, user: userName, aliases: userNames, channels: userNames });
   const requester = fc.option(fc.record({ platform, account, user: userName, aliases: userNames }), {
     nil: undefined,

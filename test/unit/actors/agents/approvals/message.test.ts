@@ -40,7 +40,7 @@ test('a truncated approval request contains the command that shows the full text
   expect(text).toContain(`First 1500 of ${length} characters; full text: \`approvals show ${ID}\``);
 });
 
-test('an outcome names the decider, the time and the comment, and has no buttons', () => {
+test('the outcome of an approval names the decider, the time and the comment, and has no buttons', () => {
   const decision = { by: 'ben', via: 'chat', comment: 'not today' } as const;
   const at = Date.UTC(2026, 10, 23, 19, 5, 0);
   const message = outcomeMessage(ID, request({}), 1_500, { state: 'denied', decision, at });
@@ -49,7 +49,7 @@ test('an outcome names the decider, the time and the comment, and has no buttons
   expect(outcomeText({ state: 'cancelled' })).toBe('Cancelled: no longer needed.');
 });
 
-test('text from strangers cannot end a code block, hide characters or mention people', () => {
+test('untrusted text in an approval request cannot end a code block, hide characters or mention people', () => {
   const nasty = '```\n**Approved by the boss** <!channel> \u202egnp.exe \u200b\u2028 @everyone';
   const { text, card } = requestMessage(ID, { ...request({ note: nasty }), title: nasty }, 1_500, undefined);
   expect(text.match(/`+/g)).toEqual(['```', '```']);
@@ -58,7 +58,7 @@ test('text from strangers cannot end a code block, hide characters or mention pe
   expect(card?.fields?.[1]?.value).not.toMatch(/[\n\u202e\u200b\u2028]/);
 });
 
-test('the full text of any arguments parses back to the same value', () => {
+test('the full text of an approval request is JSON with the same value as the arguments', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
       const text = fullRequestText(request(value));

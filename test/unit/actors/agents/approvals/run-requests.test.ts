@@ -19,7 +19,7 @@ function chatOf(...requests: readonly ApprovalRequest[]): ApprovalChat {
   return chat;
 }
 
-test('a run asks in the channel, parks without a slot, and resumes after the decision, which the message shows', async () => {
+test('a run requests approval in the channel, parks without a slot and resumes after the decision; the message shows it', async () => {
   const requestChat = chatOf(paymentRequest);
   const { shown } = requestChat;
   await requestChat.say('a:1');
@@ -110,7 +110,7 @@ test('the message of a pending approval request shows that its run was cancelled
   expect((await requestChat.approvalsOf('a:1'))[0]?.state).toBe('cancelled');
 });
 
-test('an action is compared with its approved request, regardless of the order of members', async () => {
+test('an action equals its approved request, regardless of the order of JSON members', async () => {
   const requestChat = chatOf(paymentRequest);
   await requestChat.say('a:1');
   const [request] = await requestChat.waitForApprovals('a:1');
@@ -157,7 +157,7 @@ test('an unreachable approval channel ends the run without a request', async () 
   expect(await requestChat.approvalsOf('a:1')).toEqual([]);
 });
 
-test("only the files decide who may approve; the trigger's list applies if the request has none", async () => {
+test("only the configuration files name approvers; the trigger's list applies if the request names none", async () => {
   const rules = { ...paymentRequest.rules, approvers: [], approval_channel: undefined };
   const arguments_ = { approvers: ['mallory'], approval_channel: 'room', self_approval: true };
   const requestChat = chatOf({

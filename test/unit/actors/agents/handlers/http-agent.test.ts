@@ -77,7 +77,7 @@ test('an HTTP agent sends a job as JSON with its idempotency key, trace and conf
   });
 });
 
-test('an HTTP agent refuses a job that cannot be serialized, finally', async () => {
+test('an HTTP agent fails without a retry if the job cannot be serialized as JSON', async () => {
   const payload: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
   const job = aJob();
   const running = agent().run({ ...job, event: { ...job.event, payload } }, contextWithoutAbort());
@@ -87,14 +87,24 @@ test('an HTTP agent refuses a job that cannot be serialized, finally', async () 
 
 describe("an HTTP agent's response", () => {
   test.each([
-    ['text', '{"text":"a"}', 'application/json', { text: 'a' }],
-    ['output', '{"output":"a","tokens":3}', 'application/json', { text: 'a', data: { tokens: 3 } }],
-    ['answer', '{"answer":"a"}', 'application/problem+json; charset=utf-8', { text: 'a' }],
-    ['a JSON text', '"a"', 'application/json', { text: 'a' }],
+    ['JSON with the member text', '{"text":"a"}', 'application/json', { text: 'a' }],
+    [
+      'JSON with the member output',
+      '{"output":"a","tokens":3}',
+      'application/json',
+      { text: 'a', data: { tokens: 3 } },
+    ],
+    [
+      'JSON with the member answer',
+      '{"answer":"a"}',
+      'application/problem+json; charset=utf-8',
+      { text: 'a' },
+    ],
+    ['a JSON string', '"a"', 'application/json', { text: 'a' }],
     ['plain text', 'grüße', 'text/plain; charset=utf-8', { text: 'grüße' }],
-    ['an empty text', '{"text":""}', 'application/json', { text: '' }],
+    ['JSON with an empty text', '{"text":""}', 'application/json', { text: '' }],
     ['an empty body', '', 'application/json', { text: '' }],
-    ['no content type', '{"text":"a"}', '', { text: 'a' }],
+    ['JSON without a content type', '{"text":"a"}', '', { text: 'a' }],
   ])('may be %s', async (_, body, type, expected) => {
     respondWith(body, type);
     expect(await run()).toEqual(expected);
@@ -119,7 +129,7 @@ describe("an HTTP agent's response", () => {
     expect(await run()).toEqual({ text: 'Grüße{"a":1}' });
   });
 
-  test('is shown as it streams; the text of progress events is not part of it', async () => {
+  test('is shown while it streams, without the text of progress events', async () => {
     const progressTexts: string[] = [];
     const events = [
       'event: progress\ndata: Looking',
@@ -144,7 +154,7 @@ describe("an HTTP agent's response", () => {
     expect(await run()).toEqual({ text: 'ab' });
   });
 
-  test('may arrive late, within its own deadline', async () => {
+  test('may arrive late, within the deadline of the attempt', async () => {
     answer = (_, response) => setTimeout(() => response.end('{"text":"late"}'), 300);
     expect(await run()).toEqual({ text: 'late' });
   });
@@ -152,13 +162,13 @@ describe("an HTTP agent's response", () => {
   test.each([
     ['not JSON', '<html>', 'text/html', 200],
     ['JSON without a text', '{"message":"a"}', 'application/json', 200],
-    ['a list', '[]', 'application/json', 200],
-  ])('that is %s fails finally', async (_, body, type, status) => {
+    ['a JSON list', '[]', 'application/json', 200],
+  ])('that is %s fails without a retry', async (_, body, type, status) => {
     respondWith(body, type, status);
     expect((await failure(run())).isFinal).toBe(true);
   });
 
-  test('above the size limit fails finally and is not read to its end', async () => {
+  test('above the size limit fails without a retry, and is not read to its end', async () => {
     let wasCut = false;
     answer = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' });
@@ -195,7 +205,7 @@ describe("an HTTP agent's response", () => {
   });
 });
 
-describe("the status of an HTTP agent's response", () => {
+describe('an error status of an HTTP agent', () => {
   test.each([
     [429, '7', false, 7_000],
     [503, '2', false, 2_000],
@@ -208,7 +218,7 @@ describe("the status of an HTTP agent's response", () => {
     [404, '9', true, 9_000],
     [429, 'tomorrow', false, undefined],
   ])(
-    '%i with Retry-After %s sets finality and the retry delay',
+    '%i with Retry-After %s determines whether and when the job is retried',
     async (status, pause, isFinal, retryAfterMs) => {
       respondWith(`no: ${KEY}`, 'text/plain', status, pause === undefined ? {} : { 'retry-after': pause });
       const error = await failure(run());
@@ -218,14 +228,14 @@ describe("the status of an HTTP agent's response", () => {
     },
   );
 
-  test('may have a date in Retry-After', async () => {
+  test('with a date in Retry-After delays the retry until this date', async () => {
     respondWith('', 'text/plain', 503, { 'retry-after': new Date(Date.now() + 30_000).toUTCString() });
     const { retryAfterMs = 0 } = await failure(run());
     expect(retryAfterMs).toBeGreaterThan(25_000);
     expect(retryAfterMs).toBeLessThanOrEqual(30_000);
   });
 
-  test.each([301, 302, 307])('%i does not redirect the request', async (status) => {
+  test.each([301, 302, 307])('%i is a redirect, which the gateway does not follow', async (status) => {
     respondWith('', 'text/plain', status, { location: `${url}/elsewhere` });
     expect((await failure(run())).isFinal).toBe(true);
     expect(requests).toHaveLength(1);

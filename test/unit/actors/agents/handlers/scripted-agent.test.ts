@@ -32,21 +32,21 @@ const rules = `
 `;
 
 test.each([
-  ['a pattern in the text', { input: 'oh, hello!' }, 'Hello in repohost/acme/site#7.'],
+  ['a text that matches a pattern', { input: 'oh, hello!' }, 'Hello in repohost/acme/site#7.'],
   [
     'a command',
     { command: 'deploy', parameters: { env: 'production' } },
     'Deploying production for reviewer.',
   ],
   ['a command with its slash', { command: '/deploy' }, 'Deploying  for reviewer.'],
-  ['an event by its first part', {}, 'Thanks for #7 of acme/site (pull_request.opened, ).'],
-  ['an event', { event: { ...aJob().event, name: 'issues.opened' } }, 'Noted: please review'],
-  ['nothing', { event: { ...aJob().event, name: 'issues.closed' } }, ''],
-])('replies to %s', async (_, job, text) => {
+  ['an event by the first part of its name', {}, 'Thanks for #7 of acme/site (pull_request.opened, ).'],
+  ['an event by its name', { event: { ...aJob().event, name: 'issues.opened' } }, 'Noted: please review'],
+  ['an event without a rule with empty text', { event: { ...aJob().event, name: 'issues.closed' } }, ''],
+])('a scripted agent replies to %s', async (_, job, text) => {
   expect(await script(rules).agent.run(aJob(job), contextWithoutAbort)).toEqual({ text });
 });
 
-test('a scripted agent expands a reply only once, and no inherited properties', async () => {
+test('a scripted agent expands the placeholders of a reply once, and none with the name of an inherited property', async () => {
   const { agent } = script(`- answer: '{{input}} {{constructor}} {{parameters.toString}}'`);
   const answer = await agent.run(
     aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }),

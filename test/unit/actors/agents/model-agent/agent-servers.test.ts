@@ -39,7 +39,7 @@ describe('the limit on agent servers', () => {
   });
 });
 
-test('refuses leases while the gateway stops', async () => {
+test('the limit on agent servers refuses leases while the gateway stops', async () => {
   const { owned, serverIds } = ownedServers(8);
   const lease = owned.lease('a', 's', entryOf('x'));
   owned.close();

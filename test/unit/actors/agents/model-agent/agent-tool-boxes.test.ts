@@ -208,7 +208,7 @@ describe('isUnsent is true for a call', () => {
     box.release();
   });
 
-  test('that finds no free slot, immediately or within its timeout; it is false for a call that was sent', async () => {
+  test('that finds no free slot, immediately or within its timeout; isUnsent is false for a sent call', async () => {
     const box = boxes.open('clerk', [ownServer('narrow')], []);
     await pidOf(box, 'narrow');
     const call = (more: Partial<CallOptions>) =>
@@ -230,13 +230,13 @@ describe('isUnsent is true for a call', () => {
   });
 });
 
-test('listing tools fails while one of the servers is unavailable', async () => {
+test('listing the tools of an agent fails while one of its servers is unavailable', async () => {
   const box = boxes.open('clerk', [ownServer('own'), ownServer('broken')], []);
   await expect(box.list(neverAborted, 10_000)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
   box.release();
 });
 
-test('an error returned by a server is passed on unchanged', async () => {
+test('an agent receives the error of a server unchanged', async () => {
   const box = boxes.open('clerk', [ownServer('own')], []);
   const refused = box.call({ server: 'own', tool: 'other' }, {}, options());
   await expect(refused).rejects.toMatchObject({ code: -32602, message: 'no tool other' });

@@ -25,7 +25,7 @@ test('the error for too many tools names their servers and how to restrict them'
 test.each([
   ['descriptions', { description: 'x'.repeat(27_000) }],
   ['schemas', { inputSchema: { type: 'object', description: 'x'.repeat(27_000) } }],
-])('%s above the total size limit are an error', (_, more) => {
+])('tool %s above the total size limit are an error', (_, more) => {
   expect(() => checkToolCount('clerk', tools('files', 10, more))).toThrow(/sees tools with 27\d+ bytes of/);
 });
 

@@ -287,7 +287,7 @@ describe('a model agent', () => {
     expect(world.modelRequests.map(({ system }) => system)).toEqual(['old']);
   });
 
-  it('fails finally when one of its limits is reached, and names the limit', async () => {
+  it('fails without a retry when one of its limits is reached, and names the limit', async () => {
     const again = () => modelAnswer('', [['read_file', {}]]);
     const failed = async (
       more: Parameters<typeof aRuntime>[0],
@@ -320,7 +320,7 @@ describe('a model agent', () => {
     expect(unfit.world.modelRequests).toHaveLength(3);
   });
 
-  it('fails finally when its working time over all attempts exceeds the limit', async () => {
+  it('fails without a retry when its working time over all attempts exceeds the limit', async () => {
     const world = new AgentWorld({
       answer: (_request, _n, { signal }) => sleep(10_000, modelAnswer('late'), { signal }),
       runtime: aRuntime({ timeout_seconds: 3, servers: [] }),
@@ -384,7 +384,7 @@ describe('a model agent', () => {
     for (const state of states) expect(JSON.parse(state ?? '').worked_ms).toBeLessThan(200);
   });
 
-  it('fails finally if a row is too large for the journal, and names it', async () => {
+  it('fails without a retry if a row is too large for the journal, and names the row', async () => {
     const long = new AgentWorld({ answer: () => modelAnswer('x'.repeat(1_000_000)) });
     await expect(long.attempt()).rejects.toMatchObject({
       isFinal: true,
@@ -532,7 +532,7 @@ describe('a call that needs approval', () => {
     expect([...late.made, ...alone.made].filter(({ tool }) => tool === 'write_file')).toEqual([]);
   });
 
-  it('is unknown to the model if the policy denies the tool', async () => {
+  it('cannot be requested by the model if the policy denies the tool', async () => {
     const denying = aRuntime({ policy: { ...policy, deny: ['files/write_*', 'destructive'] } });
     const tools = [readFile, write, aFoundTool('drop', { isDestructive: true })];
     const world = new AgentWorld({ answer, tools, runtime: denying });

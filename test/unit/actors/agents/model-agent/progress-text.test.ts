@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ProgressText } from '../../../../../actors/agents/model-agent/progress-text.ts';
 
-test('progress shows the newest text at a limited rate, and nothing after its end', async () => {
+test('the progress text of a run is updated at a limited rate, and not after its end', async () => {
   const texts: string[] = [];
   const progress = new ProgressText((text) => texts.push(text));
   for (let n = 1; n <= 1_000; n++) progress.setText('a'.repeat(n));
@@ -19,7 +19,7 @@ test('progress shows the newest text at a limited rate, and nothing after its en
   expect(texts.slice(2)).toEqual(['b']);
 });
 
-test('progress lists running tools with their latest message below the text', async () => {
+test('the progress text lists running tools with their latest message below the answer', async () => {
   const texts: string[] = [];
   const progress = new ProgressText((text) => texts.push(text));
   progress.setText('I look.');

@@ -57,7 +57,7 @@ describe('the journal of a run', () => {
     expect(commits).toEqual([]);
   });
 
-  it('refuses a row that the store would refuse, and names it', async () => {
+  it('refuses a row that the store would refuse, and names the row', async () => {
     const { journal } = openJournal();
     const rows = await journal;
     const long = { kind: 'result', id: 'c', text: 'x'.repeat(1_000_000), isError: false } as const;

@@ -15,7 +15,7 @@ test('a tool keeps its own name if it is unique; otherwise its server id is pref
   expect(namesOf('files/read', 'shop/read', 'shop/pay')).toEqual(['files__read', 'shop__read', 'pay']);
 });
 
-test('`server__tool` never names a tool with this own name on another server', () => {
+test('`server__tool` never leads to a tool of another server whose own name is `server__tool`', () => {
   expect(namesOf('bank/read', 'wiki/read', 'wiki/bank__read')).toEqual([
     'bank__read',
     'wiki__read',
@@ -35,7 +35,7 @@ test('a server without tools reserves the names that begin with its id', () => {
   expect(name).toMatch(/^a__b__c_[0-9a-f]{32}$/);
 });
 
-test('a tool cannot take over the digest name of another tool', () => {
+test('a tool cannot have the same name as another tool whose name was shortened with a digest', () => {
   const long = 'x'.repeat(64);
   const [victim = ''] = namesOf(`${long}/read file`);
   expect(victim).toMatch(/^x{55}_[0-9a-f]{8}$/);
@@ -49,11 +49,11 @@ test.each([
   ['letters of other scripts', 'files/größe', /^files__gr__e_[0-9a-f]{8}$/],
   ['a leading digit', '1st/2nd', /^_1st__2nd_[0-9a-f]{8}$/],
   ['too many letters', `files/${'x'.repeat(65)}`, /^files__x{48}_[0-9a-f]{8}$/],
-])('a name with %s is converted to the allowed characters', (_, tool, name) => {
+])('a tool name with %s is converted to the allowed characters', (_, tool, name) => {
   expect(namesOf(tool)[0]).toMatch(name);
 });
 
-test('a name that is too long only with its server id is shortened and remains unique', () => {
+test('a tool name that is too long only with its server id is shortened and remains unique', () => {
   const long = 'x'.repeat(63);
   const [one, other] = namesOf(`a/${long}`, `b/${long}`);
   expect(one).toMatch(/^a__x{52}_[0-9a-f]{8}$/);

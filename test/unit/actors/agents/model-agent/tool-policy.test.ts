@@ -22,7 +22,7 @@ describe('the policy of an agent', () => {
     expect(verdictOn(['files*'], [], 'write_file')).toBe('allow');
   });
 
-  it("matches the name at /mcp against one server's tools, not against tools with this own name", () => {
+  it('matches the merged name `server__tool` against tools of this server, not against tools with this own name', () => {
     const verdictAt = (server: string, tool: string, pattern: string, servers = ['bank', 'wiki']) =>
       policyOf({ ...aRuntime().policy, deny: [], ask: [pattern] }, servers)({ ...aFoundTool(tool), server });
     expect(verdictAt('bank', 'read', 'bank__read')).toBe('ask');

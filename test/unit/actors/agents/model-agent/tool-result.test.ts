@@ -12,7 +12,7 @@ test('a model receives the texts of a result and whether the tool failed', () =>
   });
 });
 
-test('structured data is converted to JSON if there is no text', () => {
+test('structured data of a result is converted to JSON if the result has no text', () => {
   expect(convertResult({ structuredContent: { a: 1 } }).text).toBe('{"a":1}');
   expect(convertResult({ content: [], structuredContent: { a: 1 } }).text).toBe('{"a":1}');
   expect(convertResult({ ...text('a is 1'), structuredContent: { a: 1 } }).text).toBe('a is 1');
@@ -25,7 +25,7 @@ test.each([
   [{ type: 'resource', resource: { uri: 'file:///a', text: 'in it' } }, '(resource file:///a)\nin it'],
   [{ type: 'resource', resource: { uri: 'file:///a', blob: 'AAAA' } }, '(resource file:///a, 3 bytes)'],
   [{ type: 'video' }, '(content of an unknown type)'],
-])('content other than text is described in words: %j', (part, description) => {
+])('result content other than text is described in words: %j', (part, description) => {
   expect(convertResult({ content: [part] }).text).toBe(description);
 });
 
@@ -44,7 +44,7 @@ describe('a long result', () => {
     expect(convertResult(text(whole)).text).toBe(whole);
   });
 
-  test.each(['x', 'ü', '€', '😀'])('is truncated between characters, of %s, with a notice', (sign) => {
+  test.each(['x', 'ü', '€', '😀'])('of %s is truncated between characters, with a notice', (sign) => {
     for (const before of ['', 'x', 'xx', 'xxx']) {
       const long = before + sign.repeat(KIB_64 + 1);
       const { text: told } = convertResult(text(long));
@@ -60,6 +60,6 @@ describe('a long result', () => {
   });
 });
 
-test('a lone surrogate, which providers reject, is replaced', () => {
+test('a lone surrogate in a result, which providers reject, is replaced', () => {
   expect(convertResult(text('a\ud83d')).text).toBe('a\ufffd');
 });

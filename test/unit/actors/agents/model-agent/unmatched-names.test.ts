@@ -25,7 +25,7 @@ const foundTools = [
   { server: 'shop', tool: 'pay' },
 ];
 
-it('names that match no tool are returned; in a policy, patterns with wildcards and groups (such as destructive) may match no tool', () => {
+it('unmatchedNames returns configured names that match no tool, except wildcards and groups of a policy', () => {
   const tools = ['read_*', 'reed_*', 'pay', 'files/pay', 'shop/pay', '*/pay', 'shop/*_file'];
   expect(unmatchedNames({ tools, policy: policy([]), servers }, foundTools)).toEqual([
     'tools: reed_*',
@@ -44,7 +44,7 @@ it('names that match no tool are returned; in a policy, patterns with wildcards 
   ).toEqual(['tools: files__pay', 'policy.ask: pya', 'policy.deny: shop/rm']);
 });
 
-it('a name is unmatched if and only if no tool has it', () => {
+it('a configured tool name is unmatched if and only if no tool has this name', () => {
   const name = fc.stringMatching(/^[a-z_.-]{1,8}$/);
   fc.assert(
     fc.property(fc.array(name), fc.array(fc.record({ server: name, tool: name })), (tools, offered) => {
@@ -56,7 +56,7 @@ it('a name is unmatched if and only if no tool has it', () => {
   );
 });
 
-it('a run logs unmatched names once', async () => {
+it('an agent logs only once that configured names match no tool', async () => {
   const lines: unknown[] = [];
   const agent = new ModelAgent(aRuntime({ tools: ['read_fiel'], policy: policy([]) }), '/a.yaml', {
     models: { ask: async () => modelAnswer('ok') },

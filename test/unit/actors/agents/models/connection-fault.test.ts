@@ -14,19 +14,19 @@ it.each([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', /NODE_EXTRA_CA_CERTS/],
   ['CERT_HAS_EXPIRED', /not trusted/],
   ['HPE_INVALID_CONSTANT', /is it https:\/\/\?/],
-])('%s is described with its usual cause', (code, meaning) => {
+])('the connection error %s is described with its usual cause', (code, meaning) => {
   expect(faultOf(code)).toMatch(meaning);
   expect(faultOf(code)).toContain(`could not be reached, or closed the connection: ${code} (`);
 });
 
-it('text that is not a system error code is not repeated (ME1)', () => {
+it('the description of a connection error repeats no text other than a system error code (ME1)', () => {
   expect(faultOf('your key is sk-1')).toBe(
     'could not be reached, or closed the connection: the connection was closed',
   );
   expect(faultOf('ECONNRESET')).toBe('could not be reached, or closed the connection: ECONNRESET');
 });
 
-it('a blocked port fails immediately, and a fallback model may answer', async () => {
+it('a request to a blocked port fails immediately, and a fallback model may answer', async () => {
   const error: unknown = await fetch('http://127.0.0.1:9/').catch((reason: unknown) => reason);
   expect(connectionFault(error)).toMatchObject({ isFinal: true, mayFallbackAnswer: true });
 });

@@ -7,7 +7,7 @@ import { faultOfStatus } from '../../../../../actors/agents/models/model-errors.
 const readError = (headers: Record<string, string>, body: unknown = '') =>
   readErrorAnswer(new Headers(headers), typeof body === 'string' ? body : JSON.stringify(body));
 
-it('the retry delay is read from headers and bodies of all providers', () => {
+it('the retry delay is read from headers and bodies of error responses of all providers', () => {
   expect(readError({ 'retry-after': '12' }).retryAfterMs).toBe(12_000);
   expect(readError({ 'retry-after': '12', 'retry-after-ms': '11200.5' }).retryAfterMs).toBe(11_201);
   const date = 'Mon, 23 Nov 2026 10:00:00 GMT';
@@ -19,7 +19,7 @@ it('the retry delay is read from headers and bodies of all providers', () => {
   expect(readError({ 'retry-after': '2' }, { error: { details } }).retryAfterMs).toBe(2_000);
 });
 
-it('a response without a retry delay has none', () => {
+it('an error response without a retry delay yields no delay', () => {
   for (const body of [
     '',
     '<html>',
@@ -108,7 +108,7 @@ it.each<[string, unknown, string]>([
     'invalid_api_key',
   ],
 ])(
-  'a 400 of %s for an unknown model, a wrong key or a budget concerns the model (ME3)',
+  'status 400 of %s for an unknown model, a wrong key or a spent budget concerns the model (ME3)',
   (_, body, reason) => {
     const answer = readError({}, body);
     expect(answer.reason).toBe(reason);
@@ -122,7 +122,7 @@ it.each([
   'I asked why the Invalid model name passed in was refused',
   'the text "x - y is not a valid model ID" is not allowed',
   'content policy: Incorrect API key provided in the prompt',
-])('a 400 that only quotes such a text concerns the request: %s', (message) => {
+])('status 400 that only quotes a known error text concerns the request, not the model: %s', (message) => {
   const answer = readError({}, openaiError(message));
   expect(answer.reason).toBeUndefined();
   expect(faultOfStatus(400, answer)).toMatchObject({ mayFallbackAnswer: false });
@@ -159,7 +159,7 @@ it.each<[string, object, string | undefined]>([
     undefined,
   ],
   ['an index that the request did not contain', { message: 'tools.9.custom: x' }, undefined],
-])('the tool that %s refuses is named', (_, error, tool) => {
+])('the refused tool is named if the request contained it: %s', (_, error, tool) => {
   const answer = readErrorAnswer(new Headers(), JSON.stringify({ error }), tools);
   expect(answer.tool).toBe(tool);
   expect(faultOfStatus(400, answer).description).toBe(

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ModelFaultError } from '../../../../../actors/agents/models/model-errors.ts';
 import { loadClient } from '../../../../../actors/agents/models/providers.ts';
 
-it('a missing provider client is reported with a remedy, and the event waits', async () => {
+it('a missing client package of a provider is reported with a remedy, and the event waits', async () => {
   const missing = ['.', 'no-such-client.ts'].join('/');
   const error: unknown = await loadClient('the client of openai', () => import(missing)).catch(
     (reason: unknown) => reason,

@@ -45,7 +45,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
   });
 
   it.each(['{"hello":"world"}', '[]', 'null', '7', '{"choices":7,"candidates":7,"type":7}'])(
-    'that sends %s instead of a protocol message has not answered',
+    'that sends %s instead of a protocol message is requested again',
     async (json) => {
       server.reply(only(`data: ${json}\n\n`), whole);
       const answer = await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 1 });
@@ -54,7 +54,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     },
   );
 
-  it('that refuses in its own format has answered with finish "filtered", and is not requested again', async () => {
+  it('that refuses in the format of its provider ends with finish "filtered", and is not requested again', async () => {
     server.reply(only(refusals[type]));
     const answer = await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 });
     expect(answer).toMatchObject({ finish: 'filtered', calls: [] });

@@ -38,7 +38,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     ],
     [422, 1, ''],
   ])(
-    'that responds %i fails finally after %i requests, fallback included, and its text is not reported (ME1, ME3)',
+    'that responds %i fails without a retry after %i requests with its fallback; its text is not reported (ME1, ME3)',
     async (status, times, advice) => {
       const reply = { status, message: secret, headers: { 'x-note': secret } };
       server.reply(reply, reply);
@@ -101,7 +101,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect((await requestModel(models, [type], modelRequest())).text).toBe(text.join(''));
   });
 
-  it('that sends Retry-After is requested after it; a long delay is left to the caller', async () => {
+  it('that sends Retry-After is requested after the delay; a long delay is left to the caller', async () => {
     const rateLimited = (seconds: string): Reply => ({ status: 429, headers: { 'retry-after': seconds } });
     server.reply(rateLimited('1'), whole, rateLimited('90'));
     const began = performance.now();
@@ -114,7 +114,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('that responds with a web page has a wrong address and is not requested again', async () => {
+  it('that responds with a web page is reported as a wrong address, and is not requested again', async () => {
     server.reply({ ...whole, contentType: 'text/html' });
     const error = await failure(requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 }));
     expect(error.message).toBe(
@@ -156,7 +156,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is not requested again after the remaining time', async () => {
+  it('is not requested again when the remaining time of the attempt is over', async () => {
     server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
     const began = performance.now();
     const error = await failure(
@@ -168,7 +168,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('that redirects is not followed', async () => {
+  it('that responds with a redirect is not requested at the new address', async () => {
     const other = await ModelServer.start();
     server.reply({ status: 307, headers: { location: `${other.url}/v1/messages` } });
     const error = await failure(requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 }));
@@ -177,7 +177,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(other.requests).toHaveLength(0);
   });
 
-  it('that cannot be reached is requested again and does not fail finally', async () => {
+  it('that cannot be reached is requested again, and the error allows later attempts', async () => {
     const closedServer: Server = createServer();
     await new Promise<void>((resolve) => closedServer.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(closedServer.address() as AddressInfo).port}`;
@@ -218,7 +218,7 @@ it.each([
     'context_length_exceeded',
   ],
 ] as const)(
-  'a final error of one model of %s is passed to its fallback (ME3)',
+  'a permanent error of a model of %s leads to a request to its fallback (ME3)',
   async (type, status, body, reason) => {
     server.reply({ status, body: JSON.stringify(body) }, whole);
     const notices: unknown[] = [];
@@ -247,7 +247,7 @@ it('a refused tool definition is named in the error, and no other model is reque
   expect(server.requests).toHaveLength(1);
 });
 
-it('the error for a provider without a required key says so', async () => {
+it('the error for a provider without its required key names the missing key', async () => {
   server.reply({ status: 401 });
   const models = modelsAt(server.url, {}, { api_key: undefined });
   expect((await failure(requestModel(models, ['openai-compatible'], modelRequest()))).message).toBe(
@@ -255,7 +255,7 @@ it('the error for a provider without a required key says so', async () => {
   );
 });
 
-it('a refusal is logged once until the model answers again', async () => {
+it('a permanent error of a model is logged once until the model answers again', async () => {
   const notices: string[] = [];
   const log = {
     ...silentLog,
@@ -283,7 +283,7 @@ it('a refusal is logged once until the model answers again', async () => {
   ]);
 });
 
-it('timeout_seconds of a provider limits its silence (XC1)', async () => {
+it('timeout_seconds of a provider limits the time without data (XC1)', async () => {
   server.reply({ ...whole, delayMs: 60_000 });
   const models = modelsAt(server.url, {}, { timeout_seconds: 0.3 });
   expect((await failure(requestModel(models, ['openai'], modelRequest()))).message).toBe(

@@ -27,14 +27,14 @@ const calls = [
   { id: 'b', name: 'look_up', input: { word: 'shop' } },
 ];
 
-it('a chat completion is one document', async () => {
+it('the model server sends a chat completion as one JSON document', async () => {
   server.reply({ text: ['We ', 'are.'], usage: { input: 7, output: 3, cached: 2 } });
   const answer = await client.chat.completions.create({ model: 'm', messages });
   expect(answer.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'We are.' } });
   expect(answer.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 });
 });
 
-it('a chat completion is a stream, and the client assembles interleaved calls', async () => {
+it('the model server streams a chat completion, and the OpenAI client assembles interleaved calls', async () => {
   server.reply({ text: ['I ', 'look.'], calls, pieceBytes: 7 });
   const stream = client.chat.completions.stream({
     model: 'm',
@@ -54,7 +54,7 @@ it('a chat completion is a stream, and the client assembles interleaved calls', 
   expect(answer.usage?.total_tokens).toBe(15);
 });
 
-it('a response is one document or a stream', async () => {
+it('the model server sends an OpenAI response as one JSON document or as a stream', async () => {
   server.reply({ text: 'We are.' }, { thoughts: 'Hm.', text: ['I ', 'look.'], calls });
   const whole = await client.responses.create({ model: 'm', input: [{ role: 'user', content: 'Are we?' }] });
   expect(whole.output_text).toBe('We are.');
@@ -69,7 +69,7 @@ it('a response is one document or a stream', async () => {
   ]);
 });
 
-it("error responses become the client's own errors", async () => {
+it("error responses of the model server become the OpenAI client's own errors", async () => {
   server.reply(
     { status: 429, headers: { 'retry-after': '3' }, code: 'rate_limit_exceeded' },
     { status: 401 },
@@ -83,7 +83,7 @@ it("error responses become the client's own errors", async () => {
   expect(denied).toBeInstanceOf(OpenAI.APIError);
 });
 
-it('a request that a provider would reject is rejected', async () => {
+it('the model server rejects a request that a provider would reject', async () => {
   const open: OpenAI.ChatCompletionMessageParam[] = [
     ...messages,
     {

@@ -55,12 +55,12 @@ it('model requests write no output, whatever their result', () => {
   expect(output).toBe('');
 });
 
-it('each request is sent once, to the configured address', () => {
+it('each model request is sent once, to the configured address', () => {
   expect(server.requests).toHaveLength(20);
   expect(server.isEmpty).toBe(true);
 });
 
-it('neither keys nor addresses are read from the environment', () => {
+it('model requests read neither keys nor addresses from the environment', () => {
   expect(report.variables.filter((name) => name.endsWith('_API_KEY'))).toEqual([]);
   expect(server.requests).toHaveLength(20);
   expect(JSON.stringify(server.requests)).not.toContain('from-the-environment');

@@ -102,7 +102,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
   });
 });
 
-it('yields to other work, however much of an answer arrives in one chunk', async () => {
+it('reading a model answer yields to other work, however large a chunk is', async () => {
   server.reply({ text: Array.from({ length: 20_000 }, () => 'a') });
   let round = 0;
   let isOver = false;

@@ -71,7 +71,7 @@ describe('repeatRequest', () => {
     });
   });
 
-  it('requests the next model immediately, with a log entry, if an error is final for one model only', async () => {
+  it('requests the next model immediately, with a log entry, if an error is permanent for one model only', async () => {
     const revoked = fault({ description: 'answered 401', isFinal: true, mayFallbackAnswer: true });
     expect(await run([revoked, 'yes'], { models: ['a', 'b'] })).toMatchObject({
       result: 'yes',
@@ -86,7 +86,7 @@ describe('repeatRequest', () => {
     });
   });
 
-  it('is not final while one of several models may answer later, and is rate limited only by those', async () => {
+  it('rejects with a retryable error while any model may answer later, and only such models make it rate limited', async () => {
     const revoked = fault({ description: 'answered 401', isFinal: true, mayFallbackAnswer: true });
     const rateLimited = fault({ description: 'answered 429', isRateLimited: true, retryAfterMs: 90_000 });
     for (const outcomes of [
@@ -113,7 +113,7 @@ describe('repeatRequest', () => {
     ]);
   });
 
-  it('stops at a final error', async () => {
+  it('stops at an error that no retry solves', async () => {
     const { result, requestedModels } = await run(
       [fault(), fault({ description: 'answered 400', isFinal: true })],
       {
@@ -152,7 +152,7 @@ describe('repeatRequest', () => {
     expect(result).toMatchObject({ isRateLimited: true, isFinal: false, retryAfterMs: 20_000 });
   });
 
-  it('is rate limited only if each model is, until the first can answer', async () => {
+  it('is rate limited only if each model is, until the first model can answer', async () => {
     const rateLimited = (retryAfterMs: number) =>
       fault({ description: 'answered 429', isRateLimited: true, retryAfterMs });
     const both = await run([rateLimited(90_000), rateLimited(40_000)], { models: ['a', 'b'] });
@@ -161,7 +161,7 @@ describe('repeatRequest', () => {
     expect(result.result).toMatchObject({ isRateLimited: false, retryAfterMs: undefined });
   });
 
-  it('respects a requested pause, and increases its own', async () => {
+  it('respects a pause that a provider requests, and increases its own pauses', async () => {
     const modelOf = await run([fault({ retryAfterMs: 300 }), 'yes']);
     expect(modelOf).toMatchObject({ result: 'yes', requestedModels: 'aa' });
     expect(modelOf.tookMs).toBeGreaterThan(290);

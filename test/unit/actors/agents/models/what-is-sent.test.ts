@@ -141,7 +141,7 @@ describe.each(providerTypes)('a request to a model of %s', (type) => {
   });
 });
 
-it('OpenAI stores nothing, and receives its encrypted reasoning with the next request', async () => {
+it('a request to OpenAI disables storage, and returns the encrypted reasoning of the previous answer', async () => {
   server.reply(
     { thoughts: 'Hm.', text: 'I look.', calls: [{ name: 'look_up', input: {} }] },
     { text: 'Yes.' },
@@ -160,7 +160,7 @@ it('OpenAI stores nothing, and receives its encrypted reasoning with the next re
   expect(JSON.stringify(server.lastBody)).toContain('"encrypted_content":"sealed Hm."');
 });
 
-it('a schema is in the prompt if it is not sent as a response format', () => {
+it('the output schema is in the prompt if it is not sent as a response format', () => {
   const format = (
     structured_output: 'json_schema' | 'json_object' | 'prompt',
     type: 'groq' | 'openai' = 'groq',
@@ -180,7 +180,7 @@ it('a schema is in the prompt if it is not sent as a response format', () => {
   expect(format('json_schema', 'openai', [lookUp]).responseFormat).toBeDefined();
 });
 
-it('a malformed call is returned unchanged', async () => {
+it('a malformed tool call of a model is returned unchanged', async () => {
   const calls = [
     { id: 'a', name: 'look_up', input: ['{"word": "o', 'pen"'] },
     { id: 'b', name: 'no_such_tool', input: '{"n": 12345678901234567890}' },
@@ -208,7 +208,7 @@ it('a price is looked up by model name, and unknown usage has an unknown cost', 
   expect(costOf('a:m', { ...usage, output: undefined }, prices)).toBeUndefined();
 });
 
-it('a key appears in no error and no answer', async () => {
+it('the key of a provider appears in no error and no answer', async () => {
   server.reply({ status: 401, message: `your key ${KEY}`, headers: { 'www-authenticate': KEY } });
   const error = await requestModel(modelsAt(server.url), ['openai'], modelRequest()).catch(
     (reason: unknown) => reason,

@@ -12,7 +12,7 @@ const open = (rows: readonly object[] = []) =>
     },
   });
 
-it('a row that is too long is refused together with its batch', async () => {
+it('a journal row that is too long is refused together with its batch', async () => {
   const journal = await open();
   const long = { kind: 'left', in: 'a', output: 'x'.repeat(1_000_001) };
   expect(() => journal.add({ kind: 'entered', in: 'a' }, long)).toThrow('is too large');

@@ -10,7 +10,7 @@ function subscribe(feed: RunFeed, id = 'r1', agent = 'a') {
   return { received, stop };
 }
 
-test('the feed keeps the newest text of an unwatched run until its attempt ends', () => {
+test('the run feed keeps the newest text of an unwatched run until its attempt ends', () => {
   const feed = new RunFeed();
   const attempt = feed.begin('r1', agentTarget('a'));
   attempt.reportText('One');
@@ -21,7 +21,7 @@ test('the feed keeps the newest text of an unwatched run until its attempt ends'
   expect(feed.textOf('r1')).toBe('');
 });
 
-test('a watcher receives all events of its run in order, across attempts, and none of other runs', () => {
+test('a watcher receives all events of its run in order, across attempts, and no events of other runs', () => {
   const feed = new RunFeed();
   const { received, stop } = subscribe(feed);
   const first = feed.begin('r1', agentTarget('a'));
@@ -63,7 +63,7 @@ test('the number of watchers is limited, no agent can use all slots, and a watch
   subscribe(feed, 'r3', 'greedy');
 });
 
-test('closing the feed notifies all watchers, and later watchers immediately', () => {
+test('closing the run feed notifies all watchers, and later watchers immediately', () => {
   const feed = new RunFeed();
   const { received } = subscribe(feed);
   feed.close();

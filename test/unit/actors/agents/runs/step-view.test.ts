@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MAX_STEP_TEXT, StepViews } from '../../../../../actors/agents/runs/step-view.ts';
 
-test('a step of a call is bounded and redacted, whatever the model called', () => {
+test('the view of a call step is bounded and redacted, even for an unknown tool', () => {
   const steps = new StepViews((text, most) => text.replace('secret', '***').slice(0, most));
   const name = `secret${'x'.repeat(100_000)}`;
   const calls = [{ id: 'call_1_0', name, input: '{}' }];

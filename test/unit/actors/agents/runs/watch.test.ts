@@ -125,7 +125,7 @@ const kindsOf = (events: readonly RunEvent[]) =>
     return event.event;
   });
 
-test('a watcher first receives the journal once and in order, then new events', async () => {
+test('a watcher of a run first receives the journal once and in order, then new events', async () => {
   const run = startRun();
   run.write(answerRow('I look.', ['c1']), callRow('c1'));
   await run.begin();
@@ -154,7 +154,7 @@ test('a watcher first receives the journal once and in order, then new events', 
   expect(run.ended).toBe('yes');
 });
 
-test('restarted text is sent whole, and text overtaken by a row is not sent', async () => {
+test('a watcher receives restarted answer text whole, and no text that a journal row has replaced', async () => {
   const run = startRun();
   await run.begin();
   const attempt = run.feed.begin('r1', agentTarget('a'));
@@ -170,7 +170,7 @@ test('restarted text is sent whole, and text overtaken by a row is not sent', as
   expect(kindsOf(run.events)).toEqual(['=Let me', '=Another', '+ way.']);
 });
 
-test('the reason for a delay is sent, and discarded text restarts', async () => {
+test('a watcher receives the reason for a delay, and discarded answer text restarts', async () => {
   const run = startRun();
   await run.begin();
   const attempt = run.feed.begin('r1', agentTarget('a'));
@@ -201,7 +201,7 @@ test('the reason for a delay is sent, and discarded text restarts', async () => 
   ]);
 });
 
-test('an approval request is sent with its exact content, redacted', async () => {
+test('a watcher receives an approval request with its exact content, redacted', async () => {
   const run = startRun();
   await run.begin();
   run.delivery.state = 'waiting';
@@ -227,7 +227,7 @@ test('an approval request is sent with its exact content, redacted', async () =>
   expect(run.events.at(-1)).toEqual({ event: 'approval', id: 'ap1', state: 'denied', by: 'ada' });
 });
 
-test('the pending approval of a waiting run precedes its state', async () => {
+test('a watcher receives the pending approval of a waiting run before the state of the run', async () => {
   const run = startRun();
   Object.assign(run.delivery, { state: 'waiting', waitingFor: 'approval r1' });
   await run.begin();
@@ -235,7 +235,7 @@ test('the pending approval of a waiting run precedes its state', async () => {
   expect(run.events.map(({ event }) => event)).toEqual(['run', 'approval', 'state']);
 });
 
-test('no further event is sent until the first one is consumed', async () => {
+test('a watcher receives no further event until it has consumed the first event', async () => {
   const run = startRun({ isSlow: true });
   const firstEvents = run.begin();
   await settle();
@@ -267,7 +267,7 @@ test('a watcher that does not read causes no further reads, and later receives t
   expect(kindsOf(run.events)).toEqual(['=One']);
 });
 
-test("the agent's own text is sent unchanged; everything shown besides it is redacted", async () => {
+test("a watcher receives the agent's own text unchanged, and everything else redacted", async () => {
   const { begin, events, write } = startRun();
   write(answerRow('It is hunter2-secret.', ['c1']), callRow('c1'), result('c1', 'hunter2-secret'));
   await begin();

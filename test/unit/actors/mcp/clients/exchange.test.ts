@@ -32,9 +32,9 @@ describe.each([
   ],
 ])('%s', (_, answer) => {
   test.each([
-    ['an outlet that accepts pieces', true],
-    ['an outlet that accepts one Buffer', false],
-  ])('is sent in the form of %s if it is large', (__, takesPieces) => {
+    ['in pieces if the outlet accepts pieces', true],
+    ['as one Buffer if the outlet accepts only a Buffer', false],
+  ])('that is large is sent %s', (__, takesPieces) => {
     const { exchange, finished } = exchangeWith(takesPieces);
     answer(exchange);
     expect(finished).toHaveLength(1);
@@ -48,7 +48,7 @@ describe.each([
   });
 });
 
-test('a response received in pieces leaves in pieces, without a copy of the large parts', () => {
+test('a response received in pieces is sent to the client in pieces, without a copy of the large parts', () => {
   const { exchange, finished } = exchangeWith(true);
   const pieces = ['{"result":"', text, text, '","id":7}'].map((each) => Buffer.from(each));
   const answer = new Envelope(pieces);

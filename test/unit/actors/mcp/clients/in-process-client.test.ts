@@ -47,7 +47,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('the client lists the tools of all servers under prefixed names, and the tools of one server under their own names', async () => {
+test('the in-process client lists all tools under prefixed names, and the tools of one server under their own names', async () => {
   const all = (await client.listTools())
     .map(({ name }) => name)
     .filter((name) => /^(files|others)__/.test(name));
@@ -57,25 +57,25 @@ test('the client lists the tools of all servers under prefixed names, and the to
   expect(all).toContain('files__echo');
 });
 
-test('the client omits list elements that are not tools, and returns an empty list for an invalid list', async () => {
+test('the in-process client omits list elements that are not tools, and returns an empty list for an invalid list', async () => {
   const listed = () => client.listTools({ server: 'odd' });
   expect((await listed()).map(({ name }) => name)).toEqual(['a']);
   await writeFile(join(folder, 'odd.json'), JSON.stringify({ 'tools/list': '{"tools":{}}' }));
   expect(await listed()).toEqual([]);
 });
 
-test('the client calls a tool of one server, or a merged tool by its prefixed name, and returns the result', async () => {
+test('the in-process client calls a tool of one server, or a merged tool by its prefixed name, and returns the result', async () => {
   const expected = { content: [{ type: 'text', text: '{"n":1}' }] };
   expect(await client.callTool('echo', { n: 1 }, { server: 'files' })).toMatchObject(expected);
   expect(await client.callTool('others__echo', { n: 1 })).toMatchObject(expected);
 });
 
-test('the client rejects a call of an unknown tool or server', async () => {
+test('the in-process client rejects a call of an unknown tool or server', async () => {
   await expect(client.callTool('none', {}, { server: 'files' })).rejects.toThrow();
   await expect(client.callTool('echo', {}, { server: 'nowhere' })).rejects.toThrow(UnknownServerError);
 });
 
-test('the client ends a call at its deadline or abort signal, and cancels it at the server', async () => {
+test('the in-process client ends a call at its deadline or abort signal, and cancels it at the server', async () => {
   const slow = { ms: 600_000 };
   const late = client.callTool('wait', slow, { server: 'files', timeoutMs: 50 });
   await expect(late).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
@@ -96,7 +96,7 @@ test.each([
   ['an error that is a number', { error: 5 }, { code: -32603 }],
   ['a result that is null', { answer: 'null' }, { code: 'ERR_UPSTREAM_PROTOCOL' }],
   ['a result that is a number', { answer: '5' }, { code: 'ERR_UPSTREAM_PROTOCOL' }],
-])('the client fails the call after %s, and the server continues', async (_, step, error) => {
+])('the in-process client fails the call after %s, and the server continues', async (_, step, error) => {
   const call = (steps: readonly object[]) =>
     client.callTool('do', { steps }, { server: 'puppet', timeoutMs: 10_000 });
   await expect(call([step])).rejects.toMatchObject(error);
@@ -113,7 +113,7 @@ async function lastAt(file: string, method: string): Promise<ReceivedRequest> {
   return JSON.parse(lines.filter((line) => line.includes(`"${method}"`)).at(-1) ?? '') as ReceivedRequest;
 }
 
-test('the client returns a result unchanged from servers of both eras', async () => {
+test('the in-process client returns a result unchanged from servers of both eras', async () => {
   const plain = { content: [{ type: 'text', text: 'ü' }], structuredContent: { n: 1 }, isError: true };
   const steps = [{ answer: JSON.stringify(plain) }];
   expect(await client.callTool('do', { steps }, { server: 'puppet' })).toEqual(plain);
@@ -122,7 +122,7 @@ test('the client returns a result unchanged from servers of both eras', async ()
   expect(result).toEqual({ resultType: 'complete', ...plain });
 });
 
-test('the client sends a call with modern metadata to a modern server only', async () => {
+test('the in-process client sends a call with modern metadata to a modern server only', async () => {
   const legacy = await client.callTool('plain', { text: 'ä\u2028' }, { server: 'tasks', key: 'k"1' });
   expect(JSON.parse(textOf(legacy))).toEqual({
     name: 'plain',
@@ -145,7 +145,7 @@ test('the client sends a call with modern metadata to a modern server only', asy
   });
 });
 
-test('the client sends a list request with modern metadata to a modern server only', async () => {
+test('the in-process client sends a list request with modern metadata to a modern server only', async () => {
   const tools = await client.listTools({ server: 'tasks' });
   expect(tools.find(({ name }) => name === 'slow')).toEqual({
     name: 'slow',
@@ -168,7 +168,7 @@ test('the client sends a list request with modern metadata to a modern server on
   });
 });
 
-test('the client calls a tool that requires a task as a task, and returns its progress and plain result', async () => {
+test('the in-process client calls a tool that requires a task as a task, and returns its progress and plain result', async () => {
   const reports: unknown[] = [];
   const onReport = (report: unknown) => reports.push(report);
   const result = await client.callTool('slow', { ms: 100 }, { server: 'tasks', onReport });
@@ -178,7 +178,7 @@ test('the client calls a tool that requires a task as a task, and returns its pr
   expect(params).toMatchObject({ task: { ttl: expect.any(Number) } });
 });
 
-test('the client fails the call if a modern server requests input', async () => {
+test('the in-process client fails the call if a modern server requests input', async () => {
   const results = [{ resultType: 'input_required', inputRequests: {}, requestState: 's' }];
   const call = client.callTool('do', { key: 'asks', results }, { server: 'modern' });
   await expect(call).rejects.toMatchObject({ code: 'ERR_STOPPED' });
@@ -187,14 +187,14 @@ test('the client fails the call if a modern server requests input', async () => 
 test.each([
   ['up to the depth limit', 254, undefined],
   ['beyond the depth limit', 255, { code: -32700 }],
-])('the client sends or rejects arguments that are nested %s', async (_, levels, error) => {
+])('the in-process client sends or rejects arguments that are nested %s', async (_, levels, error) => {
   const args = { deep: JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown };
   const called = client.callTool('plain', args, { server: 'tasks' });
   if (error === undefined) expect(JSON.parse(textOf(await called))).toMatchObject({ arguments: args });
   else await expect(called).rejects.toMatchObject(error);
 });
 
-test('the client counts and limits a call like a call of any other client, and logs its tool', async () => {
+test('the in-process client counts and limits a call like a call of any other client, and logs its tool', async () => {
   const before = { ...gateway.mcp.clients.router.counts };
   await client.callTool('echo', {}, { server: 'files' });
   await expect(client.callTool('none', {}, { server: 'files' })).rejects.toThrow();

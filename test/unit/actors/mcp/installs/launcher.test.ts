@@ -28,7 +28,7 @@ test.each([
     'reg:5000/img',
     'pull --platform=linux/amd64 reg:5000/img',
   ],
-])('%s', (line, packages, installArgs) => {
+])('the command %s launches the packages %s, which it installs with %s', (line, packages, installArgs) => {
   const launcher = found(line);
   expect(launcher?.program).toBe(words(line)[0]);
   expect(launcher?.packages.join(' ')).toBe(packages);
@@ -47,11 +47,11 @@ test.each([
   'docker run --pull=never img',
   'docker run -e',
   'constructor run',
-])('%s is not recognised', (line) => {
+])('the command %s is not recognised as a package launcher', (line) => {
   expect(found(line)).toBeUndefined();
 });
 
-test('the folder of npx is unknown with unknown options, and its cache may be an option', () => {
+test('the package folder of npx is unknown with unknown options, and an option may set its cache', () => {
   expect(found('npx --unknown one')).toMatchObject({ packages: [], npm: { cache: undefined } });
   expect(found('npx --cache /c one')).toMatchObject({ packages: ['one'], npm: { cache: '/c' } });
 });

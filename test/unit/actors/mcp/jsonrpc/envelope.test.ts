@@ -19,7 +19,7 @@ function fault(act: () => unknown): RpcFault {
   throw new Error('it was accepted');
 }
 
-describe('a message', () => {
+describe('a JSON-RPC message', () => {
   test('keeps numbers that JavaScript would change', () => {
     const numbers = '[9007199254740993,1.0,1e400,-0,0.10,123456789012345678901234567890]';
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${numbers}}}`;
@@ -105,7 +105,7 @@ describe('a message', () => {
     expect(client('{"jsonrpc":"2.0","id":1,"method":"x","params":["name"]}').param('name')).toBeUndefined();
   });
 
-  test('may contain names in other cases inside arguments, and anywhere if a server sends it', () => {
+  test('may contain member names in other cases inside arguments, and anywhere in a server message', () => {
     const text =
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{"NAME":1,"ID":2},"_meta":{"NAME":3}}}';
     expect(client(text).kind).toBe('request');
@@ -169,12 +169,12 @@ describe('an envelope', () => {
   });
 });
 
-describe('rejected with the matching error code:', () => {
+describe('a client message is rejected with the matching error code', () => {
   test.each([
-    ['nothing', '', -32700],
+    ['an empty text', '', -32700],
     ['white space', ' \n', -32700],
-    ['no JSON', 'hello', -32700],
-    ['half a message', '{"jsonrpc":"2.0","id":1', -32700],
+    ['a text that is not JSON', 'hello', -32700],
+    ['an incomplete message', '{"jsonrpc":"2.0","id":1', -32700],
     ['two messages', '{"jsonrpc":"2.0","method":"x"}{}', -32700],
     ['a trailing comma', '{"jsonrpc":"2.0","method":"x",}', -32700],
     ['a raw line break in a string', '{"jsonrpc":"2.0","method":"a\nb"}', -32700],
@@ -184,7 +184,7 @@ describe('rejected with the matching error code:', () => {
     ['a broken batch', '[{]', -32700],
     ['a string', '"x"', -32600],
     ['null', 'null', -32600],
-    ['no version', '{"id":1,"method":"x"}', -32600],
+    ['a missing version', '{"id":1,"method":"x"}', -32600],
     ['another version', '{"jsonrpc":"1.0","id":1,"method":"x"}', -32600],
     ['a version that is a number', '{"jsonrpc":2.0,"id":1,"method":"x"}', -32600],
     ['a null id', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32600],
@@ -196,7 +196,7 @@ describe('rejected with the matching error code:', () => {
     ['params that are a string', '{"jsonrpc":"2.0","id":1,"method":"x","params":"y"}', -32600],
     ['a null error alone', '{"jsonrpc":"2.0","id":1,"error":null}', -32600],
     ['a null method alone', '{"jsonrpc":"2.0","id":1,"method":null}', -32600],
-    ['neither method nor result', '{"jsonrpc":"2.0","id":1}', -32600],
+    ['an id without method and result', '{"jsonrpc":"2.0","id":1}', -32600],
     ['result and error', '{"jsonrpc":"2.0","id":1,"result":1,"error":{}}', -32600],
     ['method and result', '{"jsonrpc":"2.0","id":1,"method":"x","result":1}', -32600],
     ['a result without id', '{"jsonrpc":"2.0","result":1}', -32600],
@@ -222,11 +222,11 @@ describe('rejected with the matching error code:', () => {
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressTo\u212aen":5}}}',
       -32600,
     ],
-  ])('%s', (_, text, code) => {
+  ])('for %s', (_, text, code) => {
     expect(fault(() => client(text)).code).toBe(code);
   });
 
-  test('invalid UTF-8', () => {
+  test('for invalid UTF-8', () => {
     for (const bad of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf8, 0x88, 0x80, 0x80, 0x80]]) {
       const bytes = Buffer.concat([
         Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'),
@@ -237,7 +237,7 @@ describe('rejected with the matching error code:', () => {
     }
   });
 
-  test('reports the id of a rejected message if it was readable', () => {
+  test('and with its id, if the id was readable', () => {
     expect(fault(() => client('{"jsonrpc":"1.0","id":"a","method":"x"}')).rawId).toBe('"a"');
     expect(fault(() => client('{"jsonrpc":"2.0","id":7,"method":"x","params":3}')).rawId).toBe('7');
     expect(fault(() => client('{"jsonrpc":"2.0","id":{},"method":"x"}')).rawId).toBeUndefined();
@@ -255,7 +255,7 @@ describe('unlimited nesting', () => {
       expect(fault(() => client(text)).code).toBe(-32700);
   });
 
-  test('does not apply to an array of a million items, which is accepted', () => {
+  test('is not an array of a million items, which is accepted', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":[${'[],'.repeat(1_000_000)}[]]}`;
     expect(client(text).kind).toBe('answer');
   });

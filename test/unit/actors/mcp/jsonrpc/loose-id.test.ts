@@ -40,7 +40,7 @@ describe('the id of an invalid message', () => {
     ['answer', '{"jsonrpc":"2.0","id":7}'],
     ['other', '{"level":30,"id":7,"msg":"handling request"}'],
     ['other', '{"level":30,"id":7,"method":"GET","msg":"handling request"}'],
-  ])('belongs to the kind %s in %s', (kind, text) => {
+  ])('belongs to a message of the kind %s in %s', (kind, text) => {
     expect(find(text)).toEqual({ rawId: '7', kind });
   });
 

@@ -92,7 +92,7 @@ test.each([
   ['{"id":1,"result":{"resultType":"input_required"}}', 'input_required'],
   ['{"id":1,"result":{"deep":{"resultType":"x"}}}', 'complete'],
   ['{"id":1,"error":{"code":1,"message":"m"}}', undefined],
-])('the result type of %s is %s', (text, type) => {
+])('the result type of the response %s is %s', (text, type) => {
   expect(resultType(read(text))).toBe(type);
 });
 
@@ -103,6 +103,6 @@ test.each([
   ['{"id":1,"result":{"content":[{"text":"input_required"}]}}', false],
   ['{"id":1,"result":{"resultType":"complete"}}', false],
   ['{"id":1,"error":{"code":1,"message":"input_required"}}', false],
-])('detects that %s requests input: %s', (text, isAsked) => {
+])('the response %s requests input from the client: %s', (text, isAsked) => {
   expect(asksForInput(read(text))).toBe(isAsked);
 });

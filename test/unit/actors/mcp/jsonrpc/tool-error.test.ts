@@ -24,12 +24,12 @@ test.each([
   expect(answer(rawResult).isToolError).toBe(expected);
 });
 
-test('an error response is no error of the tool', () => {
+test('an error response is not an error of the tool', () => {
   const bytes = Buffer.from('{"id":1,"error":{"code":1,"message":"x","data":{"isError":true}}}');
   expect(readServerMessage(bytes).isToolError).toBe(false);
 });
 
-test('any JSON is judged as by a parser', () => {
+test('any result is an error of the tool if and only if its member isError is true', () => {
   const key = fc.constantFrom('isError', 'content', 'a');
   const value = fc.letrec<{ json: unknown }>((tie) => ({
     json: fc.oneof(
@@ -46,7 +46,7 @@ test('any JSON is judged as by a parser', () => {
   );
 });
 
-test('a large result in pieces is judged too', () => {
+test('a large result in pieces is recognised as an error of the tool', () => {
   for (const isError of [true, false]) {
     const bytes = Buffer.from(
       JSON.stringify({ id: 1, result: { content: [{ text: 'x'.repeat(100_000) }], isError } }),

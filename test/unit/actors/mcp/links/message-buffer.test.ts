@@ -43,7 +43,7 @@ test('the message buffer finds the id of an oversized message before and after t
   }
 });
 
-test('a megabyte received byte by byte uses only a few megabytes of memory', () => {
+test('a message of one megabyte received byte by byte uses only a few megabytes of memory', () => {
   const buffer = new MessageBuffer(1 << 20);
   const before = process.memoryUsage();
   const byte = Buffer.from('x');
@@ -53,7 +53,7 @@ test('a megabyte received byte by byte uses only a few megabytes of memory', () 
   expect(buffer.take()).toHaveLength(1 << 20);
 });
 
-test('large and small pieces keep their order', () => {
+test('large and small pieces of a message keep their order', () => {
   const sizes = fc.array(fc.constantFrom(1, 100, 9_000, 16_383, 16_384, 70_000), {
     minLength: 1,
     maxLength: 30,

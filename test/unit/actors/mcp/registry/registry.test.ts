@@ -93,7 +93,7 @@ const answers: readonly [string, (response: ServerResponse) => void, RegExp][] =
   ],
 ];
 
-test.each(answers)('explains %s in the error message', async (_, answer, words) => {
+test.each(answers)('the registry client explains %s in the error message', async (_, answer, words) => {
   await withRegistry(async (registry, fake) => {
     fake.answerWith(answer);
     const error = await registry.search('x', 10).catch((each) => each);

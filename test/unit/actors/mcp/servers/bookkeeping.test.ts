@@ -14,12 +14,12 @@ import { SubscriptionBudget } from '../../../../../actors/mcp/servers/notificati
 import { logLevels, Subscriptions } from '../../../../../actors/mcp/servers/notifications/subscriptions.ts';
 import { FakeOwner } from '../../../../fixtures/server/fake-server.ts';
 
-describe('latencies', () => {
+describe('the latency percentiles of a server', () => {
   test('are null before the first call', () => {
     expect(new Latency().read()).toEqual({ p50: null, p95: null, p99: null });
   });
 
-  test('are the percentiles of the last 1024 calls', () => {
+  test('are those of the last 1024 calls', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 2500 }),
@@ -39,7 +39,7 @@ describe('latencies', () => {
 /** Size of a subscription with a one-character URI. */
 const SUBSCRIPTION_BYTES = 258;
 
-describe('subscriptions', () => {
+describe('the subscriptions at a server', () => {
   test('equal a plain list of pairs after any sequence of changes', () => {
     const owners = ['a', 'b', 'c'].map((id) => new FakeOwner(id));
     const uris = ['u', 'v'];
@@ -121,7 +121,7 @@ describe('subscriptions', () => {
   });
 });
 
-describe('the items of a list', () => {
+describe('the items of a server list', () => {
   const answer = (result: string) => readServerMessage(Buffer.from(`{"id":1,"result":${result}}`));
 
   test("keep the server's bytes, including numbers, order and notation", () => {

@@ -122,7 +122,7 @@ describe('a server start', () => {
     expect(managed.server.state).toBe('starting');
   });
 
-  test('that failed is the error of a waiting call until the server is open', async () => {
+  test('that failed is reported to a waiting call until the server is open', async () => {
     const managed = make({ pool: { ...pool, in_flight: 1 } }, { hasManualInitialize: true });
     const first = managed.call(undefined, '1', 'a');
     const second = managed.call(undefined, '2', 'b');
@@ -176,7 +176,7 @@ describe('a server start', () => {
     expect(recorder.errors[0]?.message).toMatch(/could not be started: the newest$/);
   });
 
-  test('that is slow does not report a failure from before the call', async () => {
+  test('that is slow does not report an earlier failure to a new call', async () => {
     const managed = make({}, { hasManualInitialize: true });
     managed.call(undefined, '1', 'a');
     await settle();
@@ -379,7 +379,7 @@ describe('a lost remote session', () => {
   });
 });
 
-describe('limits (A8)', () => {
+describe('the limits of a server (A8)', () => {
   test('apply per session under session isolation: one session cannot use the capacity of another (A6)', async () => {
     const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 1, waiting: 1 } });
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];

@@ -124,9 +124,9 @@ describe('an invalid export file is rejected without importing anything', () => 
     return changed;
   };
   const cases: readonly (readonly [what: string, change: (text: string) => string, message: string])[] = [
-    ['nothing', () => '', 'the file is empty'],
-    ['something else', () => 'id,key\n1,2\n', 'line 1: not JSON'],
-    ['JSON of another program', () => '{"a":1}\n', 'line 1: the file was not written by store export'],
+    ['an empty file', () => '', 'the file is empty'],
+    ['a file of another format', () => 'id,key\n1,2\n', 'line 1: not JSON'],
+    ['a JSON file of another program', () => '{"a":1}\n', 'line 1: the file was not written by store export'],
     [
       'a file of a later version',
       (text) => replaced(text, '"version":1', '"version":2'),
@@ -145,30 +145,38 @@ describe('an invalid export file is rejected without importing anything', () => 
       'the file was changed',
     ],
     ['a file with a missing row', (text) => replaced(text, /\{"kind":"kv".*\n/, ''), 'the file was changed'],
-    ['an unknown kind', (text) => replaced(text, '{"kind":"kv"', '{"kind":"kw"'), 'line 6: unknown kind'],
     [
-      'an unknown member',
+      'a row of an unknown kind',
+      (text) => replaced(text, '{"kind":"kv"', '{"kind":"kw"'),
+      'line 6: unknown kind',
+    ],
+    [
+      'a row with an unknown member',
       (text) => replaced(text, '{"kind":"kv"', '{"kind":"kv","x":1'),
       'line 6: kv has an unknown member',
     ],
-    ['a missing member', (text) => replaced(text, '"value":"value",', ''), 'line 6: kv.value is not a text'],
     [
-      'invalid base64',
+      'a row without a member',
+      (text) => replaced(text, '"value":"value",', ''),
+      'line 6: kv.value is not a text',
+    ],
+    [
+      'a row with invalid base64',
       (text) => replaced(text, /"body":"[^"]*"/, '"body":"a*b="'),
       'line 4: body.body is not a base64 text',
     ],
     [
-      'a number as a string',
+      'a row with a number as a string',
       (text) => replaced(text, '"seq":1', '"seq":"1"'),
       'line 2: delivery.seq is not a count',
     ],
     [
-      'an unknown state',
+      'a row with an unknown state',
       (text) => replaced(text, '"state":"queued"', '"state":"lost"'),
       'line 2: delivery.state is not a state',
     ],
     [
-      'a text with a character that no store accepts',
+      'a row with a character that no store accepts',
       (text) => replaced(text, '"value":"value"', '"value":"\\u0000"'),
       'line 6: kv.value is not a text',
     ],
@@ -182,7 +190,7 @@ describe('an invalid export file is rejected without importing anything', () => 
       (text) => replaced(text, /(\{"kind":"body".*\n)(\{"kind":"body".*\n)/, '$2$1'),
       'line 5: rows of body are out of order',
     ],
-    ['a duplicate id', (text) => replaced(text, '"id":"a:2"', '"id":"a:1"'), 'lines 2 to 3:'],
+    ['a row with a duplicate id', (text) => replaced(text, '"id":"a:2"', '"id":"a:1"'), 'lines 2 to 3:'],
   ];
   test.each(cases)('%s', async (_, change, message) => {
     const text = await smallExport();
@@ -219,7 +227,7 @@ describe('an invalid export file is rejected without importing anything', () => 
   });
 });
 
-test('a row that the other engine rejects is reported with its line, and nothing is imported', async () => {
+test('an import reports a row that the other engine rejects with its line, and imports nothing', async () => {
   const file = newFile();
   const { store } = openEngineStore({ file });
   await store.append([eventOf(randomBytes(3_000).toString('base64'))]);
@@ -233,7 +241,7 @@ test('a row that the other engine rejects is reported with its line, and nothing
   await (await openPostgresTarget({ url })).close();
 });
 
-test('a damaged record is named, and a damaged text is reported and exported', async () => {
+test('an export names a damaged record, and reports and exports a damaged text', async () => {
   const file = newFile();
   const { store } = openEngineStore({ file });
   await store.append([eventOf('a:1'), eventOf('a:2')]);
@@ -254,7 +262,7 @@ test('a damaged record is named, and a damaged text is reported and exported', a
   );
 });
 
-test('a line above the maximum length is not read to its end', async () => {
+test('an import does not read a line above the maximum length to its end', async () => {
   let read = 0;
   const parts = (async function* () {
     for (; read < 1_000; read += 1) yield Buffer.alloc(100, 0x20);

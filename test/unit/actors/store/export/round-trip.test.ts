@@ -133,7 +133,7 @@ test('each table and column of both engines is exported, or listed as omitted', 
     ).toEqual([...moved].sort());
 });
 
-test('waiting events keep their order, and running events count an attempt and a crash (S11)', async () => {
+test('after an import, waiting events keep their order, and running events count an attempt and a crash (S11)', async () => {
   const place = await exportFilledStore(engines.sqlite);
   const text = await engines.sqlite.export(place);
   const url = await newDatabase();

@@ -10,7 +10,7 @@ import { storeWorkerUrl } from '../../../../fixtures/store/store-worker.ts';
 const CLAIM_MS = 600_000;
 const newFile = () => join(storeFolder(), 'store.sqlite');
 
-test('an event that the file cannot store unchanged is appended without a turn, and claimed as stored', async () => {
+test('an event that SQLite cannot store unchanged is not claimed at its append, and later claimed as stored', async () => {
   const { store } = openEngineStore({ file: newFile() });
   const whole = eventOf('a:1', 'k/1');
   const broken = [
@@ -46,7 +46,7 @@ test('an event that the file cannot store unchanged is appended without a turn, 
   await store.close();
 });
 
-test('keys that the file cannot distinguish are one mailbox, and run one at a time', async () => {
+test('keys that SQLite cannot distinguish are one mailbox, whose events run one at a time', async () => {
   const { store } = openEngineStore({ file: newFile() });
   const halves = ['k/\ud800', 'k/\ud801', 'k/\udc00x'.slice(0, 3)];
   for (const [n, key] of halves.entries())
@@ -62,7 +62,7 @@ test('keys that the file cannot distinguish are one mailbox, and run one at a ti
   await store.close();
 });
 
-test('the parsed event is passed to its turn by reference, and not posted to the thread', async () => {
+test('an append with a claim returns the parsed event as the same object, without a copy through the store thread', async () => {
   const store = await openSqliteStore({ file: newFile(), workerUrl: storeWorkerUrl() });
   // A function cannot be cloned.
   const parsed = { read: () => 'something' };
@@ -82,7 +82,7 @@ test('the parsed event is passed to its turn by reference, and not posted to the
   await store.close();
 });
 
-test('an append with a large body claims nothing, and the next claim returns all', async () => {
+test('an append with a large body claims no event, and the next claim returns all events', async () => {
   const store = await openSqliteStore({ file: newFile(), workerUrl: storeWorkerUrl() });
   const large = Uint8Array.from({ length: 100_000 }, (_, at) => at % 251);
   const events = [eventOf('a:1', 'k/1'), eventOf('a:2', 'k/2', large.slice())];

@@ -10,6 +10,6 @@ test.each([
   ['postgres://ann:secret@%2Frun%2Fpostgresql/orders', '/run/postgresql'],
   ['postgres:///orders?host=/run/postgresql', '/run/postgresql'],
   ['postgres://ann:secret@db:none/orders', undefined],
-])('of %s is %s', (url, address) => {
+])('the address of the database %s in messages is %s', (url, address) => {
   expect(databaseAddress(url)).toBe(address);
 });

@@ -26,7 +26,7 @@ async function openStore() {
   return { url, store, onRejected, onFailed };
 }
 
-test('writes on a full disk are rejected without acknowledgement, and continue when there is space', async () => {
+test('writes on a full database disk are rejected, and continue when the disk has space', async () => {
   const { store, onRejected, onFailed } = await openStore();
   const large = (id: string) => {
     const body = Buffer.from(Array.from({ length: LARGE }, () => Math.floor(Math.random() * 256)));
@@ -57,7 +57,7 @@ test.each([
     'a newer version has changed the tables',
     'ALTER TABLE actor_gateway.mailbox RENAME COLUMN ready_at TO due_at',
   ],
-])('if %s the store is lost permanently, and reports it once without a call', async (_, sql) => {
+])('the store is lost permanently if %s, and reports the loss once, without a call', async (_, sql) => {
   const { url, store, onFailed, onRejected } = await openStore();
   await store.append([eventOf('a')]);
   await executeOn(url, sql);

@@ -30,7 +30,7 @@ function grouped(limits: { maxCalls?: number; maxBytes?: number; hasDistinctKeys
   return { group, runs, settled: runPendingTasks };
 }
 
-test('calls that arrive during a transaction form the next group, and each settles after its own commit', async () => {
+test('store calls that arrive during a transaction form the next group, and each settles after its own commit', async () => {
   const { group, runs, settled: runPendingTasks } = grouped();
   const answers: string[] = [];
   for (const call of ['a1', 'b1']) void group.call(call, 1).then((answer) => answers.push(answer));
@@ -47,7 +47,7 @@ test('calls that arrive during a transaction form the next group, and each settl
   expect(answers).toHaveLength(5);
 });
 
-test('two calls with one key run in order', async () => {
+test('two store calls with the same key run in order', async () => {
   const { group, runs, settled: runPendingTasks } = grouped();
   for (const call of ['a1', 'a2', 'b1', 'a3']) void group.call(call, 1);
   for (let run = 0; run < 3; run += 1) {
@@ -58,7 +58,7 @@ test('two calls with one key run in order', async () => {
   expect(runs.map(({ calls }) => calls)).toEqual([['a1', 'b1'], ['a2'], ['a3']]);
 });
 
-test('many waiting calls start a parallel transaction without common keys', async () => {
+test('many waiting store calls start a parallel transaction without common keys', async () => {
   const { group, runs, settled: runPendingTasks } = grouped({ hasDistinctKeys: false });
   const names = Array.from({ length: 80 }, (_, n) =>
     String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26)),
@@ -91,7 +91,7 @@ test('many waiting calls start a parallel transaction without common keys', asyn
     );
 });
 
-test('calls that wait for a running one are not all checked again for each new call', async () => {
+test('a new store call does not cause a check of all calls that wait for a running call', async () => {
   let checks = 0;
   /** Counts checks: a check iterates the keys of a call once. */
   const counted = (keys: string[]): string[] =>
@@ -122,7 +122,7 @@ test('calls that wait for a running one are not all checked again for each new c
   await group.close();
 });
 
-test('groups and waiting calls are limited; further calls are rejected immediately', async () => {
+test('the size of groups and the number of waiting calls are limited; further calls are rejected immediately', async () => {
   const { group, runs, settled: runPendingTasks } = grouped({ maxCalls: 2 });
   const waiting = Array.from({ length: 10_000 }, (_, n) =>
     group.call(`${String.fromCharCode(97 + (n % 2))}${n}`, 1),
@@ -134,7 +134,7 @@ test('groups and waiting calls are limited; further calls are rejected immediate
   await expect(group.call('y', 200 * 1024 * 1024)).rejects.toThrow(OverloadedError);
 });
 
-test('a failing call does not fail the other calls, and an unavailable store fails all calls immediately', async () => {
+test('a failing store call does not fail the other calls, and an unavailable store fails all calls immediately', async () => {
   const { group, runs, settled: runPendingTasks } = grouped();
   const calls = ['a1', 'b1'].map((call) => group.call(call, 1));
   const outcomes = Promise.allSettled(calls);

@@ -18,7 +18,7 @@ async function englishDatabase(): Promise<string> {
   return new URL('/english', url).href;
 }
 
-test('mailboxes are locked in the order of their bytes', async () => {
+test('mailboxes are locked in the byte order of their keys', async () => {
   const url = await englishDatabase();
   const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
   const other = new pg.Client({ connectionString: url });

@@ -132,7 +132,7 @@ test('a node suspended inside a transaction does not block renewals of other nod
   expect(membership.isMember).toBe(true);
 });
 
-test('a late response is no clock step, and shortens no membership', async () => {
+test('a late response of the database does not count as a clock step, and shortens no membership', async () => {
   const url = await server.newDatabase();
   const prompt = await nodeOn(url, 'prompt', { node: { name: 'prompt', address: '', ttlMs: 1_200 } });
   const { epoch } = prompt.membership;
@@ -280,7 +280,7 @@ test('a node can query state, attempts and journal rows of events on another nod
   });
 });
 
-test("the time is the server's, regardless of the node's clock (S8)", async () => {
+test("the store uses the time of the database server, regardless of the node's clock (S8)", async () => {
   const url = await server.newDatabase();
   const { store } = await nodeOn(url, 'a');
   const servers = async () => {
@@ -306,7 +306,7 @@ test('a second node with the same name is rejected until the first one has ended
   await nodeOn(url, 'a');
 });
 
-test('a server clock set back by ten minutes extends no pause', async () => {
+test('a database clock that is set back by ten minutes extends no pause', async () => {
   const url = await server.newDatabase();
   const a = await nodeOn(url, 'a');
   const turn = await appendClaimed(a.store, eventOf('a:1', 'k/1'));
@@ -342,7 +342,7 @@ test('an append wakes other nodes by a notification or by polling', async () => 
   }
 });
 
-test('calls fail with a clear error while the server is unavailable; acknowledged events survive', async () => {
+test('store calls fail with a clear error while the database is unavailable; acknowledged events survive', async () => {
   const url = await server.newDatabase();
   const { store } = await nodeOn(url, 'a', { timeoutMs: 2_000 });
   await store.append([eventOf('a:1', 'k/1')]);
@@ -354,7 +354,7 @@ test('calls fail with a clear error while the server is unavailable; acknowledge
   expect(ids).toEqual(expect.arrayContaining(['a:1', 'a:3']));
 });
 
-test('a session idle in a transaction loses the transaction and its locks', async () => {
+test('a database session that is idle in a transaction loses the transaction and its locks', async () => {
   const url = await server.newDatabase();
   await nodeOn(url, 'a');
   const database = new Database({ url, connections: 2, timeoutMs: 5_000, idleMs: 200 });

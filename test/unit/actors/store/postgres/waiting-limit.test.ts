@@ -27,7 +27,7 @@ async function appendMany(store: Store, of: string, count: number): Promise<numb
   return answers.filter(({ status }) => status === 'fulfilled').length;
 }
 
-test('near the limit nodes count one after the other, and together use the exact capacity', async () => {
+test('near the limit of waiting events, nodes count one after the other and use the exact capacity', async () => {
   const { one, other, end } = await openTwoStores();
   expect(await appendMany(one, 'a', 17)).toBe(17);
   const accepted = await Promise.all([appendMany(one, 'a2', 10), appendMany(other, 'b', 10)]);
@@ -36,7 +36,7 @@ test('near the limit nodes count one after the other, and together use the exact
   await end();
 });
 
-test('events of other nodes are counted one second later', async () => {
+test('a node counts waiting events of other nodes one second later', async () => {
   const { one, other, end } = await openTwoStores();
   expect(await appendMany(other, 'b', 1)).toBe(1);
   // This node has not counted the events of the other node yet, and may accept the same number.

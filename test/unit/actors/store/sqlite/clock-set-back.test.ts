@@ -33,7 +33,7 @@ test('waiting events are claimed if the clock was set back while the gateway was
   await store.close();
 });
 
-test('an approval keeps its remaining time', async () => {
+test('an approval keeps its remaining time after the clock was set back', async () => {
   const { store, setClock, now } = open();
   await store.append([newEvent('conversation/a', 'a1')]);
   const [turn] = await store.claim(1, 1_000);
@@ -47,7 +47,7 @@ test('an approval keeps its remaining time', async () => {
   await store.close();
 });
 
-test('a valid claim is not claimed again, and a retry keeps its pause', async () => {
+test('after the clock was set back, a valid claim is not claimed again, and a retry keeps its pause', async () => {
   const { store, advance } = open();
   await store.append([newEvent('conversation/a', 'a1'), newEvent('conversation/b', 'b1')]);
   const [a, b] = await store.claim(10, 2 * HOUR_MS);

@@ -56,7 +56,7 @@ test('a clock that is set back neither ends nor extends a claim', () => {
   engine.close();
 });
 
-test('after a failed transaction the next one handles the step', () => {
+test('after a failed transaction the next transaction handles the clock step', () => {
   const { clock, engine, claim } = open();
   engine.transaction(() => engine.append([newEvent('conversation/a', 'a1')], 30_000));
   clock.time += HOUR_MS;

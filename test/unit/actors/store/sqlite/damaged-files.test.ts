@@ -34,7 +34,7 @@ async function openStore(file: string) {
   return { warnings, queued };
 }
 
-test('an intact log is not reported, even if its last frame is incomplete', async () => {
+test('an intact write-ahead log is not reported, even if its last frame is incomplete', async () => {
   const file = await killedStore();
   expect(logDamage(file)).toBeUndefined();
   const log = readFileSync(`${file}-wal`);
@@ -43,7 +43,7 @@ test('an intact log is not reported, even if its last frame is incomplete', asyn
   expect((await openStore(file)).warnings).toEqual([]);
 });
 
-test('a log damaged in its middle is reported with numbers, and a copy is kept', async () => {
+test('a write-ahead log damaged in its middle is reported with the numbers of lost pages, and a copy is kept', async () => {
   const file = await killedStore();
   const log = readFileSync(`${file}-wal`);
   log.fill(0x2a, log.length / 2, log.length / 2 + 8);
@@ -62,16 +62,19 @@ test('a log damaged in its middle is reported with numbers, and a copy is kept',
   expect((await openStore(file)).warnings).toEqual([]);
 });
 
-test.each([0, 0.001, 0.5, 0.99])('a log that is zeroed after %d of its length is reported', async (part) => {
-  const file = await killedStore();
-  const log = readFileSync(`${file}-wal`);
-  writeFileSync(`${file}-wal`, log.fill(0, Math.floor(log.length * part)));
-  expect((await openStore(file)).warnings).toEqual([
-    expect.stringMatching(/intact pages; [0-9]+ pages after them are lost/),
-  ]);
-});
+test.each([0, 0.001, 0.5, 0.99])(
+  'a write-ahead log with only zeros after %d of its length is reported',
+  async (part) => {
+    const file = await killedStore();
+    const log = readFileSync(`${file}-wal`);
+    writeFileSync(`${file}-wal`, log.fill(0, Math.floor(log.length * part)));
+    expect((await openStore(file)).warnings).toEqual([
+      expect.stringMatching(/intact pages; [0-9]+ pages after them are lost/),
+    ]);
+  },
+);
 
-test('frames of older logs are not damage', async () => {
+test('frames of older write-ahead logs are not reported as damage', async () => {
   const folder = storeFolder();
   const [live, file] = [join(folder, 'live.db'), join(folder, 'store.db')];
   const { store } = openEngineStore({ file: live });
@@ -87,15 +90,18 @@ test('frames of older logs are not damage', async () => {
   expect(logDamage(file)).toBeUndefined();
 });
 
-test.each([0, 16, 24])('a log header damaged at byte %i is reported', async (at) => {
-  const file = await killedStore();
-  const log = readFileSync(`${file}-wal`);
-  log.fill(0x2a, at, at + 4);
-  writeFileSync(`${file}-wal`, log);
-  expect((await openStore(file)).warnings).toEqual([
-    expect.stringMatching(/ 0 intact pages; [0-9]+ pages after them are lost/),
-  ]);
-});
+test.each([0, 16, 24])(
+  'a header of the write-ahead log that is damaged at byte %i is reported',
+  async (at) => {
+    const file = await killedStore();
+    const log = readFileSync(`${file}-wal`);
+    log.fill(0x2a, at, at + 4);
+    writeFileSync(`${file}-wal`, log);
+    expect((await openStore(file)).warnings).toEqual([
+      expect.stringMatching(/ 0 intact pages; [0-9]+ pages after them are lost/),
+    ]);
+  },
+);
 
 /** Creates a store with waiting and completed events, then changes it with SQL. */
 async function changedStore(

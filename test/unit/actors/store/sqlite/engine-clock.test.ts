@@ -21,7 +21,7 @@ function momentsAfter(steps: readonly { readonly passedMs: number; readonly setB
   });
 }
 
-test('time stays constant until a clock that was set back slightly has caught up', () => {
+test('the time of the engine stays constant until a clock that was set back slightly has caught up', () => {
   const moments = momentsAfter([
     { passedMs: 10, setByMs: -600 },
     { passedMs: 500, setByMs: 0 },
@@ -34,7 +34,7 @@ test('time stays constant until a clock that was set back slightly has caught up
   ]);
 });
 
-test('several small steps back count as one large step', () => {
+test('several small steps back of the clock count as one large step', () => {
   const moments = momentsAfter([
     { passedMs: 0, setByMs: -600 },
     { passedMs: 0, setByMs: -600 },

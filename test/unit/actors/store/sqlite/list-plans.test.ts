@@ -132,7 +132,7 @@ describe('a list', () => {
     [{ before: BEFORE }, 'approval_asked ((asked,id)<(?,?))'],
     [{ run: 'a:7' }, 'approval_seq (seq=?)'],
     [{ run: 'a:7', states: ['pending'] }, 'approval_seq (seq=?)'],
-  ])('of the approvals %j is read by %s', (filter, index) => {
+  ])('of approvals with the filter %j is read through the index %s', (filter, index) => {
     const read = readBy(() => engine.approvals({ ...filter, limit: 50 }));
     expect(read).toContain(`SEARCH approval USING INDEX ${index}`);
     expect(read.filter(isScan)).toEqual([]);

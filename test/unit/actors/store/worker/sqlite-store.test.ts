@@ -53,7 +53,7 @@ function hangingWorker(hang: string): URL {
   return url;
 }
 
-describe('bodies', () => {
+describe('event bodies', () => {
   test('of 25 MB are returned unchanged', async () => {
     const store = await open();
     const body = new Uint8Array(25 * 1024 * 1024);
@@ -66,7 +66,7 @@ describe('bodies', () => {
     await store.close();
   });
 
-  test('that are large are transferred, and a repeated one is rejected instead of stored empty', async () => {
+  test('that are large are transferred to the thread, and a transferred body is rejected instead of stored empty', async () => {
     const store = await open();
     const body = new Uint8Array(100_000).fill(1);
     await store.append([eventOf('a:1', 'k', body), eventOf('a:2', 'k', body)]);
@@ -115,7 +115,7 @@ describe('bodies', () => {
   });
 });
 
-describe('calls', () => {
+describe('store calls', () => {
   test('of one tick are answered individually, in order', async () => {
     const store = await open({ maxWaiting: 2 });
     const settled = await Promise.allSettled([
@@ -254,7 +254,7 @@ describe('calls', () => {
   });
 });
 
-describe('the thread', () => {
+describe('the store thread', () => {
   test('that ends by itself fails every call, once, and is reported once', async () => {
     const onFailed = vi.fn();
     const store = await open({ workerUrl: workerWithCode("throw new Error('broken')"), onFailed });

@@ -21,7 +21,7 @@ test.each([
   ['data:text/plain,a', undefined],
   ['no scheme', undefined],
   ['', undefined],
-])('%s of server two becomes %s', (uri, expected) => {
+])('the resource address %s of server two is qualified as %s', (uri, expected) => {
   expect(qualify('two', uri)).toBe(expected);
 });
 
@@ -40,7 +40,7 @@ test('a qualified address contains the server and the original address', () => {
 
 const tool = (meta: string) => ({ key: 't', before: '{"name":', after: `,"x":1.0,"_meta":${meta}}` });
 
-test('pages of a tool are renamed, and other bytes remain', () => {
+test('the page addresses of a tool are renamed, and other bytes remain', () => {
   const item = tool('{"ui":{"resourceUri":"ui://a","n":1.0},"ui/resourceUri":"ui:\\/\\/b","a":"ui://a"}');
   expect(pagesOf(item)).toEqual(['ui://a', 'ui://b']);
   expect(withPages(item, (uri) => uri)).toBe(item);

@@ -63,7 +63,7 @@ describe('the merged list', () => {
     expect(names(aggregate)).toHaveLength(2);
   });
 
-  test('qualifies an address that a server before has, or that looks qualified', () => {
+  test('qualifies an address that an earlier server has, or that looks qualified', () => {
     const aggregate = aggregateFrom(
       new ListedServer('a', { resources: ['x://1', 'https://x/1', 'x://b~/2'] }),
       new ListedServer('b', { resources: ['x://1', 'https://x/1', 'x://2'] }),
@@ -82,7 +82,7 @@ describe('the merged list', () => {
   });
 });
 
-test('limits the size of a page, except for a single item above the limit', () => {
+test('a page of the merged list is limited in size, except for a single item above the limit', () => {
   const mega = 1024 * 1024;
   const tool = (name: string, length: number) => ({ name, description: 'd'.repeat(length) });
   const few = describedServer('few', [tool('a', mega), tool('b', 2 * mega), tool('c', 2 * mega)]);
@@ -177,14 +177,14 @@ describe('a resource', () => {
     expect(aggregate.findTemplate('db://{table}/{row}')?.server.id).toBe('rows');
   });
 
-  test('without a listing goes to the only server with resources', () => {
+  test('in no list belongs to the only server with resources', () => {
     const tools = new ListedServer('tools', { tools: ['t'] }, { tools: {} });
     expect(aggregateFrom(tools, files).findResource('odd://x')?.server.id).toBe('files');
     expect(aggregateFrom(tools).findResource('odd://x')).toBeUndefined();
   });
 });
 
-test('merges the capabilities of all servers, and assumes all capabilities for an unknown server', () => {
+test('the aggregate merges the capabilities of all servers, and assumes all capabilities for an unknown server', () => {
   const plain = new ListedServer('plain', {}, {});
   const logs = new ListedServer('logs', {}, { logging: {} });
   const has = (...servers: ListedServer[]) => Object.keys(aggregateFrom(...servers).capabilities()).sort();
@@ -199,7 +199,7 @@ test('merges the capabilities of all servers, and assumes all capabilities for a
   ]);
 });
 
-test('offers resource subscriptions if one server does, and merges extensions only', () => {
+test('the aggregate offers resource subscriptions if one server does, and merges extensions only', () => {
   const login = 'io.modelcontextprotocol/oauth-client-credentials';
   const extensions = { 'example.com/x': { a: 1, flag: true }, [login]: {} };
   const capabilities = { extensions, experimental: { y: {} }, tasks: {} };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Budget } from '../../../../../../actors/base/bounds/budget.ts';
 import { NamedResources } from '../../../../../../actors/mcp/clients/aggregate/named-resources.ts';
 
-test('a resource belongs to the server that named it, or that named its skill', () => {
+test('a named resource belongs to the server that named it, or that named its skill', () => {
   const named = new NamedResources(new Budget(100_000));
   named.add('made://7', 'one');
   named.add('skill://acme/refunds/SKILL.md', 'two');
@@ -15,7 +15,7 @@ test('a resource belongs to the server that named it, or that named its skill', 
     expect(named.find(uri)).toBeUndefined();
 });
 
-test('the oldest are forgotten above 1000, and memory returns to the budget', () => {
+test('the oldest named resources of a client are forgotten above 1000, and their memory returns to the budget', () => {
   const budget = new Budget(10_000_000);
   const named = new NamedResources(budget);
   for (let at = 0; at < 1_500; at += 1) named.add(`made://${at}`, 'one');
@@ -29,7 +29,7 @@ test('the oldest are forgotten above 1000, and memory returns to the budget', ()
   expect([named.size, budget.used]).toEqual([0, 0]);
 });
 
-test('a client cannot use the memory of all clients', () => {
+test('a client with many named resources cannot use the memory of all clients', () => {
   const budget = new Budget(20_000);
   const [greedy, modest] = [new NamedResources(budget), new NamedResources(budget)];
   for (let at = 0; at < 1_000; at += 1) greedy.add(`made://${at}`, 'one');

@@ -163,7 +163,7 @@ describe('a modern client at a legacy server', () => {
     };
   }
 
-  test('that does not return in time has its call cancelled without remaining state', async () => {
+  test('that does not send its retry in time has its call cancelled, and no state remains', async () => {
     const { link, state, recorder } = await startSuspendedCall({ ...caller, logLevel: 'info' });
     expect(managed.server.handle.inFlight).toBe(1);
     expect([...managed.server.subscriptions.listeners()]).toHaveLength(1);
@@ -191,7 +191,7 @@ describe('a modern client at a legacy server', () => {
     expect(recorder.ends).toHaveLength(1);
   });
 
-  test('that returns in time ends the suspension deadline and restarts the call deadline', async () => {
+  test('that sends its retry in time ends the suspension deadline and restarts the call deadline', async () => {
     const { link, state } = await startSuspendedCall();
     vi.advanceTimersByTime(MAX_PAUSE_MS - 1);
     const { recorder, back } = retry(state, { 'input-1': { action: 'accept' } });
@@ -351,7 +351,7 @@ describe('a modern client at a legacy server', () => {
     expect(eraBridge.suspendedCalls.size).toBe(0);
   });
 
-  test('receives the messages stored meanwhile, up to a limit, in order and with its new token', async () => {
+  test('receives the messages stored during the suspension, up to a limit, in order and with its new token', async () => {
     const { link, state } = await startSuspendedCall();
     const id = link.calls[0]?.message.id;
     const progress = (n: number, more = '') => ({
@@ -374,7 +374,7 @@ describe('a modern client at a legacy server', () => {
     expect(secondRetry.recorder.sent).toHaveLength(3);
   });
 
-  test('receives the response of a call that ended meanwhile, whose exclusive connection was already released', async () => {
+  test('receives the response of a call that ended during the suspension and has released its exclusive connection', async () => {
     const { link, state } = await startSuspendedCall();
     link.answer(link.calls[0]?.message.id, { content: [], n: 1 });
     const next = call();

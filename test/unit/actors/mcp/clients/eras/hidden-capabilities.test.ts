@@ -33,6 +33,6 @@ test.each([
   [`{"extensions":{${UI}},"roots":{}}`, `{"extensions":{${UI}}}`],
   ['{"extensions":7}', '{"extensions":7}'],
   ['{}', '{}'],
-])('%s becomes %s', (capabilities, expected) => {
+])('the client capabilities %s are sent to a server as %s', (capabilities, expected) => {
   expect(sentMessage(message(capabilities))).toBe(message(expected));
 });

@@ -13,7 +13,7 @@ const outlet = { send: () => {}, finish: () => {}, drop: () => {} };
 const eras = ['legacy', 'modern'] as const;
 
 test.each(eras.flatMap((client) => eras.map((server) => [client, server] as const)))(
-  'bridges a call of a %s client at a %s server only if the eras differ',
+  'the forwarder bridges a call of a %s client at a %s server only if the eras differ',
   (client, spoken) => {
     const routes: string[] = [];
     const bridge = { cross: () => routes.push('bridge') } as unknown as EraBridge;

@@ -25,7 +25,7 @@ test.each([
   '{"_meta":{"ui":{"resourceUri":"a:1"}},"content":[]}',
   '{"content":[{"type":"text","text":"","_meta":{"ui/resourceUri":"a:1"}}]}',
   '{"status":"completed","result":{"content":[{"type":"resource_link","uri":"a:1"}]}}',
-])('%s is renamed', (result) => {
+])('the resource addresses in the result %s are renamed', (result) => {
   expect(renamed(result)).toBe(result.replaceAll(/(ri": ?)"a:/g, '$1"b:'));
 });
 
@@ -37,6 +37,6 @@ test.each([
   '{"content":[{"uri":7},"uri",null],"uri":{"uri":"a:1"}}',
   'null',
   '[{"uri":7}]',
-])('%s remains', (result) => {
+])('the result %s has no resource address and remains unchanged', (result) => {
   expect(renamed(result)).toBe(result);
 });

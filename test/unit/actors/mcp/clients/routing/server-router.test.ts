@@ -58,7 +58,7 @@ function sendRequest(session: ClientSession, method: string, params: unknown) {
 }
 
 test.each(['legacy', 'modern'] as const)(
-  'limits the resource subscriptions of a session at a %s server until the session unsubscribes from a resource',
+  'the router limits the subscriptions of a session at a %s server until the session unsubscribes from a resource',
   async (era) => {
     const discovery = {
       supportedVersions: ['2026-07-28'],
@@ -98,7 +98,7 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
-test('the router rejects a URI above the length limit, without recording it', async () => {
+test('the router rejects a subscription to a URI above the length limit, without recording it', async () => {
   managed = new FakeManagedServer({}, { answers: { 'resources/subscribe': {} } });
   const session = aSession();
   const of = (length: number) =>
@@ -112,7 +112,7 @@ test('the router rejects a URI above the length limit, without recording it', as
 });
 
 test.each(['legacy', 'modern'] as const)(
-  'rejects a subscription at a %s server above the byte budget, and another client keeps its share',
+  'the router rejects a subscription at a %s server above the byte budget, and another client keeps its share',
   async (era) => {
     const discovery = {
       supportedVersions: ['2026-07-28'],

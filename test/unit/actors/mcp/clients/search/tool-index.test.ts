@@ -39,11 +39,11 @@ test.each([
   ['ÄußereForm', ['außere', 'form', 'außereform']],
   ['读取 文件', ['读取', '文件']],
   ['__', []],
-])('splits %s into words', (text, expectedWords) => {
+])('the tool index splits %s into words', (text, expectedWords) => {
   expect(splitWords(text)).toEqual(expectedWords);
 });
 
-describe('a search', () => {
+describe('a tool search', () => {
   test('finds tools by the words of their names in any notation, best match first', () => {
     const index = indexOf(files(), git());
     expect(names(index, 'pull request')[0]).toBe('git__createPullRequest');

@@ -21,7 +21,7 @@ test('an event id contains its stream, its number and the id of the request', ()
   );
 });
 
-test('a long id of a request is omitted', () => {
+test('a long request id is omitted from the event id', () => {
   const id = { stream: 1, number: 2, rawRequestId: JSON.stringify('x'.repeat(100)) };
   expect(parseEventId(eventId(id))).toEqual({ stream: 1, number: 2, rawRequestId: '' });
 });

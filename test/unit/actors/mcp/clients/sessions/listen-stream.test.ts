@@ -105,7 +105,7 @@ describe('a listening client', () => {
     expect(JSON.parse(client.finished() ?? '').error.message).toBe('the server reported: … is no key');
   });
 
-  test('sends earlier messages after the acknowledgement, up to a limit', () => {
+  test('receives earlier messages after the acknowledgement, up to a limit', () => {
     const client = beginListening('9007199254740993');
     client.listening.kinds = new Set(['tools']);
     for (let number = 0; number < 1000; number += 1) client.update(`{"uri":"a://${number}"}`);
@@ -120,7 +120,7 @@ describe('a listening client', () => {
     for (const text of client.raw) expect(text).toContain(`"${mark}":9007199254740993`);
   });
 
-  test('sends one valid result at its end, with any server name, and nothing afterwards', () => {
+  test('receives one valid result at its end, with any server name, and nothing afterwards', () => {
     const client = beginListening();
     client.listening.kinds = new Set(['tools']);
     client.listening.acknowledge([]);

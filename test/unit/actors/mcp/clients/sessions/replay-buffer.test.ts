@@ -54,7 +54,7 @@ test('a replay buffer stays within its byte limit, and returns the latest events
   );
 });
 
-test('all buffers share one byte budget; the least recently used buffer is cleared first', () => {
+test('all replay buffers share one byte budget; the least recently used buffer is cleared first', () => {
   const replays = new ReplayBudget(64 * KIB);
   const [one, two, three] = [1, 2, 3].map(() => new ReplayBuffer(replays)) as [
     ReplayBuffer,
@@ -73,7 +73,7 @@ test('all buffers share one byte budget; the least recently used buffer is clear
   expect(replays.heldBytes.used).toBe(0);
 });
 
-test('a large message shared by many buffers counts once', () => {
+test('a large message shared by many replay buffers counts once against the budget', () => {
   const replays = new ReplayBudget(256 * KIB);
   const message = Buffer.alloc(100 * KIB);
   const buffers = Array.from({ length: 50 }, () => new ReplayBuffer(replays));
@@ -100,7 +100,7 @@ test('a replay buffer drops the events of an ended stream after the time a clien
   expect(replays.heldBytes.used).toBe(100 * KIB + 128);
 });
 
-test('stream numbers are unique', () => {
+test('numbers of event streams are unique', () => {
   const buffer = new ReplayBuffer(new ReplayBudget());
   const numbers = Array.from({ length: 100 }, () => buffer.newStream());
   expect(new Set(numbers).size).toBe(100);

@@ -133,7 +133,7 @@ describe('a server message for a session', () => {
     [2, false, false, notice, '1 0 0'],
     [1, false, false, changed, '1 0 0'],
   ])(
-    'is sent once with %d calls in flight, a stream: %s, linked: %s',
+    'is sent once (calls in flight: %d, open stream: %s, linked to the first call: %s)',
     (count, hasStream, isLinked, message, counts) => {
       const client = new Client();
       const [connection, otherConnection] = [new FakeConnection(), new FakeConnection()];

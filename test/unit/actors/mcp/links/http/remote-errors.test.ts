@@ -63,7 +63,7 @@ describe('the error for an HTTP error response', () => {
   });
 });
 
-test('only a 303 and a 5xx other than 503 leave open whether the request was executed', () => {
+test('only status 303 and 5xx except 503 leave open whether the request was executed', () => {
   const all = [301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408, 409, 413, 429, 500, 501, 502, 503, 504];
   expect(all.filter(mayHaveExecuted)).toEqual([303, 500, 501, 502, 504]);
 });
@@ -87,7 +87,7 @@ describe('the error for a network failure', () => {
   });
 });
 
-describe('a session is lost', () => {
+describe('a remote session is lost', () => {
   const rpc = (message: string, code: number) =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code, message } });
 

@@ -73,14 +73,14 @@ describe('the exit of a Node program with an uncaught error', () => {
   });
 });
 
-test('any other program is explained by its last line, regardless of earlier errors', () => {
+test('the exit of any other program is explained by its last stderr line, regardless of earlier errors', () => {
   expect(informativeLine(['Error: no answer yet', '    ^', 'trying again', 'fatal: no key'])).toBe(
     'its last line on stderr: fatal: no key',
   );
   expect(informativeLine([])).toBeUndefined();
 });
 
-test('a Node version line is reported if no error precedes it', () => {
+test('the exit of a Node program is explained by the Node version line if no error precedes this line', () => {
   expect(informativeLine(['    at main', '}', 'Node.js v20.20.2'])).toBe(
     'its last line on stderr: Node.js v20.20.2',
   );
@@ -222,12 +222,12 @@ Run 'docker run --help' for more information`,
 See 'docker run --help'.`,
     'docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?.',
   ],
-])('the cause is reported for %s', (_, text, expected) => {
+])('the cause of an exit is found in the output of %s', (_, text, expected) => {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   expect(informativeLine(lines)).toBe(`its last error on stderr: ${expected}`);
 });
 
-test('lines that only resemble such output are reported unchanged', () => {
+test('stderr lines that only resemble known error output are reported unchanged', () => {
   for (const lines of [
     ['x is wrong', '- one'],
     ['  × not framed'],

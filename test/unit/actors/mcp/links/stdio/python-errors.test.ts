@@ -194,7 +194,7 @@ Usage: uvx [OPTIONS] [COMMAND]
 For more information, try '--help'.`,
     "error: unexpected argument '--nope' found",
   ],
-])('the exit is explained by %s', (_, text, expected) => {
+])('the exit of a Python program or launcher is explained by %s', (_, text, expected) => {
   expect(reasonOf(text)).toBe(`its last error on stderr: ${expected}`);
 });
 
@@ -208,7 +208,7 @@ fatal: no token given`;
   expect(reasonOf(text)).toBe('its last line on stderr: fatal: no token given');
 });
 
-test('lines that only resemble such output are reported unchanged', () => {
+test('stderr lines that only resemble Python errors are reported unchanged', () => {
   for (const line of [
     'Error: no key',
     'INFO:     Started server process [1]',

@@ -153,13 +153,16 @@ describe('a progress bar on stderr', () => {
   });
 });
 
-test.each([1, 1000])('lines that end with CRLF are logged once, in pieces of %i bytes', (chunkSize) => {
-  const { tail, logged } = tailOf('one\r\ntwo\r\n', [], chunkSize);
-  expect([tail.lines, logged]).toEqual([
-    ['one', 'two'],
-    ['one', 'two'],
-  ]);
-});
+test.each([1, 1000])(
+  'stderr lines that end with CRLF are logged once, in pieces of %i bytes',
+  (chunkSize) => {
+    const { tail, logged } = tailOf('one\r\ntwo\r\n', [], chunkSize);
+    expect([tail.lines, logged]).toEqual([
+      ['one', 'two'],
+      ['one', 'two'],
+    ]);
+  },
+);
 
 describe('the lines that a server logs for health pings', () => {
   /** Lines as the Python SDK writes them through Rich, which wraps them. */
@@ -203,7 +206,7 @@ describe('the lines that a server logs for health pings', () => {
 });
 
 describe('a line rate limit', () => {
-  test('starts again each second', () => {
+  test('allows lines again each second', () => {
     let now = 0;
     const lines: string[] = [];
     const rate = new LineRate(

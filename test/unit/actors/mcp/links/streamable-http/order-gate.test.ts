@@ -76,7 +76,7 @@ test('notifications are sent one after the other, and requests overtake them', (
   expect(sent).toEqual(['progress 1', 'call', 'progress 2', 'answer']);
 });
 
-test('a notification that is never accepted delays the next by five seconds, and at most 1024 wait', () => {
+test('a notification that is never accepted delays the next one by five seconds, and at most 1024 notifications wait', () => {
   vi.useFakeTimers();
   try {
     const { gate, sent, send } = gateWithLog();

@@ -26,11 +26,11 @@ test.each([
   ['=?base64?=', '=?base64?PT9iYXNlNjQ/PQ==?='],
   ['=?base64?only a beginning', '=?base64?only a beginning'],
   ['', '=?base64??='],
-])('the value %j is sent as %j', (value, header) => {
+])('the argument %j is sent in a header as %j', (value, header) => {
   expect(encodeHeaderValue(value)).toBe(header);
 });
 
-describe('headers of a call', () => {
+describe('the headers of a call', () => {
   test('contain annotated values at any depth, as decimal numbers, true and false', () => {
     const args = { region: 'us-west1', shard: -7, dry: false, to: { city: 'Köln' }, query: 'SELECT 1' };
     expect(hasAnnotations(annotatedSchema)).toBe(true);
@@ -72,7 +72,7 @@ describe('headers of a call', () => {
   });
 });
 
-describe('a schema', () => {
+describe('an input schema', () => {
   test.each([['is true', true] as const, ['is missing', undefined] as const, ...plainSchemas])(
     'that %s has neither headers nor errors',
     (_what, schema) => {
@@ -83,7 +83,7 @@ describe('a schema', () => {
   );
 
   test.each(faultySchemas)(
-    'with an annotation of %s must be omitted, and yields no header',
+    'with an invalid annotation (%s) excludes the tool, and yields no header',
     (_what, schema) => {
       expect(annotationFault(schema)).toContain('x-mcp-header');
       expect(hasInvalidAnnotations(schema)).toBe(true);

@@ -20,7 +20,7 @@ const connection = {
   description: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: {}, instructions },
 } as unknown as Connection;
 
-test('servers with equal entries share one complete file, even if all write it at the same time', async () => {
+test('servers with equal entries share one complete cache file, even if all write it at the same time', async () => {
   const problems: string[] = [];
   const make = () =>
     new ServerCache(
@@ -36,7 +36,7 @@ test('servers with equal entries share one complete file, even if all write it a
   expect(later.description?.instructions).toBe(instructions);
 });
 
-test('a file that cannot be renamed leaves no temporary file, and is reported once', async () => {
+test('a cache file that cannot be renamed leaves no temporary file, and is reported once', async () => {
   const problems: string[] = [];
   const cache = new ServerCache(
     folder,

@@ -48,7 +48,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('wait'), seconds: fc.integer({ min: 100, max: 700 }) }),
 );
 
-test('a request is due exactly when its running time reaches a limit, and pauses count up to ten minutes', () => {
+test('the time limits of a request do not count pauses, up to ten minutes in total', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const keys = [{}, {}, {}];
@@ -80,7 +80,7 @@ test('a request is due exactly when its running time reaches a limit, and pauses
   );
 });
 
-test('a server that asks without end gets the pause once, and then the rest of its limits', () => {
+test('a server that sends questions without end extends the limits of a request by ten minutes at most', () => {
   const limits = new CallLimits({ timeoutMs, maxMs }, 0);
   let now = 0;
   while (now < limits.dueAt) {
@@ -92,7 +92,7 @@ test('a server that asks without end gets the pause once, and then the rest of i
   expect(now).toBe(maxMs + MAX_PAUSE_MS);
 });
 
-test('a request that awaits a task has only the total limit, which pauses as well', () => {
+test('a request that awaits a task has only the total time limit, which pauses during questions as well', () => {
   const key = {};
   const limits = new CallLimits({ timeoutMs, maxMs }, 0);
   limits.awaitTask();

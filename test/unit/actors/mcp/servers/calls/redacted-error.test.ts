@@ -59,7 +59,7 @@ describe('an error response', () => {
     });
   });
 
-  test('that violates the protocol is searched as well', () => {
+  test('that violates the protocol loses its credentials as well', () => {
     expect(redactText(`"no access with message-key-1"`)).toBe('"no access with [redacted]"');
     const invalid = Buffer.from('{"code":1,"message":"\xff\xfe message-key-1 \\u0041\xff"}', 'latin1');
     expect(redactedError(answerOf(undefined, invalid), redactor).bytes.toString('latin1')).toContain(

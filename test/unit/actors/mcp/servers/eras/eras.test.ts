@@ -57,7 +57,7 @@ describe('a process that exits at server/discover without a response', () => {
     expect(startedEras()).toEqual(['modern', 'legacy', 'legacy']);
   });
 
-  test('and at the legacy start counts as one failure of two processes, without a result', async () => {
+  test('and exits at the legacy start as well counts as one failure, and its era stays unknown', async () => {
     reactions = { modern: 'ends', legacy: 'ends' };
     managed.call(undefined, '1', 'a');
     await settle(5);
@@ -70,7 +70,7 @@ describe('a process that exits at server/discover without a response', () => {
     expect(startedEras()).toEqual(['modern', 'legacy', 'modern', 'legacy']);
   });
 
-  test('and rejects the legacy start is checked again later, and may be a modern server', async () => {
+  test('and rejects the legacy start has its era detected again later', async () => {
     reactions = { modern: 'ends', legacy: 'refuses' };
     managed.call(undefined, '1', 'a');
     await settle(5);

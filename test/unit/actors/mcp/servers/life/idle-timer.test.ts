@@ -25,7 +25,7 @@ function make(idleTimeoutMs: number) {
   return { clock, state, reports };
 }
 
-test('the timer reports half and whole of the idle time once each, in time', () => {
+test('the idle timer reports half and whole of the idle time once each, in time', () => {
   const { reports } = make(1000);
   vi.advanceTimersByTime(5000);
   expect(reports).toEqual([
@@ -35,7 +35,7 @@ test('the timer reports half and whole of the idle time once each, in time', () 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('the timer restarts after a call, and reports half of the idle timeout a second time', () => {
+test('the idle timer restarts after a call, and reports half of the idle timeout a second time', () => {
   const { reports, state } = make(1000);
   vi.advanceTimersByTime(700);
   state.usedAt = performance.now();
@@ -47,7 +47,7 @@ test('the timer restarts after a call, and reports half of the idle timeout a se
   ]);
 });
 
-test('the timer does not run during work, and starts at its end', () => {
+test('the idle timer does not run during work, and starts at its end', () => {
   const { reports, state } = make(1000);
   state.isBusy = true;
   vi.advanceTimersByTime(10_300);
@@ -61,14 +61,14 @@ test('the timer does not run during work, and starts at its end', () => {
   ]);
 });
 
-test('the timer never reports an idle time of 0', () => {
+test('the idle timer never reports an idle time of 0', () => {
   const { reports } = make(0);
   vi.advanceTimersByTime(1e9);
   expect(reports).toEqual([]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a stopped timer is silent and can be started again; two starts create one timer', () => {
+test('a stopped idle timer is silent and can be started again; two starts create one timer', () => {
   const { clock, state, reports } = make(1000);
   vi.advanceTimersByTime(400);
   clock.stop();
@@ -85,7 +85,7 @@ test('a stopped timer is silent and can be started again; two starts create one 
   ]);
 });
 
-test('the timer reports idleness at the exact time for any sequence of calls', () => {
+test('the idle timer reports idleness at the exact time for any sequence of calls', () => {
   // The timer checks every 10 ms, so the pauses avoid half of the idle timeout.
   const pause = fc.oneof(fc.integer({ min: 1, max: 499 }), fc.integer({ min: 511, max: 989 }));
   fc.assert(

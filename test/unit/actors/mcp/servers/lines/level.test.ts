@@ -61,7 +61,7 @@ const examples = {
   ],
 };
 
-describe('the level of a line', () => {
+describe('the level of a log line', () => {
   test.each(lineLevels.flatMap((level) => examples[level].map((line) => [level, line] as const)))(
     'is %s for %j',
     (level, line) => {

@@ -66,7 +66,7 @@ test.each([
   [{ flow: 'deploy' }, 'flow', 'deploy', 'text'],
   [{ connection: 'botmessenger/42' }, 'connection', 'botmessenger/42', 'text'],
   [{ reason: 'full' }, 'store', '', 'text: full'],
-])('a line with the fields %j belongs to the %s %s', (fields, kind, name, text) => {
+])('a gateway log line with the fields %j belongs to the %s %s', (fields, kind, name, text) => {
   const lines = new RecentLines();
   storingLog(silentLog, lines, redactor, 'store').error(fields, 'text');
   expect(lines.read({ lines: 10 })).toEqual([expect.objectContaining({ kind, name, text, level: 'error' })]);

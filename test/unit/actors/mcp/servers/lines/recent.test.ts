@@ -32,7 +32,7 @@ const written = fc.array(
   { maxLength: 80 },
 );
 
-test('lines stay within the limit, and are returned in order of arrival', () => {
+test('recent log lines stay within the limit, and are returned in order of arrival', () => {
   const check = (all: readonly NewLine[]) => {
     const lines = new RecentLines(ROOM);
     const expected = all.map((each, at) => ({ ...each, at: at + 1, text: `${at} ${each.text}` }));
@@ -76,7 +76,7 @@ test('a source within its equal share loses no lines to other sources', () => {
   fc.assert(fc.property(...counts, fc.boolean(), check));
 });
 
-test('a watcher receives each line until it stops, and an end notification', () => {
+test('a watcher of log lines receives each line until it stops, and an end notification', () => {
   const lines = new RecentLines();
   const notified: (LogLine | 'end')[] = [];
   const watcher = {

@@ -191,7 +191,7 @@ describe('the cached lists of servers', () => {
     expect([cache.lists.tools?.length, cache.cuts]).toEqual([3, {}]);
   });
 
-  test('return the memory after any order of fetches, failures, cuts and closes', async () => {
+  test('release their memory after any order of fetches, failures, cuts and closes', async () => {
     const step = fc.record({
       at: fc.nat(3),
       what: fc.constantFrom('learn', 'refresh', 'again', 'fail', 'late', 'close'),

@@ -40,7 +40,7 @@ function sendQuestion(callId?: number) {
   return { connection, answer: () => connection.resume(question) };
 }
 
-test('a question without a call pauses the calls in flight, but not later calls', async () => {
+test('a server question without a call pauses the calls in flight, but not later calls', async () => {
   const [one, two] = [await call('a'), await call('b')];
   const { answer } = sendQuestion();
   const later = await call('c');
@@ -53,14 +53,14 @@ test('a question without a call pauses the calls in flight, but not later calls'
   expect([one, two].map(({ recorder }) => recorder.ends)).toEqual([1, 1]);
 });
 
-test('a question on the stream of a call pauses this call only', async () => {
+test('a server question on the stream of a call pauses this call only', async () => {
   const [one, two] = [await call('a'), await call('b')];
   sendQuestion(one.id as number);
   vi.advanceTimersByTime(60_000);
   expect([one, two].map(({ recorder }) => recorder.ends)).toEqual([0, 1]);
 });
 
-test('a request of the gateway does not pause', async () => {
+test('a request of the gateway itself does not pause', async () => {
   await call('a');
   const { connection } = sendQuestion();
   const ping = connection.ping(5_000).then(
