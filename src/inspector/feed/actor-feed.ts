@@ -36,8 +36,8 @@ export class ActorFeed {
   /** Last known state of each actor, as JSON, to recognise steps that change it. */
   readonly #states = new WeakMap<AnyActorRef, string>();
   /**
-   * Source, time and number of each event. A snapshot contains only the event. If events are nested, the
-   * inner one has the earlier snapshot, so steps are sorted by the number.
+   * Source, time and number of each event, because XState reports a snapshot with its event only. If an event
+   * causes another event, the snapshot of the second one arrives first, so steps are sorted by the number.
    */
   readonly #origins = new WeakMap<object, Pick<MachineStep, 'n' | 'source' | 'at'>>();
   #eventCount = 0;

@@ -33,8 +33,8 @@ export class ChangedRows<Item, Row> {
 
   /**
    * Makes the next `takeChanges` return all rows. Called after a page has received the complete state, which
-   * is newer than the fingerprints: if a row then changed back, no change would be found, and this page would
-   * keep the other value.
+   * may be newer than the fingerprints. If a row then changed back to its fingerprint, `takeChanges` would
+   * find no change, and the page would keep the outdated value.
    */
   invalidate(): void {
     for (const id of this.#fingerprints.keys()) this.#fingerprints.set(id, '');

@@ -1,6 +1,6 @@
 // Serves GET /inspector/runs/ID/feed. The first stream imports the viewer: a gateway without triggers never
-// loads it. The limit MAX_VIEWERS prevents that a page which opens streams in a loop exhausts the listener
-// (A8, ARCHITECTURE.md).
+// loads it. MAX_VIEWERS limits the streams, so that a page that opens streams in a loop cannot exhaust the
+// listener (A8, ARCHITECTURE.md).
 
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import { OverloadedError } from '../../../actors/base/errors/errors.ts';

@@ -1,8 +1,8 @@
 // Positions of boxes and arrows, computed by dagre once per machine or flow definition. Later only the
 // highlighting changes (highlight.ts).
 //
-// - Each state has a box inside its parent's box. Each transition is an arrow, a note in a box, or part of
-//   `everywhere`.
+// - Each state has a box inside its parent's box. Each transition is an arrow, a note in a box, or, if
+//   any state allows it, an entry of `everywhere`.
 // - dagre cannot connect a box that contains others. An arrow of such a box is connected to an inner box (the
 //   initial or the last one) and clipped at the border.
 

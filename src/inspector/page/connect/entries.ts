@@ -18,19 +18,19 @@ export interface EntryOptions {
   readonly system: System;
   /** Address of the gateway: the origin of this page, with the prefix of a proxy. */
   readonly address: string;
-  readonly reach: Reach;
+  readonly selection: ServerSelection;
   readonly needsKey: boolean;
   /** Start command of the stdio program on the client's machine. */
   readonly program: { readonly command: string; readonly args: readonly string[] };
 }
 
-/** Scope of the entry: all servers, one server, or a profile. */
-export interface Reach {
+/** Servers of the entry: all servers, one server, or a profile. */
+export interface ServerSelection {
   readonly kind: 'all' | 'server' | 'profile';
   readonly name: string;
 }
 
-export const ALL_SERVERS: Reach = { kind: 'all', name: '' };
+export const ALL_SERVERS: ServerSelection = { kind: 'all', name: '' };
 
 export interface ConnectEntries {
   /** JSON document with this entry only, or the reason why it is not possible. */
@@ -59,14 +59,14 @@ export function connectEntries({
   client,
   system,
   address,
-  reach,
+  selection,
   needsKey,
   program,
 }: EntryOptions): ConnectEntries {
-  const isServer = reach.kind === 'server';
-  const name = isServer ? reach.name.replace(/[^\w-]/g, '-') : 'actor-gateway';
+  const isServer = selection.kind === 'server';
+  const name = isServer ? selection.name.replace(/[^\w-]/g, '-') : 'actor-gateway';
   const segments = { all: '', server: '/', profile: '/@' };
-  const url = `${address}/mcp${segments[reach.kind]}${encodeURIComponent(reach.name)}`;
+  const url = `${address}/mcp${segments[selection.kind]}${encodeURIComponent(selection.name)}`;
   const keyVariable = needsKey ? KEY_VARIABLE : undefined;
   const byAddress: ClientConnection = { kind: 'http', url, keyVariable };
   const byProgram: ClientConnection = {

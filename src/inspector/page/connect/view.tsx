@@ -10,7 +10,7 @@ import {
   ALL_SERVERS,
   connectEntries,
   isOwnMachine,
-  type Reach,
+  type ServerSelection,
   type System,
   systemOf,
   systems,
@@ -23,7 +23,7 @@ export function ConnectView() {
   const { value, problem } = usePolled('connect', fetchConnectFacts, REFRESH_MS);
   const [id, setId] = useState<string>(clients[0]?.id ?? '');
   const [system, setSystem] = useState<System>(() => systemOf(navigator.userAgent));
-  const [reach, setReach] = useState('');
+  const [selection, setSelection] = useState('');
   const [selectedTransport, setTransport] = useState<string>();
   const client = clientNamed(id);
   const isLocal = isOwnMachine(location.hostname);
@@ -33,7 +33,7 @@ export function ConnectView() {
           client,
           system,
           address: location.origin + HOME.replace(/\/inspector$/, ''),
-          reach: reachOf(reach),
+          selection: selectionOf(selection),
           needsKey: value.needs_key,
           program: isLocal ? value.program : { command: 'actor-gateway', args: ['stdio'] },
         })
@@ -62,7 +62,7 @@ export function ConnectView() {
                 ['stdio', 'stdio (the client starts a program)'],
               ]}
             </Choice>
-            <Choice id="connect-server" label="Servers" value={reach} onChange={setReach}>
+            <Choice id="connect-server" label="Servers" value={selection} onChange={setSelection}>
               {[
                 ['', 'all servers'],
                 ...(value?.profiles ?? []).map((each) => [`profile ${each}`, `profile ${each}`]),
@@ -121,7 +121,7 @@ export function ConnectView() {
 }
 
 /** Parses the value of the selected option. */
-function reachOf(option: string): Reach {
+function selectionOf(option: string): ServerSelection {
   const [, kind, name = ''] = /^(server|profile) (.+)$/s.exec(option) ?? [];
   return kind === 'server' || kind === 'profile' ? { kind, name } : ALL_SERVERS;
 }

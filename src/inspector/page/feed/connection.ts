@@ -1,5 +1,6 @@
-// Keeps the feed open, and reconnects every second. EventSource itself stops after a failed connection, and a
-// restarting gateway accepts none. Reports `refused` and stops if the gateway responds with status 401.
+// Keeps the event stream of the feed open. After a failure it reconnects every second, because EventSource
+// itself stops when a restarting gateway refuses a connection. Reports `refused` and stops if the gateway
+// responds with status 401.
 
 import { HOME } from '../home.ts';
 import type { FeedMessage } from './page-state.ts';
@@ -13,6 +14,7 @@ export interface FeedListener {
   onStatus(status: 'live' | 'lost' | 'refused'): void;
 }
 
+/** Opens the feed for as long as the page is open. */
 export function connect({ onMessage, onStatus }: FeedListener): void {
   let lastMessageAt = Date.now();
   let source = open();

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import { type PageView, pathOf, viewAt } from '../address.ts';
 import type { PageStore } from './page-store.ts';
 
-/** Re-renders when the store changes. */
+/** Returns the store, and renders the component again when the store changes. */
 export function useStore(store: PageStore): PageStore {
   const [, rerender] = useState(0);
   useEffect(() => store.subscribe(() => rerender((count) => count + 1)), [store]);
@@ -12,7 +12,7 @@ export function useStore(store: PageStore): PageStore {
 }
 
 export interface GoOptions {
-  /** True: replaces the current entry of the browser's history. @default false */
+  /** True: replaces the current entry of the browser's history, instead of adding one. @default false */
   readonly isReplacing?: boolean;
 }
 
@@ -40,15 +40,20 @@ export function useView(): [PageView, Go] {
 /** Current path with query. */
 export const addressNow = (): string => location.pathname + location.search;
 
+/** Last result of a poll. Both are undefined before the first response. */
 export interface PollResult<T> {
   readonly value: T | undefined;
+  /** Error message of the last poll. */
   readonly problem: string | undefined;
 }
 
 /** Pause before retries. */
 const RETRY_MS = 2_000;
 
-/** Polls `load` every `everyMs`. If `key` changes, loads immediately and drops the previous result. */
+/**
+ * Returns the latest result of `load`, which is called every `everyMs`. `key` identifies the data: if it
+ * changes, the hook drops the previous result and loads immediately.
+ */
 export function usePolled<T>(key: string, load: () => Promise<T>, everyMs: number): PollResult<T> {
   const [result, setResult] = useState<PollResult<T> & { key: string }>({
     key,

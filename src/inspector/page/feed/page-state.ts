@@ -96,6 +96,7 @@ export function reduce(state: PageState, message: FeedMessage): PageState {
   }
 }
 
+/** Returns the state with an empty log. */
 export function withoutLog(state: PageState): PageState {
   return { ...state, log: [] };
 }

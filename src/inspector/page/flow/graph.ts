@@ -90,6 +90,7 @@ export function graphOfFlow({ nodes, arrows }: FlowParts): Graph {
   };
 }
 
+/** Returns the text of the arrow, truncated for its label. */
 export function arrowLabel(arrow: FlowArrow): string {
   const text = arrowText(arrow);
   return text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL - 1)}…`;
@@ -100,10 +101,13 @@ export function arrowText({ index, when }: FlowArrow): string {
   return index === undefined ? 'on error' : (when ?? '');
 }
 
+/** Returns a node's path with dots, as the layout requires. */
 export const dotPath = (place: string): string => place.replaceAll('/', '.');
 
+/** `open`: not decided yet. */
 export type ArrowState = 'taken' | 'untaken' | 'open';
 
+/** Returns whether the run took the arrow, from the states of the nodes by path. */
 export function arrowState(
   { source, target, index }: Pick<FlowArrow, 'source' | 'target' | 'index'>,
   nodes: ReadonlyMap<string, NodeRecord>,

@@ -110,7 +110,7 @@ function RunFacts({
 
 interface ArrowsProps {
   readonly arrows: readonly FlowArrow[];
-  /** End of the arrow at which the other node is. */
+  /** End of the arrows that has the other node. */
   readonly end: 'source' | 'target';
   readonly run: RunOfFlow | undefined;
 }

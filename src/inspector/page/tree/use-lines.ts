@@ -16,13 +16,13 @@ export interface VisibleLines {
   readonly lines: TreeLines<ActorView>;
   readonly cluster: ClusterNumbers;
   readonly isFiltered: boolean;
-  /** True if sessions match the filter. */
+  /** True if any session matches the filter. */
   readonly hasMatch: boolean;
   /** Must be called with the range of rendered lines. */
   onRange(first: number, last: number): void;
 }
 
-/** `filter` is trimmed. `toggled` contains the addresses whose state differs from the default. */
+/** `filter` is trimmed. `toggled` contains the addresses whose expansion differs from the default. */
 export function useLines(
   state: PageState,
   sessions: SessionWindow,

@@ -17,7 +17,8 @@ export interface Selection {
 }
 
 /**
- * `sessionIndex`: index of the selected session among the matching sessions. `onLink` expands the sessions.
+ * Returns the selected line and a function that selects another. `sessionIndex` is the index of the selected
+ * session among the matching sessions. `onLink` expands the sessions.
  */
 export function useSelection(
   {

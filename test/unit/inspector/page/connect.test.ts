@@ -6,13 +6,13 @@ import {
   ALL_SERVERS,
   connectEntries,
   isOwnMachine,
-  type Reach,
+  type ServerSelection,
   systemOf,
   systems,
 } from '../../../../src/inspector/page/connect/entries.ts';
 
 const program = { command: '/usr/bin/node', args: ['/opt/actor-gateway/dist/main.js', 'stdio'] };
-const base = { address: 'http://127.0.0.1:8080', reach: ALL_SERVERS, program } as const;
+const base = { address: 'http://127.0.0.1:8080', selection: ALL_SERVERS, program } as const;
 
 describe.each(clients.map((client) => [client.label, client] as const))('the entry of %s', (_, client) => {
   test('contains the URL or the command, a reference to the key, and the file for each system', () => {
@@ -36,14 +36,14 @@ describe.each(clients.map((client) => [client.label, client] as const))('the ent
 });
 
 test("a server has its own name and a profile the gateway's name, each with its URL", () => {
-  const entry = (reach: Reach) => {
+  const entry = (selection: ServerSelection) => {
     const [, client = clients[0]] = clients;
     if (client === undefined) throw new Error('there are no clients');
     const { http, connectCommand } = connectEntries({
       ...base,
       client,
       system: 'Linux',
-      reach,
+      selection,
       needsKey: false,
     });
     return [JSON.parse('text' in http ? http.text : '{}')[client.root], connectCommand];
