@@ -1,7 +1,7 @@
 // Finds the message that an earlier attempt may have posted. Posted messages contain a digest of their outbox
 // row (the stored message) in the metadata.
 //
-// A search is needed only after unknown outcomes; refusals and rate limits mean that nothing was posted. If
+// A search is needed only after an unknown outcome; after a refusal or a rate limit nothing was posted. If
 // the channel is unreadable, or the search is rate limited too often, the message is posted again, and its
 // record mentions the possible duplicate. When rate limited, the next search continues with the same page.
 
@@ -21,7 +21,7 @@ const MAX_ROWS = 1_000;
 /**
  * Maximum number of rate-limited searches per row. The platform allows some apps only one search a minute.
  */
-const MAX_REFUSALS = 5;
+const MAX_RATE_LIMITED = 5;
 
 /** Returns the `metadata` of `chat.postMessage`. */
 export function rowMetadata(rowId: string): object {
@@ -39,10 +39,10 @@ interface SearchProgress {
   /** Number of pages already searched. */
   readonly count: number;
   /** Number of rate-limited searches. */
-  readonly refusals: number;
+  readonly rateLimited: number;
 }
 
-const NO_PROGRESS: SearchProgress = { cursor: undefined, count: 0, refusals: 0 };
+const NO_PROGRESS: SearchProgress = { cursor: undefined, count: 0, rateLimited: 0 };
 
 export class MessageSearch {
   readonly #progress = new Map<string, SearchProgress>();
@@ -68,9 +68,9 @@ export class MessageSearch {
         page = await pageOf(api, destination, context, cursor);
       } catch (error) {
         const fault = deliveryErrorOf(error, `a search in ${destination.channel}`);
-        const refusals = progress.refusals + (fault.isRateLimited ? 1 : 0);
-        if (fault.isFinal || refusals > MAX_REFUSALS) return this.#addNote(rowId, fault.message);
-        remember(this.#progress, rowId, { cursor, count, refusals });
+        const rateLimited = progress.rateLimited + (fault.isRateLimited ? 1 : 0);
+        if (fault.isFinal || rateLimited > MAX_RATE_LIMITED) return this.#addNote(rowId, fault.message);
+        remember(this.#progress, rowId, { cursor, count, rateLimited });
         // The earlier attempt's outcome is still unknown.
         throw fault.with({ isOutcomeUnknown: true });
       }

@@ -29,8 +29,8 @@ export function filtersOf({ config }: CommunityChatTrigger): Filters {
 }
 
 /**
- * Returns the trigger and command that match now, if any. The configuration may change before the event is
- * handled.
+ * Returns the matching trigger, and its command if the interaction names one. A press may belong to a message
+ * without a command. The configuration may change before the event is handled.
  */
 export function findMatch(
   triggers: readonly CommunityChatTrigger[],

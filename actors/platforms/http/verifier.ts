@@ -23,7 +23,10 @@ export interface HttpVerifier extends Verifier {
   readonly isSigned: boolean;
 }
 
-/** Request proof, apart from the required headers. */
+/**
+ * Proof of a request, apart from the required headers. `hasProof` checks the form of the headers before the
+ * body is read; `verify` checks the proof itself.
+ */
 interface Proof extends Pick<HttpVerifier, 'isOpen' | 'isSigned' | 'hasProof' | 'verify'> {}
 
 /**
@@ -37,13 +40,14 @@ export function httpVerifier({ config }: HttpTrigger, tokens?: JwtVerifier): Htt
   return {
     isOpen: proof.isOpen,
     isSigned: proof.isSigned,
-    identity: identityOf(config),
+    identity: verifierIdentity(config),
     hasProof: (request) => hasHeaders(request.headers) && proof.hasProof(request),
     verify: (request, body) => (hasHeaders(request.headers) ? proof.verify(request, body) : unproven),
   };
 }
 
-function identityOf(config: HttpConfig): string {
+/** Returns the settings with the secrets, to recognise verifiers that accept the same requests. */
+function verifierIdentity(config: HttpConfig): string {
   const { scheme, signature_header, replay_window_seconds, required_headers, jwt } = config;
   const secrets = secretsOf(config);
   return JSON.stringify([scheme, signature_header, secrets, replay_window_seconds, required_headers, jwt]);

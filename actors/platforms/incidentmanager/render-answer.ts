@@ -16,7 +16,8 @@ import { contextText } from './event.ts';
 import { noteMark, withoutNoteMarks } from './note-mark.ts';
 
 /**
- * Maximum length of text and mark, in UTF-16 units. The platform documents no limit; this length is accepted.
+ * Maximum length of a note with its mark (note-mark.ts), in UTF-16 units. The platform documents no limit; it
+ * accepts this length.
  */
 export const MAX_NOTE = 20_000;
 /** Limits of the platform, in characters. */
@@ -102,7 +103,7 @@ export function incidentRequests(
   return requests;
 }
 
-/** Renders the note's text: removes marks of other rows, and cuts the text to the limit. */
+/** Renders the text of a note. Removes marks of other rows, and cuts the text to leave space for its mark. */
 export function noteText(answer: string): string {
   const text = withoutNoteMarks(answer).trimEnd();
   return truncateWithNote(text, {
@@ -112,13 +113,13 @@ export function noteText(answer: string): string {
   });
 }
 
-/** Appends the mark to the note text. */
+/** Appends the mark by which the note of an outbox row is recognised. */
 export const noteContent = (text: string, rowId: string): string => `${text}\n\n${noteMark(rowId)}`;
 
-function eventOf(place: AnswerTarget, alert: string, action: EventAction, text: string): IncidentRequest {
+function eventOf(target: AnswerTarget, alert: string, action: EventAction, text: string): IncidentRequest {
   const [urgency = ''] = alert.split(' ', 1);
   const key = alert.slice(urgency.length + 1);
-  if (action !== 'trigger') return { do: 'event', ...place, action, key };
+  if (action !== 'trigger') return { do: 'event', ...target, action, key };
   const summary = shorten(text, MAX_SUMMARY);
   const details = truncateWithNote(text, {
     limit: MAX_DETAILS_BYTES,
@@ -127,7 +128,7 @@ function eventOf(place: AnswerTarget, alert: string, action: EventAction, text: 
   });
   return {
     do: 'event',
-    ...place,
+    ...target,
     action,
     key,
     payload: {
@@ -135,7 +136,7 @@ function eventOf(place: AnswerTarget, alert: string, action: EventAction, text: 
       source: 'actor-gateway',
       // These severities keep the incident's urgency.
       severity: urgency === 'high' ? 'error' : 'warning',
-      custom_details: { incident: place.incident, ...(summary === text ? {} : { text: details }) },
+      custom_details: { incident: target.incident, ...(summary === text ? {} : { text: details }) },
     },
   };
 }

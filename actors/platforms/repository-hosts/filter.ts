@@ -3,9 +3,9 @@
 // - With `branches`, a trigger accepts events that never have a branch, and rejects events whose branch is
 //   missing (a pushed tag).
 // - Messages of the gateway are never accepted, to prevent loops. Each has an invisible mark. In comments the
-//   mark suffices. In a review, which decides a merge, it counts only if the reviewer's token writes reviews
-//   for a trigger here, or the token's user is still unknown. In other texts it is ignored, because anyone
-//   could hide an event with it.
+//   mark suffices. A review decides a merge, so its mark counts only if the reviewer is the user of a token
+//   with which this gateway writes reviews, or if the user of such a token is still unknown. In other texts
+//   the mark is ignored, because anyone could hide an event with it.
 // - The author of a command in a comment needs write access, unless the trigger allows everyone. While the
 //   access is unknown, no trigger accepts the command.
 
@@ -32,8 +32,8 @@ interface Filter {
 const filters = new WeakMap<RepoTrigger, Filter>();
 
 /**
- * Returns true if the trigger accepts the event. Otherwise false, or the reason if the trigger's file does
- * not show it.
+ * Returns true if the trigger accepts the event. Otherwise returns false if a filter in the trigger's file
+ * excludes it, or the reason if the author's write access is missing.
  */
 export function acceptsRepoEvent(
   marks: ResendMarks,
