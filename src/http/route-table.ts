@@ -1,6 +1,7 @@
-// Route table of the front: returns the route for a request. Webhooks come first, by exact path; then the API
-// routes, the inspector, the front door (`/` in a browser), and the routes of the automation. All other paths
-// get a 404. The front door needs no key; its response reveals only whether the inspector is enabled.
+// Selects the route for a request to the gateway's HTTP server (the front). Webhooks come first, by exact
+// path; then the API routes, the inspector, the front door (`/` in a browser), and the routes of the
+// automation. All other paths get a 404. The front door needs no key; its response reveals only whether the
+// inspector is enabled.
 
 import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
@@ -41,6 +42,8 @@ export class RouteTable {
   readonly #sources: RouteSources;
   readonly #frontDoor: Route;
   readonly #notFound: Route;
+  // `gate: 'page'` checks Host and Origin only; `access` requires a sender with this access. A function as
+  // `methods` is the action for all methods.
   readonly #noOAuth: Route = { gate: 'page', methods: (_, context) => refuseOAuth(context) };
 
   constructor(sources: RouteSources) {

@@ -1,4 +1,5 @@
 // Combines the statistics of several queues, such as the outbox queues of all platforms.
+// QueueStats describes each counter.
 
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 

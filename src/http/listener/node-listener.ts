@@ -106,7 +106,8 @@ class NodeListener implements Listener, ReplyOwner {
   #port: number;
   /** Connections that are being closed after invalid framing. Further data is not handled as requests. */
   readonly #closing = new WeakSet<Socket>();
-  #open = 0;
+  /** Number of requests without a complete response. */
+  #openRequests = 0;
 
   constructor(
     options: ListenerOptions,
@@ -140,7 +141,7 @@ class NodeListener implements Listener, ReplyOwner {
   }
 
   get open(): number {
-    return this.#open;
+    return this.#openRequests;
   }
 
   start(): Promise<void> {
@@ -167,7 +168,7 @@ class NodeListener implements Listener, ReplyOwner {
   }
 
   onSettled(): void {
-    this.#open -= 1;
+    this.#openRequests -= 1;
   }
 
   onFault(error: unknown): void {
@@ -179,7 +180,7 @@ class NodeListener implements Listener, ReplyOwner {
     if (this.#closing.has(raw.socket)) return;
     const request = new NodeRequest(raw);
     const reply = new NodeReply(res, raw.socket, request.method === 'HEAD', this);
-    this.#open += 1;
+    this.#openRequests += 1;
     if (!serveRequest(request, reply, this.#options, this.#bodies, this.#bodyDeadlines)) {
       this.#closing.add(raw.socket);
       refuseMalformed(request, reply);

@@ -62,6 +62,7 @@ export class PostOutlet implements Outlet, PendingReply {
     this.finish(pieces);
   }
 
+  /** Ends the response without a result, because the client cancelled the request. */
   drop(): void {
     this.#heartbeat.pending.delete(this);
     if (this.#stream === undefined) this.#context.empty(202);
@@ -108,6 +109,7 @@ export class JsonOutlet implements Outlet {
     this.finish(pieces);
   }
 
+  /** Ends the response without a result, because the client cancelled the request. */
   drop(): void {
     this.#context.empty(202);
   }

@@ -1,7 +1,7 @@
-// Response to a request of the modern era. The first message determines its form: if it is the result, the
-// response is plain JSON, with a status that depends on the error; any other message starts an event stream
-// with status 200 (2026-07-28, Streamable HTTP). A stream cannot be resumed, so events have no ids. A client
-// cancels the request by closing the stream.
+// Response to a stateless request (MCP 2026-07-28, Streamable HTTP). The first message determines its form. A
+// result becomes plain JSON; its status is 200, unless a JSON-RPC error shows that the request itself is
+// invalid. Any other message starts an event stream with status 200. A stream cannot be resumed, so events
+// have no ids. A client cancels the request by closing the stream.
 
 import type { GatewayError } from '../../../actors/base/errors/errors.ts';
 import type { Outlet } from '../../../actors/mcp/clients/outlet.ts';
@@ -57,6 +57,7 @@ export class StatelessOutlet implements Outlet, PendingReply, HeartbeatTarget {
     if (this.isEnded) return;
     const http = this.#http;
     this.#release();
+    // An error of the gateway has status 200, because the request was accepted (EXC1, exchange-context.ts).
     if (error !== undefined) this.#context.countRefusal(error);
     if (http !== undefined) {
       writeEvent(http, HEAD, message);
@@ -69,6 +70,7 @@ export class StatelessOutlet implements Outlet, PendingReply, HeartbeatTarget {
     this.finish(pieces, undefined, rpcCode);
   }
 
+  /** Ends the response without a result, because the request was cancelled. */
   drop(): void {
     if (this.isEnded) return;
     const http = this.#http;
