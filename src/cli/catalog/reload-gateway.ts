@@ -26,7 +26,8 @@ export type StartResult =
   | { readonly why: string; readonly details: readonly string[] };
 
 export interface ReloadOptions extends TargetOptions {
-  readonly isReloading: boolean;
+  /** False with --no-reload. */
+  readonly wantsReload: boolean;
 }
 
 const DEFAULT_SECONDS = 120;
@@ -41,7 +42,7 @@ export async function reloadGateway(
   { config }: CatalogLocation,
   serverId: string | undefined,
 ): Promise<ReloadResult> {
-  if (!options.isReloading) return { gateway: 'left' };
+  if (!options.wantsReload) return { gateway: 'left' };
   const timeoutMs = (options.timeout ?? DEFAULT_SECONDS) * 1000;
   let client: ApiClient;
   try {
@@ -64,6 +65,7 @@ export async function reloadGateway(
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
     const { message, details, response } = error;
+    // The client reports a response that comes from another program with these words (api/client.ts).
     if (response === undefined || message.includes('not like a gateway'))
       return { gateway: 'away', why: `no gateway runs at ${address}` };
     return { gateway: 'refused', address, why: message, details };

@@ -35,7 +35,7 @@ export function readCatalogOptions(command: Command): CatalogOptions {
   const { reload, json, ...target } = command.opts<
     TargetOptions & { catalog?: string; reload: boolean; json?: boolean }
   >();
-  return { ...target, isReloading: reload, isJson: json === true };
+  return { ...target, wantsReload: reload, isJson: json === true };
 }
 
 /** Prints configuration errors with file, line and column, and returns exit code 2. */

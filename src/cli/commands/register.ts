@@ -74,7 +74,7 @@ async function registerMenus(
   const { triggers, redactor, maxBodyBytes } = await loadTriggers(config);
   checkNames(triggers, names);
   const adapters = makeAdapters({ maxBodyBytes, store: noStore, log: silentLog });
-  const { accounts, without, keptOut } = menuAccounts(triggers, names, guild, adapters.ofType);
+  const { accounts, without: withoutMenu, keptOut } = menuAccounts(triggers, names, guild, adapters.ofType);
   if (guild !== undefined && accounts.length === 0 && keptOut.length === 0)
     throw new CommandLineError('--guild: no trigger belongs to a platform with guilds');
   const results: MenuResult[] = [];
@@ -86,10 +86,10 @@ async function registerMenus(
     results.push(redactResult(result, (text) => redactor.redact(text)));
     if (!isJson) await printResult(results.at(-1) as MenuResult);
   }
-  if (isJson) await printJson(JSON.stringify({ accounts: results, without, keptOut }));
+  if (isJson) await printJson(JSON.stringify({ accounts: results, without: withoutMenu, keptOut }));
   else {
-    if (without.length > 0)
-      await print(`no menu${guild === undefined ? '' : ' for a guild'}: ${without.join(', ')}\n`);
+    if (withoutMenu.length > 0)
+      await print(`no menu${guild === undefined ? '' : ' for a guild'}: ${withoutMenu.join(', ')}\n`);
     if (keptOut.length > 0) {
       const why = guild === undefined ? 'register: never' : 'register: never, or for other guilds';
       await print(`unchanged (${why}): ${keptOut.join(', ')}\n`);
@@ -125,7 +125,10 @@ function checkNames(triggers: readonly Trigger[], names: readonly string[]): voi
   }
 }
 
-/** Redacts the error: a platform may repeat our request, which contains its token (A9, ARCHITECTURE.md). */
+/**
+ * Redacts the error of a platform, which may repeat the request with its token. No output contains a secret
+ * (A9, ARCHITECTURE.md).
+ */
 function redactResult(result: MenuResult, redact: (text: string) => string): MenuResult {
   return result.done === 'refused' ? { ...result, error: redact(result.error) } : result;
 }

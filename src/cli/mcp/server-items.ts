@@ -41,8 +41,8 @@ export async function findItem(
   if (others.length === 0) return found;
   throw new CommandLineError(
     printable(
-      `${JSON.stringify(name)} means two items of ${server}: its own ${JSON.stringify(name)}, which is ${merged} at /mcp, ` +
-        `and the one that is ${name} at /mcp; give the own name of the latter, or ${merged}`,
+      `${JSON.stringify(name)} means two items of ${server}: an item with this own name, which is ${merged} at /mcp, and ` +
+        `another item, which is ${name} at /mcp; enter ${merged} for the first, or the own name of the second`,
     ),
   );
 }

@@ -2,7 +2,7 @@
 // a server has failed. In a narrow window, columns at the right are omitted until the reason fits.
 
 import type { ServerRecord } from '../../http/api/server-shapes.ts';
-import { type Paint, styleOf } from '../../terminal/paint.ts';
+import type { Paint } from '../../terminal/paint.ts';
 import { duration } from './figures.ts';
 import { type Column, table } from './table.ts';
 
@@ -26,7 +26,8 @@ export function withReasons<Row extends Failed>(
   const reason: Column<Row> = {
     title: 'REASON',
     text: (row) => reasons.get(row) ?? '',
-    paint: ({ state }, text) => (text === '' ? '' : paint(styleOf[state] === 'bad' ? 'busy' : 'faint', text)),
+    // Only failed servers have a text.
+    paint: (_, text) => (text === '' ? '' : paint('busy', text)),
   };
   const visibleColumns = [...columns];
   while (visibleColumns.length > MIN_COLUMNS && widthOf(visibleColumns, rows) + MIN_REASON_WIDTH > width)

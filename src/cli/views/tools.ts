@@ -89,21 +89,22 @@ export function toolPage(server: string, tool: Item, paint: Paint, invocation: I
   ];
 }
 
-const hints: readonly (readonly [name: string, value: boolean, text: string])[] = [
-  ['readOnlyHint', true, 'changes nothing'],
-  ['destructiveHint', true, 'may delete or overwrite data'],
-  ['idempotentHint', true, 'repeated calls have no further effect'],
-  ['openWorldHint', true, 'accesses external systems'],
+/** Texts for the annotations that are true. */
+const hints: readonly (readonly [name: string, text: string])[] = [
+  ['readOnlyHint', 'changes nothing'],
+  ['destructiveHint', 'may delete or overwrite data'],
+  ['idempotentHint', 'repeated calls have no further effect'],
+  ['openWorldHint', 'accesses external systems'],
 ];
 
 function hintLines(annotations: JsonSchema): string[] {
-  const matching = hints.filter(([name, value]) => {
+  const matching = hints.filter(([name]) => {
     const isMoot = name !== 'readOnlyHint' && name !== 'openWorldHint' && annotations.readOnlyHint === true;
-    return annotations[name] === value && !isMoot;
+    return annotations[name] === true && !isMoot;
   });
   return matching.length === 0
     ? []
-    : ['', `According to its server: ${matching.map(([, , text]) => text).join('; ')}.`];
+    : ['', `According to its server: ${matching.map(([, text]) => text).join('; ')}.`];
 }
 
 /** Returns the table of arguments. Its lines are not cut. */
@@ -124,8 +125,8 @@ function argumentLines(schema: JsonSchema): string[] {
 }
 
 /**
- * Returns the field and its nested fields: object members (`item.name`), or of list items
- * (`items[].name`).
+ * Returns the field and its nested fields: the members of an object (`item.name`), or the members of list
+ * items (`items[].name`).
  */
 function withMembers(field: InputField, root: JsonSchema, depth: number): InputField[] {
   if (depth === MAX_DEPTH) return [field];
