@@ -18,8 +18,8 @@
 // POST requests below /servers and /api require inspector.commands. All requests except reads require the
 // operator (access.ts). If a key is configured, requests without it receive only the key form and its assets.
 //
-// IN3  The page uses the API below /inspector/api, because the cookie is only valid here (IA1). READ_PATHS
-//      and COMMAND_PATHS list the allowed paths; records are brief (RV1).
+// IN3  The page uses the API below /inspector/api, because the cookie is only valid here (IA1, access.ts).
+//      READ_PATHS and COMMAND_PATHS list the allowed paths. Records are brief (RV1, http/api/record-view.ts).
 
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { RootRef } from '../../actors/base/supervision/part.ts';
@@ -105,6 +105,7 @@ export class Inspector {
     const [, , head = '', ...rest] = path.split('/');
     const isReadRequest = method === 'GET' || method === 'HEAD';
     if (path === FORM_PATH && method === 'POST')
+      // A string is the problem of an unusable body.
       return (_, body) => this.#keyForm.enter(context, typeof body === 'string' ? undefined : body);
     if (path === '/inspector/leave' && method === 'POST') {
       this.#keyForm.leave(context);
@@ -134,8 +135,9 @@ export class Inspector {
       return undefined;
     }
     if (isReadRequest && (head === '' || head === 'view')) {
-      const isWatching = this.#gateway.config.inspector.commands && !isOperator;
-      void this.#files.send(context, 200, 'page.html', isWatching ? withoutCommands : undefined);
+      // Without `commands`, the operator has no commands either.
+      const needsOperatorHint = this.#gateway.config.inspector.commands && !isOperator;
+      void this.#files.send(context, 200, 'page.html', needsOperatorHint ? withoutCommands : undefined);
     } else if (isReadRequest && head === 'assets' && rest.length === 1)
       void this.#files.send(context, 200, rest[0] ?? '');
     else if (method === 'GET' && path === '/inspector/feed')
@@ -204,6 +206,7 @@ export class Inspector {
       const handle = action(routes, context, route.id);
       if (isReadRequest || handle === undefined) return handle;
       return (request, body, reply) => {
+        // A string is the problem of an unusable body.
         if (typeof body === 'string') context.refuseBody(body, config.limits.body_bytes);
         else handle(request, body, reply);
       };

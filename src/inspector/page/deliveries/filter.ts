@@ -44,7 +44,7 @@ export function filterText(query: string): string {
 }
 
 /** Returns the parameters of GET /deliveries for a query; other parameters are ignored. */
-export function listQuery(query: string): URLSearchParams {
+export function requestParams(query: string): URLSearchParams {
   const source = new URLSearchParams(query);
   const params = new URLSearchParams({ limit: `${PAGE}` });
   for (const name of ['state', 'trigger', 'before']) {

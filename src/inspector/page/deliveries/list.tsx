@@ -9,7 +9,7 @@ import type { PageState } from '../feed/page-state.ts';
 import { clock, pluralize, timeSince, timeUntil } from '../format.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
-import { deliveryStates, filterText, listQuery, pageQuery, parseFilter } from './filter.ts';
+import { deliveryStates, filterText, pageQuery, parseFilter, requestParams } from './filter.ts';
 
 const REFRESH_MS = 1_500;
 
@@ -21,7 +21,7 @@ interface DeliveryListProps {
 }
 
 export function DeliveryList({ state, query, selected, go }: DeliveryListProps) {
-  const params = listQuery(query);
+  const params = requestParams(query);
   const { value, problem } = usePolled(`${params}`, () => fetchDeliveries(params), REFRESH_MS);
   const isFiltered = params.has('state') || params.has('trigger');
   const isLaterPage = params.has('before');
@@ -84,6 +84,7 @@ function emptyText(isFiltered: boolean, isLaterPage: boolean, hasMore: boolean):
 function Filter({ state, query, selected, go }: DeliveryListProps) {
   const [text, setText] = useState(() => filterText(query));
   const names = [...state.triggers.keys()];
+  // The newest page has no position, so its query contains only the filter.
   const filterQuery = pageQuery(query, undefined);
   // A link to another list changes the text; typing does not, because then the query matches the text.
   useEffect(() => {

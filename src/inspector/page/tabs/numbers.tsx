@@ -24,7 +24,7 @@ function subjectOf({ state, server, address }: Omit<NumbersTabProps, 'history'>)
       id: server.id,
       figures: serverFigures(server, at),
       noun: 'Requests',
-      hasWaits: true,
+      hasLoad: true,
       hasLatency: true,
     };
   const trigger = triggers.get(triggerAt(address) ?? '');
@@ -33,7 +33,7 @@ function subjectOf({ state, server, address }: Omit<NumbersTabProps, 'history'>)
       id: address,
       figures: triggerFigures(trigger, at),
       noun: 'Events',
-      hasWaits: false,
+      hasLoad: false,
       hasLatency: false,
     };
   const work = workAt(totals?.automation, address);
@@ -42,22 +42,23 @@ function subjectOf({ state, server, address }: Omit<NumbersTabProps, 'history'>)
       id: address,
       figures: workFigures(totals.automation, work),
       noun: 'Turns',
-      hasWaits: true,
+      hasLoad: true,
       hasLatency: true,
     };
-  return { id: ALL, figures: allFigures(state), noun: 'Requests', hasWaits: true, hasLatency: false };
+  return { id: ALL, figures: allFigures(state), noun: 'Requests', hasLoad: true, hasLatency: false };
 }
 
 interface Subject {
   readonly id: string;
   readonly figures: [string, string][];
   readonly noun: string;
-  readonly hasWaits: boolean;
+  /** True if the history has the requests in flight and waiting. */
+  readonly hasLoad: boolean;
   readonly hasLatency: boolean;
 }
 
 export function NumbersTab({ state, history, server, address }: NumbersTabProps) {
-  const { id, figures, noun, hasWaits, hasLatency } = subjectOf({ state, server, address });
+  const { id, figures, noun, hasLoad, hasLatency } = subjectOf({ state, server, address });
   const series = seriesOf(history.samples(id), state.at);
   const perSecond = (value: number) => `${count(value)}/s`;
   return (
@@ -77,8 +78,8 @@ export function NumbersTab({ state, history, server, address }: NumbersTabProps)
         second={series.failedPerSecond}
         text={perSecond}
       />
-      {hasWaits && <Spark title="In flight" values={series.inFlight} text={count} />}
-      {hasWaits && <Spark title="Waiting" values={series.waiting} text={count} />}
+      {hasLoad && <Spark title="In flight" values={series.inFlight} text={count} />}
+      {hasLoad && <Spark title="Waiting" values={series.waiting} text={count} />}
       {hasLatency && <Spark title="Latency, p95" values={series.p95} text={ms} />}
     </div>
   );
@@ -87,8 +88,8 @@ export function NumbersTab({ state, history, server, address }: NumbersTabProps)
 function serverFigures(server: ServerView, now: number): [string, string][] {
   const { latency_ms, next_retry_at, uptime_seconds } = server;
   const upMs = uptime_seconds === 0 ? undefined : uptime_seconds * 1000 + (now - server.at);
-  const isDue = next_retry_at === null || Date.parse(next_retry_at) < now;
-  const retry = isDue ? '–' : `in ${timeUntil(next_retry_at, now)}`;
+  const hasNoFutureRetry = next_retry_at === null || Date.parse(next_retry_at) < now;
+  const retry = hasNoFutureRetry ? '–' : `in ${timeUntil(next_retry_at, now)}`;
   return [
     ['in flight', count(server.in_flight)],
     ['waiting', count(server.waiting)],

@@ -18,15 +18,15 @@ export function ToolOutcome({ workspace }: { readonly workspace: ToolWorkspace }
     if (wasRunning.current !== isRunning) section.current?.scrollIntoView({ block: 'nearest' });
     wasRunning.current = isRunning;
   }, [isRunning]);
+  // A string is the reason for a missing result; the headline shows it.
+  const end = typeof last?.end === 'string' ? undefined : last?.end;
   return (
     <section class="outcome" aria-label="Result" ref={section}>
       <p class="headline" role="status">
         {running !== undefined ? runningText(running) : last !== undefined && <Headline last={last} />}
       </p>
       {running !== undefined && <Running running={running} />}
-      {last !== undefined && typeof last.end !== 'string' && last.end.result !== null && (
-        <Result result={last.end.result} />
-      )}
+      {end !== undefined && end.result !== null && <Result result={end.result} />}
     </section>
   );
 }

@@ -58,6 +58,7 @@ function CallForm({ workspace, tool }: CallFormProps) {
   const schema = useMemo(() => JSON.parse(text) as unknown, [text]);
   const fields = useMemo(() => (schema === null ? undefined : fieldsOf(schema)), [schema]);
   const form = workspace.formOf(name);
+  // Undefined while the form is shown. Arguments without fields can only be entered as JSON.
   const json = fields === undefined ? (form.json ?? '{}') : form.json;
   const result =
     json === undefined && fields !== undefined

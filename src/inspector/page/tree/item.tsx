@@ -60,7 +60,7 @@ export function TreeItem(props: TreeItemProps) {
           onSelect={onSelect}
         />
       );
-    case 'group':
+    case 'sessions':
       return (
         <GroupRow
           count={item.count}

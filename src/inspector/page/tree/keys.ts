@@ -58,6 +58,6 @@ function foldOf<A extends ActorNode>(
 ): { readonly isOpen: boolean; readonly address: string } | undefined {
   if (line?.kind === 'actor' && line.row.children > 0)
     return { isOpen: line.row.isOpen, address: line.row.address };
-  if (line?.kind === 'group' && line.count > 0) return { isOpen: line.isOpen, address: SESSIONS };
+  if (line?.kind === 'sessions' && line.count > 0) return { isOpen: line.isOpen, address: SESSIONS };
   return undefined;
 }

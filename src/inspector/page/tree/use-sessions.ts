@@ -8,11 +8,14 @@ import { SessionWindow } from './session-window.ts';
 
 const REFRESH_MS = 1_000;
 const HOUR_MS = 3_600_000;
+/** Index of a session that is loaded, but does not match the filter. */
+const NO_MATCH = -1;
 
 /** Creates the session window. Re-renders after each response. */
 export function useSessions(): SessionWindow {
   const [, rerender] = useState(0);
   const sessions = useMemo(() => new SessionWindow(fetchSessions, () => rerender((count) => count + 1)), []);
+  // Without a range, the window requests no sessions.
   useEffect(() => () => sessions.setRange('', undefined), [sessions]);
   return sessions;
 }
@@ -33,8 +36,8 @@ export function useSessionIndex(
   // Keeps the previous index during a request, so that the list does not jump.
   const last = useRef({ key: '', index: undefined as number | undefined });
   const key = `${number} ${filter}`;
-  const index = windowIndex ?? (value === undefined ? undefined : (value.index ?? -1));
+  const index = windowIndex ?? (value === undefined ? undefined : (value.index ?? NO_MATCH));
   if (index !== undefined || last.current.key !== key) last.current = { key, index };
   const position = last.current.index;
-  return number === undefined || position === undefined || position < 0 ? undefined : position;
+  return number === undefined || position === undefined || position === NO_MATCH ? undefined : position;
 }

@@ -11,7 +11,10 @@ export interface VirtualListProps {
   readonly row: (index: number) => ComponentChildren;
   /** Called with the range of rendered rows, `last` exclusive, after each change. */
   readonly onRange?: (first: number, last: number) => void;
-  /** Row to scroll into view when the key changes. A changed index alone does not scroll. */
+  /**
+   * Row to scroll into view when the key changes, or when its index becomes known (−1: unknown). Other
+   * changes of the index do not scroll.
+   */
   readonly reveal?: { readonly key: string; readonly index: number };
   readonly attributes?: JSX.HTMLAttributes<HTMLDivElement>;
 }

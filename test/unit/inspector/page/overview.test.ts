@@ -18,9 +18,9 @@ import {
 import {
   deliveryStates,
   filterText,
-  listQuery,
   pageQuery,
   parseFilter,
+  requestParams,
 } from '../../../../src/inspector/page/deliveries/filter.ts';
 import {
   emptyState,
@@ -207,7 +207,7 @@ describe('the filter of the deliveries', () => {
     expect(parseFilter('ord', names)).toBe('trigger=orders');
     expect(parseFilter('al', names)).toBe('trigger=al');
     expect(filterText('state=dead%2Cheld&trigger=orders&before=7')).toBe('dead held orders');
-    expect(`${listQuery('state=dead&before=7&sort=no&trigger=')}`).toBe('limit=50&state=dead&before=7');
+    expect(`${requestParams('state=dead&before=7&sort=no&trigger=')}`).toBe('limit=50&state=dead&before=7');
     expect([pageQuery('state=dead', 7), pageQuery('state=dead&before=7', undefined)]).toEqual([
       'state=dead&before=7',
       'state=dead',
