@@ -185,7 +185,7 @@ describe('docs/errors.md', () => {
     expect(stderr).toContain('errors.md is out of date');
   });
 
-  test('has a class for each status', () => {
+  test('has an error class for each code with a status', () => {
     const source = addSource('export const byCode = { ERR_PLANTED: 503 };\n');
     const { code, stderr } = checkErrors((page) => page, '--source', source);
     expect(code).toBe(1);

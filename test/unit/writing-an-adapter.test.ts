@@ -20,7 +20,7 @@ test('each existing file named in the guide exists', () => {
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('the imports of its examples are exported', () => {
+test('the imports in the examples of the guide are exported', () => {
   const blocks = [...guide.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
   const folders = [
     'config/resources/platforms',

@@ -240,7 +240,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
       expect(answer.status).toBe(406);
     });
 
-    test('the MCP-Protocol-Version of the modern era requires metadata in the body and POST', async () => {
+    test('a request with MCP-Protocol-Version 2026-07-28 must be a POST with metadata in its body', async () => {
       const headers = { ...session, 'mcp-protocol-version': '2026-07-28' };
       const posted = await post(`${url}/mcp/api`, message('ping'), headers);
       expect([posted.status, posted.json.error.code, posted.json.id]).toEqual([400, -32602, 1]);

@@ -1060,7 +1060,7 @@ describe.each(httpEngines)('the HTTP interface on %s', (kind) => {
       expect((await raw.answer()).status).toBe(200);
     });
 
-    test('rejects a port of another program', async () => {
+    test('opening a listener on a port that another program uses fails', async () => {
       const other = createServer().listen(0, '127.0.0.1');
       await new Promise((resolve) => other.once('listening', resolve));
       const { port } = other.address() as AddressInfo;

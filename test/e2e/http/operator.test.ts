@@ -275,7 +275,7 @@ test('the token is nowhere in the log, at any level', () => {
   expect(gateway.text()).not.toContain('/inspector/enter');
 });
 
-test('the token survives a restart, and is replaced if its file was removed', async () => {
+test('the operator token survives a restart, and is replaced if its file was removed', async () => {
   const file = (folder: string) => join(folder, '.gateway', 'operator-token');
   const first = await startGateway({ servers });
   const token = operatorOf(first.url);

@@ -129,13 +129,13 @@ describe('behind a proxy with TLS', () => {
     expect(passes(setup, { headers: { ...page, host: 'gw.example:80', cookie } })).toBe(403);
   });
 
-  test('Host is checked first, whatever the page sends', () => {
+  test('the Host header is checked first, for any headers that the page sends', () => {
     const rebound = { host: 'evil.example', origin: 'http://evil.example', cookie };
     expect(passes(setup, { headers: rebound })).toBe(403);
   });
 });
 
-test('without the cookie no Origin is admitted beyond loopback, whatever Host is', () => {
+test('without the cookie no Origin is admitted beyond loopback, for any Host', () => {
   const part = fc.oneof(
     fc.string(),
     fc.webAuthority(),

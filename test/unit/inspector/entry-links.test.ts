@@ -4,14 +4,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ENTRY_SECONDS, EntryLinks } from '../../../src/inspector/entry-links.ts';
 
-test('a link opens once', () => {
+test('an entry link opens the inspector once', () => {
   const links = new EntryLinks(() => 0);
   const path = links.create();
   expect(EntryLinks.isLinkPath(path.split('?')[0] ?? '')).toBe(true);
   expect([links.use(path), links.use(path)]).toEqual([true, false]);
 });
 
-test('no other path opens anything', () => {
+test('no path other than that of an entry link opens the inspector', () => {
   const links = new EntryLinks(() => 0);
   const path = links.create();
   for (const other of [
@@ -26,7 +26,7 @@ test('no other path opens anything', () => {
   expect(links.use(path)).toBe(true);
 });
 
-test('each link works once, before it expires and while it is among the newest, in any order', () => {
+test('each entry link works once, before it expires and while it is among the newest, in any order', () => {
   const step = fc.oneof(
     fc.constant({ kind: 'create' } as const),
     fc.record({ kind: fc.constant('use' as const), index: fc.nat(60) }),

@@ -77,7 +77,7 @@ describe('foreign text for a terminal', () => {
     expect(forTerminal(paint('bad', 'failed'))).toBe(`${ESC}[1;97;41mfailed${ESC}[0m`);
   });
 
-  test('remains the same JSON value', () => {
+  test('in JSON remains the same value', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const json = jsonForTerminal(JSON.stringify({ [text]: [text] }, undefined, 2));

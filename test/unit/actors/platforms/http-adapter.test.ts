@@ -309,7 +309,7 @@ describe('a chunked body', () => {
     expect((await postChunked('{"a":1}', { ...token, ...json })).status).toBe(202);
   });
 
-  test('is otherwise rejected and not stored', async () => {
+  test('is rejected and not stored if nothing proves that it is complete', async () => {
     await open('alarms', { required_headers: { 'x-token': 'open sesame' } });
     const token = { 'x-token': 'open sesame' };
     const answer = await postChunked('half a text', { ...token, 'content-type': 'text/plain' });

@@ -21,7 +21,7 @@ function event(run: Partial<ManualInput>, config: Partial<ManualTrigger['config'
 const read = (run: Partial<ManualInput>) =>
   manualAdapter.read({ ...event(run), seq: 1, at: 0, attempt: 1, crashes: 0 });
 
-test('a run is an event of its trigger', () => {
+test('a manual run is an event of its trigger', () => {
   expect(event({ command: 'deploy' })).toMatchObject({
     id: 'manual:r-1',
     key: 'conversation/manual/ops',
@@ -29,7 +29,7 @@ test('a run is an event of its trigger', () => {
   });
 });
 
-test('a run is read as command and text', () => {
+test('a manual run is read as command and text', () => {
   const run = { command: '/deploy production', input: { version: '2' }, text: 'in a hurry', user: 'ann' };
   expect(read(run)).toMatchObject({
     platform: 'manual',
@@ -56,7 +56,7 @@ describe('allowed_commands', () => {
   });
 });
 
-test('a run that requires confirmation is rejected without a confirmation', () => {
+test('a manual run that requires confirmation is rejected without one', () => {
   const config = { require_confirmation: true };
   expect(() => event({ command: 'deploy' }, config)).toThrow(/confirm/);
   expect(event({ command: 'deploy', isConfirmed: true }, config).id).toBe('manual:r-1');

@@ -136,7 +136,7 @@ describe('a replayed delivery', () => {
     expect(other.body).toEqual({ id: 'repohost:other/d-3', status: 'accepted' });
   });
 
-  test('is recognised by its own id, and accepted with another id after the window', async () => {
+  test('is recognised by its own id, and accepted with another id after the replay window', async () => {
     await open({ replay_window_seconds: 0.001 });
     const { event = '', payload } = example ?? {};
     await send({ event, payload, delivery: 'd-1' });
@@ -180,7 +180,7 @@ describe('a delivery', () => {
     expect(host.store.events).toEqual([]);
   });
 
-  test('with a known id is a duplicate, and a dead one runs again', async () => {
+  test('with the id of a known delivery is a duplicate; if the known delivery is dead, it runs again', async () => {
     await open();
     const sending = { event: 'issues', payload: issue(), delivery: 'd-1' };
     expect(await send(sending)).toMatchObject({ status: 202 });

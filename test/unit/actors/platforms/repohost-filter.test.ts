@@ -68,7 +68,7 @@ describe('the branch of a pull request', () => {
     return { ...payload, pull_request: { ...pull, head: { ...pull.head, ref, repo } } };
   };
 
-  test('is published with three events, and with a fork of the same repository', () => {
+  test('has published examples of three events, and of a fork of the same repository', () => {
     expect(new Set(published.map(({ event }) => event))).toEqual(
       new Set(['pull_request', 'pull_request_review', 'pull_request_review_comment']),
     );
@@ -139,7 +139,7 @@ test.each([
   expect(isAccepted(event, { ...base, ...part }, { branches: ['main'] })).toBe(expected);
 });
 
-test('only some events have several branches or none', () => {
+test('only some kinds of events have several branches or no branches', () => {
   const severalBranches = repoExamples.filter(({ event, payload }) => {
     const { branches } = repoHostEvents.facts(event, payload) ?? { branches: [] };
     return branches === undefined || branches.length > 1;

@@ -47,14 +47,17 @@ describe('the token', () => {
   test.each([
     [401, 'the token is invalid or expired'],
     [403, 'the token needs write access to acme/shop (fine-grained: Metadata, read)'],
-  ])('with status %i lacks permission, permanently', async (status, right) => {
-    void repoHost.refuse(/permission$/, { status });
-    await expect(mayWrite('ada')).rejects.toMatchObject({
-      isFinal: true,
-      platformCode: status,
-      message: expect.stringContaining(right),
-    });
-  });
+  ])(
+    'that the host refuses with status %i lacks permission, which is a permanent error',
+    async (status, right) => {
+      void repoHost.refuse(/permission$/, { status });
+      await expect(mayWrite('ada')).rejects.toMatchObject({
+        isFinal: true,
+        platformCode: status,
+        message: expect.stringContaining(right),
+      });
+    },
+  );
 
   test('without access to the repository is a permanent error', async () => {
     repoHost.hidden.add(REPOSITORY);
@@ -76,12 +79,12 @@ test.each([
     { isRateLimited: true, isFinal: false },
   ],
   [{ status: 0, isCut: true }, { isFinal: false }],
-])('a temporary failure is no verdict: %j', async (refusal, expected) => {
+])('a temporary failure of a permission check is no verdict: %j', async (refusal, expected) => {
   void repoHost.refuse(/permission$/, refusal);
   await expect(mayWrite('ada')).rejects.toMatchObject(expected);
 });
 
-test('a response without permission is an error', async () => {
+test('a response that contains no permission is an error', async () => {
   void repoHost.refuse(/permission$/, { status: 200 });
   await expect(mayWrite('ada')).rejects.toMatchObject({
     isFinal: false,

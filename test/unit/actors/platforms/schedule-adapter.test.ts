@@ -130,7 +130,7 @@ describe('missed instants', () => {
     expect(ids().at(-1)).toBe('2026-11-21T12:30:00.000Z');
   });
 
-  test('do not include those before the first tick', async () => {
+  test('do not include instants before the first tick', async () => {
     await open({ cron: '* * * * *', catchup: 'all' }, at);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(ids()).toEqual([]);
@@ -139,7 +139,7 @@ describe('missed instants', () => {
   test.each([
     ['expression', { cron: '*/5 * * * *' }],
     ['zone', { cron: '0 * * * *', timezone: 'Asia/Kolkata' }],
-  ])('do not include those before a new %s', async (_, changed) => {
+  ])('do not include instants before a new %s', async (_, changed) => {
     const event = scheduleEvent(scheduleTrigger('nightly', { cron: '0 * * * *' }), now - 6.5 * HOUR);
     await host.store.tick(tickName('nightly'), now - 6.5 * HOUR, event);
     await open({ catchup: 'all', ...changed }, at);
@@ -206,7 +206,7 @@ describe('overlapping instants', () => {
   }
   const stateOf = async (index: number) => (await host.store.delivery(host.event(index).id))?.state;
 
-  test('are queued', async () => {
+  test('are queued with overlap: queue', async () => {
     const tick = await openHourly('queue');
     await tick();
     await host.store.claim(1, 60_000);
@@ -214,7 +214,7 @@ describe('overlapping instants', () => {
     expect([await stateOf(0), await stateOf(1)]).toEqual(['running', 'queued']);
   });
 
-  test('are skipped with skip, only while the earlier one runs', async () => {
+  test('are skipped with overlap: skip, only while the earlier delivery runs', async () => {
     const tick = await openHourly('skip');
     await tick();
     const [claim] = await host.store.claim(1, 60_000);
@@ -229,7 +229,7 @@ describe('overlapping instants', () => {
     expect(await stateOf(2)).toBe('queued');
   });
 
-  test('replace queued ones with replace', async () => {
+  test('replace queued events with overlap: replace', async () => {
     const tick = await openHourly('replace');
     await tick();
     await tick();
@@ -239,7 +239,7 @@ describe('overlapping instants', () => {
   test.each([
     ['skip', ['waiting', 'ignored']],
     ['replace', ['ignored', 'queued']],
-  ] as const)('treat a parked delivery as not ended (%s)', async (overlap, expected) => {
+  ] as const)('count a parked delivery as not ended (overlap: %s)', async (overlap, expected) => {
     const tick = await openHourly(overlap);
     await tick();
     const [claim] = await host.store.claim(1, 60_000);
@@ -249,7 +249,7 @@ describe('overlapping instants', () => {
     expect([await stateOf(0), await stateOf(1)]).toEqual(expected);
   });
 
-  test('notify waiters of a replaced schedule', async () => {
+  test('notify the waiters of an event that a later instant replaces', async () => {
     const tick = await openHourly('replace');
     await tick();
     const settled = host.waitUntilSettled('nightly', host.event(0).id, 20_000);
@@ -257,7 +257,7 @@ describe('overlapping instants', () => {
     expect(await settled).toMatchObject({ state: 'ignored', note: `replaced by ${host.event(1).id}` });
   });
 
-  test('cancel the running one with replace if the host supports that', async () => {
+  test('cancel the running delivery with overlap: replace if the host supports cancellation', async () => {
     const cancellations: string[] = [];
     const cancellingHost: TriggerHost = {
       store: host.store,
@@ -278,7 +278,7 @@ describe('overlapping instants', () => {
   });
 
   test.each(['skip', 'replace'] as const)(
-    'with %s do not block themselves if two timers see them',
+    'with overlap: %s do not block themselves if two timers fire',
     async (overlap) => {
       let time = Date.UTC(2026, 10, 21, 12, 59, 50);
       for (const watchMs of [10, 30])
@@ -290,7 +290,7 @@ describe('overlapping instants', () => {
     },
   );
 
-  test('of another trigger with the same name prefix do not count', async () => {
+  test('of another trigger with the same name prefix are not counted', async () => {
     const other = scheduleTrigger('nightly-2', { cron: EACH_SECOND });
     opened.push(await scheduleAdapter().open(other, host));
     await expect.poll(() => host.store.events.length, { timeout: 5_000 }).toBe(1);
@@ -301,7 +301,7 @@ describe('overlapping instants', () => {
   });
 });
 
-test('an invalid expression or zone does not open', async () => {
+test('a schedule with an invalid expression or time zone does not open', async () => {
   await expect(open({ cron: 'x * * * *' })).rejects.toThrow();
   await expect(open({ timezone: 'Europe/Nowhere' })).rejects.toThrow();
 });

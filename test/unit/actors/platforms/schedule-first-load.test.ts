@@ -91,7 +91,7 @@ test('another expression counts from its own first load, even if the previous on
   expect(await runAt('11:40', half)).toEqual(['09:00', '10:00', '10:30', '11:30']);
 });
 
-test('an expression that returns after another counts from its return', async () => {
+test('an expression that is used again after another one has missed only instants since its return', async () => {
   const runAt = gateway();
   await runAt('08:10', { cron: '0 * * * *', catchup: 'all' });
   await runAt('10:10', { cron: '0 23 * * *', catchup: 'all' });

@@ -85,7 +85,7 @@ test('a schedule is deleted after it was removed for the whole period, and is ne
   expect(await runOn(21, configured)).toEqual({ days: [2, 3, 21], hasState: true });
 });
 
-test('a schedule that was removed for less has missed the instants since', async () => {
+test('a schedule that was removed for less than the period has missed the instants since its removal', async () => {
   const runOn = gateway();
   await runOn(1, configured);
   await runOn(2, removed);
@@ -96,7 +96,7 @@ test('a schedule that was removed for less has missed the instants since', async
 test.each([
   ['an opening that no check has seen', { isConfigured: true, isChecked: false }],
   ['a check that finds it disabled', { isConfigured: true, opens: false }],
-])('%s restarts the period', async (_, visit) => {
+])('%s restarts the period after which a removed schedule is deleted', async (_, visit) => {
   const runOn = gateway();
   await runOn(1, configured);
   await runOn(2, removed);
@@ -106,7 +106,7 @@ test.each([
   expect(await runOn(16, removed)).toMatchObject({ hasState: false });
 });
 
-test('downtime does not count towards the removal', async () => {
+test('downtime of the gateway does not count towards the period after which a schedule is deleted', async () => {
   const runOn = gateway();
   await runOn(1, configured);
   expect(await runOn(28, removed)).toMatchObject({ hasState: true });
@@ -116,7 +116,7 @@ test('downtime does not count towards the removal', async () => {
   });
 });
 
-test('a wrong clock at the first check does not extend the period', async () => {
+test('a wrong clock at the first check does not extend the period after which a schedule is deleted', async () => {
   const runOn = gateway();
   await runOn(1, configured);
   await runOn(300, removed);

@@ -43,7 +43,7 @@ const storedInstants = () =>
   host.store.events.map(({ id }) => id.slice('schedule:nightly:2026-11-21T'.length));
 
 test.each(['none', 'last', 'all'] as const)(
-  'after a change by hours, past instants occur again as new events, and none is caught up (catchup: %s)',
+  'a clock set back by hours makes past instants occur again as new events, without catch-up (catchup: %s)',
   async (catchup) => {
     await open({ catchup });
     await setClock('12:59:50');
@@ -65,7 +65,7 @@ test.each(['none', 'last', 'all'] as const)(
   },
 );
 
-test('after a change by a year between two openings, the instants of that year occur', async () => {
+test('after the clock is set back by a year between two openings, the instants of that year occur', async () => {
   await open();
   await setClock('12:59:50');
   await setClock('13:00:05');
@@ -84,7 +84,7 @@ test('after a change by a year between two openings, the instants of that year o
   ]);
 });
 
-test('after a change by a minute no instant repeats, also after reopening; larger accumulated changes are corrections', async () => {
+test('a clock set back by a minute repeats no instant, also after reopening; larger sums of changes are corrections', async () => {
   await open();
   await setClock('12:59:50');
   await setClock('13:00:10');
@@ -100,7 +100,7 @@ test('after a change by a minute no instant repeats, also after reopening; large
   expect(storedInstants()).toEqual(['13:00:00.000Z', '13:00:00.000Z:2']);
 });
 
-test('instants that were missed after the change are caught up once', async () => {
+test('instants that were missed after the clock was set back are caught up once', async () => {
   await open({ catchup: 'all' });
   for (const clock of ['12:59:50', '13:00:05', '13:59:50', '14:00:05', '14:59:50', '15:00:05'])
     await setClock(clock);
@@ -137,7 +137,7 @@ test('a temporarily wrong clock makes no earlier instants missed', async () => {
   expect(storedInstants()).toEqual(expected);
 });
 
-test('an instant that the store rejected before the change occurs once, at its time', async () => {
+test('an instant that the store rejected before the clock was set back occurs once, at its time', async () => {
   await open();
   await setClock('12:59:50');
   host.store.fault = new StoreUnavailableError('the disk is full');
@@ -153,7 +153,7 @@ test('an instant that the store rejected before the change occurs once, at its t
   ]);
 });
 
-test('a kill between the two steps of a correction loses no instant', async () => {
+test('a kill of the process between the two steps of a clock correction loses no instant', async () => {
   await open({ catchup: 'all' });
   await setClock('12:59:50');
   await setClock('13:00:05');

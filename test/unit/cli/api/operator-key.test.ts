@@ -211,7 +211,7 @@ describe('a foreign listener does not receive the token', () => {
   });
 });
 
-test('another machine receives no proof, and names other than localhost have none', () => {
+test('a gateway sends no proof to another machine, and none for listeners other than loopback or any address', () => {
   const headersFor = (host: string, remoteAddress: string, nonce = 'n'.repeat(43), own = token): HeaderList =>
     proofHeaders({ headers: { 'x-operator-nonce': nonce }, remoteAddress }, own, { host, port: 1 }, folder);
   expect(headersFor('0.0.0.0', '127.0.0.1').map(([name]) => name)).toEqual([
@@ -228,7 +228,7 @@ test('another machine receives no proof, and names other than localhost have non
   expect(headersFor('127.0.0.1', '127.0.0.1', 'n'.repeat(43), '')).toEqual([]);
 });
 
-test('the token is a key for unencrypted loopback addresses only', () => {
+test('the operator token is used as key for unencrypted loopback addresses only', () => {
   const keyAt = (url: string) => findOperatorKey(new URL(url), folder)?.value;
   for (const host of ['127.0.0.1', '[::1]', 'localhost', '127.0.0.2'])
     expect(keyAt(`http://${host}:4711/`)).toBe(findOperatorToken(folder));

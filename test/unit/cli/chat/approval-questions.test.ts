@@ -27,7 +27,7 @@ test('questions are shown one at a time, and y, n or an empty line decides each'
   expect([questions.current, questions.answer('y')]).toEqual([undefined, undefined]);
 });
 
-test('a line begun for a question that was decided by someone else does not count for another one', () => {
+test('a line begun for a question that someone else decided does not answer another question', () => {
   const { questions, isLate, now, wait } = startChat();
   questions.add(pending('a'), false);
   questions.add(pending('b'), false);
@@ -46,7 +46,7 @@ test('a line begun for a question that was decided by someone else does not coun
   ]);
 });
 
-test('a line being typed when a question appears is not an answer to it', () => {
+test('a line that is being typed when a question appears does not answer the question', () => {
   const { questions, isLate, now } = startChat();
   questions.add(pending('a'), true);
   expect([isLate(now() + 1), isLate(now() + 1, 'and what else?')]).toEqual([true, true]);

@@ -113,7 +113,7 @@ describe('explain', () => {
     );
   });
 
-  test('responds to any words, and completes any', () => {
+  test('describes and completes any text without an exception', () => {
     const token = fc.oneof(
       fc.string(),
       fc.constantFrom(...kinds, '.', '..', 'spec', 'config', 'Loop', 'nodes', '__proto__', 'constructor'),

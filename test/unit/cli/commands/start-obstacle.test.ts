@@ -36,6 +36,6 @@ test.each([
     { command: 'program', cwd: join(folder, 'none') },
     `there is no folder ${join(folder, 'none')}`,
   ],
-])('reports correctly: %s', (_, fields, why) => {
+])('the check before a start reports an obstacle, or none, for %s', (_, fields, why) => {
   expect(findStartObstacle(fakeEntry({ cwd: folder, ...fields }), { PATH: `/nowhere:${folder}` })).toBe(why);
 });

@@ -68,7 +68,7 @@ describe('completion', () => {
     expect(await completionsOf(['init', ''])).toEqual(['(folders)']);
   });
 
-  test('requests names with the preceding words', async () => {
+  test('looks up names by their kind and the preceding words', async () => {
     expect(await completionsOf(['servers', 'show', ''], names)).toEqual(['server-of--']);
     expect(await completionsOf(['servers', 'stop', '--url', 'http://x', ''], names)).toEqual([
       'server-of----url',
@@ -81,7 +81,7 @@ describe('completion', () => {
     expect(await completionsOf(['servers', '--json', '-'], names)).not.toContain('--json');
   });
 
-  test('responds to any words and runs nothing', async () => {
+  test('responds to any command line without running a command', async () => {
     const stdoutWrite = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     try {
       const knownWords = commands.flat().concat(Object.keys(commandTree));

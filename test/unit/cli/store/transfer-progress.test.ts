@@ -22,7 +22,7 @@ function progressOn(isTTY: boolean): {
   return { progress: new ProgressReporter(screen, { TERM: 'xterm' }), pass, drawn, outputs };
 }
 
-test('a terminal shows one line, redrawn and removed at the end', () => {
+test('a terminal shows the progress of a transfer in one line, which is redrawn and removed at the end', () => {
   const { progress, pass, drawn, outputs } = progressOn(true);
   for (let count = 0; count < 1_000; count += 1) {
     pass(1);
@@ -34,7 +34,7 @@ test('a terminal shows one line, redrawn and removed at the end', () => {
   expect(outputs).toEqual([]);
 });
 
-test('other output has a line every few seconds, for a file in megabytes', () => {
+test('output other than a terminal gets a progress line every few seconds, in megabytes for a file', () => {
   const { progress, pass, drawn, outputs } = progressOn(false);
   for (let seconds = 1; seconds <= 11; seconds += 1) {
     pass(1_000);

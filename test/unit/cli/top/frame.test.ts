@@ -162,7 +162,7 @@ describe('a frame of top', () => {
   });
 });
 
-test('the sort orders form a cycle', () => {
+test('the sort orders of top form a cycle', () => {
   const orders = orderNames.map((_, at) => orderNames.slice(0, at).reduce(orderAfter, 'activity' as const));
   expect(new Set(orders).size).toBe(orderNames.length);
   expect(orderAfter(orderNames.at(-1) ?? 'id')).toBe('activity');

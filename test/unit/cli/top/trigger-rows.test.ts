@@ -79,7 +79,7 @@ const rowsBelowServers = (lines: readonly string[]) =>
     .split('\n\n')[1]
     ?.split('\n') ?? [];
 
-test('triggers are listed by name with their waiting events, those with problems and reasons first', () => {
+test('top lists triggers by name with their waiting events; triggers with problems are first, with reasons', () => {
   const triggers = {
     alerts: trigger(),
     calm: trigger(),
@@ -113,7 +113,7 @@ test('triggers are listed by name with their waiting events, those with problems
 });
 
 test.each([6, 8, 10, 16, 24, 60])(
-  'the frame fits into a window of %i lines, and no line is wider',
+  'a frame of top with triggers fits into a window of %i lines, and no line is wider',
   (height) => {
     const triggers = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`t${at}`, trigger()]));
     const deliveries = [delivery('dead', 't3', 'x'.repeat(200))];
@@ -125,6 +125,6 @@ test.each([6, 8, 10, 16, 24, 60])(
   },
 );
 
-test('a gateway without triggers has no lines below its servers', () => {
+test('a frame of top for a gateway without triggers has no lines below the servers', () => {
   expect(frame({}).at(-1)).toMatch(/^s0 /);
 });

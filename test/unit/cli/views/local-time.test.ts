@@ -23,7 +23,7 @@ test.each([
   expect(Date.parse(localSeconds(time))).toBe(Date.parse('2026-11-21T10:57:03Z'));
 });
 
-test('summer time changes the offset, and other texts stay', () => {
+test('summer time changes the offset, and texts other than times stay unchanged', () => {
   process.env.TZ = 'Europe/Berlin';
   expect(localTime('2026-07-01T10:00:00Z')).toBe('2026-07-01T12:00:00+02:00');
   expect([localTime('soon'), optionalTime(null), optionalTime(null, 'never')]).toEqual([

@@ -16,7 +16,7 @@ test('a query names a view at most once, and an unknown view is refused with the
   expect(() => viewIn('view=brief&view=full', false)).toThrow('give view once');
 });
 
-test('the rest of a query keeps its values', () => {
+test('the other parameters of a query keep their values', () => {
   const pairs = fc.array(fc.tuple(fc.constantFrom('state', 'before', 'a b', 'ä'), fc.string()));
   fc.assert(
     fc.property(pairs, fc.constantFrom(undefined, 'full', 'brief'), (record, view) => {

@@ -16,7 +16,7 @@ function body(bodies: BodyBudget, remoteAddress: string, announced: number) {
   return { incoming, delivered };
 }
 
-test('an address gets at most about half, others still find capacity, and refused or closed bodies release theirs', () => {
+test('bodies from one address use at most about half of the capacity, which refused or closed bodies release', () => {
   const bodies = new BodyBudget(100 * KB);
   const greedy = Array.from({ length: 10 }, () => body(bodies, '198.51.100.1', 11 * KB));
   for (const { incoming } of greedy) incoming.push(Buffer.alloc(10 * KB));
@@ -36,7 +36,7 @@ test('an address gets at most about half, others still find capacity, and refuse
   expect(bodies.heldBytes).toBe(0);
 });
 
-test('many small pieces use little more than their bytes, and a body in one piece uses none', () => {
+test('a body in many small pieces uses little more capacity than its bytes, and a body in one piece uses none', () => {
   const bodies = new BodyBudget(64 * KB);
   const dribble = body(bodies, '198.51.100.1', 10 * KB);
   for (let n = 0; n < 1_000; n += 1) dribble.incoming.push(Buffer.alloc(1));
@@ -60,6 +60,6 @@ test.each([
   ['0000:0000:0000:0000:0000:ffff:c633:6407', '0000:0000:0000:0000:0000:ffff:c633:6407'],
   ['::1', '::1'],
   ['', ''],
-])('%s belongs to the network %s', (address, network) => {
+])('the address %s belongs to the network %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

@@ -137,7 +137,7 @@ describe('watchers', () => {
     ]);
   });
 
-  test('receive a server that returned to its earlier state, if a new watcher saw it in between', () => {
+  test('receive the return of a server to its earlier state if a new watcher received the state in between', () => {
     const firstServer = server('one');
     const { watchers } = gatewayOf([firstServer]);
     watchers.watch(stream().http);

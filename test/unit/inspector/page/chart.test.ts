@@ -46,7 +46,7 @@ describe.each(charts)('the chart of $definition.id', ({ definition, chart }) => 
     }
   });
 
-  test('shows every transition as an arrow, as a note in its state, or as handled everywhere', () => {
+  test('shows each transition as an arrow, as a note in its state, or in the list of events of all states', () => {
     for (const state of statesOf(definition.root)) {
       for (const { event, targets } of state.transitions) {
         const isArrow = targets.some((target) =>

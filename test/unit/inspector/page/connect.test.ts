@@ -58,7 +58,7 @@ test("a server has its own name and a profile the gateway's name, each with its 
   ]);
 });
 
-test('the system and the own machine are detected from browser data', () => {
+test('the operating system, and a gateway on the own machine, are detected from browser data', () => {
   expect(systemOf('Mozilla/5.0 (Windows NT 10.0; Win64; x64)')).toBe('Windows');
   expect(systemOf('Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)')).toBe('macOS');
   expect(systemOf('Mozilla/5.0 (X11; Linux x86_64)')).toBe('Linux');

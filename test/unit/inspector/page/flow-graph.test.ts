@@ -26,7 +26,7 @@ const graph = {
   ],
 } as GraphRecord;
 
-test('each connection and each on_error is one arrow, with paths within loops', () => {
+test('each connection and each on_error of a flow is one arrow, with paths within loops', () => {
   const { nodes, arrows } = partsOf(graph);
   expect(nodes.map(({ place }) => place)).toEqual(['check', 'told', 'each', 'each/a', 'each/b']);
   expect(arrows.map((arrow) => [arrow.source, arrow.target, arrowText(arrow)])).toEqual([
@@ -37,7 +37,7 @@ test('each connection and each on_error is one arrow, with paths within loops', 
   ]);
 });
 
-test('an arrow is taken, untaken or open, depending on the outcome of its node', () => {
+test('an arrow of a flow is taken, untaken or open, depending on the outcome of its node', () => {
   const [plain, otherwise, caught] = partsOf(graph).arrows;
   const states = (state: string, takenEdges: readonly string[] | null) =>
     [plain, otherwise, caught].map((arrow) =>

@@ -21,7 +21,7 @@ test.each<[string, string, object | undefined, RegExp]>([
     { sha: 'a', force: 'yes' },
     /force must be boolean/,
   ],
-])('refuses %s, and stops with an error', async (_, line, body, difference) => {
+])('the replay host refuses %s, and stops with an error', async (_, line, body, difference) => {
   const host = await ReplayHost.start();
   const [method = '', path] = line.split(' ');
   const response = await fetch(`${host.url}${path}`, { method, ...(body && { body: JSON.stringify(body) }) });
@@ -29,7 +29,7 @@ test.each<[string, string, object | undefined, RegExp]>([
   await expect(host.stop()).rejects.toThrow(difference);
 });
 
-test('refuses responses outside the description', async () => {
+test('the replay host refuses responses outside the API description', async () => {
   const host = await ReplayHost.start();
   expect(() => host.on(ISSUES, { body: [{ number: 'one' }] })).toThrow('number must be integer');
   expect(() => host.on(ISSUES, { body: [{ title: undefined }] })).toThrow("required property 'title'");
@@ -38,7 +38,7 @@ test('refuses responses outside the description', async () => {
   await host.stop();
 });
 
-test('splits lists into pages with links to the next page', async () => {
+test('the replay host splits lists into pages with links to the next page', async () => {
   const host = await ReplayHost.start();
   host.on(ISSUES, { body: [1, 2, 3].map((number) => ({ number })) });
   const pages: unknown[] = [];

@@ -10,7 +10,7 @@ function clients() {
   );
 }
 
-test('triggers with one credential share a client, also after one is replaced', () => {
+test('triggers with the same credential share a client, also after a trigger is replaced', () => {
   const { of } = clients();
   const first = repoHostTrigger('first', { token: 't' });
   const client = of(first);
@@ -20,7 +20,7 @@ test('triggers with one credential share a client, also after one is replaced', 
   expect(of(repoHostTrigger('first', { token: 't' }))).toBe(client);
 });
 
-test('another credential or another API root gets its own client, and no credential gets none', () => {
+test('each credential at each API root has its own client; a trigger without a credential has none', () => {
   const { of } = clients();
   const all = [
     of(repoHostTrigger('a', { token: 't' })),

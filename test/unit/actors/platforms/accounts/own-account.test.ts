@@ -18,7 +18,7 @@ function account(answers: readonly (string | undefined | Error)[], retryEveryMs 
   return { own, learn, asked: () => requests };
 }
 
-test('no name matches before the account name is known; then it matches in any case', async () => {
+test('no sender matches before the own account name is known; then the name matches in upper and lower case', async () => {
   const { own, learn, asked } = account(['The-Bot']);
   expect(own.isName('the-bot')).toBe(false);
   expect(own.isName(undefined)).toBe(false);
@@ -28,7 +28,7 @@ test('no name matches before the account name is known; then it matches in any c
   expect(asked()).toBe(1);
 });
 
-test('the name is requested again after a temporary failure, but not before the pause', async () => {
+test('the own account name is requested again after a temporary failure, but not before the pause', async () => {
   const soon = account([new DeliveryError('down'), 'bot']);
   await soon.learn();
   await soon.learn();
@@ -42,7 +42,7 @@ test('the name is requested again after a temporary failure, but not before the 
   expect([later.asked(), withRetryAfter.asked()]).toEqual([1, 1]);
 });
 
-test('the name is not requested again after a permanent failure, but can be learned from messages', async () => {
+test('the own account name is not requested again after a permanent failure, but can be learned from messages', async () => {
   for (const answer of [new DeliveryError('no', { isFinal: true }), undefined]) {
     const { own, learn, asked } = account([answer]);
     await learn();

@@ -137,7 +137,7 @@ describe('botEvent', () => {
     ['member', 'administrator', false],
     ['member', 'left', false],
     ['left', 'restricted', false],
-  ])('reads a change of the bot from %s to %s as arrival: %s', (before, after, isArrival) => {
+  ])("reads a change of the bot's membership from %s to %s as arrival: %s", (before, after, isArrival) => {
     const user = { id: 77, is_bot: true, first_name: 'Ops' };
     const statuses = { old_chat_member: { user, status: before }, new_chat_member: { user, status: after } };
     const event = eventOf({ my_chat_member: { chat: team, from: ann, date: 1, ...statuses } });

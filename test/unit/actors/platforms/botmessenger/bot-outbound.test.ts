@@ -203,7 +203,7 @@ describe('a refused message', () => {
   });
 });
 
-test('messages to a migrated group are sent to the supergroup, the first one too', async () => {
+test('all messages to a migrated group are sent to the supergroup, also the first message', async () => {
   const group = platform.group('Team', bot);
   const supergroup = platform.migrate(group, 'Large team');
   const target = { place: String(group.id) };

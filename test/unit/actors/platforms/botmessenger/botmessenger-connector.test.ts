@@ -225,7 +225,7 @@ describe('the command menu', () => {
     expect(foreign.menu).toEqual(deploy);
   });
 
-  test('is also removed if the process that set it ended before the response', async () => {
+  test('is also removed if the process that set the menu ended before the response', async () => {
     const bot = platform.addBot('a_bot');
     platform.faults.plan('setMyCommands', { kind: 'hang after' });
     const close = await open(bot, deploy);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { MigratedChats } from '../../../../../actors/platforms/botmessenger/migrated-chats.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 
-test('a chat is found by all its ids, the last one is current, and the ids are kept after a restart', async () => {
+test('a migrated chat is found by all its ids, the last id is current, and a restart keeps the ids', async () => {
   const store = new MemoryStore();
   const chats = new MigratedChats('7', store);
   await chats.load();
@@ -27,7 +27,7 @@ test('a chat is found by all its ids, the last one is current, and the ids are k
   expect(other.previousIdsOf('-200')).toEqual([]);
 });
 
-test('concurrent migrations are all kept after a restart', async () => {
+test('concurrent migrations of chats are all kept after a restart', async () => {
   const store = new MemoryStore();
   const chats = new MigratedChats('7', store);
   await chats.load();
@@ -38,7 +38,7 @@ test('concurrent migrations are all kept after a restart', async () => {
   for (const id of [1, 2, 3]) expect(later.currentIdOf(`-${id}`)).toBe(`-10${id}`);
 });
 
-test('a migration that the store rejects is stored when it is reported again', async () => {
+test('a chat migration that the store rejects is stored when the platform reports it again', async () => {
   const store = new MemoryStore();
   const chats = new MigratedChats('7', store);
   await chats.load();

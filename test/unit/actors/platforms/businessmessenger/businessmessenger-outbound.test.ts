@@ -53,7 +53,7 @@ it('a message is sent from the number of the trigger and returns its id', async 
   });
 });
 
-it('a page with status 200 is an unknown outcome', async () => {
+it('an HTML page with status 200 as response to a message is an unknown outcome', async () => {
   platform.fail({ kind: 'html', status: 200 });
   expect(await refusalOf()).toMatchObject({ isFinal: false, isRateLimited: false, isOutcomeUnknown: true });
 });
@@ -101,12 +101,12 @@ describe('the code of a refusal', () => {
     expect(pauses.next('a', retry)).toBe(2_000);
   });
 
-  it('a named pause is respected', async () => {
+  it('with Retry-After requests that pause', async () => {
     platform.refuse(130429, 'too much', { headers: { 'retry-after': '7' } });
     expect(await refusalOf()).toMatchObject({ isRateLimited: true, retryAfterMs: 7_000 });
   });
 
-  it('for one person holds only that person, and for the number holds all messages', async () => {
+  it('about one person holds only messages to this person, and one about the number holds all messages', async () => {
     platform.refuse(131056);
     expect(await refusalOf('hello', ADA)).toMatchObject({ platformCode: 131056 });
     await send('hello', '15550003333');

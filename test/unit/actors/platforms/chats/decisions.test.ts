@@ -97,7 +97,7 @@ describe('the reaction', () => {
     },
   );
 
-  test('decides next to neutral reactions, but not next to its opposite', () => {
+  test('decides beside neutral reactions, but not beside the opposite reaction', () => {
     expect(decisionOfReactions(['❤', '👍'], '7')?.verdict).toBe('approve');
     expect(decisionOfReactions(['👍', '✅'], '7')?.verdict).toBe('approve');
     expect(decisionOfReactions(['👍', '👎'], '7')).toBeUndefined();

@@ -14,7 +14,7 @@ beforeEach(() => {
 const admit = (isByBot: boolean, conversation = 'a', id?: string) =>
   limit.admit({ conversation, isByBot, id }, log, { chat: conversation });
 
-test('ten bot messages in a row are accepted, then none in that conversation until a person writes', () => {
+test('after ten bot messages in a row, further ones in the conversation are ignored until a person writes', () => {
   for (let count = 0; count < 10; count += 1) expect(admit(true)).toBe(true);
   expect(admit(true)).toBe(false);
   expect(admit(true)).toBe(false);
@@ -34,7 +34,7 @@ test('the first ignored message of a row is logged, once', () => {
   expect(warnings).toEqual([warning, warning]);
 });
 
-test('a redelivered message is counted once, with the same result', () => {
+test('a redelivered bot message is counted once, with the same result', () => {
   for (let count = 0; count < 10; count += 1) {
     expect(admit(true, 'a', `${count}`)).toBe(true);
     expect(admit(true, 'a', `${count}`)).toBe(true);
@@ -44,7 +44,7 @@ test('a redelivered message is counted once, with the same result', () => {
   expect(warnings).toHaveLength(1);
 });
 
-test('a message that is redelivered after others is counted once', () => {
+test('a bot message that is redelivered after other messages is counted once', () => {
   for (let count = 0; count < 10; count += 2)
     for (const id of [count, count + 1, count, count + 1]) expect(admit(true, 'a', `${id}`)).toBe(true);
   expect(admit(true, 'a', '10')).toBe(false);

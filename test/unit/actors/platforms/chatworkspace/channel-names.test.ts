@@ -36,7 +36,7 @@ afterEach(() => platform.stop());
 const lookUp = (channel: string) => names.lookUp(channel, api);
 const countRequests = () => platform.callsOf('conversations.info').length;
 
-test('a channel is looked up once for concurrent callers, and again after expiry', async () => {
+test('a channel name is looked up once for concurrent callers, and again after expiry', async () => {
   const { id } = platform.addChannel('ops', [app]);
   expect(names.cachedNames(id)).toBeUndefined();
   expect(await Promise.all([lookUp(id), lookUp(id), lookUp(id)])).toEqual([['ops'], ['ops'], ['ops']]);
@@ -54,14 +54,14 @@ test('a channel that the bot cannot see has no name', async () => {
   expect(names.cachedNames(id)).toEqual([]);
 });
 
-test('a temporary failure rejects the lookup, and the next call repeats it', async () => {
+test('a temporary failure rejects the lookup of a channel name, and the next call repeats the lookup', async () => {
   const { id } = platform.addChannel('ops', [app]);
   void platform.fail('conversations.info', { kind: 'page', status: 502 });
   await expect(lookUp(id)).rejects.toMatchObject({ isFinal: false, isRateLimited: false });
   expect(await lookUp(id)).toEqual(['ops']);
 });
 
-test('a permanent refusal means no names for a while, and is logged once', async () => {
+test('after a permanent refusal, channels have no names for a while; the refusal is logged once', async () => {
   const [{ id }, other] = [platform.addChannel('ops', [app]), platform.addChannel('other', [app])];
   app.lacks.add('channels:read');
   expect([await lookUp(id), await lookUp(other.id), names.cachedNames(id, api)]).toEqual([[], [], []]);
@@ -77,7 +77,7 @@ test('a permanent refusal means no names for a while, and is logged once', async
   expect(await lookUp(id)).toEqual(['ops']);
 });
 
-test('names that one bot may not read are looked up by another bot of the app', async () => {
+test('channel names that one bot may not read are looked up by another bot of the app', async () => {
   const { id } = platform.addChannel('ops', [app]);
   const refusedApi = new WorkspaceApi({ token: 'xoxb-9-9-nobody', api_root: platform.apiRoot });
   expect(await names.lookUp('C0ELSEWHERE', refusedApi)).toEqual([]);
@@ -98,7 +98,7 @@ test('if the platform has no lookup of one channel, all channels are listed in p
   expect(platform.callsOf('conversations.list')).toHaveLength(4);
 });
 
-test('lookups respect the rate limit and the pauses of the platform', async () => {
+test('lookups of channel names respect the rate limit and the pauses of the platform', async () => {
   const channels = Array.from({ length: 30 }, (_, n) => platform.addChannel(`c${n}`, [app]).id);
   const results = await Promise.allSettled(channels.map(lookUp));
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
@@ -115,7 +115,7 @@ test('lookups respect the rate limit and the pauses of the platform', async () =
   expect(countRequests()).toBe(before);
 });
 
-describe('a filter by names', () => {
+describe('a filter by channel names', () => {
   let adapter: ReturnType<typeof chatWorkspaceAdapter>;
   beforeEach(() => {
     adapter = chatWorkspaceAdapter(adapterServices());
@@ -168,7 +168,7 @@ describe('a filter by names', () => {
     ).toBeUndefined();
   });
 
-  test('matches no event while names are refused, and a trigger without a filter accepts it', async () => {
+  test('matches no event while the platform refuses names; a trigger without a filter accepts the event', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { id } = platform.addChannel('ops', [app]);

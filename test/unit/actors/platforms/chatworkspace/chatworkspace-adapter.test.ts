@@ -173,7 +173,7 @@ describe('a message', () => {
     );
   });
 
-  test('of this bot is ignored, and one of another bot depends on the trigger', async () => {
+  test('of this bot is ignored, and a message of another bot is accepted if the trigger allows bots', async () => {
     const answering = await open({ bots: 'allow' });
     const ignoring = await open({}, 'ignoring');
     await platform.say(channel, app.user, 'mine', { bot_id: app.bot });
@@ -241,7 +241,7 @@ describe('a message', () => {
       return there;
     };
 
-    test('is accepted by the trigger whose bot is known there, and by any trigger if none is known', async () => {
+    test('is accepted by the trigger whose bot is known there, and by any trigger if no bot is known there', async () => {
       const here = await open();
       await expectIdentified();
       await eventually(async () => expect(adapter.accepts?.(here, await say('1.2', otherTeam))).toBe(true));
@@ -255,7 +255,7 @@ describe('a message', () => {
       expect(JSON.parse(host.event().meta)).toMatchObject({ triggers: ['there'] });
     });
 
-    test('is not accepted by other triggers while that bot is unidentified, and waits if several are', async () => {
+    test('is not accepted by other triggers, and waits while several bots are unidentified', async () => {
       const { 'auth.test': authTest } = webMethods;
       const unidentified = new Set([app.name, 'there']);
       platform.methods.set('auth.test', (call) => {
@@ -276,7 +276,7 @@ describe('a message', () => {
     });
   });
 
-  test('is accepted as mention or as message, by the events of the trigger', async () => {
+  test('is accepted as a mention or as a message, depending on the events that the trigger lists', async () => {
     const mentions = await open({ events: ['app_mention'] }, 'mentions');
     const messages = await open({ events: ['message'] }, 'messages');
     const accepts = () => [mentions, messages].map((trigger) => adapter.accepts?.(trigger, last()));

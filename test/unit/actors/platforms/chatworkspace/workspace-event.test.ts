@@ -119,7 +119,7 @@ describe('a message', () => {
     expect(message(event)).toBeUndefined();
   });
 
-  test.each(['file_share', 'thread_broadcast', 'me_message'])('may be of the subtype %s', (subtype) => {
+  test.each(['file_share', 'thread_broadcast', 'me_message'])('of the subtype %s is an event', (subtype) => {
     expect(readStored(message({ subtype }))).toMatchObject({ text: 'Hey', unsupported: undefined });
   });
 

@@ -167,7 +167,7 @@ describe('after an attempt with unknown outcome', () => {
     expect(platform.callsOf('conversations.replies')).toHaveLength(3);
   });
 
-  test('the message is not posted while the search fails, but is if the app may not read', async () => {
+  test('the message is not posted while the search fails, but is posted if the app may not read the channel', async () => {
     void platform.fail('chat.postMessage', { kind: 'cut' });
     await refusalOf(send('once'));
     void platform.fail('conversations.replies', { kind: 'refuse', error: tooMany(3) });

@@ -169,7 +169,7 @@ describe('a further part', () => {
     expect(another.note).toMatch(TWICE);
   });
 
-  test('mentions no duplicate after a certain refusal, nor do first parts and messages known to the platform', async () => {
+  test('mentions no duplicate after a certain refusal; first parts and messages with a known id never mention one', async () => {
     await send('first');
     platform.fail({ kind: 'refuse', error: { status: 503, code: 0, message: 'away' } });
     expect(await refusalOf(part({}))).toMatchObject({ isOutcomeUnknown: false });
@@ -240,7 +240,7 @@ describe('a refused message', () => {
     expect(await sentAt(2_600)).toMatchObject({ isFinal: true, platformCode: 10015 });
   });
 
-  test('after the 15 minutes is a permanent failure, by the clock of the gateway or the platform', async () => {
+  test('after the 15 minutes of the token fails permanently, by the clock of the gateway or of the platform', async () => {
     platform.world.advance(900_001);
     expect((await refusalOf(send('x'))).message).toMatch(/^50027 the interaction is older than 15 minutes/);
     await host.store.delete('communitychat-tokens', `${platform.world.applicationId}/${interaction.id}`);
@@ -298,7 +298,7 @@ test('a channel gets five messages in five seconds, and another channel is indep
   );
 });
 
-test('exceeded limits are shown without a token', async () => {
+test('an exceeded rate limit is shown by its name, without the token of the interaction', async () => {
   platform.fail({ kind: 'too many', seconds: 5 });
   const [row = {}] = outbound.render(trigger, { target: eventTarget(), action: { do: 'post' }, text: 'x' });
   await refusalOf(outbound.send(trigger, row, context()));

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type HeldLease, LocalLease } from '../../../../../actors/platforms/connections/connection-lease.ts';
 
-test('an account has one holder at a time, in order, and is released at the end', async () => {
+test('the lease of an account has one holder at a time, in order of request, and is released at the end', async () => {
   const step = fc.record({ do: fc.constantFrom('take', 'release', 'giveUp'), at: fc.nat(3) });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {

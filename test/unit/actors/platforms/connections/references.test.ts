@@ -16,7 +16,7 @@ class CountingStore extends MemoryStore {
 const options = { platform: 'teamchat', account: '42', keepMs: 1_000_000, max: 3 };
 const reference = (place: string) => ({ target: { place }, serviceUrl: 'https://smba.example' });
 
-test('another process finds a reference, which is written on changes and not for each event', async () => {
+test('another process finds a conversation reference, which is written on changes and not for each event', async () => {
   const store = new CountingStore();
   let time = 0;
   const references = new ConversationReferences({ ...options, store, now: () => time });
@@ -35,7 +35,7 @@ test('another process finds a reference, which is written on changes and not for
   expect(await other.find('general')).toBeUndefined();
 });
 
-test('only the latest references of an account are stored, including those of earlier processes', async () => {
+test('only the latest conversation references of an account are stored, including those of earlier processes', async () => {
   const store = new MemoryStore();
   const before = new ConversationReferences({ ...options, store });
   for (const name of ['a', 'b', 'c']) await before.save(name, reference(name));
@@ -46,7 +46,7 @@ test('only the latest references of an account are stored, including those of ea
   expect((await store.keys('references/teamchat/42')).toSorted()).toEqual(['b', 'd', 'e']);
 });
 
-test('a reference that is saved again concurrently is kept, and one that the store refused is saved by the next event', async () => {
+test('a conversation reference survives concurrent saves; if the store refuses it, the next event saves it', async () => {
   const store = new MemoryStore();
   const references = new ConversationReferences({ ...options, store });
   for (const name of ['a', 'b', 'c']) await references.save(name, reference(name));
@@ -68,7 +68,7 @@ test('a reference that is saved again concurrently is kept, and one that the sto
   expect(await references.find('c')).toEqual(reference('moved'));
 });
 
-test('a reference that is saved again counts as the latest, without a write', async () => {
+test('a conversation reference that is saved again counts as the latest, without a write', async () => {
   const store = new CountingStore();
   const references = new ConversationReferences({ ...options, store });
   for (const name of ['daily', 'b', 'c', 'daily', 'd', 'e']) await references.save(name, reference(name));
@@ -76,7 +76,7 @@ test('a reference that is saved again counts as the latest, without a write', as
   expect((await store.keys('references/teamchat/42')).toSorted()).toEqual(['d', 'daily', 'e']);
 });
 
-test('a caller with the same reference waits for the pending write', async () => {
+test('a caller with the same conversation reference waits for the pending write', async () => {
   const store = new MemoryStore();
   const references = new ConversationReferences({ ...options, store });
   const put = store.put.bind(store);

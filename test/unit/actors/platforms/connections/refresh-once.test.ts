@@ -44,7 +44,7 @@ function createBench(earlyMs = 300_000) {
   };
 }
 
-test('concurrent callers share one token from one request, and it is renewed before it expires', async () => {
+test('concurrent callers share one token request, and the token is renewed before it expires', async () => {
   const { token, requests, advance } = createBench();
   const all = Promise.all([token.get(), token.get(), token.get()]);
   requests[0]?.answer(3_600_000);
@@ -110,7 +110,7 @@ test('a refused token is renewed once, however many callers used it', async () =
   expect(requests).toHaveLength(2);
 });
 
-test('a failed refresh is no error while the token is valid, and is not repeated for each caller', async () => {
+test('a failed token refresh is no error while the token is valid, and is not repeated for each caller', async () => {
   const { token, requests, advance } = createBench();
   const first = token.get();
   requests[0]?.answer(3_600_000);
@@ -128,7 +128,7 @@ test('a failed refresh is no error while the token is valid, and is not repeated
   await expect(afterExpiry).rejects.toThrow('503');
 });
 
-test('a refresh without a response is aborted, and the next one may succeed', async () => {
+test('a token refresh without a response is aborted, and the next refresh may succeed', async () => {
   vi.useFakeTimers();
   try {
     const signals: AbortSignal[] = [];

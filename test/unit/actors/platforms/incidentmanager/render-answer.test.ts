@@ -97,7 +97,7 @@ test('a reaction cannot be rendered', () => {
   expect(() => incidentRequests(withNotes, { target, action: react, text: '' })).toThrow('not reacted to');
 });
 
-test('rows of one API are not held back while the other is down', () => {
+test('rows for one API of the incident manager are sent while its other API is down', () => {
   const bases = { api_url: 'https://rest.example', events_url: 'https://events.example' };
   const trigger = incidentManagerTrigger('t', { ...bases, api_key: 'k', routing_key: 'r' });
   const { account, outbound } = incidentManagerAdapter(adapterServices());

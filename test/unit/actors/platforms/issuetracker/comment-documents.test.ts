@@ -173,7 +173,7 @@ describe('Markdown', () => {
     expect(contentOf('- [x](https://a.example/)')).toMatchObject([{ type: 'bulletList' }]);
   });
 
-  test('supports quotations, and converts content that these and lists cannot contain', () => {
+  test('supports quotations, and converts content that quotations and lists cannot contain', () => {
     expect(
       contentOf('> # a\n> b\n>> c\n>\n> ---\n> - d\n\n- > e\n  ## f\n\n  |g|`h`|\n  |-|-|\n  |i||'),
     ).toEqual([

@@ -320,7 +320,7 @@ describe('a tracker that', () => {
     expect(error.message).toContain(words);
   });
 
-  test('requests a pause is not called before, with any row of the token', async () => {
+  test('requests a pause is not called before its end, for any row of the token', async () => {
     const row = await rowFor('hello');
     const answer = { ...refusal(429, ['Rate limit exceeded.']), headers: { 'retry-after': '7' } };
     tracker.fail({ kind: 'refuse', refusal: answer }, 'POST', POST);
@@ -367,7 +367,7 @@ describe('a tracker that', () => {
     expect(tracker.callsOf('POST', POST)).toHaveLength(1);
   });
 
-  test('is replaced by another page has an unknown outcome', async () => {
+  test('is replaced by an HTML page causes an unknown outcome', async () => {
     const row = await rowFor('hello');
     tracker.fail({ kind: 'page', status: 200 }, 'POST', POST);
     expect(await failure(row)).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
@@ -379,14 +379,14 @@ describe('a tracker that', () => {
     expect(await failure(row)).toMatchObject({ isFinal: true });
   });
 
-  test('hangs is aborted at the end of the attempt', async () => {
+  test('hangs causes an unknown outcome at the end of the attempt', async () => {
     const row = await rowFor('hello');
     tracker.fail({ kind: 'hang' }, 'POST', POST);
     const error = await failure(row, { signal: AbortSignal.timeout(300) });
     expect(error).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
   });
 
-  test('receives the credentials only in a header', async () => {
+  test('accepts a comment has received the credentials only in a header', async () => {
     await send(await rowFor('hello'));
     const [call] = tracker.callsOf('POST', POST);
     expect(call?.authorization).toBe(`Basic ${Buffer.from(`agent@example.com:${TOKEN}`).toString('base64')}`);

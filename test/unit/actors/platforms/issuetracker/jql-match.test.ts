@@ -21,7 +21,7 @@ async function errorOf(verdicts: Promise<unknown>): Promise<DeliveryError> {
 }
 
 describe('the tracker', () => {
-  test('is checked for all queries in one request, by issue number', async () => {
+  test('evaluates all queries in one request, by issue number', async () => {
     const { ask, requests } = requesterOf(matches([10040], [], [1, 10040]));
     const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
       'a',
@@ -39,7 +39,7 @@ describe('the tracker', () => {
     ]);
   });
 
-  test('is queried for fifty filters at a time', async () => {
+  test('receives at most fifty queries per request', async () => {
     const queries = Array.from({ length: 120 }, (_, at) => `project = P${at}`);
     const { ask, requests } = requesterOf((request) =>
       matches(...(request.json as { jqls: readonly string[] }).jqls.map(() => [10040])),
@@ -52,7 +52,7 @@ describe('the tracker', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test('refuses one query and checks the other queries', async () => {
+  test('evaluates the other queries if it refuses one', async () => {
     const { ask } = requesterOf(matches([10040], "The value 'X' does not exist for the field 'project'."));
     const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
       'good',
@@ -66,7 +66,7 @@ describe('the tracker', () => {
     );
   });
 
-  test('is queried for each filter if it rejects all filters because of one', async () => {
+  test('receives each query separately if it rejects all queries because of one', async () => {
     const bad = answerOf(400, { errorMessages: ['Error in the JQL Query'] });
     const { ask, requests } = requesterOf(bad, matches([10040]), bad);
     const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
@@ -129,7 +129,7 @@ describe('the tracker', () => {
     expect(fault.message).toMatch(/^could not check whether TES-41 matches jql_filter: /);
   });
 
-  test('is checked with limited concurrency', async () => {
+  test('receives a limited number of concurrent requests', async () => {
     let answer = () => {};
     const queryArrived = new Promise<void>((resolve) => {
       answer = resolve;

@@ -90,7 +90,7 @@ describe('a written comment', () => {
     await writing;
   });
 
-  test('does not hold back others after a failed write', async () => {
+  test('does not hold back other comments if its write failed', async () => {
     const { ask } = requesterOf(answerOf(404));
     const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     const failing = own.write('TES-41', () => Promise.reject(new DeliveryError('refused')));

@@ -109,7 +109,7 @@ describe('an answer', () => {
   });
 });
 
-test('the id suffix of later task list parts is counted', () => {
+test('the id suffix of later parts of a task list counts towards the size limit', () => {
   for (let length = 1; length < 60; length += 1)
     parts(
       repeat(40, (n) => `- [ ] ${'y'.repeat(length)} w${n}x`),

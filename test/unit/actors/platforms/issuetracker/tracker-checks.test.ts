@@ -234,7 +234,7 @@ test('a tracker that does not respond to the account request delays an event onl
   tracker.cutHung();
 });
 
-test('an error of a refusal contains no token', async () => {
+test('the error of a refused request contains no token', async () => {
   const trigger = await open({ jql_filter: HIGH, api_token: 'a wrong token' });
   const fault = await verdictsOf(issueCreated(), trigger).catch((error: unknown) => error);
   const basic = Buffer.from(`${ACCOUNT.email}:a wrong token`).toString('base64');

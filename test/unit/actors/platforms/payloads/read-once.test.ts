@@ -46,7 +46,7 @@ test.each([
   expect(read({ ...content })).toEqual(first);
 });
 
-test('a missing result is cached, and values other than objects are parsed each time', () => {
+test('a missing result is cached, and payloads other than objects are parsed each time', () => {
   let reads = 0;
   const read = readOnce((_: unknown) => {
     reads += 1;

@@ -45,7 +45,7 @@ function createCheck(
   };
 }
 
-test('a verdict is cached for the user and repository only', async () => {
+test('a verdict on write access is cached for the user and repository only', async () => {
   const { api, requests } = tokenOf(true);
   const trigger = triggerAt();
   const askMayWrite = createCheck([[trigger, api]]);
@@ -58,7 +58,7 @@ test('a verdict is cached for the user and repository only', async () => {
   expect(requests).toEqual([`ada at ${REPOSITORY}`, `bob at ${REPOSITORY}`, `Ada at ${REPOSITORY}`]);
 });
 
-test('a positive verdict expires, and a negative one expires sooner', async () => {
+test('a positive verdict on write access expires, and a negative one expires sooner', async () => {
   const writers = new RepoWriters({ grantedMs: 250, deniedMs: 20 });
   const { api, requests } = tokenOf(false, true, false);
   const trigger = triggerAt();
@@ -75,7 +75,7 @@ test('a positive verdict expires, and a negative one expires sooner', async () =
   expect(requests).toHaveLength(3);
 });
 
-test('a failed request is not cached and is repeated', async () => {
+test('a failed permission request is not cached and is repeated', async () => {
   const { api, requests } = tokenOf(temporaryError(), permanentError(), true);
   const trigger = triggerAt();
   const askMayWrite = createCheck([[trigger, api]]);
@@ -85,7 +85,7 @@ test('a failed request is not cached and is repeated', async () => {
   expect(requests).toHaveLength(3);
 });
 
-test('a request without response ends at the deadline and is repeated', async () => {
+test('a permission request without response ends at the deadline and is repeated', async () => {
   const { api, requests } = tokenOf(new Promise<boolean>(() => {}), true);
   const trigger = triggerAt();
   const askMayWrite = createCheck([[trigger, api]], new RepoWriters({ checkMs: 30 }));
@@ -108,7 +108,7 @@ test('the next token of a host is used after a refusal, but not after a verdict'
   expect([refusedToken, good, spare].map(({ requests }) => requests.length)).toEqual([1, 1, 0]);
 });
 
-test('a temporary failure does not lead to another token', async () => {
+test('after a temporary failure of a permission request no other token is used', async () => {
   const url = 'https://two.example';
   const [failing, good] = [tokenOf(temporaryError()), tokenOf(true)];
   const askMayWrite = createCheck([
@@ -141,7 +141,7 @@ test.each([
   });
 });
 
-test('no request is made without a token', async () => {
+test('no permission request is made without a token', async () => {
   expect(await createCheck([[triggerAt(), undefined]])()).toBeUndefined();
 });
 

@@ -41,7 +41,7 @@ test.each([
   expect(textOf({ text, entities }, BOT)).toBe(expected);
 });
 
-test('entities with an unexpected shape are ignored', () => {
+test('entities of an activity with an unexpected shape are ignored', () => {
   for (const entities of [null, 7, 'x', [null, 7, { type: 'mention' }, { type: 'mention', mentioned: 7 }]])
     expect(textOf({ text: 'hi', entities }, BOT)).toBe('hi');
   expect(textOf({ text: 7 }, BOT)).toBe(undefined);
@@ -83,7 +83,7 @@ function textByExpressions(text: string, mentions: readonly string[]): string | 
   return expected.trim() || undefined;
 }
 
-test('the result equals that of the regular expressions', () => {
+test('the text of an activity is the same as with the regular expressions that define it', () => {
   const piece = fc.constantFrom(
     '<at>Desk</at>',
     '<at id="0">Desk</at>',

@@ -8,7 +8,7 @@ const message = {
   conversation: { id: 'a:1' },
 };
 
-test('a type or channelId that is empty, too long or has other characters is rejected', () => {
+test('an activity whose type or channelId is empty, too long or has invalid characters is rejected', () => {
   const longest = 'x'.repeat(100);
   expect(activityIn({ ...message, type: longest, channelId: longest })).toMatchObject({
     type: longest,

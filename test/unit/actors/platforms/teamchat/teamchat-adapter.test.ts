@@ -228,7 +228,7 @@ describe('a message of a bot', () => {
     expect(acceptedBy(last())).toEqual([true, true]);
   });
 
-  test('is not awaited, also if it is a press', async () => {
+  test('has no sender who waits for a response, also if it is a button press', async () => {
     const { send, last } = await open();
     const activity = platform.activities.invoke(chat, ada, { type: 'Action.Execute', verb: 'go' });
     expect(await send({ ...activity, from: { id: '28:another' } })).toMatchObject({ status: 200 });
@@ -236,7 +236,7 @@ describe('a message of a bot', () => {
     expect(last().isAwaited).toBe(undefined);
   });
 
-  test('is accepted ten times in a row, then ignored until a person writes; conversations are counted separately, and redeliveries once', async () => {
+  test('is ignored after ten in a row in the conversation until a person writes; redeliveries are counted once', async () => {
     const { send } = await open({ bots: 'allow' });
     const from = { id: '28:another' };
     const say = async (place = chat) =>

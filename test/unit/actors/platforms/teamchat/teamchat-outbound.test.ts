@@ -228,7 +228,7 @@ describe('a refused message', () => {
     await send();
   });
 
-  test('by a page of a proxy has an unknown outcome', async () => {
+  test('by the HTML page of a proxy has an unknown outcome', async () => {
     platform.fail({ kind: 'html', status: 200 });
     expect(await failure()).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
     platform.fail({ kind: 'cut', isTaken: true });

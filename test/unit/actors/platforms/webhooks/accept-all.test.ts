@@ -33,7 +33,7 @@ test('events are stored in order, in one call or one by one', async () => {
   }
 });
 
-test('if the store is full after some events, these are stored and the error is reported', async () => {
+test('if the store is full after some events of a request, these are stored and the error is reported', async () => {
   const { source, stored } = host(1, 2);
   await expect(acceptAll(source, ['a', 'b', 'c'].map(event))).rejects.toThrow('full');
   expect(stored).toEqual(['a:a', 'b:b']);

@@ -19,7 +19,7 @@ test('the secret header proves a request, also before the body arrives', () => {
   expect(isOpen).toBe(false);
 });
 
-test('the verifier requires a secret', () => {
+test('the verifier of a secret header requires a secret', () => {
   for (const secret of ['', undefined])
     expect(() => headerVerifier({ header: 'x', secret, field: 'secret_token' })).toThrow(
       'secret_token is empty',

@@ -43,7 +43,7 @@ test('a failed replay with the same id keeps the earlier acceptance', async () =
   expect(await seen.acceptOnce(request('2'), accept)).toEqual({ knownAs: '1' });
 });
 
-test('the oldest bodies are evicted above the limit', async () => {
+test('the replay guard evicts the oldest bodies above its limit', async () => {
   const seen = new SeenBodies();
   for (let count = 0; count < 20_010; count += 1)
     await seen.acceptOnce(request(`${count}`, `${count}`), accept);

@@ -76,7 +76,7 @@ test('synchronous verifiers return no promise and reserve nothing, and each secr
   expect(reservations).toEqual([]);
 });
 
-test('the body uses capacity while keys are fetched, and the capacity is always released', async () => {
+test('a body uses capacity while the keys for its proof are fetched, and the capacity is always released', async () => {
   const reservations: number[] = [];
   const late = subscriber('late', Promise.resolve(alice));
   const refusing = subscriber('no', unproven);
@@ -90,7 +90,7 @@ test('the body uses capacity while keys are fetched, and the capacity is always 
   expect(reservations).toEqual([4, -4, 4, -4]);
 });
 
-test('without capacity for the body the sender gets status 503', () => {
+test('without capacity for a body the sender gets status 503', () => {
   const verified = verifiedSubscribers(
     [subscriber('late', Promise.resolve(alice))],
     request([], false),

@@ -177,7 +177,7 @@ describe('an envelope', () => {
 
 describe('when the end of a socket is announced', () => {
   test.each(['warning', 'refresh_requested'])(
-    '(%s) the next one is greeted first, and envelopes on the first are acknowledged there',
+    '(%s) the next socket is greeted before the old one closes, which acknowledges its own envelopes',
     async (reason) => {
       const store = createGate();
       let isSlow = false;
@@ -201,7 +201,7 @@ describe('when the end of a socket is announced', () => {
     },
   );
 
-  test('and no other can be opened, the current socket stays in use and attempts are repeated', async () => {
+  test('and no other socket can be opened, the current socket stays in use and attempts are repeated', async () => {
     let requests = 0;
     const address = async (): Promise<string> => {
       requests += 1;
@@ -243,7 +243,7 @@ describe('when the end of a socket is announced', () => {
     expect(app.withoutSocketMs).toBe(0);
   });
 
-  test('and it closes before the next socket is ready, the connection waits for the next socket', async () => {
+  test('and the socket closes before the next one is ready, the connection waits for the next one', async () => {
     const address = createGate();
     let requests = 0;
     const { mode } = await openConnection({
@@ -286,7 +286,7 @@ describe('a connection ends', () => {
     expect((await endOf(mode)).message).toContain('too_many_websockets');
   });
 
-  test('for a cut line, as transient error', async () => {
+  test('with a transient error if the line is cut', async () => {
     const { mode } = await openConnection();
     app.open[0]?.cut();
     expect(await endOf(mode)).toMatchObject({ kind: 'transient', message: 'the socket was closed: 1006' });
@@ -310,7 +310,7 @@ describe('a connection ends', () => {
     expect(accepted).toEqual([]);
   });
 
-  test('once for an oversized envelope; a redelivered one is acknowledged, dropped and logged', async () => {
+  test('once for an oversized envelope; after redelivery the envelope is acknowledged, dropped and logged', async () => {
     const huge = { event: { type: 'app_mention', text: 'y'.repeat(MAX_FRAME) } };
     const first = await openConnection();
     const one = app.deliver('events_api', huge);

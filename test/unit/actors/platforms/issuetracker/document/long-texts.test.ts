@@ -32,7 +32,7 @@ test('nested emphasis takes linear time', () => {
   expect(usedMs).toBeLessThan(MAX_TIME_MS);
 });
 
-test('names of many tasks take linear time', () => {
+test('naming many tasks takes linear time', () => {
   const usedMs = cpuMs(() => {
     const names = new TaskIds('a'.repeat(2_000_000));
     const all = new Set(Array.from({ length: 5_000 }, () => names.next()));

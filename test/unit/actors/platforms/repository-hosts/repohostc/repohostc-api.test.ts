@@ -98,7 +98,7 @@ describe('the verdict on a pull request', () => {
     });
   });
 
-  test('fails if the response is from something else', async () => {
+  test('fails if the response does not come from the host', async () => {
     void platform.refuse(/^POST .*approve$/, { status: 200, message: 'a page' });
     await expect(api.reviews.post(place, 'approve', '', signal)).rejects.toMatchObject({ isFinal: true });
   });

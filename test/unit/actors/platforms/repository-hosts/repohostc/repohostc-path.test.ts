@@ -42,14 +42,14 @@ async function statusOf(event: string, id: string): Promise<unknown> {
   return ((await response.json()) as { readonly status: unknown }).status;
 }
 
-test('a body with another id is another event', async () => {
+test('a request with a known body and another id is another event', async () => {
   await open();
   expect(await statusOf('pullrequest:created', 'one')).toBe('accepted');
   expect(await statusOf('pullrequest:created', 'two')).toBe('accepted');
   expect(await statusOf('pullrequest:created', 'two')).toBe('duplicate');
 });
 
-test('a body with another id is a duplicate within the replay window', async () => {
+test('a request with a known body and another id is a duplicate within the replay window', async () => {
   await open(60);
   expect(await statusOf('pullrequest:created', 'one')).toBe('accepted');
   expect(await statusOf('pullrequest:created', 'two')).toBe('duplicate');
