@@ -45,7 +45,7 @@ async function refusalOf(call: Promise<unknown>): Promise<string> {
   return `${error_code} ${description}`;
 }
 
-test('a polling client receives messages, commands and pressed buttons, and answers them', async () => {
+test('the test bot platform gives a polling client messages, commands and presses, and shows its answers', async () => {
   const bot = platform.addBot('echo_bot');
   const ann = platform.person('Ann', 'ann');
   const chat = platform.privateChat(ann, bot);
@@ -79,7 +79,7 @@ test('a polling client receives messages, commands and pressed buttons, and answ
   await eventually(() => expect(bot.updates.pending).toHaveLength(0));
 });
 
-test('a webhook client receives updates once, in order, also after a response other than 2xx', async () => {
+test('the test bot platform posts updates once, in order, and again after a response other than 2xx', async () => {
   const bot = platform.addBot('hook_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
@@ -111,7 +111,7 @@ test('a webhook client receives updates once, in order, also after a response ot
   expect((await client.api.getWebhookInfo()).url).toBe('');
 });
 
-test('topics, replies, limits and refusals behave like those of the platform', async () => {
+test('topics, replies, limits and refusals of the test bot platform behave like those of the real platform', async () => {
   const bot = platform.addBot('strict_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
@@ -191,7 +191,7 @@ test('a second poll of a bot aborts the first, and an offset confirms lower upda
   expect(await api.getUpdates({ offset: 13 })).toHaveLength(0);
 });
 
-test('limits and faults occur as planned', async () => {
+test('limits and faults of the test bot platform occur as planned', async () => {
   const bot = platform.addBot('fault_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);

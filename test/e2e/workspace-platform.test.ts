@@ -38,7 +38,7 @@ const errorOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: { readonly data?: unknown }) => error.data,
   );
 
-test('a client gets its identity, and writes, edits and reads messages', async () => {
+test('a client of the test workspace gets its identity, and writes, edits and reads messages', async () => {
   const client = clientOf(app.botToken);
   expect(await client.auth.test()).toMatchObject({ user_id: app.user, bot_id: app.bot, team_id: app.team });
   const blocks = [
@@ -63,7 +63,7 @@ test('a client gets its identity, and writes, edits and reads messages', async (
   expect(history.messages?.map(({ text }) => text)).toEqual(['changed']);
 });
 
-test('channels are listed in pages, and can be read one by one', async () => {
+test('the test workspace lists channels in pages, and returns each channel', async () => {
   const names = Array.from({ length: 25 }, (_, n) => `channel-${n}`);
   for (const name of names) platform.addChannel(name, []);
   platform.addChannel('hidden', [], { isPrivate: true });
@@ -75,7 +75,7 @@ test('channels are listed in pages, and can be read one by one', async () => {
   expect(said).toMatchObject({ id: channel.id, name: 'ops' });
 });
 
-test('a client gets the error codes of the real platform', async () => {
+test('a client of the test workspace gets the error codes of the real platform', async () => {
   const post = (more: object = {}, token = app.botToken) =>
     errorOf(
       clientOf(token, { retryConfig: { retries: 0 } }).chat.postMessage({

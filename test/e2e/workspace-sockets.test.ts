@@ -65,7 +65,7 @@ function clientOf(more: { appToken?: string; autoReconnectEnabled?: boolean } = 
   return client;
 }
 
-test('a client opens one socket, and acknowledges events, commands and presses', async () => {
+test('a client of the test workspace opens one socket, and acknowledges events, commands and presses', async () => {
   const client = clientOf();
   const handovers: ReceivedEvent[] = [];
   client.on('slack_event', async (event: ReceivedEvent) => {

@@ -75,7 +75,7 @@ function recordFiles(): string[] {
 const deadOwner: ProcessIdentity = { pid: process.pid, startTime: 'boot/1' };
 
 describe('child records', () => {
-  test('keep a running child until they are removed', async () => {
+  test('contain the identities of child and owner, until the child is removed from the records', async () => {
     const { pid } = await startForeign();
     const records = openRecords();
     records.add(pid, 'files');
@@ -93,7 +93,7 @@ describe('child records', () => {
     expect(recordFiles()).toEqual([]);
   });
 
-  test('let the next gateway end the child of a killed owner, although the child ignores SIGTERM', async () => {
+  test('let the next gateway kill the child of a killed owner, although the child ignores SIGTERM', async () => {
     const { process: gateway, firstLine } = await startOwner('stubborn.mjs');
     const child = identityOf(firstLine.child ?? 0);
     await killOwner(gateway);
@@ -106,7 +106,7 @@ describe('child records', () => {
     expect(recordFiles()).toEqual([]);
   });
 
-  test('let the next gateway also end a grandchild whose launcher has exited', async () => {
+  test('let the next gateway kill a grandchild whose launcher has exited', async () => {
     const { process: gateway, firstLine } = await startOwner('launcher.mjs', 'stay');
     const grandchild = identityOf(firstLine.grandchild ?? 0);
     const launcher = identityOf(firstLine.child ?? 0);

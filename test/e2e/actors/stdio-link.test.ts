@@ -77,7 +77,7 @@ describe('closing a link to a local server', () => {
     expect(server.order).toEqual(['spawn', 'message', 'reaped', 'end']);
   });
 
-  test('closes stdin, sends SIGTERM a second later, and kills a server that ignores both after another second', async () => {
+  test('closes stdin, sends SIGTERM after a second, and kills the server after another second if it still runs', async () => {
     const server = await openTo(['stubborn.mjs']);
     const start = performance.now();
     await server.link.close();
@@ -399,7 +399,7 @@ describe('a local server that does not read', () => {
     await vi.waitFor(() => expect(server.undelivered).toHaveLength(3), { timeout: 30_000 });
   });
 
-  test('and closes its stdin is terminated, without an unhandled EPIPE', async () => {
+  test('but closes its stdin is terminated, without an unhandled EPIPE', async () => {
     const server = await openTo(['deaf.mjs', 'closed']);
     for (let id = 1; id <= 50; id += 1) server.link.send(request(id, { pad: 'p'.repeat(10_000) }), id);
     await waitForEnd(server);
@@ -407,7 +407,7 @@ describe('a local server that does not read', () => {
     expect(server.ends[0]).toMatchObject({ code: 'ERR_CONNECTION_LOST' });
   });
 
-  test('may exit during a write without a crash, and earlier responses arrive', async () => {
+  test('may exit during a write: the gateway does not crash, and earlier responses arrive', async () => {
     for (let round = 0; round < 5; round += 1) {
       const server = await openTo(['echo.mjs', '20']);
       for (let id = 1; id <= 500; id += 1) server.link.send(request(id, { pad: 'p'.repeat(5000) }), id);

@@ -144,7 +144,7 @@ test('a denied call is not made, and the model learns the denial with its reason
   });
 });
 
-test('a call is not made if no decision arrives in time, and the model learns it', async () => {
+test('a call without a decision in time is not made, and the model learns that the approval expired', async () => {
   const { run, ids } = await startAndWait('a boat', 'hasty');
   expect(await answerOf(run)).toMatch(/^told: look done \| .*(expired|in time)/);
   expect(await decide(ids[0], 'approve')).toMatchObject({
@@ -170,7 +170,7 @@ test('two calls of the same model answer are decided separately, and the run con
 });
 
 describe('approvers', () => {
-  test('of simultaneous decisions: the first counts, the others receive the state', async () => {
+  test('that decide at the same time: the first decision counts, and later ones receive the state', async () => {
     const { run, ids } = await startAndWait('a race');
     const verbs = ['approve', 'deny', 'approve', 'deny'] as const;
     const all = await Promise.all(verbs.map((verb) => decide(ids[0], verb)));
@@ -216,7 +216,7 @@ test('a run cancelled during its wait has no approved call', async () => {
   expect(callsFor('nothing')).toEqual([]);
 });
 
-test('no error occurred, and each call had a key of its own', () => {
+test('all runs above logged no error, and each call had its own key', () => {
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
   const keys = reportedCalls.calls.map(({ key }) => key);
   expect(new Set(keys).size).toBe(keys.length);

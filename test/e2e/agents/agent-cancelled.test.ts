@@ -142,6 +142,6 @@ test('cancelling while tools are listed ends the run immediately', async () => {
   expect(requestsFor('begin')).toEqual([]);
 });
 
-test('no error occurred after the cancels', () => {
+test('the cancelled runs above logged no error', () => {
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
 });

@@ -212,7 +212,7 @@ test('a signed webhook leads to one read, edit and commit of a file, and to one 
   ]);
 });
 
-test('the statistics of the agent include the run', async () => {
+test('the statistics of the agent include the run of the webhook', async () => {
   const { agents } = (await ask(`${gateway.url}/stats`)).json;
   expect(agents.keeper).toMatchObject({
     runs: 1,
@@ -226,7 +226,7 @@ test('the statistics of the agent include the run', async () => {
   });
 });
 
-test('a redelivered webhook is the same run: no model request and no write', async () => {
+test('a redelivered webhook starts no second run: no model request and no write', async () => {
   const before = model.requests.length;
   const redelivery = sender.delivery(asks, access.secret, 'one');
   expect(await post(`${gateway.url}${access.path}`, redelivery)).toBe(200);

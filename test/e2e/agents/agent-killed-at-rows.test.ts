@@ -35,7 +35,7 @@ const AT_ONCE = 4;
 const preload = pathToFileURL(join(import.meta.dirname, '../../fixtures/store/killed-at-row.mjs'));
 
 let model: ModelServer;
-let reportedCalls: ReportedCalls;
+let desk: ReportedCalls;
 let shop: ReportedCalls;
 let platform: BotPlatform;
 
@@ -43,7 +43,7 @@ const wordsIn = (request: RecordedRequest) =>
   requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
 
 beforeAll(async () => {
-  [reportedCalls, shop] = [await ReportedCalls.start(), await ReportedCalls.start()];
+  [desk, shop] = [await ReportedCalls.start(), await ReportedCalls.start()];
   platform = await newPlatform();
   model = (await ModelServer.start()).answerWith((request) => {
     const words = wordsIn(request);
@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  reportedCalls[Symbol.dispose]();
+  desk[Symbol.dispose]();
   shop[Symbol.dispose]();
 });
 
@@ -98,7 +98,7 @@ function callsFor(words: string): readonly { readonly name: string; readonly key
     calls
       .filter(({ args }) => args.for === words)
       .map(({ tool, key }) => ({ name: `${server}__${tool}`, key }));
-  return [...named('shop', shop), ...named('desk', reportedCalls)];
+  return [...named('shop', shop), ...named('desk', desk)];
 }
 
 /**
@@ -113,7 +113,7 @@ async function runWithKill(at: string): Promise<number> {
   const committed = join(folder, 'committed');
   const clerk = agent('clerk', {
     model: MODEL,
-    mcp_servers: [shop.entry('shop'), reportedCalls.entry('desk')],
+    mcp_servers: [shop.entry('shop'), desk.entry('desk')],
     policy: { ask: ['desk/pay'], approvers: ['boss'] },
   });
   let gateway = await startModelGateway(model, {
@@ -135,7 +135,7 @@ async function runWithKill(at: string): Promise<number> {
   const requestCount = model.requests.filter((each) => wordsIn(each) === words).length;
 
   gateway = await startModelGateway(model, { folder });
-  const callNumbers = callsFor(words).map(({ key }) => key.split('/').at(-1));
+  const madeCallIds = callsFor(words).map(({ key }) => key.split('/').at(-1));
   const approvingAgain = approveAll(gateway);
   const run = await eventually(async () => {
     const runs = await runsOf(gateway, 'clerk');
@@ -152,7 +152,7 @@ async function runWithKill(at: string): Promise<number> {
   await approvingAgain;
   const rows = storedRowsIn(folder);
 
-  // The stored rows are read back, and none of their steps is repeated.
+  // The next process reads the stored rows, and repeats none of their steps.
   expect([at, rows.slice(0, storedRows.length)]).toEqual([at, storedRows]);
   const answers = rowsOfKind(storedRows, 'answer').length;
   const requests = model.requests.filter((each) => wordsIn(each) === words);
@@ -168,7 +168,7 @@ async function runWithKill(at: string): Promise<number> {
 
   // A call starts only when the row is durable, under one key. A call with effects runs at most once.
   const startedCalls = rowsOfKind(storedRows, 'called').map(({ id }) => id);
-  for (const id of callNumbers) expect([at, startedCalls]).toEqual([at, expect.arrayContaining([id])]);
+  for (const id of madeCallIds) expect([at, startedCalls]).toEqual([at, expect.arrayContaining([id])]);
   const keys = new Map<string, Set<string>>();
   for (const { name, key } of callsFor(words)) keys.set(name, (keys.get(name) ?? new Set()).add(key));
   expect([at, [...keys.values()].map(({ size }) => size)]).toEqual([at, [...keys.values()].map(() => 1)]);
@@ -191,7 +191,7 @@ async function runWithKill(at: string): Promise<number> {
   return existsSync(committed) ? readFileSync(committed, 'utf8').trim().split('\n').length : 0;
 }
 
-test('killed before and after each journal commit, a run requests each model answer once per row, calls under one key each, and answers once', async () => {
+test('a run killed before or after any journal commit repeats no stored step, makes each call under one key, and answers once', async () => {
   expect(await runWithKill('never')).toBe(COMMITS);
   const killPoints = Array.from({ length: COMMITS }, (_, n) => [`before ${n + 1}`, `after ${n + 1}`]).flat();
   const next = killPoints.values();

@@ -136,7 +136,7 @@ describe.concurrent('no server of an agent outlives its gateway', () => {
   test.each([
     ['drained', (one: GatewayRuntime) => one.stop()],
     ['killed by itself', async (one: GatewayRuntime) => one.mcp.kill()],
-  ])('if the gateway is %s; its calls end', async (_, end) => {
+  ])('if the gateway is %s, and the calls of the server end', async (_, end) => {
     const stubborn = fault('stubborn', { env: { GRANDCHILD: '1' } });
     const settings = { shutdown_seconds: 1 };
     const path = writeConfiguration(temporaryFolder(), {

@@ -103,9 +103,9 @@ test.concurrent('a run keeps its old definition across reload and restart, uses 
   const env = {
     CALLS: calls,
     TOOLS: JSON.stringify(listed),
-    CLAIM: 'seen',
     TOKEN: fromVariable('DESK_TOKEN'),
   };
+  // Lists the tools of TOOLS, and appends each call with the token to the file CALLS.
   const desk = { name: 'desk', ...fault('claims', { env }) };
   const old = agent('clerk', { model: MODEL, system_prompt: 'By the old words.', mcp_servers: [desk] });
   const tokens = ['first-token-of-the-desk-8Hq', 'second-token-of-the-desk-3Wn'] as const;

@@ -139,7 +139,7 @@ test('in a chat that cannot edit messages only the final answer appears', async 
   );
 });
 
-test('no work remains afterwards, and no error occurred', async () => {
+test('the answers above leave no open work, and logged no error', async () => {
   await waitUntilIdle(gateway);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
   expect(reportedCalls.calls).toHaveLength(2 * chatsWithEdits.length);

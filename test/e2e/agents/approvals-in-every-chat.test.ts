@@ -200,7 +200,7 @@ test.concurrent.each(chats)(
   },
 );
 
-test('no approval is pending afterwards, and no error occurred', async () => {
+test('the runs above leave no pending approval, and logged no error', async () => {
   await waitUntilIdle(gateway);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
   expect((await ask(`${gateway.url}/approvals?state=pending`)).json.approvals).toEqual([]);

@@ -1,5 +1,5 @@
-// Reloads while questions are open: a question keeps the approvers, a run keeps the agent. If the agent is
-// removed, the run is ended and the approvers are notified.
+// Reloads while approvals are pending: a question keeps its approvers, and a run keeps its agent. If the
+// agent is removed, the run is ended and the approvers are notified.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -62,12 +62,12 @@ afterAll(async () => {
   reportedCalls[Symbol.dispose]();
 });
 
-/** Agents with these names, whose calls `approver` decides; the bot answers as `talks`. */
-function resources(talks: string, agents: readonly string[], approver: string) {
+/** Agents with these names, whose calls `approver` decides. The bot trigger calls `botAgent`. */
+function resources(botAgent: string, agents: readonly string[], approver: string) {
   const policy = { ask: ['pay'], approvers: [approver], approval_channel: channel };
   return [
     botTrigger('bot', platform, bot, {
-      agent: talks,
+      agent: botAgent,
       commands: { keep: { agent: agents.includes('keeper') ? 'keeper' : 'other' } },
     }),
     httpAgent('other', program.url),
@@ -77,8 +77,8 @@ function resources(talks: string, agents: readonly string[], approver: string) {
   ];
 }
 
-async function reload(...files: Parameters<typeof resources>): Promise<void> {
-  writeResources(gateway.folder, resources(...files));
+async function reload(...setup: Parameters<typeof resources>): Promise<void> {
+  writeResources(gateway.folder, resources(...setup));
   expect((await ask(`${gateway.url}/admin/reload`, { method: 'POST' })).status).toBe(200);
 }
 
@@ -101,7 +101,8 @@ const press = (person: Person, question: Message, title: string) =>
     question,
     buttonsOf(question).find(({ text }) => text === title)?.callback_data ?? '',
   );
-const listRuns = (query: string) =>
+/** Waits for the text that the bot shows to the person who pressed. */
+const pressAnswer = (query: string) =>
   eventually(() => bot.queries.get(query)?.answer ?? expect.unreachable('nothing'));
 const currentText = ({ message_id }: Message) => ops.messages.get(message_id)?.text;
 const callsFor = (text: string) => reportedCalls.calls.filter(({ args }) => args.for === text);
@@ -110,8 +111,8 @@ test('the approver at the time of the question decides, and the run continues wi
   const { chat, question, run } = await send(platform.person('Mia'), 'one');
   // After the reload another agent answers there, and another approver decides new questions.
   await reload('other', ['clerk', 'keeper'], '@ben');
-  expect(await listRuns(press(ben, question, 'Approve'))).toBe('Sorry, only named approvers may decide.');
-  expect(await listRuns(press(ann, question, 'Approve'))).toBe('Request approved.');
+  expect(await pressAnswer(press(ben, question, 'Approve'))).toBe('Sorry, only named approvers may decide.');
+  expect(await pressAnswer(press(ann, question, 'Approve'))).toBe('Request approved.');
   await expectRunState(gateway, run, 'done');
   await eventually(() => expect(texts(platform, bot, chat)).toEqual(['told: pay done']));
   expect(callsFor('one')).toHaveLength(1);
@@ -122,7 +123,7 @@ test('a run of a removed agent is ended, no other agent continues it, and the qu
   await reload('clerk', ['clerk', 'keeper'], '@ann');
   const { question, run, id } = await send(platform.person('Kai'), 'two');
   await reload('other', ['keeper'], '@ann');
-  expect(await listRuns(press(ann, question, 'Approve'))).toBe('Request approved.');
+  expect(await pressAnswer(press(ann, question, 'Approve'))).toBe('Request approved.');
   expect((await expectRunState(gateway, run, 'failed')).note).toContain('there is no agent clerk');
   await eventually(() =>
     expect(currentText(question)).toMatch(
@@ -149,8 +150,8 @@ test('a run that no trigger started is ended when the agent is removed, even if 
   });
   expect(waiting).toMatchObject({ state: 'waiting' });
   const question = await eventually(() => {
-    const decision = platform.messagesBy(bot, ops).find((each) => each.text?.includes('three'));
-    return decision ?? expect.unreachable('nobody was asked');
+    const found = platform.messagesBy(bot, ops).find((each) => each.text?.includes('three'));
+    return found ?? expect.unreachable('nobody was asked');
   });
   await reload('clerk', ['clerk'], '@ann');
   const [{ id }] = (await ask(`${gateway.url}/approvals?state=pending`)).json.approvals;

@@ -151,10 +151,11 @@ describe('a waiting or long run', () => {
     expect([refusal.status, refusal.json.message]).toEqual([409, expect.stringContaining('the run is done')]);
   });
 
-  test('is not found for an unknown id or a delivery without a journal', async () => {
+  test('is not found under an unknown id, and is not listed without a journal; an unknown state is rejected', async () => {
     expect((await ask(runPath('manual:nothing'))).status).toBe(404);
     expect((await ask(runPath('manual:nothing', '/events'))).status).toBe(404);
     expect((await ask(`${gateway.url}/runs?state=ended`)).status).toBe(400);
+    // An agent without a model has no journal, and the list contains only runs with a journal.
     expect((await ask(`${gateway.url}/runs?state=failed,done&agent=desk&limit=3`)).json).toEqual({
       runs: [],
       next_before: null,

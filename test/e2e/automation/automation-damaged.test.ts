@@ -12,7 +12,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 
-test('a truncated store log is reported in the gateway log, and everything else continues', async () => {
+test('a gateway with a damaged store log reports the lost transactions, and accepts new events', async () => {
   const program = await startAgent();
   const config = { path: '/hooks/orders', webhook_secret: SECRET };
   const resources = [

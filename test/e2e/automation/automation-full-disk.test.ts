@@ -38,7 +38,7 @@ const listOf = async (url: string) => {
   return (await fetch(`${url}/rpc`, { method: 'POST', headers, body })).text();
 };
 
-test('tools are served without a lock on a disk that accepts no files', async () => {
+test('a gateway whose disk accepts no new files serves tools, and reports the unlocked state folder', async () => {
   const servers = { tools: fault('echo') };
   const before = await startAutomation({ resources: [], servers });
   const { folder } = before;

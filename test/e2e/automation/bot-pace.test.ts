@@ -90,7 +90,7 @@ test.concurrent('a platform outage uses few attempts, is reported, and all messa
     expect(gateway.logs().filter(({ msg }) => msg === message)).toHaveLength(1);
 });
 
-test.concurrent('a long answer gets at most one 429, only the refused part is sent again, and no other chat is delayed', async () => {
+test.concurrent('a long answer gets at most one 429, repeats only the refused part, and delays no other chat', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('long_bot');
   const [ann, ben] = [platform.person('Ann'), platform.person('Ben')];

@@ -239,7 +239,7 @@ describe.concurrent('a person', () => {
     expect(platform.thinkingIn(channel)).toBe(0);
   });
 
-  test('is answered although another answer in the channel fails', async () => {
+  test('gets an answer although another answer in the same channel fails', async () => {
     const channel = newChannel('jammed');
     const hanging = platform.fail({ kind: 'hang' }, channel);
     await ask('jammed', channel);
@@ -249,7 +249,7 @@ describe.concurrent('a person', () => {
     expect(platform.thinkingIn(channel)).toBe(1);
   });
 
-  test('whose answer the platform refuses, has the answer and the reason in the record', async () => {
+  test('gets no answer that the platform refuses; the record contains the answer and the reason', async () => {
     const channel = newChannel('late');
     platform.refuse(50027, channel);
     const reply = await ask('late', channel);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 const list = (...args: string[]) => ['deliveries', '--url', gateway.url, ...args];
 const run = (...args: string[]) => runMain(list(...args), { env: { GATEWAY_API_KEY: '' } });
 
-test('an API response has the matches so far and the next cursor', async () => {
+test('a response of GET /deliveries has the matches so far and the next cursor', async () => {
   const ask = async (query: string) =>
     (await (await fetch(`${gateway.url}/deliveries?${query}`)).json()) as List;
   const first = await ask('trigger=rare');
@@ -41,14 +41,14 @@ test('an API response has the matches so far and the next cursor', async () => {
   expect([seqs(last), last.next_before]).toEqual([[RARE[0]], null]);
 });
 
-test('the command reads all pages and prints one list', async () => {
+test('the command `deliveries` reads all pages and prints one list', async () => {
   const { code, stdout, stderr } = await run('--trigger', 'rare', '--json');
   const page = JSON.parse(stdout) as List;
   expect([code, stderr, seqs(page), page.next_before]).toEqual([0, '', [...RARE].reverse(), null]);
   expect((await run('--trigger', 'nobody')).stdout).toBe('no deliveries\n');
 });
 
-test('the command stops at the limit', async () => {
+test('the command `deliveries` stops at the limit', async () => {
   const { stdout } = await run('--trigger', 'rare', '--limit', '2');
   expect(stdout.match(/http:\d+/g)).toEqual([`http:${RARE[2]}`, `http:${RARE[1]}`]);
   expect(stdout).toMatch(new RegExp(`^more: --before ${RARE[1]}$`, 'm'));
@@ -56,7 +56,7 @@ test('the command stops at the limit', async () => {
   expect(rest.stdout.match(/http:\d+/g)).toEqual([`http:${RARE[0]}`]);
 });
 
-test('a terminal shows the progress until the list is complete', async () => {
+test('the command `deliveries` shows its progress in a terminal, until the list is complete', async () => {
   const terminal = new Terminal(list('--trigger', 'rare'), { env: { GATEWAY_API_KEY: '' } });
   await terminal.waitForExit();
   const [, told = '', shown = ''] = /(requesting deliveries.*?)\r␛\[K(RECEIVED.*)/s.exec(terminal.text) ?? [];
@@ -66,7 +66,7 @@ test('a terminal shows the progress until the list is complete', async () => {
   expect(shown).not.toContain('requesting');
 });
 
-test('an invalid limit is a usage error', async () => {
+test('the command `deliveries` reports an invalid limit as a usage error', async () => {
   const { code, stderr } = await run('--limit', 'many');
   expect([code, stderr]).toEqual([2, 'error: limit should be a whole number from 1 to 1000\n']);
 });

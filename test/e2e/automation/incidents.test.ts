@@ -165,7 +165,7 @@ describe('the incident platform', () => {
     expect(all.platform.callsMatching(POST_NOTE)).toHaveLength(4);
   });
 
-  test.concurrent('receives no retry of a refused request: the note is dead, and the event is done', async () => {
+  test.concurrent('receives no retry of a refused note: the note is dead, and the event is done', async () => {
     const all = await startIncidents({ config: notes });
     for (const refusal of [restRefusal(2010), restRefusal(2100), restRefusal(1008), restRefusal(2001)]) {
       const event = incidentEvent('triggered', all.platform.add());

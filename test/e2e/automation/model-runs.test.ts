@@ -34,7 +34,7 @@ const eventsOf = ({ text }: EventReader) =>
     ([, name = '', data = '']) => [name, JSON.parse(data)] as const,
   );
 
-test('a run is streamed with tool calls, and all steps are stored', async () => {
+test('a run of a model streams its answer and tool calls, and stores all steps', async () => {
   models.reply(
     { text: 'I look.', calls: [{ name: 'echo', input: { text: 'hi' } }], usage: { input: 10, output: 5 } },
     { text: ['It says ', 'hi.'], usage: { input: 20, output: 4 } },

@@ -200,7 +200,7 @@ describe('a proactive message', () => {
   });
 });
 
-describe('triggers show', () => {
+describe('the command `triggers show`', () => {
   test('prints state, last rejection, menu and limits of a trigger', async () => {
     const chat = platform.privateChat(platform.person('Bea'), bot);
     const conversation = `botmessenger/${account}/${chat.id}`;
@@ -273,8 +273,8 @@ describe('triggers show', () => {
   });
 });
 
-describe('send', () => {
-  test('sends a message, and with --wait reports the outcome', async () => {
+describe('the command `send`', () => {
+  test('sends a proactive message, and with --wait reports the outcome', async () => {
     const chat = platform.privateChat(platform.person('Eve'), bot);
     const to = ['--conversation', `botmessenger/${account}/${chat.id}`];
     const accepted = await run('triggers', 'send', 'team', ...to, '--text', 'one');

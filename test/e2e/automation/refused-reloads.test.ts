@@ -78,7 +78,7 @@ test.concurrent('the folder watch refuses agents with a server of the refused ca
   );
 });
 
-test.concurrent('agents can still name a server that is missing only in the refused catalog', async () => {
+test.concurrent('agents can name a server of the applied catalog that is missing in the refused catalog', async () => {
   const gateway = await start({ servers: { first: server, second: server } });
   gateway.writeCatalog({ first: server });
   await refuse(gateway);

@@ -46,14 +46,14 @@ test('a pause is reported once, and held events can be listed by the displayed c
   });
 });
 
-test('reload reports the changes of triggers', async () => {
+test('the command `reload` reports the changes of triggers', async () => {
   const { gateway, agents, run } = await setUp();
   const more = trigger('more', { type: 'Manual', config: {}, default_agent: 'orders' });
   writeResources(gateway.folder, [orders, more, agents]);
   expect((await run('reload')).stdout).toMatch(/^triggers\n {2}added +more\n {2}changed +none\n/m);
 });
 
-test('--check reads triggers and agents like a start', async () => {
+test('--check reports problems of triggers and agents like a start', async () => {
   const folder = temporaryFolder();
   const settings = { spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } } };
   const config = writeConfiguration(folder, { settings });

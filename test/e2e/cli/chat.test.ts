@@ -33,7 +33,7 @@ const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.u
 
 const withLines = (args: readonly string[], input: string) => runMain(args, { env, input });
 
-describe('run agent', () => {
+describe('the command `run agent`', () => {
   test('prints only the answer, without control characters', async () => {
     const { code, stdout, stderr } = await run('agents', 'run', 'clerk', '--input', 'sequences');
     expect([code, stdout, stderr]).toEqual([0, 'heard sequences after 0\n', '']);
@@ -111,7 +111,7 @@ describe('run agent', () => {
   });
 });
 
-describe('chat', () => {
+describe('the command `chat`', () => {
   test('answers line by line without a terminal, in one conversation', async () => {
     const { code, stdout } = await withLines(
       ['agents', 'chat', 'clerk', '--url', gateway.url],
@@ -120,7 +120,7 @@ describe('chat', () => {
     expect([code, stdout]).toEqual([0, 'heard one after 0\nheard two after 2\n']);
   });
 
-  test('shows the growing answer, cancels it with Ctrl-C, and exits with a second Ctrl-C', async () => {
+  test('shows the growing answer, cancels the run with Ctrl-C, and exits with a second Ctrl-C', async () => {
     const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
     await eventually('the prompt', () => terminal.text.includes('> '));
     terminal.type('count\r');
@@ -155,8 +155,8 @@ test('shows lines that were typed ahead when they are sent, and reports lines ab
   await eventually('the end', () => terminal.text.includes('ENDED 0'));
 });
 
-describe('runs', () => {
-  test('are listed, shown, cancelled and retried', async () => {
+describe('the command `runs`', () => {
+  test('lists, shows, cancels and retries runs', async () => {
     const asking = { input: 'for ever', wait_seconds: 10 };
     const [none, unknown, waiting] = await Promise.all([
       run('runs'),

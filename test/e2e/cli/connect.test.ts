@@ -103,7 +103,7 @@ async function toolsThrough(id: ClientId, entry: Entry): Promise<string[]> {
   return tools.map(({ name }) => name);
 }
 
-describe('connect', () => {
+describe('the command `connect`', () => {
   test.concurrent.each(clientIds)(
     'writes a working entry into the file of %s and removes it on undo',
     async (id) => {

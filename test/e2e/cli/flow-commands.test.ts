@@ -82,7 +82,7 @@ function writeFiles(): string {
 
 const FILES = ['-f', 'agents', '-f', 'fleets', '-f', 'flows'];
 
-describe('on files alone', () => {
+describe('the commands on files, without a gateway', () => {
   let folder = '';
   beforeAll(() => {
     folder = writeFiles();

@@ -43,7 +43,7 @@ function machine() {
   return { home, cwd, env };
 }
 
-describe('import', () => {
+describe('the command `servers import`', () => {
   test('makes the tools of client files available, without copying a secret', async () => {
     const { cwd, env } = machine();
     const imported = await runMain(['servers', 'import'], { cwd, env });

@@ -29,7 +29,7 @@ const writeStderr = (stderr: string) => rpc(gateway.url, 'loud', call('say', { s
 const linesAt = async (query: string): Promise<readonly { server: string; from: string; text: string }[]> =>
   (await ask(`${gateway.url}/logs?${query}`)).json.lines;
 
-test('logs prints lines of servers with their names, without secrets, and follows them', async () => {
+test('`logs` prints the lines of servers with their names, without secrets, and follows new lines', async () => {
   await rpc(gateway.url, 'calm', call('say', { stderr: 'calm is here' }));
   await writeStderr(`the token is ${secret}`);
   await eventually('the stored line', async () =>
@@ -85,7 +85,7 @@ test('logs prints lines of servers with their names, without secrets, and follow
   await once(child, 'exit');
 });
 
-test('logs rejects an unknown server and an invalid time, and lists the servers', async () => {
+test('`logs` rejects an unknown server and an invalid time, and lists the servers', async () => {
   const unknown = await run(['logs', '--server', 'clam']);
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('did you mean calm?')]);
   const never = await run(['logs', '--since', 'never']);

@@ -45,7 +45,7 @@ async function answer(terminal: Terminal, dialogue: readonly (readonly [RegExp, 
   }
 }
 
-describe('call in a terminal', () => {
+describe('the command `call` in a terminal', () => {
   test('shows progress in one line, which the result replaces', async () => {
     const terminal = call('trigger-long-running-operation', 'duration=1', 'steps=4');
     const text = await endOf(terminal);
@@ -55,7 +55,7 @@ describe('call in a terminal', () => {
     );
   });
 
-  test('asks for the requested fields one by one, validates them, and sends the confirmed answer', async () => {
+  test('asks for the fields of a server question one by one, validates them, and sends the confirmed answer', async () => {
     const terminal = call('trigger-elicitation-request');
     await answer(terminal, [
       [/\nname: /, ''],
@@ -96,7 +96,7 @@ describe('call in a terminal', () => {
     expect(text).toContain('TERMINAL AS BEFORE');
   });
 
-  test.concurrent('declines by a word, cancels by Ctrl-D, and shows the destination of a URL', async () => {
+  test.concurrent('declines a server question by a word, cancels it by Ctrl-D, and shows the destination of a URL', async () => {
     const form = call('trigger-elicitation-request');
     await answer(form, [[/\nname: /, '/decline']]);
     expect(await endOf(form)).toMatch(/"action": "decline"/);

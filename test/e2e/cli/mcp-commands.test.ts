@@ -36,7 +36,7 @@ const good = async (...args: string[]): Promise<string> => {
   return stdout;
 };
 
-describe('tools', () => {
+describe('the command `tools`', () => {
   test('lists the tools of all servers by server, with the reason for a server without tools', async () => {
     const { code, stdout, stderr } = await run('tools');
     expect(code).toBe(0);
@@ -82,7 +82,7 @@ describe('tools', () => {
   });
 });
 
-describe('call', () => {
+describe('the command `call`', () => {
   test('parses values by the schema, and prints text as text and structured content as JSON', async () => {
     expect(await good('tools', 'call', 'everything', 'get-sum', 'a=3', 'b=4.5')).toBe(
       'The sum of 3 and 4.5 is 7.5.\n',
@@ -220,8 +220,8 @@ describe('call', () => {
   });
 });
 
-describe('resources and prompts', () => {
-  test('resources are listed with templates, read and saved; an empty list is explained', async () => {
+describe('the commands `resources` and `prompts`', () => {
+  test('list resources with templates, read and save a resource, and explain an empty list', async () => {
     const list = await good('resources', '--server', 'everything');
     expect(list).toMatch(/^RESOURCE +NAME +TYPE +DESCRIPTION\ndemo:\/\/resource\/static/);
     expect(list).toMatch(/^demo:\/\/resource\/dynamic\/text\/\{resourceId\} /m);
@@ -248,7 +248,7 @@ describe('resources and prompts', () => {
     expect(JSON.parse((await run('resources', '--json')).stdout).resourceTemplates).toHaveLength(4);
   });
 
-  test('prompts are listed with arguments, and printed', async () => {
+  test('list prompts with arguments, and print a prompt', async () => {
     expect(await good('prompts', '--server', 'everything')).toMatch(
       /^ {2}args-prompt +arguments: city \[state\]; A prompt/m,
     );

@@ -37,7 +37,7 @@ const run = (args: readonly string[], options: RunOptions = {}) =>
 
 const state = async (id: string): Promise<string> => (await ask(`${gateway.url}/servers/${id}`)).json.state;
 
-describe('servers', () => {
+describe('the command `servers`', () => {
   test('prints a table of all servers, as plain text if stdout is no terminal', async () => {
     const { code, stdout, stderr } = await run(['servers']);
     expect([code, stderr]).toEqual([0, '']);
@@ -109,7 +109,7 @@ describe('servers', () => {
   });
 });
 
-describe('start and stop', () => {
+describe('the commands `start` and `stop`', () => {
   test('start and stop a server', async () => {
     const started = await run(['servers', 'start', 'files']);
     expect(started).toMatchObject({ code: 0, stderr: '' });
@@ -151,7 +151,7 @@ describe('start and stop', () => {
   });
 });
 
-describe('stats', () => {
+describe('the command `stats`', () => {
   test('shows counters, most failures first', async () => {
     await run(['servers', 'start', 'broken']);
     await eventually('the failure', async () => (await state('broken')) === 'failed');
@@ -164,7 +164,7 @@ describe('stats', () => {
   });
 });
 
-describe('reload', () => {
+describe('the command `reload`', () => {
   test('reports the changes, and the errors of a wrong catalog', async () => {
     const own = await startGateway({ servers: { a: apiServer(), b: apiServer() } });
     own.writeCatalog({ a: apiServer(), c: apiServer() });
@@ -349,7 +349,7 @@ describe('the address', () => {
   });
 });
 
-describe('machines', () => {
+describe('the command `machines`', () => {
   test('prints all machines, or the named machine, with the same output each time', async () => {
     const all = await runMain(['machines']);
     expect([all.code, all.stderr]).toEqual([0, '']);

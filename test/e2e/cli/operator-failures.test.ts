@@ -41,7 +41,7 @@ describe.concurrent('the operator output', () => {
   test.each([
     ['spec.server', (port: number) => `{ spec: { server: { port: ${port} } } }`],
     ['http_port', (port: number) => `{ http_port: ${port} }`],
-  ])('names the setting for another address, %s', async (setting, fileFor) => {
+  ])('names the setting for another port if the address is in use, %s', async (setting, fileFor) => {
     const blocked = await startGateway({});
     const config = join(temporaryFolder(), 'gateway.yaml');
     writeFileSync(config, fileFor(blocked.port));

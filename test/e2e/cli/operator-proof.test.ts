@@ -100,7 +100,7 @@ test('a listener that relays to the gateway, or listens before it boots, receive
   expect(received.join('\n')).not.toContain(token);
 });
 
-describe('commands act as the operator', () => {
+describe('commands of the user who started the gateway act as the operator', () => {
   test.each(['127.0.0.1', 'localhost', '0.0.0.0', '[::]', '[::1]'])('at a gateway on %s', async (host) => {
     const folder = temporaryFolder();
     const port = await freePort();

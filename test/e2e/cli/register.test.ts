@@ -50,7 +50,7 @@ const register = (token: string, ...args: readonly string[]) =>
     cwd: folder,
   });
 
-test('register puts the commands of all triggers of an account into the menu, and opens no listener', async () => {
+test('`register` puts the commands of all triggers of an account into the menu, and opens no listener', async () => {
   const { code, stdout, stderr } = await register(two.token);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout.split('\n')).toEqual(
@@ -69,7 +69,7 @@ test('register puts the commands of all triggers of an account into the menu, an
   expect(existsSync(join(folder, '.gateway'))).toBe(false);
 });
 
-test('register reports refusals of a platform, continues with the other platforms, and shows no token', async () => {
+test('`register` reports refusals of a platform, continues with the other platforms, and shows no token', async () => {
   const before = platform.callsOf('setMyCommands').length;
   const stranger = '4711:AAnobodyknowsthistoken';
   const refusal = await register(stranger);
@@ -99,7 +99,7 @@ test('register reports refusals of a platform, continues with the other platform
   expect(platform.callsOf('setMyCommands').length).toBeGreaterThan(before);
 });
 
-test('register retries a rate limited platform once, after a short pause', async () => {
+test('`register` retries a rate limited platform once, after a short pause', async () => {
   const flood = (seconds: number) => new BotError(429, 'Too Many Requests', { retry_after: seconds });
   platform.faults.plan('setMyCommands', { kind: 'error', error: flood(1) }, { botId: firstBot.id });
   const later = await register(two.token, 'ship');
@@ -113,7 +113,7 @@ test('register retries a rate limited platform once, after a short pause', async
   ]);
 });
 
-test('register reports errors of configuration and command line', async () => {
+test('`register` reports errors of configuration and command line', async () => {
   const [unset, slip, off, guild, nothing] = await Promise.all([
     register(''),
     register(two.token, 'shp'),

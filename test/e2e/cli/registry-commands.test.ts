@@ -26,7 +26,7 @@ const env = { GATEWAY_API_KEY: '' };
 const run = (...args: readonly string[]) => runMain(args, { cwd: folder, env });
 const readFolder = (name: string) => readFileSync(join(folder, name), 'utf8');
 
-test('search shows the newest versions over all pages, and marks deprecated versions', async () => {
+test('registry search shows the newest versions over all pages, and marks deprecated versions', async () => {
   const all = await run('servers', 'search', 'weather');
   expect([all.code, all.stderr]).toEqual([0, '']);
   expect(all.stdout).toMatch(/^NAME +VERSION +AS +DESCRIPTION\n/);

@@ -60,7 +60,7 @@ async function bashOffers(
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-describe('init', () => {
+describe('the command `init`', () => {
   test('writes a working setup with defaults, and refuses to overwrite it; bash completes existing names', async () => {
     const home = join(folder, 'mine');
     const first = await runMain(['init', '--yes', home]);

@@ -100,7 +100,7 @@ const commands = [
   ...['deliveries', 'deliveries show d', 'servers start nothing'],
 ];
 
-describe('foreign text', () => {
+describe('text of a server or an agent', () => {
   test.each(commands)('has no control sequences in "%s" and in the JSON output', async (command) => {
     for (const more of [[], ['--json']]) {
       const { stdout, stderr } = await runMain([...command.split(' '), '--url', url, ...more], { env });
@@ -115,7 +115,7 @@ describe('foreign text', () => {
     expect(stdout).toMatch(/\nstderr\n {2}seen\? {1,2}too\n {2}second line\n$/);
   });
 
-  test('keeps its line breaks', async () => {
+  test('keeps its line breaks in the terminal', async () => {
     const { stdout } = await runMain(['triggers', 'run', 'x', '--command', 'c', '--url', url], { env });
     expect(stdout).toBe('seen  too\nsecond\n');
   });

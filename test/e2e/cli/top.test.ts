@@ -42,7 +42,7 @@ async function lastingPort(): Promise<number> {
 
 const first = (lines: readonly string[]) => lines.map((line) => line.split(/\s+/)[0] ?? '');
 
-describe('top in a terminal', () => {
+describe('the command `top` in a terminal', () => {
   test('shows the servers on the alternate screen and follows their changes', async () => {
     const { url } = await startGateway({ servers: { calm: apiServer(), busy: apiServer() } });
     const terminal = new Terminal(['top', '--url', url, '--interval', '0.2']);
@@ -151,7 +151,7 @@ describe('top in a terminal', () => {
   });
 });
 
-describe('top without a terminal', () => {
+describe('the command `top` without a terminal', () => {
   test('prints one plain frame with --once', async () => {
     const { url } = await startGateway({ servers: { one: apiServer(), broken } });
     await fail(url);

@@ -86,7 +86,7 @@ async function delivered(name: string, text: string, state: string, path = 'orde
   return id;
 }
 
-describe('get', () => {
+describe('the command `get`', () => {
   test('prints the triggers of a gateway as a table, and the API response with --json', async () => {
     const { code, stdout, stderr } = await run('triggers');
     expect([code, stderr]).toEqual([0, '']);
@@ -176,7 +176,7 @@ describe('get', () => {
   });
 });
 
-describe('validate', () => {
+describe('the command `validate`', () => {
   const folder = temporaryFolder();
   const files = ['-f', join(folder, 'triggers'), '-f', join(folder, 'agents')];
   beforeAll(() => writeResources(folder, resources('http://127.0.0.1:9/')));
@@ -250,7 +250,7 @@ describe('validate', () => {
   });
 });
 
-describe('run trigger', () => {
+describe('the command `run trigger`', () => {
   test('prints the answer', async () => {
     const { code, stdout, stderr } = await run('triggers', 'run', 'notes', '--text', 'what is new?');
     expect([code, stdout, stderr]).toEqual([0, 'did - {} what is new?\n', '']);

@@ -46,19 +46,25 @@ const commands: readonly [string, string, readonly string[]][] = [
   ['remove', 'c.yaml', ['servers', 'remove', 'x', '--config', 'g.yaml', '--no-reload']],
 ];
 
-test.each(commands)('%s keeps a pipe and a dangling link', async (_, file, args) => {
-  for (const kind of ['pipe', 'dangling'] as const) {
-    const folder = world(file, kind);
-    const before = lstatSync(join(folder, file)).ino;
-    const { code, stderr } = await runMain(args, { cwd: folder, env: { HOME: folder, GATEWAY_API_KEY: '' } });
-    expect([code === 0, stderr]).toEqual([false, expect.stringContaining(file)]);
-    const after = lstatSync(join(folder, file));
-    expect([after.ino, after.isFIFO() || after.isSymbolicLink()]).toEqual([before, true]);
-    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp') || name === 'missing')).toEqual([]);
-  }
-});
+test.each(commands)(
+  'the command %s fails at a pipe or a dangling link, and does not replace it',
+  async (_, file, args) => {
+    for (const kind of ['pipe', 'dangling'] as const) {
+      const folder = world(file, kind);
+      const before = lstatSync(join(folder, file)).ino;
+      const { code, stderr } = await runMain(args, {
+        cwd: folder,
+        env: { HOME: folder, GATEWAY_API_KEY: '' },
+      });
+      expect([code === 0, stderr]).toEqual([false, expect.stringContaining(file)]);
+      const after = lstatSync(join(folder, file));
+      expect([after.ino, after.isFIFO() || after.isSymbolicLink()]).toEqual([before, true]);
+      expect(readdirSync(folder).filter((name) => name.endsWith('.tmp') || name === 'missing')).toEqual([]);
+    }
+  },
+);
 
-test('a symbolic link to a file is followed and kept', async () => {
+test('commands that write a file follow a symbolic link, and keep the link', async () => {
   const folder = world('none', 'dangling');
   for (const [link, args] of [
     ['out.yaml', ['servers', 'import', 'a.json', '--output', 'out.yaml', '--force']],

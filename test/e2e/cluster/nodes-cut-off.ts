@@ -14,7 +14,7 @@ import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
 const CUT_MS = 6_000;
 
-test('a node separated from database and peers loses its work, and comes back as a new member', async () => {
+test('a node separated from database and peers loses its claims, and comes back as a new member', async () => {
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
   const server = await sharedPostgres();
   const url = await server.newDatabase();

@@ -481,7 +481,7 @@ test.each(['legacy', 'modern'])(
   },
 );
 
-test('if servers have equal resources and unusual names, the first server answers, and all names are found', async () => {
+test('the first of two servers with the same resource answers, and tools with unusual names are found', async () => {
   const long = 'l'.repeat(60);
   const servers = {
     'be.ta': { ...bothErasOverStdio({ name: 'twin', isModernOnly: true }), era: 'modern' },

@@ -65,7 +65,7 @@ describe.each([
     return JSON.parse(first?.text ?? 'null');
   }
 
-  test('uses that era', async () => {
+  test('uses the protocol version of the era, and receives the client description', async () => {
     const { mine } = (await call('stats')) as ProcessStatistics;
     expect(mine).toMatchObject({
       era,
@@ -98,14 +98,14 @@ describe.each([
     expect(await call('ask-with-raw-state')).toMatchObject({ isSame: true });
   });
 
-  test('also asks for prompts and resources', async () => {
+  test('asks the client also during requests for prompts and resources', async () => {
     const prompt = await client.getPrompt({ name: 'test_input_required_result_prompt' });
     expect(JSON.stringify(prompt.messages)).toContain('Which context?');
     const { contents } = await client.readResource({ uri: 'test://secret' });
     expect(JSON.stringify(contents)).toContain('The word?');
   });
 
-  test('reports progress and receives cancellations', async () => {
+  test('reports progress, and receives cancellations', async () => {
     const steps: number[] = [];
     const onprogress = ({ progress }: { progress: number }) => steps.push(progress);
     await client.callTool({ name: 'slow', arguments: { steps: 3, ms: 20 } }, { onprogress });

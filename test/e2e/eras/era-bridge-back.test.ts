@@ -121,13 +121,13 @@ describe.each(['local', 'remote'])('a legacy SDK client of a modern server (%s)'
     ]);
   });
 
-  test('receives no request if the server only needs its state back, which the gateway returns unchanged', async () => {
+  test('receives no question if the server only needs its state back, which the gateway returns unchanged', async () => {
     const client = await answering(id, 'ann');
     expect(await client.call('come-back', { rounds: 3 })).toEqual({ answers: {}, rounds: 4 });
     expect(await client.call('ask-with-raw-state')).toMatchObject({ isSame: true });
   });
 
-  test('also receives questions for prompts and resources', async () => {
+  test('receives questions also during requests for prompts and resources', async () => {
     const client = await answering(id, 'ann');
     const prompt = await client.client.getPrompt({ name: 'test_input_required_result_prompt' });
     expect(JSON.stringify(prompt.messages)).toContain('ann on Which context?');
@@ -231,7 +231,7 @@ describe.each(['local', 'remote'])('a legacy SDK client of a modern server (%s)'
 });
 
 describe.each(['rooted', 'rooted-remote'])('with forward_roots: true (%s)', (id) => {
-  test('roots are also requested', async () => {
+  test('a legacy client of a modern server also receives roots requests', async () => {
     const client = await answering(id, 'ann');
     expect(await client.call('ask-many')).toMatchObject({
       answers: { q2: { roots: [{ uri: 'file:///ann' }] } },
@@ -480,7 +480,7 @@ test('without a session receives no questions, but a result with only a state is
   expect(JSON.parse(answer.text)).toMatchObject({ rounds: 3 });
 });
 
-test('no request is in flight afterwards, and no internal error was logged', async () => {
+test('the tests above leave no request in flight, and no internal error was logged', async () => {
   await eventually('the end of all requests', async () => {
     const { requests, servers } = await stats(gateway.url);
     return requests.in_flight === 0 && Object.values(servers).every(({ in_flight }) => in_flight === 0);

@@ -163,7 +163,7 @@ describe.each(['pinned', 'pinned-remote'])('a server of both eras used as legacy
     expect(await textOf(client, 'come-back')).toMatchObject({ rounds: 3 });
   });
 
-  test('also asks for prompts and resources', async () => {
+  test('asks the client also during requests for prompts and resources', async () => {
     const client = await connect(id);
     const prompt = await client.getPrompt({ name: 'test_input_required_result_prompt' });
     expect(JSON.stringify(prompt.messages)).toContain('v2 on Which context?');
@@ -398,7 +398,7 @@ describe('a requestState', () => {
 });
 
 describe('a parked call', () => {
-  test('has no deadline until its client is back', async () => {
+  test('has no deadline until its client sends the answer', async () => {
     const steps = [{ ...elicit }, { ms: 3000 }];
     const first = await callWithSteps('hasty', steps);
     await new Promise((resolve) => setTimeout(resolve, 1500));
@@ -673,7 +673,7 @@ describe('the gateway', () => {
     expect(other.text()).not.toContain('uncaught');
   });
 
-  test('has no request in flight afterwards and logged no internal error', async () => {
+  test('has no request in flight after the tests above, and logged no internal error', async () => {
     await until('the end of all requests', async () => {
       const { requests, servers } = await stats(gateway.url);
       // The `stats` call itself does not count as a client request.

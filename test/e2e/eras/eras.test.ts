@@ -449,7 +449,7 @@ describe.concurrent('a configured era', () => {
     ['modern', { discover: 'no-versions' }, '`era: legacy`'],
     ['legacy', { modern: true, legacy: false }, '`era: modern`'],
   ] as const)(
-    'of %s for a server that is %j fails with the correct setting',
+    'of %s for a server that is %j fails, and the error names the correct setting',
     async (era, character, advice) => {
       const server = local(character, { era, restart: { intensity: 0 } });
       const gateway = await startGateway({ servers: { it: server.entry } });

@@ -62,8 +62,8 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect((await modern(`${all}/${id}`, { method: 'tools/list' })).error).toBeUndefined();
   });
 
-  describe('belongs to an era depending on the body', () => {
-    test('without the version header is rejected, not treated as legacy', async () => {
+  describe('is recognised by its body, and', () => {
+    test('is rejected without the version header, not treated as legacy', async () => {
       const request = toolCall(
         'echo',
         {},
@@ -72,12 +72,12 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect(codeOf(await modern(own, request))).toEqual([400, -32020, 1]);
     });
 
-    test('with only the header is rejected for missing metadata', async () => {
+    test('is rejected with the version header alone, because the metadata is missing', async () => {
       const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
       expect(codeOf(await post(own, message('tools/list', {}, '7'), headers))).toEqual([400, -32602, '7']);
     });
 
-    test('with neither is legacy, with legacy rules', async () => {
+    test('is a legacy request without header and metadata, and follows legacy rules', async () => {
       expect((await post(own, message('tools/list'))).status).toBe(400);
       const session = await initialize(legacy);
       expect((await post(legacy, call('echo', { a: 1 }), session)).json.result.content[0].text).toBe(
@@ -203,8 +203,8 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('must contain', () => {
-    test('a supported version', async () => {
+  describe('must have metadata:', () => {
+    test('a version that is not supported is rejected', async () => {
       for (const protocolVersion of ['2027-01-01', '2025-11-25', 'tomorrow', '']) {
         const headers = { 'mcp-protocol-version': protocolVersion };
         const answer = await modern(own, {
@@ -228,14 +228,14 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
         expect(codeOf(await modern(address, { method: 'tools/list', meta }))).toEqual([400, -32602, 1]);
     });
 
-    test('not the client info', async () => {
+    test('the client info is optional', async () => {
       const meta = { clientInfo: undefined };
       for (const address of [own, legacy])
         expect((await modern(address, { ...toolCall('echo', { a: 1 }), meta })).error).toBeUndefined();
     });
   });
 
-  describe('has a response status', () => {
+  describe('gets a response', () => {
     test.each([
       'initialize',
       'ping',
@@ -244,7 +244,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       'resources/unsubscribe',
       'no/such',
       'constructor',
-    ])('of 404 for the unknown method %s', async (method) => {
+    ])('with 404 for the unknown method %s', async (method) => {
       for (const address of [own, legacy, all, `${all}/far`, `${all}/far-legacy`]) {
         const params = method.startsWith('resources/') ? { uri: 'test://static-text' } : { level: 'info' };
         const answer = await modern(address, { method, params, id: '9007199254740993' });
@@ -253,18 +253,18 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       }
     });
 
-    test('of 200 with the error of a tool', async () => {
+    test('with 200 for the error of a tool', async () => {
       for (const address of [own, `${all}/far`, `${all}/far-legacy`])
         for (const code of [-32601, -32602, -32603, -32050])
           expect(codeOf(await modern(address, toolCall('fail', { code })))).toEqual([200, code, 1]);
     });
 
-    test('of 400 for a missing client capability that a tool requires', async () => {
+    test('with 400 for a missing client capability that a tool requires', async () => {
       for (const address of [own, `${all}/far`])
         expect(codeOf(await modern(address, toolCall('test_missing_capability')))).toEqual([400, -32021, 1]);
     });
 
-    test('of 200 with an error for an unknown tool, prompt or resource, and of 404 for an unknown server', async () => {
+    test('with 200 and an error for an unknown tool, prompt or resource, and with 404 for an unknown server', async () => {
       expect(codeOf(await modern(all, toolCall('nobody__knows')))).toEqual([200, -32602, 1]);
       expect((await modern(`${all}/nobody`, { method: 'tools/list' })).status).toBe(404);
       expect(codeOf(await modern(all, { method: 'prompts/get', params: { name: 'x' } }))).toEqual([
@@ -275,7 +275,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       ]);
     });
 
-    test('of 202 for a notification, without an effect, with or without metadata', async () => {
+    test('with 202 for a notification, which has no effect, with or without metadata', async () => {
       const gate = latch();
       const holding = modern(legacy, toolCall('hold', { until: gate.path }, { id: '77' }));
       await eventually('the call', async () => (await details(gateway.url, 'api')).in_flight === 1);
@@ -294,13 +294,13 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect(textOf(await holding)).toBe('held');
     });
 
-    test('of an error for an answer of the client', async () => {
+    test('with 400 for an answer of the client', async () => {
       const headers = { 'mcp-protocol-version': '2026-07-28' };
       const answer = await post(own, '{"jsonrpc":"2.0","id":5,"result":{}}', headers);
       expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
     });
 
-    test('and a result with the server info and the complete flag', async () => {
+    test('whose result contains the server info and is marked complete', async () => {
       const [mine, everyone] = [
         await modern(own, { method: 'tools/list' }),
         await modern(all, { method: 'tools/list' }),
@@ -313,11 +313,11 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('repeats tool arguments in headers', () => {
+  describe('with tool arguments in headers', () => {
     const region = (args: unknown, header: string | undefined) =>
       toolCall('region', args, { headers: { 'mcp-param-region': header } });
 
-    test('and is answered if they match', async () => {
+    test('is answered if headers and arguments match', async () => {
       for (const [address, name] of [
         [own, 'region'],
         [`${all}/far`, 'region'],
@@ -349,14 +349,14 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       ['is present for null', { region: null }, 'us'],
       ['is broken Base64', { region: 'us' }, '=?base64?dX?='],
       ['is bytes that are no text', { region: '\ufffd' }, '=?base64?/w==?='],
-    ])('and is rejected if one %s', async (_, args, header) => {
+    ])('is rejected if a header %s', async (_, args, header) => {
       for (const address of [own, `${all}/far`, `${all}/far-legacy`])
         expect(codeOf(await modern(address, region(args, header)))).toEqual([400, -32020, 1]);
       const { headers = {} } = region(args, header);
       expect(codeOf(await modern(all, toolCall('own__region', args, { headers })))).toEqual([400, -32020, 1]);
     });
 
-    test('and ignores headers that no tool requires', async () => {
+    test('is answered despite headers that the tool does not require', async () => {
       const headers = { 'mcp-param-other': 'x', 'mcp-param-region': 'x' };
       expect((await modern(own, toolCall('echo', {}, { headers }))).error).toBeUndefined();
     });

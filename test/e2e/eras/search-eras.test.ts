@@ -48,7 +48,7 @@ function caller(client: RealClient) {
     client.call('call_tool', { name, arguments: args }, onProgress);
 }
 
-describe.each(kinds)('%s', (kind) => {
+describe.each(kinds)('a client of SDK %s with expose: search', (kind) => {
   test('sees three tools, and calls other tools as if they were listed', async () => {
     const client = await connectReal(kind, { url: mcp });
     const call = caller(client);
@@ -86,8 +86,8 @@ describe.each(kinds)('%s', (kind) => {
   });
 });
 
-describe('on the wire', () => {
-  test('a state is unchanged, and the retry calls the server again', async () => {
+describe('a modern client of a tool search', () => {
+  test('receives the state of a server unchanged, and its retry calls the server again', async () => {
     const state = 'raw:é "\\/ \u2028 1.0 {"id":7}';
     const ask = (more: More = {}) =>
       modern(

@@ -17,7 +17,8 @@ import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gat
 const examples = resolve(import.meta.dirname, '../../../examples');
 
 let deployer: ChildProcess;
-let shipped = '';
+/** Output of the deployer: its address, then a line per deployment. */
+let deployerOutput = '';
 let gateway: GatewayProcess;
 let platform: BotPlatform;
 let bot: Bot;
@@ -29,10 +30,10 @@ beforeAll(async () => {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   deployer.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    shipped += text;
+    deployerOutput += text;
   });
   const [, url = ''] = await eventually(() => {
-    const address = /at (http:\S+)\/\n/.exec(shipped);
+    const address = /at (http:\S+)\/\n/.exec(deployerOutput);
     expect(address).not.toBeNull();
     return address as RegExpExecArray;
   });
@@ -78,18 +79,19 @@ function press(question: Message, by: Person | undefined, title: string): void {
 test('an approved deployment runs once and is checked afterwards', async () => {
   const question = await requestAndWait('2.4.1');
   expect(question.text).toContain('The check says: finished.');
-  expect(shipped).not.toContain('ships');
+  expect(deployerOutput).not.toContain('ships');
+  // The requester is no approver.
   press(question, mia, 'Approve');
   press(question, ada, 'Approve');
   await expectLastText(/^Shipped 2\.4\.1, approved by .*ada: up and well\.$/);
-  expect(shipped.match(/ships 2\.4\.1, approved by .*ada,/g)).toHaveLength(1);
+  expect(deployerOutput.match(/ships 2\.4\.1, approved by .*ada,/g)).toHaveLength(1);
   expect(ops.messages.get(question.message_id)?.text).toMatch(/^Approved by ada at /m);
 });
 
 test('a denied deployment does not run, and the requester sees who denied it', async () => {
   press(await requestAndWait('2.5.0'), ben, 'Deny');
   await expectLastText(/^Not shipped: denied by .*ben\./);
-  expect(shipped).not.toContain('2.5.0');
+  expect(deployerOutput).not.toContain('2.5.0');
 });
 
 test('a version that the check rejects is not submitted for approval, and a command without a version is answered with the syntax', async () => {

@@ -146,7 +146,7 @@ test('a URL from a single expression reaches listed addresses only', async () =>
   expect(urls()).toHaveLength(1);
 });
 
-test('such a URL, and any with allow_private: false, reaches no private address, also by name', async () => {
+test('a URL from a single expression, or with allow_private: false, reaches no private address, also by name', async () => {
   const refusals = [
     await run('listed-public', `http://127.0.0.1:${portOf(api)}/`),
     await run('listed-public', `http://localhost:${portOf(api)}/`),

@@ -94,7 +94,7 @@ describe.concurrent('a call without an answer', () => {
     expect((await callOnce(url, 'echo', 'calls')).text).toBe('1');
   });
 
-  it('that is answered too late gets no answer, and the next call with the same id does not get it either', async () => {
+  it('that is answered too late gets no answer, and neither does the next call with the same id get that answer', async () => {
     const { url } = await startWithin(longerTimeout);
     const session = await RawSession.open(url, '/mcp/echo');
     expect((await session.call('wait', { ms: 3500 }, { id: 1 })).reason).toBe('ERR_DEADLINE');

@@ -9,7 +9,7 @@ const ready = (logs: { msg: string; [field: string]: unknown }[]) =>
 const fallback = (logs: LogLine[]) => logs.filter(({ alarm }) => alarm === 'fallback_listener');
 
 describe('the HTTP engine', () => {
-  test('loads the addon on Node versions with a prebuilt one, so that both engines are tested', () => {
+  test('can be uWebSockets.js on Node 20 and 22, which have a prebuilt addon; tests of engines run with both', () => {
     const [major] = process.versions.node.split('.');
     if (major === '20' || major === '22') expect(httpEngines).toEqual(['uws', 'node']);
     else expect(httpEngines).toContain('node');

@@ -52,7 +52,7 @@ function beginBody(
 }
 
 test.each(httpEnginesInTurn)(
-  'unsigned incomplete bodies use little memory, and others get through (%s)',
+  'unsigned incomplete bodies use little memory, and other requests are answered (%s)',
   async (http) => {
     const program = await startAgent();
     const gateway = await startAutomation({
@@ -88,7 +88,7 @@ test.each(httpEnginesInTurn)(
 );
 
 test.each(httpEnginesInTurn)(
-  'incomplete requests to a gateway without a key use little memory, and others get through (%s)',
+  'incomplete requests to a gateway without a key use little memory, and other requests are answered (%s)',
   async (http) => {
     const gateway = await startGateway({ http, servers: { api: apiServer() } });
     const small = () => rpc(gateway.url, 'api', call('echo', { small: true }));

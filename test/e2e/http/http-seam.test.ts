@@ -160,7 +160,7 @@ describe.each(httpEngines)('the HTTP interface on %s', (kind) => {
       expect(JSON.parse((await raw.answer()).body.toString())).toMatchObject({ body: 'abcdefgh' });
     });
 
-    test('are read the same, wherever they are split', async () => {
+    test('have the same result, wherever their bytes are split', async () => {
       const whole = post('/cut?q', 'x'.repeat(50), 'X-C: d\r\n') + get('/after');
       await fc.assert(
         fc.asyncProperty(fc.uniqueArray(fc.nat(whole.length), { maxLength: 6 }), async (cuts) => {
@@ -232,7 +232,7 @@ describe.each(httpEngines)('the HTTP interface on %s', (kind) => {
       expect(raw.isClosed).toBe(false);
     });
 
-    test('with Expect: 100-continue receive the continue response', async () => {
+    test('with Expect: 100-continue receive the response 100 before the body is sent', async () => {
       const raw = await client();
       raw.write('POST /e HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n');
       expect((await raw.answer()).status).toBe(100);

@@ -101,7 +101,7 @@ describe.each(needsOperator)('$method $shape', ({ method, shape }) => {
   });
 });
 
-test('every route that only reads is open to everyone', async () => {
+test('every route that only reads is open to anonymous senders', async () => {
   for (const { shape, method, access } of routes)
     if ((method === 'GET' || method === 'HEAD') && access === undefined && shape !== '/logs') {
       const answer = await ask(at(pathOf(shape)), { method, headers: anonymously });

@@ -42,7 +42,7 @@ const logTo = (bytes: number, before = 1) =>
   message('tools/call', { name: 'talk', arguments: { before, bytes }, _meta: { progressToken: 't' } });
 
 describe.each(httpEnginesInTurn)('on %s', (http) => {
-  test('a message of 15 MB to forty clients that do not read is in memory once', async () => {
+  test('a message of 15 MB for forty clients that do not read is stored in memory once', async () => {
     const { url, port, pid } = await startGateway({ http, servers: { api: apiServer() } });
     const gate = latch();
     const address = `${url}/mcp/api`;
@@ -59,7 +59,7 @@ describe.each(httpEnginesInTurn)('on %s', (http) => {
     await eventually('the end of the calls', async () => (await inFlight()) === 0);
   });
 
-  test('pending bytes of all clients share a limit: stalled clients are cut off, and the others are served', async () => {
+  test('pending bytes of all clients share a limit: stalled clients are cut off, and active clients are served', async () => {
     const { url, port, pid } = await startGateway({ http, servers: { api: apiServer() } });
     const address = `${url}/mcp/api`;
     const session = await initialize(address);

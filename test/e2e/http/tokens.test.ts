@@ -144,7 +144,7 @@ describe.each(httpEnginesInTurn)('a gateway that accepts tokens, on %s', (http) 
 });
 
 test.each(httpEnginesInTurn)(
-  'while the gateway fetches the signing keys, requests with tokens are held with their bodies, and others are not (%s)',
+  'while the gateway fetches the signing keys, only requests with tokens are held, with their bodies (%s)',
   async (http) => {
     const key = await signingKey('first');
     await using provider = await KeyServer.start([key]);

@@ -50,7 +50,7 @@ async function startProxy(port: number): Promise<string> {
   return `http://127.0.0.1:${(proxy.address() as { port: number }).port}${PREFIX}`;
 }
 
-test('the login leads back to the view, whose links, commands and streams stay below the prefix', async () => {
+test('behind a path prefix the login returns to the view; links, commands and streams stay below the prefix', async () => {
   const { page, complaints } = await openPage({ viewport: { width: 1280, height: 800 } });
   page.setDefaultTimeout(30_000);
   await page.goto(`${site}/inspector/view/echo/log`);
@@ -74,7 +74,7 @@ test('the login leads back to the view, whose links, commands and streams stay b
   expect(complaints.filter((text) => !/40[13]/.test(text))).toEqual([]);
 });
 
-test('a one-time link opens the page as operator', async () => {
+test('behind a path prefix a one-time link opens the page as operator', async () => {
   const { json } = await ask(`${gateway.url}/inspector/links`, {
     method: 'POST',
     headers: { 'x-api-key': KEY },

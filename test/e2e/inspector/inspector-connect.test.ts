@@ -31,7 +31,7 @@ async function firstAnswer(command: string, args: readonly string[]): Promise<st
   return String(line);
 }
 
-test('an entry can be copied with and without clipboard access, reaches the gateway, and contains no key', async () => {
+test('the entry for a client can be copied, also without clipboard access; it reaches the gateway and has no key', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo') },
     settings: { api_key: `\${THE_KEY}`, profiles: { work: { servers: ['echo'] } } },

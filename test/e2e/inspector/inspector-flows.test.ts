@@ -152,7 +152,7 @@ async function open(options = {}) {
 describe('a run of a flow in the inspector', () => {
   let id = '';
 
-  test('fills its graph while it runs, and can be approved on the page', async () => {
+  test('shows the states of nodes in its graph while it runs, and can be approved on the page', async () => {
     id = await began('flows/shipping', { parameters: { version: '7' } });
     const { page, complaints } = await open();
     await page.goto(viewOf(id));
@@ -278,7 +278,7 @@ describe('a run of a fleet in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('that a flow started is shown at the node of the flow', async () => {
+  test('started by a flow is shown at the node of the flow', async () => {
     const id = await began('flows/voting', {});
     const { page } = await open();
     await page.goto(viewOf(id));

@@ -20,12 +20,12 @@ interface StreamMessage {
 const secret = 'sesame-0123456789';
 const servers = { one: { ...fault('echo'), env: { TOKEN: secret } } };
 
-test('the stream is not available unless it is enabled', async () => {
+test('the stream for @statelyai/inspect is not available unless it is enabled', async () => {
   const gateway = await startGateway({ servers });
   expect((await fetch(`${gateway.url}/inspector/stately`)).status).toBe(404);
 });
 
-test('the stream contains all actors, events and states in the format of @statelyai/inspect, without contexts and payloads', async () => {
+test('the stream for @statelyai/inspect has all actors, events and states, without contexts and payloads', async () => {
   const gateway = await startGateway({ servers, settings: { inspector: { stately: true } } });
   const response = await new Promise<IncomingMessage>((done, failed) => {
     get(`${gateway.url}/inspector/stately`, done).on('error', failed);

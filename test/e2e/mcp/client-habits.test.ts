@@ -26,13 +26,16 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
     ]);
   });
 
-  test.each(['/mcp/', '/mcp/echo/', '/mcp/@some/'])('a client works at %s', async (path) => {
-    const client = new Client({ name: 'slash', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(path, open.url)));
-    const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toContain(path === '/mcp/echo/' ? 'pid' : 'echo__pid');
-    await client.close();
-  });
+  test.each(['/mcp/', '/mcp/echo/', '/mcp/@some/'])(
+    'a client lists tools at %s, although the path ends with a slash',
+    async (path) => {
+      const client = new Client({ name: 'slash', version: '1' });
+      await client.connect(new StreamableHTTPClientTransport(new URL(path, open.url)));
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toContain(path === '/mcp/echo/' ? 'pid' : 'echo__pid');
+      await client.close();
+    },
+  );
 
   test.each(['/mcp//', '/mcp/echo//', '/mcp/@/', '/servers/', '/rpc/', '/health/'])(
     'answers 404 at %s',
@@ -91,14 +94,17 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
     ['POST', '/register'],
     ['POST', '/token'],
     ['GET', '/authorize'],
-  ])('%s %s has no OAuth, with or without a key', async (method, path) => {
-    for (const { url } of [open, guarded]) {
-      const body = method === 'POST' ? { headers: { 'content-type': JSON_TYPE }, body: '{}' } : {};
-      const answer = await requestRaw(url + path, { method, ...body });
-      expect(answer.status).toBe(404);
-      if (method !== 'HEAD') expect(answer.body.toString()).toContain('has no OAuth server');
-    }
-  });
+  ])(
+    '%s %s returns 404 because the gateway has no OAuth server, with or without a key',
+    async (method, path) => {
+      for (const { url } of [open, guarded]) {
+        const body = method === 'POST' ? { headers: { 'content-type': JSON_TYPE }, body: '{}' } : {};
+        const answer = await requestRaw(url + path, { method, ...body });
+        expect(answer.status).toBe(404);
+        if (method !== 'HEAD') expect(answer.body.toString()).toContain('has no OAuth server');
+      }
+    },
+  );
 
   test.each(['/servers', '/.well-known/mcp.json', '/registered', '/token/x'])(
     'requires the key at %s',

@@ -106,7 +106,7 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
     await request('tools/list');
   });
 
-  test('reads a linked resource from the server that named it', async () => {
+  test('reads a resource from the server whose result linked or embedded the resource', async () => {
     for (const [id, tool, args] of [
       [second, 'link', {}],
       [first, 'link', {}],
@@ -118,7 +118,7 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
     }
   });
 
-  test('receives another address for a resource that a server before has or has named', async () => {
+  test('receives qualified addresses for resources of the second server that the first server also has', async () => {
     const { resources } = (await request('resources/list')) as { resources: { uri: string }[] };
     expect(resources.map(({ uri }) => uri)).toEqual([
       `doc://${first}/a`,
@@ -148,7 +148,7 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
       expect(await readText(request, uri)).toBe(text);
   });
 
-  test('keeps web addresses and structured content', async () => {
+  test('receives web addresses and structured content unchanged', async () => {
     const uri = 'https://example.com/a';
     for (const id of [first, second]) {
       const result = await call(request, `${id}__link`, { uri });
@@ -158,13 +158,13 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
     expect(structuredContent).toEqual({ uri: 'doc://both' });
   });
 
-  test('finds an unlisted resource at any server, and no missing one', async () => {
+  test('reads an unlisted resource from the server that has it, and gets an error for a missing resource', async () => {
     expect(await readText(request, `only://${second}`)).toBe(`${second} only://${second}`);
     const error = await errorOf(request('resources/read', { uri: 'absent://x' }));
     expect(error).toMatchObject({ code: era === 'legacy' ? -32002 : -32602, data: { uri: 'absent://x' } });
   });
 
-  test('reaches the server of an app by its own tool names', async () => {
+  test('calls the tools of an app by the names that its server uses', async () => {
     expect(await call(request, `${second}-refresh`)).toMatchObject({
       content: [{ text: `${second} ${second}-refresh` }],
     });
@@ -194,7 +194,7 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
   });
 });
 
-test('an app of one of two servers with equal tool names is the one with the page that was read', async () => {
+test('if two servers have an app tool of the same name, the call goes to the server whose page was read last', async () => {
   const request = await requester('legacy', 'old');
   await request('tools/list');
   expect(await errorOf(call(request, 'refresh'))).toMatchObject({ code: -32602 });
@@ -204,7 +204,7 @@ test('an app of one of two servers with equal tool names is the one with the pag
   expect(await errorOf(call(request, 'refresh'))).toMatchObject({ code: -32602 });
 });
 
-test('updates of a resource have the address of the subscription', async () => {
+test('update notifications of a resource contain the address to which the client subscribed', async () => {
   const client = await McpClient.connect(at('old'));
   await client.client.listTools();
   for (const uri of ['doc://both', 'doc://two~/both']) await client.request('resources/subscribe', { uri });
@@ -215,7 +215,7 @@ test('updates of a resource have the address of the subscription', async () => {
   await client.request('resources/unsubscribe', { uri: 'doc://two~/both' });
 });
 
-test('declares the extensions of the servers to clients that can use them', async () => {
+test('the gateway declares the extensions of its servers to legacy and modern clients', async () => {
   const { client } = await McpClient.connect(at('mixed'));
   await client.listTools();
   const later = await McpClient.connect(at('mixed'));
@@ -244,7 +244,7 @@ describe('tasks', () => {
     headers: { 'mcp-name': taskId },
   });
 
-  test('of a modern client at modern servers are requested from the server that created them', async () => {
+  test('of a modern client at modern servers are read from the server that created them', async () => {
     for (const id of ['a', 'b']) {
       const { result } = await modern(at('new'), long(id, `task of ${id}`));
       expect(result).toMatchObject({ resultType: 'task', taskId: `task of ${id}` });
@@ -263,7 +263,7 @@ describe('tasks', () => {
 });
 
 describe('lists depend on the client', () => {
-  test('a page is listed for clients with the extension, also at modern servers', async () => {
+  test('the page of an app tool is listed only for clients with the extension, in each combination of eras', async () => {
     for (const [era, profile, name] of [
       ['legacy', 'own', 'own__show'],
       ['modern', 'own', 'own__show'],

@@ -80,16 +80,19 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
   });
 
   describe.each(addresses)('at %s', (address) => {
-    test.each(failures)('a session continues after %s__%s %j', async (server, tool, args, reason) => {
-      const [path, name] = at(address, server, tool);
-      const session = await RawSession.open(gateway.url, path);
-      const failed = await session.call(name, args, { id: 'mine' });
-      expect([failed.status, failed.reason, failed.messages[0]?.id]).toEqual([200, reason, 'mine']);
-      expect(failed.headers['content-type']).toBe('application/json');
-      const [, echo] = at(address, address === '/mcp/:id' ? server : 'good', 'echo');
-      const next = await session.call(echo, {});
-      expect([next.status, next.error]).toEqual([200, undefined]);
-    });
+    test.each(failures)(
+      'a session gets an error for the failed call %s__%s %j, and continues',
+      async (server, tool, args, reason) => {
+        const [path, name] = at(address, server, tool);
+        const session = await RawSession.open(gateway.url, path);
+        const failed = await session.call(name, args, { id: 'mine' });
+        expect([failed.status, failed.reason, failed.messages[0]?.id]).toEqual([200, reason, 'mine']);
+        expect(failed.headers['content-type']).toBe('application/json');
+        const [, echo] = at(address, address === '/mcp/:id' ? server : 'good', 'echo');
+        const next = await session.call(echo, {});
+        expect([next.status, next.error]).toEqual([200, undefined]);
+      },
+    );
 
     test.each(failures)(
       'a stateless call of %s__%s %j fails with an error',
@@ -105,12 +108,12 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
     ['bad', 'crash', {}, 502],
     ['impatient', 'hang', {}, 504],
     ['bad', 'big', { bytes: 200_000 }, 502],
-  ])('/rpc answers %s__%s %j with status %i', async (server, tool, args, status) => {
+  ])('/rpc answers the failed call %s__%s %j with status %i', async (server, tool, args, status) => {
     expect((await callOnce(gateway.url, server, tool, args)).status).toBe(status);
   });
 
   test.each(['dead', 'late', 'off'])(
-    'the first request to a server that is %s returns the reason',
+    'the first request to the server "%s", which cannot serve, is answered with the reason',
     async (id) => {
       const response = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
       const discovery = await modern(`${gateway.url}/mcp/${id}`, { method: 'server/discover', id: '"i"' });
@@ -127,7 +130,7 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
   );
 
   test.each(['v1', 'v2 legacy', 'v2 modern', 'v2 auto'] as const)(
-    'a client of SDK %s receives the reason and continues',
+    'a client of SDK %s receives the reason of a failed call, and continues',
     async (kind) => {
       const client = await connectReal(kind, { url: `${gateway.url}/mcp` });
       await client.listTools();

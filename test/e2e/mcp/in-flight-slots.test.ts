@@ -30,7 +30,7 @@ async function hung(url: string, stay: number, calls: readonly Promise<RpcAnswer
 
 const many = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
-test('hanging servers leave slots for all others and for introductions', async () => {
+test('hanging servers leave slots for calls of all other servers and for introductions', async () => {
   const servers = { a: fault('echo'), b: fault('echo'), c: fault('echo') };
   const { url } = await startGateway({ servers, settings });
   await Promise.all(Object.keys(servers).map((id) => startServer(url, id)));
@@ -107,7 +107,7 @@ test('a server that hangs during initialize does not block other servers', async
   expect((await stats(url)).sessions).toBe(5);
 });
 
-test('a session cannot fill the whole queue of a shared server, so others get through', async () => {
+test('a session cannot fill the whole queue of a shared server, and calls of other sessions are answered', async () => {
   const { url } = await startGateway({
     servers: { a: fault('echo', { pool: { in_flight: 2, waiting: 8 } }) },
     settings: { shutdown_seconds: 1 },

@@ -108,7 +108,7 @@ async function toolList(session: RawSession): Promise<{ name: string; descriptio
   return (await session.request('tools/list')).result?.tools as { name: string; description?: string }[];
 }
 
-test('invalid items are in the log once, in the record and in the command, also after a restart', async () => {
+test('invalid items are in the log once, in the server record and in the command output, also after a restart', async () => {
   const bad = new FileServer({ tools: tools.replace('"none"', '{}') });
   bad.write({ tools, resources: '{"resources":[{"uri":"u:\\ud83d","name":"r"},{"uri":"u:1"}]}' });
   const setup = { servers: { bad: bad.entry, good: good.entry } };

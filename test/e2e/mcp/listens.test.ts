@@ -296,7 +296,7 @@ describe('a thousand resources', () => {
   });
 });
 
-describe.concurrent('a listen request survives a restart of the server', () => {
+describe.concurrent('a listen request continues after a restart of a server', () => {
   test.each([
     ['legacy', 'shared'],
     ['modern', 'shared'],
@@ -334,7 +334,7 @@ describe.concurrent('a listen request survives a restart of the server', () => {
     },
   );
 
-  test('that is remote and modern: the broken stream is reopened', async () => {
+  test('that is remote and modern: the gateway reopens the broken stream', async () => {
     const remoteServer = await bothErasOverHttp();
     const own = await startGateway({ servers: { it: { url: remoteServer.url, era: 'modern' } } });
     const reader = listen(`${own.url}/mcp/it`, { resourceSubscriptions: [watched] });

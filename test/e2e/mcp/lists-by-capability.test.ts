@@ -15,7 +15,7 @@ const SAMPLING = 'everything__trigger-sampling-request';
 const namesOf = async (client: { listTools(): Promise<{ tools: { name: string }[] }> }) =>
   (await client.listTools()).tools.map(({ name }) => name);
 
-test('a session sees and can call the tools of its own process, regardless of other clients', async () => {
+test('a session lists and calls the tools of its own process, regardless of other clients', async () => {
   const gateway = await startGateway({
     servers: { everything: { ...everythingServer, isolation: 'session' } },
   });
@@ -88,7 +88,7 @@ test('a modern client that comes first sees the tools for its capabilities, also
   }
 });
 
-test('a modern client of gateway-stdio sees them too, and its server was started once', async () => {
+test('a modern client of gateway-stdio sees the tools for its capabilities, and its server is started once', async () => {
   const wrapper = new StdioWrapper(configured({ servers: { everything: everythingServer } }));
   wrapper.write(`${prepared({ method: 'tools/list', meta: allClientCapabilities }).body}\n`);
   const { tools } = (await wrapper.answer(1)).result;

@@ -11,7 +11,7 @@ interface Record {
   readonly lists: { readonly tools: { count: number; cut: { reason: string; message: string } | null } };
 }
 
-test('endless lists are truncated, which is in the record, the command and once in the log; all other servers are listed', async () => {
+test('an endless list is truncated, with one log line and a mark in the server record; other servers are listed', async () => {
   const endless = (how: string) => {
     const entry = fault('lists-without-end');
     return { ...entry, args: [...(entry.args as string[]), how] };

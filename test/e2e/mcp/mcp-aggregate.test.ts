@@ -226,7 +226,7 @@ describe('one address for two servers', () => {
     );
   });
 
-  test('sets the log level at all servers, and at stopped ones when they start', async () => {
+  test('sets the log level at all running servers, and at stopped servers when they start', async () => {
     const client = await start();
     const fresh = await start();
     await client.call('alpha__echo');

@@ -159,7 +159,7 @@ describe.each(['local', 'remote', 'older'])('a server under session isolation (%
     expect(answer.messages).toHaveLength(2);
   });
 
-  test('learns immediately that a client with no open stream cannot be asked', async () => {
+  test('gets an immediate error for a question to a client with no open stream', async () => {
     const session = await RawSession.open(gateway.url, `/mcp/${id}`, { sampling: {} });
     await eventually('the refusal', async () => {
       // A question during a call would use the stream of that call, so no call may be in flight.
@@ -170,7 +170,7 @@ describe.each(['local', 'remote', 'older'])('a server under session isolation (%
     });
   });
 
-  test('can ask the client after the call, on the GET stream of the client', async () => {
+  test('can ask the client a question after the call, on the GET stream of the client', async () => {
     const { client, asked } = await answering(id, 'ann');
     // The stream of a remote server may open after the session. Earlier questions are lost at the server.
     await client.call('ask-later', { ms: 1500, method: 'elicitation/create' });
@@ -306,11 +306,11 @@ describe('a shared server', () => {
     expect(levelsOf(bob)).toEqual(['debug', 'error']);
   });
 
-  test('that sends an update during a call reaches the subscribers, whichever client called', async () => {
+  test('that sends an update during a call of any client reaches all subscribers', async () => {
     const [ann, bob] = await Promise.all([at('shared-remote'), at('shared-remote')]);
     const uri = 'test://watched-resource';
     await ann.client.subscribeResource({ uri });
-    await bob.call('update', { uri, isOnCall: true });
+    await bob.call('update', { uri, isOnCallStream: true });
     await eventually('the update', () => ann.count('notifications/resources/updated') === 1);
     expect(bob.count('notifications/resources/updated')).toBe(0);
   });

@@ -74,7 +74,7 @@ describe('the process of a session', () => {
     await waitForEnd(second);
   });
 
-  test('that crashes is replaced at /mcp/:id, and other sessions keep theirs', async () => {
+  test('that crashes is replaced at /mcp/:id, and other sessions keep their processes', async () => {
     const [ann, bob] = [await open('own'), await open('own')];
     const [first, second] = [await pidOf(ann), await pidOf(bob)];
     const crash = await ann.call('exit');

@@ -6,7 +6,7 @@ import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
-test('a server may have the name of an actor that supervises a group of servers, and the servers of that group start', async () => {
+test('a server with the name of a supervisor actor starts, and so do the servers of that supervisor', async () => {
   const ids = ['servers', 'gateway', 'bucket-1', ...Array.from({ length: 200 }, (_, index) => `s${index}`)];
   const { url } = await startGateway({
     servers: Object.fromEntries(ids.map((id) => [id, fault('echo')])),

@@ -91,7 +91,7 @@ const answers = { elicit: accepted, sample: sampled, roots: { roots } };
 const legacyTools = { elicit: 'elicit', sample: 'sample', roots: 'list-roots' };
 const kinds = ['elicit', 'sample', 'roots'] as const;
 
-describe('an answer after the limit of the call', () => {
+describe('an answer to a server question that arrives after request_timeout_seconds of the call', () => {
   test.concurrent.each(['local', 'remote', 'older'])(
     'reaches a legacy server (%s) of a legacy client',
     async (id) => {
@@ -130,7 +130,7 @@ describe('an answer after the limit of the call', () => {
   });
 });
 
-test.concurrent('a server that continues silently after the answer has its limit again', async () => {
+test.concurrent('a server that stays silent after the answer to its question fails at request_timeout_seconds', async () => {
   const client = await legacyClient('puppet');
   let startedAt = 0;
   const requestedSchema = { type: 'object', properties: {} };

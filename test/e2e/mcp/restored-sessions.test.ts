@@ -210,7 +210,7 @@ test.concurrent('the records contain no session id, and only the owner can read 
   await gateway.stop();
 });
 
-test.concurrent('a client with many sessions leaves room for others, and keeps its sessions', async () => {
+test.concurrent('a client with many sessions leaves capacity for other clients, and keeps its sessions', async () => {
   const gateway = await startGateway({
     servers: { api: apiServer() },
     settings: { limits: { sessions: 8 } },

@@ -20,7 +20,7 @@ const deep = { experimental: Array.from({ length: 20_000 }, () => []) };
 
 const NO_ROOM = /the client description of \d+ bytes exceeds the budget/;
 
-test('clients with large client info are rejected above a total size, and the others continue', async () => {
+test('clients with large client info are rejected above a total size, and accepted sessions continue', async () => {
   const { url } = await startGateway({
     servers: { api: apiServer() },
     env: { NODE_OPTIONS: '--max-old-space-size=160' },

@@ -399,7 +399,7 @@ describe('a task is lost with the process', () => {
     expect(await resultOf(ben, taskId)).toBe('done ben');
   });
 
-  test('with pool.max: 2 another process with the same id is not used', async () => {
+  test('with pool.max: 2 a task id leads only to the process that created the task', async () => {
     const [anna, ben] = [await session('/mcp/pair'), await session('/mcp/pair')];
     const taskId = await idOf(anna, 'anna', 1_500);
     // A process is added only while the first is in use.
@@ -495,7 +495,7 @@ test('an id that a remote server uses again belongs to the new task only', async
   expect(await send(ben, 'tasks/result', { taskId: 'task-1' })).toContain('done ben');
 });
 
-test('a task that does not end keeps its server no longer than its ttl', async () => {
+test('a task that does not end keeps its server running no longer than the ttl of the task', async () => {
   const small = await startGateway({
     servers: { brief: server('ttl', { isolation: 'shared', idle_timeout_seconds: 1 }) },
   });

@@ -20,7 +20,7 @@ async function find(client: McpClient, args: Record<string, unknown>): Promise<F
 }
 
 describe('with expose: search', () => {
-  test('clients see three tools, find the others immediately, and get their descriptions', async () => {
+  test('clients see three tools, find all other tools immediately, and get their descriptions', async () => {
     const servers = {
       one: { ...everythingOverStdio({ tools }), tags: ['first'], tools: { deny: ['fail'] } },
       two: everythingOverStdio({ tools }),

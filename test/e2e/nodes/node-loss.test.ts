@@ -210,7 +210,7 @@ test('the owner of a session notices that the client disconnected, and keeps the
   await Promise.all([a, b].map((node) => node.stop()));
 });
 
-test('a member that has no address reports the problem, and keeps its own sessions', async () => {
+test('a node without an address reports the problem, and keeps its own sessions', async () => {
   const url = await newDatabase();
   const a = await startNode('a', { url, servers });
   const b = await startNode('b', { url, servers, node: { address: undefined, secret: undefined } });

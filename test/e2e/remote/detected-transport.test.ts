@@ -73,7 +73,7 @@ describe('the older transport', () => {
     await next.link.close();
   });
 
-  test('is not tried after other refusals, nor after the handshake', async () => {
+  test('is not tried after status 401, 403, 500 or 503, nor after the handshake', async () => {
     for (const status of [401, 403, 500, 503]) {
       const server = await serve(LocalServer.start(({ res }) => void res.writeHead(status).end()));
       const { link, recorder } = detecting(server.url());
@@ -92,7 +92,7 @@ describe('the older transport', () => {
     await link.close();
   });
 
-  test('is not used if the server does not speak it: the first refusal is the error', async () => {
+  test('is not used by a server without it, and the first refusal is reported', async () => {
     const server = await serve(LocalServer.start(({ res }) => void res.writeHead(404).end('no page')));
     const { link, recorder } = detecting(server.url());
     await link.open();

@@ -92,7 +92,7 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     expect(setting.gateway.text()).not.toContain('secret-query');
   });
 
-  test('has a session per client session, which is closed with it', async () => {
+  test('has a session per client session, and both sessions are closed together', async () => {
     const before = new Set(remote.sessions());
     const [ann, bob] = [await at('own'), await at('own')];
     const sessions = [(await ann.stats()).session, (await bob.stats()).session];
@@ -163,7 +163,7 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     },
   );
 
-  test('that is down causes an immediate error, or a delay if the outage is known, and is used again within one backoff', async () => {
+  test('that is down fails a call, or delays it if the outage is known, and is used again within one backoff', async () => {
     const session = await RawSession.open(setting.gateway.url, '/mcp/own');
     expect((await session.call('echo')).error).toBeUndefined();
     await remote.down();
@@ -235,7 +235,7 @@ describe('a stream of the older transport', () => {
 });
 
 describe('a notification on the stream of a remote server', () => {
-  test('reaches the session it belongs to, also after that session was lost', async () => {
+  test('reaches its client session, also after the remote session was lost and replaced', async () => {
     const remote = await everythingOverHttp();
     const { at } = await setUp(remote, 'http');
     const [ann, bob] = [await at('own'), await at('own')];

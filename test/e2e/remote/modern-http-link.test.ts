@@ -59,7 +59,7 @@ describe('with a server of the SDK', () => {
     }
   });
 
-  test('messages before the answer are passed on with the call they belong to', async () => {
+  test('messages before the answer are passed on with their call', async () => {
     const server = await startModernServer();
     const { link, recorder } = modernLink(server.local.url());
     link.send(modernRequest(2, 'tools/call', { name: 'report', arguments: {} }), 2);
@@ -164,7 +164,7 @@ describe('with a server of the SDK', () => {
     },
   );
 
-  test('a subscription passes on its notifications with its call until it is forgotten', async () => {
+  test('a subscription passes on notifications with its call, until the call is forgotten', async () => {
     const server = await startModernServer();
     const { link, recorder } = modernLink(server.local.url());
     const filter = { notifications: { toolsListChanged: true } };
@@ -312,21 +312,24 @@ describe('a server that', () => {
     expect(timers.count).toBe(0);
   });
 
-  test.each([400, 404, 500])('sends status %i and an answer has answered the call', async (status) => {
-    const server = await serve(({ res, body }) =>
-      answerJson(
-        res,
-        { jsonrpc: '2.0', id: idOf(body), error: { code: -32001, message: 'no session' } },
-        status,
-      ),
-    );
-    const { link, recorder } = modernLink(server.url());
-    link.send(modernRequest(2, 'x'), 2);
-    expect((await recorder.answer(2)).text).toContain('-32001');
-    expect(recorder.ended).toBeUndefined();
-  });
+  test.each([400, 404, 500])(
+    'sends status %i with a JSON-RPC error has answered the call',
+    async (status) => {
+      const server = await serve(({ res, body }) =>
+        answerJson(
+          res,
+          { jsonrpc: '2.0', id: idOf(body), error: { code: -32001, message: 'no session' } },
+          status,
+        ),
+      );
+      const { link, recorder } = modernLink(server.url());
+      link.send(modernRequest(2, 'x'), 2);
+      expect((await recorder.answer(2)).text).toContain('-32001');
+      expect(recorder.ended).toBeUndefined();
+    },
+  );
 
-  test('sends session ids does not get them back', async () => {
+  test('sends session ids does not receive the ids in later requests', async () => {
     const server = await serve(({ res, body }) => {
       res.setHeader('mcp-session-id', 'session-1');
       answerJson(res, result(body));

@@ -48,7 +48,7 @@ async function withClient(server: LocalServer, use: (client: Client) => Promise<
   }
 }
 
-test('the omitted tools are those omitted by the SDK client', async () => {
+test('the gateway omits exactly the tools that the SDK client omits', async () => {
   // The SDK client warns about omitted tools.
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   const all = [['annotated', annotatedSchema] as const, ...plainSchemas, ...faultySchemas].filter(
@@ -71,7 +71,7 @@ test.each([
   { region: null, shard: 2 ** 60, to: [] },
   { region: 7, shard: 1.5, dry: 'yes' },
   {},
-])('the headers for %j are those sent by the SDK client', async (args) => {
+])('the gateway sends the same headers for %j as the SDK client', async (args) => {
   const server = await serveTools([['tool', annotatedSchema]]);
   await withClient(server, async (client) => {
     await client.listTools();

@@ -101,7 +101,7 @@ describe('calls', () => {
     expect(recorder.messages).toHaveLength(2);
   });
 
-  test('are not sent on a connection with mismatched responses', async () => {
+  test('are not sent on a connection that has returned the response to another call', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       let last = 0;
       socket.on('data', (bytes) => {

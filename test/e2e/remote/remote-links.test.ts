@@ -59,7 +59,7 @@ describe.each<[string, SdkHttpOptions]>([
     await server.noConnections();
   });
 
-  test('keeps many calls apart', async () => {
+  test('returns the response of each of many concurrent calls to that call', async () => {
     const server = await sdk(options);
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     const calls = Array.from({ length: 60 }, (_, n) => n + 10);
@@ -179,7 +179,7 @@ describe('a resumable stream', () => {
     ).toBeGreaterThan(0);
   });
 
-  test('with a cut connection is resumed, and no message is lost or repeated', async () => {
+  test('is resumed after its connection is cut, and no message is lost or repeated', async () => {
     const server = await sdk({ isResumable: true });
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'poll', { ms: 150, text: 'kept', isKept: true }), 2);
@@ -191,7 +191,7 @@ describe('a resumable stream', () => {
     expect(new Set(texts).size).toBe(3);
   });
 
-  test('of the server is reopened when it breaks, with missed messages', async () => {
+  test('of the server is reopened when it breaks, and delivers missed messages', async () => {
     const server = await sdk({ isResumable: true });
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     const announced = () => recorder.messages.filter(({ text }) => text.includes('list_changed')).length;

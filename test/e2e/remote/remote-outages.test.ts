@@ -87,7 +87,7 @@ test.concurrent('calls for a server that is away fail fast, with at most one att
   expect(attempts() - before).toBeLessThanOrEqual((performance.now() - began) / 1000 + 1);
 });
 
-test.concurrent('a server that refuses its requests is parked for the whole time', async () => {
+test.concurrent('a server that refuses the requests of the gateway is parked for all of park_seconds', async () => {
   const server = await started(LocalServer.start(({ res }) => void res.writeHead(401).end()));
   const gateway = await gatewayTo(server.url('/sse'), 'sse');
   await callUntil(gateway.url, 'far', isParked);

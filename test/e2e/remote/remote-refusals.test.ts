@@ -243,7 +243,7 @@ describe('a lost session', () => {
     expect((await recorder.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
   });
 
-  test('without a session is an ordinary refusal', async () => {
+  test('does not exist for a server without sessions: its 404 is an ordinary refusal', async () => {
     const server = await serve(({ res }) => void res.writeHead(404).end('no such page'));
     const { link, recorder } = httpLink(server.url());
     link.send(request(2, 'x'), 2);

@@ -22,7 +22,7 @@ describe('a connection that breaks', () => {
     });
   });
 
-  test('during a JSON answer delivers nothing of it', async () => {
+  test('during a JSON answer fails the call, and delivers no part of the answer', async () => {
     const server = await serveCalls(({ res, body }) => {
       const text = JSON.stringify(result(body));
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length });
@@ -254,7 +254,7 @@ describe('the stream of the server', () => {
     expect(ids).toEqual([undefined, undefined, 'e2']);
   });
 
-  test('that worked before and now returns 404 means a lost session', async () => {
+  test('that worked before and now returns 404 is a lost session', async () => {
     let gets = 0;
     const server = await serveCalls(
       ({ res, body }) => answerJson(res, result(body)),

@@ -190,7 +190,7 @@ describe.concurrent('an unknown list', () => {
     expect(restarted.logs().filter(({ msg }) => msg === 'server state')).toEqual([]);
   });
 
-  test('of a server that failed to return it is not cached, and requested again by the next gateway', async () => {
+  test('is not cached if its server returned an error, and the next gateway requests the list again', async () => {
     const file = latch();
     const entry = (REFUSAL: string) =>
       fault('hangs-at-list', { env: { FIRST_LIST_AFTER: file.path, REFUSAL } });

@@ -93,7 +93,7 @@ describe.concurrent('a first start by npx', () => {
     expect(text()).not.toMatch(signsOfBugs);
   });
 
-  test('waits for others: two install at a time, and servers with the same package share one', async () => {
+  test('waits for earlier installations: two run at a time, and servers with the same package share one', async () => {
     const { registry, servers } = await packages(['a', 'b', 'c']);
     const releases = ['a', 'b', 'c'].map((name) => registry.hold(name));
     const { url } = await gatewayWith({

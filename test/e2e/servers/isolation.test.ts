@@ -23,7 +23,7 @@ const progressOf = (messages: readonly Message[]) =>
 const questionsOf = (messages: readonly Message[]) => messages.filter(({ id }) => id !== undefined);
 
 describe.each(['shared', 'session'])('isolation %s', (isolation) => {
-  it('answers two concurrent calls with the same id on one session correctly', async () => {
+  it('returns to two concurrent calls with the same id on one session their own responses and progress', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { isolation }) } });
     for (const path of ['/mcp/echo', '/mcp']) {
       const session = await RawSession.open(url, path);
@@ -97,7 +97,7 @@ describe.each(['shared', 'session'])('isolation %s', (isolation) => {
     expect(requests).toBeGreaterThanOrEqual(CLIENTS * CALLS);
   });
 
-  it('cancels the newest of two equal ids, with the right id for the server', async () => {
+  it('cancels the newest of two calls with equal ids, under the id that the server knows', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { isolation }) } });
     const session = await RawSession.open(url, '/mcp/echo');
     const older = session.call('count', { steps: 1, every_ms: 400, label: 'older' }, { id: 'same' });

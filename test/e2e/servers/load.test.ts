@@ -15,7 +15,7 @@ import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 describe('slow readers and servers', () => {
-  it('a client that reads nothing costs the gateway only a limited buffer', async () => {
+  it('a client that reads nothing uses only a limited buffer of the gateway', async () => {
     const gateway = await startGateway({ servers: { echo: fault('echo') } });
     const { url, port } = gateway;
     const session = await RawSession.open(url, '/mcp/echo');
@@ -52,7 +52,7 @@ describe('slow readers and servers', () => {
     expect(gateway.text()).not.toMatch(signsOfBugs);
   });
 
-  it('a server that reads nothing accepts calls up to a limit; further ones are rejected immediately', async () => {
+  it('calls for a server that reads nothing are queued up to a limit; further calls are rejected immediately', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const pid = Number((await callOnce(url, 'echo', 'pid')).text);
     process.kill(pid, 'SIGSTOP');

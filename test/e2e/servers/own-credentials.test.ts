@@ -70,7 +70,7 @@ test.each([
   '/srv/repos/a and /srv/data/b',
   'WARNING: 12345678 rows of a1b2c3d4e5f6',
   ...Object.values(others),
-])('%s is forwarded as the server wrote it', async (text) => {
+])('the error text "%s" has no credential of its server, and is forwarded unchanged', async (text) => {
   expect(await errorOf(text)).toBe(`no tool ${text}`);
 });
 
@@ -82,7 +82,7 @@ test.each(Object.entries(own))(
   },
 );
 
-test('a server id with credential-like words does not make the other values of the server credentials', async () => {
+test('a server id with credential-like words does not turn other values of the server into credentials', async () => {
   const text = `${own.token} yes-please db://app:hunterpass@db`;
   expect(await errorOf(text, 'rate-limit')).toBe('no tool [redacted] yes-please db://app:[redacted]@db');
 });

@@ -40,7 +40,7 @@ test('the last lines of a crashed process stay until the next process has writte
   expect(await stderrOf(url, 'echo')).toEqual(['up again']);
 });
 
-test('the crash of one session is shown next to the lines of other processes', async () => {
+test('the stderr lines of one crashed session process are shown next to the lines of other processes', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo', { isolation: 'session', env: { SAY: 'hello' } }) },
   });

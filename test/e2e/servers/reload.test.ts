@@ -262,7 +262,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     expect(textOf(await rpc(url, 'kept', call('name')))).toBe('kept');
   });
 
-  test('by SIGHUP does the same; problems of an invalid file are logged, and nothing changes', async () => {
+  test('by SIGHUP applies the changes of the catalog; problems of an invalid file are logged, and nothing changes', async () => {
     gateway.writeCatalog({ kept: unchangedServer, added: young });
     process.kill(gateway.pid, 'SIGHUP');
     await eventually('the reload', () => gateway.logs().find(({ msg }) => msg === 'catalog reloaded'));

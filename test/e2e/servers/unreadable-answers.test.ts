@@ -64,34 +64,37 @@ async function remoteOf(form: string) {
   });
 }
 
-test.each(['stdio', 'JSON', 'an event stream'])('over %s', async (form) => {
-  const far = form === 'stdio' ? undefined : await remoteOf(form);
-  const server =
-    far === undefined ? fault('puppet', patient) : { url: far.url().href, era: 'legacy', ...patient };
-  const gateway = await startGateway({ servers: { bad: server } });
-  const { url } = gateway;
-  const call = (text: string) =>
-    far === undefined
-      ? callOnce(url, 'bad', 'do', { steps: [{ line: text }] })
-      : callOnce(url, 'bad', 'do', { text });
-  for (const [name, message, reason] of invalid) {
-    const { status, error } = await call(message);
-    expect([name, status]).toEqual([name, 502]);
-    expect(error?.message).toMatch(/the response of server bad to tools\/call is/);
-    expect(error?.message).toMatch(reason);
-    expect(error?.data).toMatchObject({ reason: 'ERR_UPSTREAM_PROTOCOL', server: 'bad' });
-  }
-  for (const [name, message] of unusual) {
-    const { status, body } = await call(message);
-    expect([name, status, body.toString()]).toEqual([
-      name,
-      200,
-      '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}',
-    ]);
-  }
-  expect(await details(url, 'bad')).toMatchObject({ restarts: 0, in_flight: 0 });
-  await gateway.stop();
-});
+test.each(['stdio', 'JSON', 'an event stream'])(
+  'a response over %s that is not valid JSON-RPC fails its call with the reason; unusual responses are accepted',
+  async (form) => {
+    const far = form === 'stdio' ? undefined : await remoteOf(form);
+    const server =
+      far === undefined ? fault('puppet', patient) : { url: far.url().href, era: 'legacy', ...patient };
+    const gateway = await startGateway({ servers: { bad: server } });
+    const { url } = gateway;
+    const call = (text: string) =>
+      far === undefined
+        ? callOnce(url, 'bad', 'do', { steps: [{ line: text }] })
+        : callOnce(url, 'bad', 'do', { text });
+    for (const [name, message, reason] of invalid) {
+      const { status, error } = await call(message);
+      expect([name, status]).toEqual([name, 502]);
+      expect(error?.message).toMatch(/the response of server bad to tools\/call is/);
+      expect(error?.message).toMatch(reason);
+      expect(error?.data).toMatchObject({ reason: 'ERR_UPSTREAM_PROTOCOL', server: 'bad' });
+    }
+    for (const [name, message] of unusual) {
+      const { status, body } = await call(message);
+      expect([name, status, body.toString()]).toEqual([
+        name,
+        200,
+        '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}',
+      ]);
+    }
+    expect(await details(url, 'bad')).toMatchObject({ restarts: 0, in_flight: 0 });
+    await gateway.stop();
+  },
+);
 
 test('requests of clients may have a byte order mark and null members', async () => {
   const { url } = await startGateway({ servers: { echo: fault('echo') } });

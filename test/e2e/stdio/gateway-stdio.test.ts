@@ -31,7 +31,7 @@ function expectPure(wrapper: StdioWrapper): void {
   }
 }
 
-describe('stdout', () => {
+describe('stdout of gateway-stdio', () => {
   test('contains only messages despite any output of servers, and stderr the log', async () => {
     const wrapper = new StdioWrapper(
       configured({
@@ -75,7 +75,7 @@ describe('stdout', () => {
   });
 });
 
-describe('the command line', () => {
+describe('the command line of gateway-stdio', () => {
   const cases: [string, string[], RegExp][] = [
     ['neither a file nor an address', [], /one of --config <file>, --catalog <file> and --url <address>/],
     [
@@ -174,8 +174,8 @@ test('reports an unreachable bridge address in terms of the command line', async
   expect(error.message).not.toMatch(/catalog|\/servers\//);
 });
 
-describe('the end', () => {
-  test('of stdin stops the process immediately if no call is running', async () => {
+describe('the end of gateway-stdio', () => {
+  test('by the end of stdin is immediate if no call is running', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }));
     await wrapper.initialize();
     await wrapper.request(1, 'tools/list');
@@ -185,7 +185,7 @@ describe('the end', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('of stdin lets a call finish that was sent just before', async () => {
+  test('by the end of stdin lets a call finish that was sent just before', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }, '--server', 'echo'));
     await wrapper.initialize();
     await wrapper.call(1, 'pid');
@@ -197,7 +197,7 @@ describe('the end', () => {
   });
 
   test.concurrent.each(['stdin', 'SIGTERM', 'SIGINT', 'stdout'])(
-    'by %s stops servers that ignore it, and fails unanswered calls',
+    'by %s stops servers that ignore the end of their stdin, and fails unanswered calls',
     async (how) => {
       const wrapper = new StdioWrapper(
         configured({
@@ -243,7 +243,7 @@ describe('the end', () => {
   });
 });
 
-test('of one of two processes in the folder of a gateway-http affects neither the other process nor the gateway', async () => {
+test('the end of one of two processes in the folder of a gateway affects neither the other process nor the gateway', async () => {
   const servers = { echo: fault('echo') };
   const gateway = await startGateway({ servers });
   const { folder } = gateway;
@@ -270,7 +270,7 @@ test('of one of two processes in the folder of a gateway-http affects neither th
   expect(await gateway.stop()).toBe(0);
 });
 
-describe('requests without a session', () => {
+describe('requests without a session over stdio', () => {
   const meta = {
     _meta: {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',

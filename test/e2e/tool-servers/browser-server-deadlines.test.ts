@@ -96,7 +96,7 @@ describe('a script', () => {
   });
 });
 
-describe('calls', () => {
+describe('calls of the browser server', () => {
   test('that are cancelled stop immediately, and the next call works', async () => {
     await navigate('/form');
     const cancelling = new AbortController();

@@ -196,7 +196,7 @@ describe('the browser', () => {
   });
 });
 
-describe('sessions', () => {
+describe('sessions of the browser server', () => {
   const look =
     'return [document.cookie, { ...localStorage }, (await indexedDB.databases()).length, (await caches.keys()).length]';
 
@@ -225,7 +225,7 @@ describe('sessions', () => {
   }
 });
 
-describe('the limits', () => {
+describe('the limits of a page', () => {
   test('of memory and CPU time close the page, not the session, and the next call reports it', async () => {
     const browser = await start(
       '--max-memory-mb',
@@ -263,7 +263,7 @@ describe('the limits', () => {
   });
 });
 
-describe('a start that fails', () => {
+describe('a start of the browser that fails', () => {
   const attempt = async (options: string[], env: Record<string, string> = {}) => {
     const browser = await BrowserClient.start(options, env);
     const { tools } = await browser.client.listTools();
@@ -329,7 +329,7 @@ describe('a start that fails', () => {
   });
 });
 
-describe('the command line', () => {
+describe('the command line of the browser server', () => {
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [browserServerFile, ...args], { encoding: 'utf8', input: '' });
 

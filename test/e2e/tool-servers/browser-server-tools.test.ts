@@ -94,7 +94,7 @@ const works = async (tool: string, args: Record<string, unknown>) => {
 };
 const logOfPage = () => browser.evaluate('document.querySelector("#log").textContent');
 
-describe('the server', () => {
+describe('the browser server', () => {
   test('has nine tools, all with title, description, strict input, output and all four hints', async () => {
     const { tools } = await browser.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
@@ -280,7 +280,7 @@ describe('browser_screenshot', () => {
   });
 });
 
-describe('resources', () => {
+describe('the resources of the browser server', () => {
   test('are the console and all screenshots, with their original content', async () => {
     await navigate('/colours');
     await works('browser_screenshot', { name: 'two words/ü%', width: 320, height: 200 });
@@ -360,7 +360,7 @@ describe('resources', () => {
 });
 
 describe('browser_click and browser_hover', () => {
-  test('act like a person, on the first visible match, and return the number of matches', async () => {
+  test('move the pointer over the first visible match, and return the number of matches', async () => {
     await navigate('/form');
     const { text } = await works('browser_click', { selector: '.many' });
     expect(text).toContain('Clicked <button#first> "First" (the first of 3 matches)');

@@ -22,7 +22,7 @@ function run(args: readonly string[], env?: NodeJS.ProcessEnv) {
   });
 }
 
-describe('the command line', () => {
+describe('the command line of the filesystem server', () => {
   test('prints the texts of --help and --version, and exits with 0', async () => {
     const [help, version] = await Promise.all([run(['--help']), run(['--version'])]);
     expect(help.code).toBe(0);
@@ -101,7 +101,7 @@ describe('with --read-only', () => {
   });
 });
 
-describe('the process', () => {
+describe('the process of the filesystem server', () => {
   test('accepts several folders, resolves relative paths in the first, and excludes similar names', async () => {
     const parent = testFolder();
     for (const name of ['data', 'more', 'data-evil']) {

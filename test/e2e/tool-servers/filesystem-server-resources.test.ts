@@ -58,7 +58,7 @@ describe('the list of resources', () => {
     expect(new Set(uris).size).toBe(452);
   });
 
-  test('contains name, type, size and time of each', async () => {
+  test('contains name, type, size and time of each file', async () => {
     const { resources } = await server.client.listResources();
     expect(resources[0]).toMatchObject({ name: 'a #1?.md', mimeType: 'text/markdown', size: 4 });
     expect(resources[0]?.annotations?.lastModified).toMatch(/^\d{4}-/);

@@ -38,7 +38,7 @@ beforeAll(async () => {
   server = await FilesystemClient.start([folder], { roots: [`file://${parent}`] });
 });
 
-describe('the server', () => {
+describe('the filesystem server', () => {
   test('offers all tools with title, description, four hints, described parameters and a strict schema', async () => {
     const { tools } = await server.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
@@ -159,7 +159,7 @@ describe('read_file', () => {
     expect(await server.refusal('read_file', { path: 'picture' })).toContain('read_media_file');
   });
 
-  test('rejects two kinds of parts together, and an offset after the end', async () => {
+  test('rejects head together with tail, and an offset after the end', async () => {
     file('short.txt', 'abc');
     expect(await server.refusal('read_file', { path: 'short.txt', head: 1, tail: 1 })).toContain('only one');
     expect(await server.refusal('read_file', { path: 'short.txt', offset: 4 })).toContain('3 bytes');
@@ -199,7 +199,7 @@ describe('read_multiple_files', () => {
     ]);
   });
 
-  test('is an error if none could be read', async () => {
+  test('is an error if no file could be read', async () => {
     expect(await server.refusal('read_multiple_files', { paths: ['none', 'nowhere'] })).toContain('nowhere');
   });
 

@@ -49,7 +49,7 @@ describe('list_directory', () => {
     expect(structured.entries).toContainEqual({ name: 'out', type: 'symlink' });
   });
 
-  test('reports an empty folder, a path that is no folder, or one outside', async () => {
+  test('reports an empty folder, a path that is no folder, and a path outside the allowed folders', async () => {
     mkdirSync(join(folder, 'docs/empty'));
     expect((await server.call('list_directory', { path: 'docs/empty' })).text).toBe(
       'The directory is empty.',
@@ -162,7 +162,7 @@ describe('search_files', () => {
     ]);
   });
 
-  test('finds links, and follows none: no loop, and nothing outside', async () => {
+  test('finds links, and follows no link into a loop or outside the allowed folders', async () => {
     expect(await find('loop')).toEqual(['src/loop']);
     expect(await find('passwd')).toEqual([]);
   });
@@ -220,7 +220,7 @@ describe('search_files', () => {
     expect(String(answer.structured.note)).toMatch(/\d+ matches were reached/);
   });
 
-  test('ends when it is cancelled, and the server continues', async () => {
+  test('stops when the call is cancelled, and the server continues', async () => {
     const cancelled = new AbortController();
     const call = server.client.callTool(
       { name: 'search_files', arguments: { path: large, pattern: 'none*' } },

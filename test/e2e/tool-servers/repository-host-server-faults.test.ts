@@ -169,7 +169,7 @@ describe('the token', () => {
   });
 });
 
-describe('the start', () => {
+describe('the program', () => {
   function run(env: Record<string, string>, args: readonly string[] = []) {
     return spawnSync(process.execPath, [serverFile, ...args], {
       env: { PATH: process.env.PATH ?? '', ...env },
@@ -234,7 +234,7 @@ describe('the start', () => {
   });
 });
 
-test('the server is closed during a request to the host', async () => {
+test('a call that waits for the host fails when the client closes the server', async () => {
   const client = await HostClient.start({ host, token: TOKEN });
   host.failNext({ isHanging: true, times: 3 });
   const call = client.call('get_issue', issue).then(textOf, () => 'gone');

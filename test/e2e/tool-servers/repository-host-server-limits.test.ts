@@ -38,7 +38,7 @@ function offsets(requests: readonly Recorded[]): number[] {
 
 const statuses = () => host.requests.map(({ status }) => status);
 
-describe('the primary limit', () => {
+describe('the primary rate limit', () => {
   test('delays requests until it is reset, and the client is notified', async () => {
     // Two real seconds, which is longer than a request takes on a busy machine.
     const opensAtMs = host.clock.nowMs() + 45 * SECOND_MS;
@@ -55,7 +55,7 @@ describe('the primary limit', () => {
   });
 });
 
-describe.concurrent('the secondary limit', () => {
+describe.concurrent('the secondary rate limit', () => {
   /** Runs `work` with a separate host and client, so that it does not affect other tests. */
   async function apart(work: (own: ReplayHost, client: HostClient) => Promise<void>): Promise<void> {
     const own = await ReplayHost.start({ speed: SPEED });
@@ -122,7 +122,7 @@ describe.concurrent('the secondary limit', () => {
     }));
 });
 
-describe('a wait', () => {
+describe('a wait for a rate limit', () => {
   test('is aborted when the call is cancelled, and the request is never sent', async () => {
     host.limits.use('token-of-ada-7Qm2', 'core', 0, 40 * SECOND_MS);
     const cancel = new AbortController();

@@ -545,7 +545,7 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
   ),
 ];
 
-describe('requests and results', () => {
+describe('the tool, its request and its result:', () => {
   test.each(exchanges)('%s %j', async (name, args, requests, result) => {
     expect(await ada.callTool(name, { ...args })).toMatchObject(result);
     expect(sentRequests()).toEqual(requests.map(([line, body]) => [line, body]));

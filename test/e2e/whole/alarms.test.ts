@@ -60,7 +60,7 @@ const hookOf = (program: string) => [
   httpAgent('orders', program),
 ];
 
-test.concurrent('without a fault there is no alarm', async () => {
+test.concurrent('a gateway without a fault has no alarm', async () => {
   const gateway = await startGateway({});
   expect((await ask(`${gateway.url}/health`)).json).toMatchObject({
     status: 'ok',
@@ -116,7 +116,7 @@ test.concurrent('a store file that cannot be written blocks the triggers, until 
   expect(logOf(gateway, 'store_unavailable')).toEqual(['error alarm raised', 'info alarm cleared']);
 });
 
-test.concurrent('files that a restart would refuse are an alarm, until they are correct', async () => {
+test.concurrent('an alarm reports files that a restart would refuse, until they are correct', async () => {
   const gateway = await startAutomation({ resources: hookOf('http://127.0.0.1:9/'), isWatched: true });
   const { url, folder } = gateway;
   const settings = join(folder, 'gateway.yaml');
@@ -156,7 +156,7 @@ test.concurrent('files that a restart would refuse are an alarm, until they are 
   expect(logOf(gateway, 'configuration_invalid')).toEqual([...both, ...both]);
 });
 
-test.concurrent('a public address without a key is an alarm', async () => {
+test.concurrent('an alarm reports a public address without a key', async () => {
   const gateway = await startGateway({ settings: { listen_addr: PUBLIC_ADDRESS } });
   expect(await alarmsOf(gateway)).toMatchObject([
     {
@@ -170,7 +170,7 @@ test.concurrent('a public address without a key is an alarm', async () => {
   expect(keyed.text()).not.toContain('listener_without_key');
 });
 
-test.concurrent('node:http instead of a missing addon is an alarm, unless it was selected', async () => {
+test.concurrent('an alarm reports that node:http replaces a missing addon, but not that it was selected', async () => {
   const hide = ['node_modules/uWebSockets.js', 'dist/uWebSockets.js']
     .map((folder) => `mount -t tmpfs tmpfs '${join(root, folder)}'`)
     .join(' && ');
@@ -185,7 +185,7 @@ test.concurrent('node:http instead of a missing addon is an alarm, unless it was
   expect(await alarmsOf(selected)).toEqual([]);
 });
 
-test.concurrent('a step of the clock, a blocked event loop and a suspended process are alarms', async () => {
+test.concurrent('alarms report a clock step, a blocked event loop and a suspended process', async () => {
   const startWith = (fault: string) =>
     startGateway({ env: { FAULT: fault, NODE_OPTIONS: `--import=${faults}` } });
   const [clock, loop, suspended] = await Promise.all([
@@ -214,7 +214,7 @@ test.concurrent('a step of the clock, a blocked event loop and a suspended proce
   expect(logOf(suspended, 'event_loop_stalled')).toEqual(['warn alarm raised']);
 });
 
-test.concurrent('requests that a limit refuses are counted in one alarm', async () => {
+test.concurrent('one alarm counts all requests that a limit refuses', async () => {
   const gateway = await startGateway({ settings: { limits: { sessions: 1 } } });
   const address = `${gateway.url}/mcp`;
   // An idle session would make room for the next one.

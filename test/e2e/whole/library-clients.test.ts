@@ -119,7 +119,7 @@ test('a client is closed when the gateway ends its session', async () => {
   await expect(client.listTools()).rejects.toThrow(/closed|not connected/i);
 });
 
-test('a program calls a tool directly, and gets errors', async () => {
+test('a program that embeds the gateway calls a tool directly, and gets errors', async () => {
   expect(textOf(await gateway.call('all', 'echo', { message: 'plain' }))).toContain('plain');
   expect((await gateway.tools('all')).map(({ name }) => name)).toContain('echo');
   await expect(gateway.call('nobody', 'echo')).rejects.toMatchObject({ code: 'ERR_UNKNOWN_SERVER' });
@@ -128,7 +128,7 @@ test('a program calls a tool directly, and gets errors', async () => {
   await expect(late).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
 });
 
-test('a program is notified of gateway failures, and the transport rejects any other object', async () => {
+test('a program that embeds the gateway learns of its failure, and the transport rejects any other object', async () => {
   const other = await openGateway(join(folder, 'gateway.yaml'));
   const failed = new Promise((resolve) => other.whenFailed(resolve));
   coreOf(other).life.fail('store', new Error('the disk is gone'));

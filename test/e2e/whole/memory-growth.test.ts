@@ -114,7 +114,7 @@ it.each(httpEngines)(
   300_000,
 );
 
-it('servers that were never started share one machine', async () => {
+it('servers that were never started share one state machine', async () => {
   const machines = async (count: number) => {
     const entries = Array.from({ length: count }, (_, at) => [`server-${at}`, fault('echo')]);
     const [gateway, census] = await countable({ servers: Object.fromEntries(entries) });

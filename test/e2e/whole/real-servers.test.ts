@@ -83,7 +83,7 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
         return { client: await client, prefix };
       };
 
-      test('gets the same from server-everything as without a gateway', async () => {
+      test('gets the same results from server-everything as without a gateway', async () => {
         const { client, prefix } = await atServer('everything');
         expect(await tourOfEverything({ client, prefix })).toEqual(reference[isolation]);
         const unknown = await client.call(`${prefix}none`).then(
@@ -124,7 +124,7 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
         expect(textOf(refusal)).toContain('Access denied');
       });
 
-      test('stores data for other clients', async () => {
+      test('stores data that a client of the other SDK reads', async () => {
         const { client, prefix } = await atServer('memory');
         const name = `${kind} ${prefix} ${era}`;
         const entity = { name, entityType: 'client', observations: ['wörd', '12345678901234567890'] };
@@ -158,7 +158,7 @@ test('can start, watch and cancel tasks of server-everything at its own address'
 });
 
 describe('a modern client without capabilities', () => {
-  test('gets the same as without a gateway, and receives updates', async () => {
+  test('gets the same results as without a gateway, and receives updates', async () => {
     const gateway = await startGateway({
       servers: { everything: { ...everythingServer, isolation: 'session' } },
     });

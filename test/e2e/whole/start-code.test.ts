@@ -101,7 +101,7 @@ it('a gateway with triggers and no agent with a model loads no code of models', 
   expect(sources.filter((source) => OF_MODELS.test(source))).toEqual([]);
 });
 
-it('the loaded code stays small', () => {
+it('the code that a gateway with tool servers alone loads is below a maximum size', () => {
   const bytes = loaded
     .filter((script) => script.includes('/dist/'))
     .map((script) => readFileSync(script).length);

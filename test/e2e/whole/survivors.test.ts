@@ -31,7 +31,7 @@ interface Survivors {
 }
 
 it.each(httpEngines)(
-  'the objects of a call do not outlive the young generation, on %s',
+  'objects of a call are collected in the young generation, on %s',
   async (engine) => {
     const file = join(temporaryFolder(), 'survivors.json');
     const preload = pathToFileURL(resolve(import.meta.dirname, '../../fixtures/gateway/survivors.mjs')).href;
