@@ -109,8 +109,9 @@ if (existsSync(tsc)) {
 }
 
 /**
- * Copies the HTTP addon for the supported Node versions. An installed package cannot depend on uWebSockets.js
- * directly, which includes addons for older versions and warns on Node 20. Returns the copied source files.
+ * Copies the HTTP addon for the supported Node versions. The published package does not depend on
+ * uWebSockets.js: that package contains addons for older versions, and warns on Node 20. Returns the entry
+ * file, whose license is shipped.
  */
 function shipAddons() {
   const from = 'node_modules/uWebSockets.js/dist';

@@ -109,7 +109,7 @@ describe('values of a call', () => {
     );
   });
 
-  test('cause no exception for any words and schema, and are booleans in boolean fields without :=', () => {
+  test('cause no exception for any words and schema; NAME=VALUE (not raw JSON by :=) is a boolean in a boolean field', () => {
     const schemas = fc.oneof(
       input.map(({ schema }) => schema),
       fc.dictionary(fc.constantFrom('properties', 'required', '$ref', 'allOf', 'type', 'items'), json),

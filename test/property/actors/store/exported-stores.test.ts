@@ -15,10 +15,10 @@ import { exportText, importText } from '../../../fixtures/store/export-text.ts';
 import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
 import {
-  exactSteps,
   MAX_WAITING,
+  ownClockSteps,
   RETENTION_MS,
-  timelessSteps,
+  testClockSteps,
   type World,
 } from '../../../fixtures/store/store-steps.ts';
 
@@ -30,7 +30,7 @@ const onDamage = (damage: string) => expect(damage).toBe('');
 test('an exported and imported store continues as after a restart, for any operations (S1–S16)', async () => {
   let moves = 0;
   await fc.assert(
-    fc.asyncProperty(fc.commands(exactSteps, { maxCommands: 100, size: 'max' }), async (steps) => {
+    fc.asyncProperty(fc.commands(testClockSteps, { maxCommands: 100, size: 'max' }), async (steps) => {
       let file = newFile();
       const options = { retentionMs: RETENTION_MS, maxWaiting: MAX_WAITING };
       const model = new Model();
@@ -69,7 +69,7 @@ test('an exported and imported store continues as after a restart, for any opera
 
 test('a store continues in the database that it was imported into', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
+    fc.asyncProperty(fc.commands(ownClockSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
       const open = async (url: string) =>
         (await openPostgresStore({ url, maxWaiting: MAX_WAITING, node: { name: 'a', address: '' } })).store;
       let url = await newDatabase();

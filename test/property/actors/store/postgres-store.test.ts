@@ -6,10 +6,10 @@ import { openPostgresStore } from '../../../../actors/store/postgres/open-postgr
 import { runs } from '../../../fixtures/property-runs.ts';
 import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
-import { MAX_WAITING, timelessSteps, type World } from '../../../fixtures/store/store-steps.ts';
+import { MAX_WAITING, ownClockSteps, type World } from '../../../fixtures/store/store-steps.ts';
 
 const property = fc.asyncProperty(
-  fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }),
+  fc.commands(ownClockSteps, { maxCommands: 60, size: 'max' }),
   async (steps) => {
     const url = await newDatabase();
     // Remains a member on a slow machine, so that the claims stay valid during the whole test.

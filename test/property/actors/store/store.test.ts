@@ -10,11 +10,11 @@ import { runs } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
 import {
-  clockSetSteps,
-  exactSteps,
   MAX_WAITING,
+  ownClockSteps,
   RETENTION_MS,
-  timelessSteps,
+  steppedClockSteps,
+  testClockSteps,
   type World,
 } from '../../../fixtures/store/store-steps.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
@@ -31,7 +31,7 @@ function remove(file: string): void {
  * Runs random steps on an engine, and compares it with the model. With `rehearses`, each transaction fails
  * once first.
  */
-async function tryEngine(rehearses: boolean, kinds: typeof exactSteps, numRuns: number): Promise<void> {
+async function tryEngine(rehearses: boolean, kinds: typeof testClockSteps, numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.commands(kinds, { maxCommands: 100, size: 'max' }), async (steps) => {
       const options = { file: newFile(), retentionMs: RETENTION_MS, maxWaiting: MAX_WAITING, rehearses };
@@ -57,20 +57,20 @@ async function tryEngine(rehearses: boolean, kinds: typeof exactSteps, numRuns: 
 }
 
 test('the engine matches its contract for any operations', async () => {
-  await tryEngine(false, exactSteps, runs(60));
+  await tryEngine(false, testClockSteps, runs(60));
 });
 
 test('the engine matches its contract if each transaction has failed once before', async () => {
-  await tryEngine(true, exactSteps, runs(60));
+  await tryEngine(true, testClockSteps, runs(60));
 });
 
 test('the engine matches its contract with a clock set forward and back in between', async () => {
-  await tryEngine(true, clockSetSteps, runs(40));
+  await tryEngine(true, steppedClockSteps, runs(40));
 });
 
 test('the store in a worker thread matches its contract', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
+    fc.asyncProperty(fc.commands(ownClockSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
       const options = { file: newFile(), maxWaiting: MAX_WAITING, workerUrl: storeWorkerUrl() };
       let store = await openSqliteStore(options);
       const reopen = async () => {
@@ -79,6 +79,7 @@ test('the store in a worker thread matches its contract', async () => {
         return store;
       };
       const model = new Model();
+      // The worker reads the system clock. The model accepts a claim of any waiting event.
       const latestTime = Number.POSITIVE_INFINITY;
       const world: World = {
         model,

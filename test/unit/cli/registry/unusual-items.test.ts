@@ -237,7 +237,7 @@ describe('a remote address', () => {
     'https://172.32.0.1/',
   ])('%s is public', (url) => expect(namesOf(at(url))).toEqual([]));
 
-  test('without HTTPS is unusual, also if it comes from a template or an answer', () => {
+  test('without HTTPS or in a private network is reported as unusual, also if a variable or an answer completes it', () => {
     expect(namesOf(at('http://mcp.example.com/'))).toEqual(['address:http://mcp.example.com']);
     expect(namesOf(at('https://{a}.0.0.1/', { a: { default: '127' } }))).toEqual([
       'address:https://127.0.0.1',

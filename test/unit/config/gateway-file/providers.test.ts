@@ -112,7 +112,7 @@ describe('a provider', () => {
     expect(await messages('https://api.example.com/v1')).toEqual([]);
   });
 
-  test('has the timeout of its entry, which is checked', async () => {
+  test('may be silent for timeout_seconds of its entry, which has bounds', async () => {
     const { loaded } = await folder.loadGateway(`${head}providers: { ollama: { timeout_seconds: 900.5 } }\n`);
     const providers = loaded?.config.providers ?? {};
     expect(findProvider('ollama', providers, {})).toMatchObject({ timeout_seconds: 900.5 });

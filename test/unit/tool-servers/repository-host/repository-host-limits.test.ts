@@ -71,7 +71,7 @@ describe('the rate meter', () => {
     expect(meter.tryBegin('core')).toBeUndefined();
   });
 
-  test('closes writes together with the rest of the API, as the host counts them', () => {
+  test('blocks writes and other core requests together, because they share a quota of the host', () => {
     const meter = new RateMeter({ hasToken: true });
     meter.updateFrom('write', quotaExceeded(20));
     for (const bucket of ['core', 'write'] as const)
@@ -79,7 +79,7 @@ describe('the rate meter', () => {
     expect(meter.blockOf('search')).toBeUndefined();
   });
 
-  test('closes an exhausted bucket, and no other bucket', () => {
+  test('blocks an exhausted bucket until its reset, and no other bucket', () => {
     const meter = new RateMeter({ hasToken: true });
     meter.updateFrom('core', quotaExceeded(20));
     expect(meter.tryBegin('core')).toEqual({ why: 'primary', waitMs: 20_000 });

@@ -65,7 +65,7 @@ describe.each(providerTypes)('a request to a model of %s', (type) => {
     }
   });
 
-  it('contains provider-specific parts only for the same provider (PJ1)', async () => {
+  it('contains provider-specific parts of an earlier answer only for the same provider (PJ1)', async () => {
     server.reply({ text: 'Yes.' });
     const parts = [{ type: 'reasoning', text: 'a thought', providerOptions: { other: { signature: 'x' } } }];
     const raw = { provider: 'elsewhere', parts };
@@ -108,14 +108,14 @@ describe.each(providerTypes)('a request to a model of %s', (type) => {
       { role: 'assistant' as const, text: '', calls: [{ id: 'run-7', name: 'look_up', input: '{}' }] },
       { role: 'tool' as const, results: [{ id: 'run-7', name: 'look_up', text: 'open', isError: false }] },
     ];
-    const inWords = modelRequest({ messages, tools: [lookUp], mayCall: false });
-    expect(await requestModel(modelsAt(server.url), [type], inWords)).toMatchObject({ text: 'Yes.' });
+    const textRequest = modelRequest({ messages, tools: [lookUp], mayCall: false });
+    expect(await requestModel(modelsAt(server.url), [type], textRequest)).toMatchObject({ text: 'Yes.' });
     const { tools, tool_choice } = server.lastBody;
     expect([tools !== undefined, tool_choice]).toEqual(
       type === 'anthropic' ? [true, { type: 'none' }] : [false, undefined],
     );
-    const formed = { ...inWords, outputSchema };
-    expect(await requestModel(modelsAt(server.url), [type], formed)).toMatchObject({
+    const schemaRequest = { ...textRequest, outputSchema };
+    expect(await requestModel(modelsAt(server.url), [type], schemaRequest)).toMatchObject({
       text: '{"severity":"low"}',
     });
     expect(JSON.stringify(server.lastBody)).toContain('severity');

@@ -33,7 +33,7 @@ const loadPauses = async () => {
   return pauses;
 };
 
-test('an event that is held just after the resume of its trigger is released', async () => {
+test('an event is released if its trigger is resumed between the check of the pause and the hold', async () => {
   const pauses = new Pauses();
   let resolveCheck = () => {};
   const isResumed = new Promise<void>((resolve) => {

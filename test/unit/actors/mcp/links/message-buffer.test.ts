@@ -69,8 +69,9 @@ test('large and small pieces of a message keep their order', () => {
   );
 });
 
-test('a large message stays in pieces if requested, and is dropped above the limit', () => {
-  const buffer = new MessageBuffer(100_000, 1000);
+test('a message above maxWholeBytes stays in pieces, and is dropped above maxBytes', () => {
+  const [maxBytes, maxWholeBytes] = [100_000, 1_000];
+  const buffer = new MessageBuffer(maxBytes, maxWholeBytes);
   const pieces = ['{"id":7,"result":"', 'x'.repeat(40_000), 'y'.repeat(20_000), '"}'].map((text) =>
     Buffer.from(text),
   );

@@ -37,6 +37,7 @@ describe('a trigger of type TeamChat', () => {
   test('with one tenant has the token URL of the tenant; tenants and hosts are in lower case', async () => {
     const config = `${credentials}, tenant_id: "AAAA-1", allowed_tenants: ["BBBB-2"],
       service_url_allow: [Chat.example.com, "chat.example.com:8443", "http://127.0.0.1:3978"]`;
+    // MSTeams is an alias of TeamChat.
     const { trigger, lines } = await folder.loadConfig('MSTeams', config, { env });
     expect(lines).toEqual([]);
     expect(trigger?.config).toMatchObject({
@@ -123,9 +124,7 @@ describe('a trigger of type TeamChat', () => {
   ])('next to another trigger of the same app with %s warns about equal matches', async (_, more, count) => {
     const text = files(more.map((each) => credentials + each));
     const { lines } = await folder.loadText(text, { env });
-    expect(lines.filter((line) => /name decides|by name|same events|same messages/.test(line))).toHaveLength(
-      count,
-    );
+    expect(lines.filter((line) => line.includes('accepts the same events'))).toHaveLength(count);
     expect(lines).toHaveLength(count);
   });
 

@@ -19,7 +19,7 @@ afterEach(() => {
 const kinds = fc.constantFrom(...everyListKind);
 const step = fc.oneof(
   fc.record({
-    do: fc.constantFrom('learn', 'change', 'claim', 'ask', 'whole', 'partial', 'none'),
+    do: fc.constantFrom('learn', 'change', 'changeAtServer', 'ask', 'whole', 'partial', 'none'),
     kind: kinds,
   }),
   fc.record({ do: fc.constantFrom('wait', 'stream'), kind: kinds }),
@@ -57,7 +57,7 @@ class WatchedClient {
     return seen === undefined ? this.changed.has(kind) : seen !== (this.now.get(kind) ?? 0);
   }
 
-  /** Returns the notifications that are due once everything is idle. */
+  /** Lets a second pass, and compares the sent notifications with the due notifications. */
   wait(): void {
     const expected = new Set<string>();
     for (const kind of everyListKind) {
@@ -91,7 +91,8 @@ test('a client is notified exactly if its copy of a list is outdated, and never 
           now.set(kind, (now.get(kind) ?? 0) + 1);
           if (what === 'change') changed.add(kind);
           sessions.announce(what === 'learn' ? MERGED_ADDRESS : 's', [kind], what === 'learn');
-        } else if (what === 'claim') sessions.announceAt('s', [kind]);
+          // Concerns only clients at the address of server `s`, not this client at /mcp.
+        } else if (what === 'changeAtServer') sessions.announceAt('s', [kind]);
         else if (what === 'ask') waiting.push(sessions.beginListRequest(session, kind));
         else if (what === 'stream') watched.open();
         else if (what === 'wait') watched.wait();

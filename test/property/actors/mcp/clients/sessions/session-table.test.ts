@@ -175,7 +175,7 @@ test('the records of one owner are limited to half; its latest stay, and those o
       for (let count = 0; count < 3 * maxSessions; count += 1) ids.push(await process.create(0));
       await process.kill();
       const next = await Process.start(folder, maxSessions);
-      // Each record counts as half a place at least, so `maxSessions` records are half of the capacity.
+      // The capacity is 2 × `maxSessions` small records, and an owner may use half of it.
       expect(next.records.size).toBeLessThanOrEqual(maxSessions + 1);
       expect(next.records.size).toBeGreaterThanOrEqual(maxSessions - 1);
       expect(await next.find(other, 3)).toBeDefined();

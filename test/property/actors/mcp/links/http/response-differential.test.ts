@@ -203,7 +203,7 @@ const damage = fc.constantFrom(
   ';',
 );
 
-test('a complete response equals the response of Node', async () => {
+test('a response that the parser accepts as complete equals the response that the client of Node reads', async () => {
   let whole = 0;
   await fc.assert(
     fc.asyncProperty(

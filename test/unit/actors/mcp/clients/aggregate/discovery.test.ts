@@ -202,7 +202,7 @@ test('discovery stops waiting and starts no server when the gateway stops', asyn
   expect(late.demands).toBe(0);
 });
 
-test('discovery requests the missing lists of a running server every ten seconds, without waiting', async () => {
+test('discovery requests the missing lists of a running server every ten seconds, and no client waits for them', async () => {
   const server = new ListedServer('s');
   server.enter('running');
   const discovery = discoveryOf(server);

@@ -49,7 +49,7 @@ describe('an error response', () => {
     expect(redactedError(large, redactor)).toBe(large);
   });
 
-  test('keeps member names and the data that clients use by error code', () => {
+  test('keeps the data of an error whose code makes clients use the data, such as -32042', () => {
     const data = { elicitations: [{ url: `https://example.com/${secret}` }] };
     const answer = answerOf({ code: -32042, message: secret, data });
     expect(JSON.parse(errorTextOf(redactedError(answer, redactor)))).toEqual({
@@ -91,13 +91,13 @@ describe('an error response', () => {
     );
     fc.assert(
       fc.property(fc.array(fc.tuple(pieces, encoding)), pieces, fc.boolean(), (parts, tail, isNested) => {
-        const spell = (shown: (rawError: string) => string) => {
-          const text = parts.map(([before, rawError]) => before + shown(rawError)).join('') + tail;
+        const spell = (shown: (encodedSecret: string) => string) => {
+          const text = parts.map(([before, encodedSecret]) => before + shown(encodedSecret)).join('') + tail;
           return `{"code":-32000,"message":"${isNested ? 'm' : text}","data":[{"m":"${text}"}, 1.0 ]}`;
         };
         const marked = spell(() => '[redacted]');
         // Adjacent occurrences become one mark.
-        const shown = redactText(spell((rawError) => rawError));
+        const shown = redactText(spell((encodedSecret) => encodedSecret));
         expect(shown).toBe(marked.replace(/(?:\[redacted\])+/g, '[redacted]'));
       }),
       { numRuns: 300 },
