@@ -132,8 +132,8 @@ const everyImport = rooms
   .flatMap(sourcesOf)
   .flatMap((file) => importsOf(file, readFileSync(join(root, file), 'utf8')));
 
-describe('the rooms', () => {
-  test('are not empty, so that no rule passes without imports', () => {
+describe('the rooms (top-level source folders)', () => {
+  test('are not empty, and the number of imports found is plausible', () => {
     for (const room of rooms) expect(sourcesOf(room).length, room).toBeGreaterThan(1);
     expect(sourcesOf('actors').filter((file) => levelOf(file) === -1)).toEqual([]);
     expect(everyImport.filter(({ file }) => levelOf(file) !== undefined).length).toBeGreaterThan(3_000);
@@ -142,27 +142,27 @@ describe('the rooms', () => {
     );
   });
 
-  test('import only the rooms to their right', () => {
+  test('import only rooms that the order of rooms allows', () => {
     expect(everyImport.filter(leavesRooms)).toEqual([]);
   });
 
-  test('of actors/ import only lower rooms, types included', () => {
+  test('within actors/ import only lower rooms, types included', () => {
     expect(everyImport.filter(pointsUp)).toEqual([]);
   });
 
-  test('machines import only types from config, and nothing from Node', () => {
+  test('let machines/ import only types from config/, and nothing from Node', () => {
     expect(everyImport.filter(breaksMachines)).toEqual([]);
   });
 
-  test('import only their own packages', () => {
+  test('import only the packages that the room may use', () => {
     expect(everyImport.filter(breaksPackages)).toEqual([]);
   });
 
-  test('let the inspector page import only types of the wire and the API, known clients and the check of values by a schema', () => {
+  test('let the inspector page import only API types, known clients and the schema check', () => {
     expect(everyImport.filter(breaksPage)).toEqual([]);
   });
 
-  test('contain no file that imports itself', () => {
+  test('have no file that imports itself', () => {
     expect(everyImport.filter(({ file, target }) => file === target)).toEqual([]);
   });
 
@@ -174,7 +174,7 @@ describe('the rooms', () => {
   });
 });
 
-describe('each form of an import is found', () => {
+describe('the rules find each form of an import:', () => {
   const typeForms = [
     "import type { A } from 'X';",
     "import type {} from 'X';",

@@ -182,7 +182,7 @@ const sources = sourceFolders.flatMap((folder) =>
     .map((name) => `${folder}/${name}`),
 );
 
-test('each object is complete when its constructor returns', () => {
+test('each object has all its services when its constructor returns', () => {
   expect(sources.length).toBeGreaterThan(1_000);
   const faults = sources.flatMap((file) =>
     faultsOf(file, readFileSync(join(root, file), 'utf8')).map((fault) => `${file}: ${fault}`),
@@ -190,7 +190,7 @@ test('each object is complete when its constructor returns', () => {
   expect(faults).toEqual([]);
 });
 
-test('each service is declared in the source', () => {
+test('each service name of this check is declared in the source', () => {
   const declaration = /^export (?:abstract )?(?:class|interface|type) (\w+)/gm;
   const declared = new Set(
     sources.flatMap((file) => {
@@ -201,7 +201,7 @@ test('each service is declared in the source', () => {
   expect(services.filter((name) => !declared.has(name))).toEqual(['AnyActorRef']);
 });
 
-describe('each forbidden form is found', () => {
+describe('the check of constructors', () => {
   const inClass = (text: string) => `export class A { ${text} }`;
   test.each([
     ['definite assignment', inClass('#peers!: Peers;')],
@@ -244,7 +244,7 @@ describe('each forbidden form is found', () => {
     ],
     ['set from outside', 'export function f(guard: Guard) { guard.vouchesFor = () => true; }'],
     ['set from outside', inClass('begin() { this.gate.onOpen = this.pump; }')],
-  ])('%s: %s', (rule, text) => {
+  ])('finds the form "%s": %s', (rule, text) => {
     expect(faultsOf('actors/x.ts', text).map((fault) => fault.split(':')[0])).toEqual([rule]);
   });
 
@@ -255,7 +255,7 @@ describe('each forbidden form is found', () => {
     inClass('#listener: Listener | undefined; close() { this.#listener = undefined; }'),
     inClass("#isOver = false; get a() { if (this.#isOver) throw new Error('over'); return 1; }"),
     inClass('#head: Head; get b() { if (this.#head.size > 1) throw new Error(); return this.#head; }'),
-  ])('changing state is allowed: %s', (text) => {
+  ])('allows state that changes: %s', (text) => {
     expect(faultsOf('actors/x.ts', text)).toEqual([]);
   });
 });

@@ -31,14 +31,14 @@ function numbersIn(text: string): number[] {
 
 const numbers = decisions.flatMap((text) => numbersIn(text.split(' ', 1)[0] ?? ''));
 
-test('each decision has a number, a date and a title, then decision, reason and rejected alternative', () => {
+test('each decision record has a number, a date and a title, then decision, reason and rejected alternative', () => {
   const form =
     /^ADR\d+ · 20\d\d-[01]\d-[0-3]\d · \S[^\n]*\n\n- \*\*Decision\*\*: \S.*\n- \*\*Reason\*\*: \S.*\n- \*\*Rejected\*\*: \S.*$/s;
   expect(decisions.length).toBeGreaterThan(50);
   expect(decisions.filter((text) => !form.test(text))).toEqual([]);
 });
 
-test('no number is missing or used twice, so that numbers are permanent', () => {
+test('no number of a decision record is missing or used twice', () => {
   expect([...numbers].sort((a, b) => a - b)).toEqual(Array.from(numbers, (_, at) => at + 1));
 });
 
@@ -48,7 +48,7 @@ test.each(sections)('the table of contents has the decisions of $room', ({ room,
   expect(numbersIn(row)).toEqual(numbersIn(headings));
 });
 
-test('the files of decisions exist', () => {
+test('the files that decision records name exist', () => {
   const paths = [...page.matchAll(/`((?:config|machines|actors|libs|src|tool-servers)\/[^`]*)`/g)].map(
     ([, path = '']) => path,
   );
@@ -56,7 +56,7 @@ test('the files of decisions exist', () => {
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('only existing decisions are cited', () => {
+test('code and documents cite only existing decision records', () => {
   const files = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(?:tsx?|m[jt]s|md)$/.test(name) && !name.includes('node_modules'))

@@ -79,13 +79,13 @@ async function reportedFiles(): Promise<ReadonlySet<string>> {
 }
 const reported = reportedFiles();
 
-test.each(Object.keys(cycles))('a cycle of %s is an error', async (name) => {
+test.each(Object.keys(cycles))('the build reports a cycle of %s as an error', async (name) => {
   const files = (cycles[name] ?? []).map(([file]) => file);
   const found = [...(await reported)];
   expect(files.filter((file) => found.some((path) => path.endsWith(file)))).toEqual(files);
 });
 
-test('a file without a cycle is no error', async () => {
+test('the build reports no error for a file without a cycle', async () => {
   const found = [...(await reported)];
   expect(found.filter((path) => path.includes('straight'))).toEqual([]);
 });

@@ -53,23 +53,23 @@ function referencesIn({ text, tag }: Line): string[] {
   return all.filter((_, at) => at !== own);
 }
 
-test('invariants are found at all', () => {
+test('the search for invariants finds the known tags', () => {
   expect(definitions.length).toBeGreaterThan(60);
   expect(definitions.map(({ tag }) => tag)).toEqual(expect.arrayContaining(['A1', 'A9', 'H4', 'S1']));
 });
 
-test('each tag is defined once', () => {
+test('each tag of an invariant is defined once', () => {
   const files = new Map<string, string[]>();
   for (const { tag = '', file } of definitions) files.set(tag, [...(files.get(tag) ?? []), file]);
   expect([...files].filter(([, places]) => places.length > 1)).toEqual([]);
 });
 
-test('each line of a list of invariants has a tag', () => {
+test('each line in a list of invariants has a tag', () => {
   const untagged = lines.filter(({ text }) => /^\s*(?:\/\/|\*) +- {2,}\S/.test(text));
   expect(untagged.map(({ file, text }) => `${text} in ${file}`)).toEqual([]);
 });
 
-test('each tag is cited', () => {
+test('each tag of an invariant is cited in another place', () => {
   const cited = new Set(lines.flatMap(referencesIn));
   expect(
     definitions.filter(({ tag = '' }) => !cited.has(tag)).map(({ tag, file }) => `${tag} in ${file}`),

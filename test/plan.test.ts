@@ -25,7 +25,7 @@ const startsGateway =
   /\b(?:start(?:Gateway|Node|Automation|Incidents)|new RepoHostCases|AgentsGateway\.start)\(/;
 const assignedFiles = Object.values(onOneEngine).flat().map(endToEnd);
 
-test('every end-to-end test uses both implementations, runs twice, or has a reason for one', () => {
+test('every e2e file uses both HTTP engines, runs once per engine, or has a reason for a single engine', () => {
   const all = testsIn('test/e2e');
   const filesOnNodeHttp = testsOnNodeHttp();
   expect(all.length).toBeGreaterThan(80);
@@ -36,35 +36,35 @@ test('every end-to-end test uses both implementations, runs twice, or has a reas
   expect(all.filter((file) => modesOf(file) !== 1)).toEqual([]);
 });
 
-test('the list contains only existing files, each once', () => {
+test('the list of files on a single HTTP engine contains only existing files, each once', () => {
   expect(assignedFiles.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   expect(new Set(assignedFiles).size).toBe(assignedFiles.length);
 });
 
-test('the tests left out of npm test exist, each once', () => {
+test('the list of e2e files that npm test omits contains only existing files, each once', () => {
   const all = testsIn('test/e2e');
   expect(atLength.map(endToEnd).filter((file) => !all.includes(file))).toEqual([]);
   expect(new Set(atLength).size).toBe(atLength.length);
 });
 
-test('tests listed without a gateway start none', () => {
+test('e2e files that are listed as tests without a gateway start no gateway', () => {
   const without = onOneEngine['programs and libraries without a gateway'] ?? [];
   expect(without.length).toBeGreaterThan(5);
   const texts = without.map((name) => [name, readFileSync(join(root, endToEnd(name)), 'utf8')] as const);
   expect(texts.filter(([, text]) => startsGateway.test(text)).map(([name]) => name)).toEqual([]);
 });
 
-test('tests that run twice start a gateway', () => {
+test('e2e files that run once per HTTP engine start a gateway', () => {
   const texts = testsOnNodeHttp().map((file) => [file, readFileSync(join(root, file), 'utf8')] as const);
   expect(texts.filter(([, text]) => !startsGateway.test(text)).map(([file]) => file)).toEqual([]);
 });
 
-test('a test that replaces a module has its own process', () => {
+test('a unit test file that replaces a module runs in its own process', () => {
   expect(testsApart()).toContain(join('test', 'unit', 'actors', 'state', 'reaped-leader.test.ts'));
   expect(testsApart()).not.toContain(join('test', 'unit', 'machines', 'policy.test.ts'));
 });
 
-test('fixtures release their resources by test/fixtures/end-of-file.ts in every file', () => {
+test('every fixture releases its resources by test/fixtures/end-of-file.ts', () => {
   expect(fixturesWithHooks()).toEqual([]);
 });
 
@@ -81,7 +81,7 @@ test('tests with browsers, or with a database and several gateways, do not run i
   expect(demanding.length).toBeLessThan(testsIn('test/e2e').length / 3);
 });
 
-test('properties with few runs in npm test are in npm run test:long', () => {
+test('property tests with few runs in npm test are part of npm run test:long', () => {
   expect(propertiesAtLength()).toContain(join('test', 'property', 'actors', 'store', 'store.test.ts'));
 });
 
@@ -98,7 +98,7 @@ test('each package of test/real is used in a test', () => {
   expect(Object.keys(dependencies).filter((name) => !isUsed(name))).toEqual([]);
 });
 
-test('the slowest tests start first', () => {
+test('the slowest e2e files start first', () => {
   expect(turnOf(join(root, endToEnd('whole/soak')))).toBe(0);
   expect(turnOf(join(root, endToEnd('http/api')))).toBeGreaterThan(5);
   const positions = testsIn('test/e2e').map((file) => turnOf(join(root, file)));

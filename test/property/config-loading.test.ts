@@ -196,7 +196,7 @@ describe('loading a configuration', () => {
     );
   });
 
-  test('accepts single fields like the JSON Schema', async () => {
+  test('accepts single fields exactly if the JSON Schema accepts them', async () => {
     const safe = entryKeys.filter((key) => key !== 'zebra');
     await fc.assert(
       fc.asyncProperty(
@@ -215,7 +215,7 @@ describe('loading a configuration', () => {
     );
   });
 
-  test('accepts the gateway file like the JSON Schema', async () => {
+  test('accepts the gateway file exactly if the JSON Schema accepts the file', async () => {
     const keys = [
       'api_key',
       'log_level',
@@ -253,7 +253,7 @@ describe('loading a configuration', () => {
   });
 });
 
-describe('substitution', () => {
+describe('the substitution of references', () => {
   const variable = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,5}$/);
 
   test('keeps text without references, and restores escaped text', () => {
@@ -280,7 +280,7 @@ describe('substitution', () => {
     );
   });
 
-  test('in a file inserts the value byte for byte', async () => {
+  test('in a file inserts the value of a variable byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (value) => {
         const { loaded } = await folder.loadCatalog('servers:\n  a: { command: x, args: ["<${V}>"] }\n', {

@@ -83,7 +83,7 @@ async function watchAnswer(chat: LocalChat, place: string, answer: string): Prom
 }
 
 test.concurrent.each(chatsWithEdits)(
-  '$name: one message grows, shows a long call, and becomes the answer',
+  '$name: an answer grows in one message, which shows a long call and becomes the final answer',
   async ({ chat }) => {
     await chat.say(LOOKS, 'look it up');
     const glimpses = await watchAnswer(chat, LOOKS, 'Disk full on db-2.');

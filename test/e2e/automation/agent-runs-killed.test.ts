@@ -132,7 +132,7 @@ const countRequestsByAnswers = (run: number) =>
 
 describe('a run of an agent', () => {
   test.each(['during a step', 'shortly after a step'])(
-    'resumes after the gateway is killed %s, for every step',
+    'resumes after the gateway is killed %s, for every step of the run',
     async (when) => {
       blocker = new RunBlocker();
       model.requests.length = 0;

@@ -38,7 +38,7 @@ async function slowAgent() {
 
 describe('while the gateway stops', () => {
   test.each(['on the listener of the trigger', 'on the listener of the gateway'])(
-    'a request %s that waits for an answer learns that the event is stored, and the event is handled after the next start',
+    'a request %s that waits for an answer is told that its event is stored, which the next start handles',
     async (listener) => {
       const { program, letGo } = await slowAgent();
       const port = listener.startsWith('on its own') ? await freePort() : undefined;

@@ -93,7 +93,7 @@ test.concurrent('kill -9 between the first text and the answer leaves one messag
   expect(new Set(program.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
 });
 
-test.concurrent('a partial answer of a failed agent is replaced by a notice, a long answer continues in a new message, and a deleted message is posted again', async () => {
+test.concurrent('a notice replaces a partial answer of a failed agent, a long answer continues, and a deleted message is posted again', async () => {
   const long = `${'word '.repeat(900)}end`;
   const { platform, bot, chat, program, say, until } = await startChat(async function* (input) {
     yield `event: progress\ndata: ${input}…`;

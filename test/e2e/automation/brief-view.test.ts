@@ -99,7 +99,7 @@ function fieldsOf(json: object): unknown {
   return Object.keys(json).filter((name) => name !== 'request');
 }
 
-describe('the brief view', () => {
+describe('the brief view of records (?view=brief)', () => {
   test('has the fields of the full view, without secrets, and truncates long texts', async () => {
     for (const path of [...lists, ...single()]) {
       const [full, brief] = [await read(`${path}?view=full`), await read(`${path}?view=brief`)];
@@ -136,7 +136,7 @@ describe('the brief view', () => {
     expect([full.tool.arguments.to, 'request' in full]).toEqual(['bob', false]);
   });
 
-  test('has no raw steps, for the key or the cookie', async () => {
+  test('has no raw steps, with the key or with the cookie', async () => {
     expect((await read('/runs/fails?raw=true')).json.steps[0].row.kind).toBe('answer');
     for (const path of ['/runs/fails?raw=true&view=brief', '/inspector/api/runs/fails?raw=true']) {
       const { status, json } = await read(path);
@@ -144,7 +144,7 @@ describe('the brief view', () => {
     }
   });
 
-  test('is selected by name, and unknown names are rejected with the list of the two views', async () => {
+  test('is selected by the parameter view, and unknown values are rejected with the valid values', async () => {
     for (const path of [...lists, ...single()])
       for (const view of ['short', '', 'BRIEF', 'brief,full']) {
         const { status, json } = await read(`${path}?view=${view}`);

@@ -195,7 +195,7 @@ describe('the business messenger platform', () => {
   });
 });
 
-it('may send 300 messages of 100 people in one notification; all are accepted within seconds, and answered once, in order, within the rate limit', async () => {
+it('may send 300 messages in one notification; all are accepted within seconds, and answered once and in order', async () => {
   const desk = await startMessenger({ answer: ({ body }) => ({ text: body.input }) });
   desk.platform.meter.limits = vendorLimits;
   const people = Array.from({ length: 100 }, (_, i) => ({ name: `P${i}`, number: String(15551000000 + i) }));

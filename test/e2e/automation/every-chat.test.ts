@@ -463,7 +463,7 @@ test('after kill -9 at random moments every accepted message is answered once, u
   });
 });
 
-test('a filter without a match calls no agent, and failures of silent triggers send no notice', async () => {
+test('a message that a filter excludes calls no agent, and failures with on_failure: silent send no notice', async () => {
   const reload = async (more?: Parameters<typeof resources>[0]) => {
     writeResources(gateway.folder, resources(more));
     await api('/admin/reload', {});

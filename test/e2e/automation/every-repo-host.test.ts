@@ -229,7 +229,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     await expectHandled(hostCase, { 'no bot': { kind: 'push', sender: 'build-bot-2' } });
   });
 
-  test('rejects requests without a valid signature with 401 and malformed requests with 400, and accepts unknown events without calling an agent', async () => {
+  test('rejects unsigned requests with 401 and malformed requests with 400, and calls no agent for unknown events', async () => {
     const hostCase = hostCases.of(name, 'forged');
     const { host, access } = hostCase;
     const statuses = async (requests: ReturnType<typeof host.malformed>) => {

@@ -141,7 +141,7 @@ test.each([
   expect(performance.now() - begunAt).toBeLessThan(20_000);
 });
 
-test('a gateway whose tables are dropped exits and reports the reason', async () => {
+test('a gateway whose tables in the database are dropped exits and reports the reason', async () => {
   const folder = temporaryFolder();
   const url = await server.newDatabase();
   const gateway = await startAutomation({

@@ -96,7 +96,7 @@ test('SIGHUP during the start reloads the catalog after the start, and the serve
   await exit;
 });
 
-test('a reload with errors in the catalog and in the resources reports all errors and changes nothing; after the correction it reports all changes', async () => {
+test('a reload with errors in catalog and resources reports all errors and changes nothing, until the files are correct', async () => {
   const answers = httpAgent('answers', 'http://127.0.0.1:9/');
   const manualTrigger = (name: string) =>
     trigger(name, { type: 'Manual', config: {}, default_agent: 'answers' });

@@ -50,7 +50,7 @@ async function start(
   return { host, agent, send, record, comments };
 }
 
-test.concurrent('a command is found by the event name in the file; the event keeps the name of the host', async () => {
+test.concurrent('a command is found by its event in either notation, and the event passed to the agent has the name of the host', async () => {
   const { agent, send } = await start({
     config: { bitbucket_events: ['pullrequest.created', 'pullrequest:rejected'] },
     commands: { 'pullrequest.created': echo, pullrequest: echo },
@@ -88,7 +88,7 @@ test.concurrent('an answer that approves becomes a comment and a review, and nei
   expect(agent.requests).toHaveLength(1);
 });
 
-test.concurrent('a command is accepted from the listed user id, not from a user with the same name; a token without access is reported', async () => {
+test.concurrent('a command is accepted from a listed user id, not from another user with that name; a token without access is reported', async () => {
   const { host, agent, send, record } = await start({ commands: { '/deploy': echo } });
   host.api.writers.add('ada');
   const say = (sender: string, id: string) =>

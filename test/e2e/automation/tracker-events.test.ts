@@ -219,7 +219,7 @@ describe('a query', () => {
     expect(program.requests).toHaveLength(1);
   });
 
-  test.concurrent('that the agent makes false interrupts no event: after a kill the agent continues', async () => {
+  test.concurrent('that no longer matches while the agent works does not end the event: after a kill the agent continues', async () => {
     let killed = () => {};
     const wasKilled = new Promise<void>((resolve) => {
       killed = resolve;

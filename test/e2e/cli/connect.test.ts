@@ -159,7 +159,7 @@ describe('the command `connect`', () => {
     expect(readdirSync(dirname(path))).toEqual([]);
   });
 
-  test.concurrent('lists the clients with file and entry', async () => {
+  test.concurrent('lists the supported clients, each with its file and entry', async () => {
     const { connect, path } = homeWith('zed', clientFiles.zed);
     const states = async () => {
       const { clients } = JSON.parse((await connect('--json')).stdout);
@@ -196,7 +196,7 @@ describe('the command `connect`', () => {
     ['{"mcpServers": {"a": 1,,}}', ':1:24: invalid JSON'],
     ['{\n  "mcpServers": []\n}', ':2:17: "mcpServers" is not an object with servers by name'],
     ['[]', ':1:1: the file is not a JSON object'],
-  ])('does not change a file with the error %j', async (text, error) => {
+  ])('does not change a client file with the error %j', async (text, error) => {
     const { path, connect } = homeWith('cursor', text);
     const { code, stdout, stderr } = await connect('cursor', '--url', gateway.url, '--write');
     expect([code, stdout]).toEqual([2, '']);

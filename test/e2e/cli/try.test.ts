@@ -44,7 +44,7 @@ const isServed = (url: string) =>
 const addressIn = (text: string) => /http:\S+(?=\/inspector)/.exec(text)?.[0] ?? '';
 
 test.concurrent.each(Object.keys(localChats))(
-  'lines piped into %s are sent there, and the visible messages are drawn',
+  'lines piped into the local chat %s are sent as messages, and the visible messages are drawn',
   async (name) => {
     const lines = ['hello', '#2', 'ship it', '/deploy prod 2.4.1', '/place Bob', 'some code'];
     const { code, output, left } = await runWithLines([name], [...lines, '/who']);
@@ -66,13 +66,13 @@ test.concurrent.each(Object.keys(localChats))(
   },
 );
 
-test.concurrent('the commands of a chat are listed, and accept values by name', async () => {
+test.concurrent('/help in a local chat lists the commands of the chat, and a command accepts values by name', async () => {
   const { output } = await runWithLines(['CommunityChat'], ['/help', '/agent action:run input:hello']);
   expect(output).toMatch(/^ {2}\/agent ACTION AGENT_ID INPUT +Ask an agent/m);
   expect(output).toMatch(/^│ .*Hello!/m);
 });
 
-test.concurrent('an unknown name is reported with the known names, like in --help', async () => {
+test.concurrent('an unknown local chat is reported with the known names, like in --help', async () => {
   const [wrong, help] = await Promise.all([runWithLines(['nochat'], []), runWithLines(['--help'], [])]);
   expect([wrong.code, help.code]).toEqual([2, 0]);
   expect(wrong.output).toContain('unknown chat "nochat"');
@@ -82,7 +82,7 @@ test.concurrent('an unknown name is reported with the known names, like in --hel
   }
 });
 
-test.concurrent('all processes exit when the output pipe is closed', async () => {
+test.concurrent('all processes of a local chat exit when the output pipe is closed', async () => {
   const folder = scratch();
   const child = spawn(process.execPath, [script, 'botmessenger'], {
     env: { ...process.env, TMPDIR: folder },
@@ -104,7 +104,7 @@ test.concurrent('all processes exit when the output pipe is closed', async () =>
   expect(await isServed(addressIn(output))).toBe(false);
 });
 
-test.concurrent('the next script stops and removes what a killed script left, but no processes in use', async () => {
+test.concurrent('a local chat stops and removes the remains of a killed local chat, but no processes in use', async () => {
   const folder = scratch();
   const begin = async () => {
     const child = spawn(process.execPath, [script, 'botmessenger'], {
@@ -137,7 +137,7 @@ test.concurrent('the next script stops and removes what a killed script left, bu
   expect(readdirSync(folder)).toEqual(['actor-gateway-try-of-nobody']);
 });
 
-test.concurrent('a terminal has colours and a prompt, and Ctrl-C stops all processes', async () => {
+test.concurrent('a local chat in a terminal has colours and a prompt, and Ctrl-C stops all its processes', async () => {
   const folder = scratch();
   const terminal = new Terminal(['botmessenger'], { script, env: { TMPDIR: folder } });
   const waitForText = (pattern: RegExp) => eventually(`${pattern}`, () => pattern.test(terminal.text));

@@ -169,7 +169,7 @@ describe.concurrent('a stdio server with era: auto', () => {
     expect(verdicts(gateway)).toEqual([both]);
   });
 
-  test('is probed once for fifty first requests', async () => {
+  test('is probed once for fifty concurrent first requests', async () => {
     const server = local({ modern: true, startMs: 200 });
     const gateway = await startGateway({ servers: { it: server.entry } });
     const address = `${gateway.url}/mcp/it`;
@@ -310,7 +310,7 @@ describe.concurrent('a running probe', () => {
     await eventually('the end of the probe', () => !server.pids().some(isAlive));
   });
 
-  test('continues after its client disconnects, and the result is stored for the next client', async () => {
+  test('continues after its client disconnects, and the detected era is stored for the next client', async () => {
     const server = local({ modern: true, startMs: 300 });
     const gateway = await startGateway({ servers: { it: server.entry } });
     const leaving = modernStream(`${gateway.url}/mcp/it`, toolCall('pid'));
@@ -465,7 +465,7 @@ describe.concurrent('a configured era', () => {
     },
   );
 
-  test('changes by a reload', async () => {
+  test('takes effect by a reload', async () => {
     const server = local({ modern: true });
     const gateway = await startGateway({ servers: { it: { ...server.entry, era: 'legacy' } } });
     expect(erasOf(await reachWithBothEras(gateway, 'it'))).toEqual(['legacy', 'legacy']);

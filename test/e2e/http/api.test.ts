@@ -411,7 +411,7 @@ describe.each(httpEnginesInTurn)('request ids, traces and logs on %s', (http) =>
       gateway.logs().find((line) => line.msg === 'call' && line.request_id === requestId),
     );
 
-  test('a valid X-Request-Id is kept in the response, the error body and the log', async () => {
+  test('a valid X-Request-Id is used in the response, the error body and the log', async () => {
     const answer = await rpc(gateway.url, 'api', call('echo'), { ...key, 'x-request-id': 'mine:1.2_3-4' });
     expect(answer.headers['x-request-id']).toBe('mine:1.2_3-4');
     expect(await waitForCallLine('mine:1.2_3-4')).toMatchObject({
@@ -437,7 +437,7 @@ describe.each(httpEnginesInTurn)('request ids, traces and logs on %s', (http) =>
     },
   );
 
-  test('a traceparent continues with a new span id, upstream and in the log', async () => {
+  test('the trace of a traceparent continues with a new span id, upstream and in the log', async () => {
     const trace = '0af7651916cd43dd8448eb211c80319c';
     const traceparent = `00-${trace}-b7ad6b7169203331-01`;
     const headers = { ...key, traceparent, 'x-request-id': 'traced' };

@@ -247,7 +247,7 @@ describe.each(httpEnginesInTurn)('a loopback gateway on %s', (http) => {
   });
 
   test.each(['http://localhost:PORT', 'http://127.0.0.1:PORT', 'http://[::1]:PORT'])(
-    'a page of the gateway itself, at %s, may call it',
+    'a page of the gateway itself, at %s, may call the API',
     async (own) => {
       const origin = own.replace('PORT', String(gateway.port));
       const answer = await ask(`${gateway.url}/servers`, { headers: { origin } });

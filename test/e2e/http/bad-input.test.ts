@@ -336,7 +336,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
     });
 
     test.each(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'])(
-      '%s is rejected, because it would outlive its request',
+      '%s is rejected, because its effect would outlast the request',
       async (method) => {
         const answer = await rpc(url, 'api', message(method, { level: 'debug', uri: 'a:b' }));
         expect(answer.json.error.code).toBe(-32601);

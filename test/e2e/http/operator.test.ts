@@ -181,7 +181,7 @@ describe('clients of MCP', () => {
     '/servers/curious/stop',
   ];
 
-  test('may be anonymous until a loaded file guards calls, and again when it no longer does', async () => {
+  test('may be anonymous while no policy of a loaded agent guards calls', async () => {
     const session = await initialize(at('/mcp/curious'));
     expect((await pay(anonymously)).status).toBe(200);
     const before = readFileSync(paid, 'utf8');
@@ -220,7 +220,7 @@ describe('clients of MCP', () => {
   });
 });
 
-test('a request with an incomplete body is refused if a file begins to guard calls meanwhile', async () => {
+test('an anonymous request is refused if a file begins to guard calls before the body is complete', async () => {
   const body = call('pay', { to: 'mallory' });
   const before = readFileSync(paid, 'utf8');
   const socket = connect({ port: gateway.port, host: '127.0.0.1' });

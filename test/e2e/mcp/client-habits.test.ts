@@ -38,7 +38,7 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
   );
 
   test.each(['/mcp//', '/mcp/echo//', '/mcp/@/', '/servers/', '/rpc/', '/health/'])(
-    'answers 404 at %s',
+    'a request to the unknown path %s returns 404',
     async (path) => {
       const { status } = await requestRaw(open.url + path, {
         method: 'POST',
@@ -107,7 +107,7 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
   );
 
   test.each(['/servers', '/.well-known/mcp.json', '/registered', '/token/x'])(
-    'requires the key at %s',
+    'a request to %s without the key returns 401',
     async (path) => {
       expect((await requestRaw(guarded.url + path)).status).toBe(401);
     },

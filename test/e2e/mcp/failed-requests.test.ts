@@ -95,7 +95,7 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
     );
 
     test.each(failures)(
-      'a stateless call of %s__%s %j fails with an error',
+      'a stateless call of %s__%s %j fails with an error that contains the reason',
       async (server, tool, args, reason) => {
         const [path, name] = at(address, server, tool);
         const failed = await modern(gateway.url + path, toolCall(name, args, { id: '"mine"' }));

@@ -166,7 +166,7 @@ describe('at all servers', () => {
   });
 
   test.each(['1', '"1"', '9007199254740993', '"ä\\u00e4 \\"quoted\\""', '-0.50'])(
-    'the id %s is returned unchanged',
+    'each response to a listen request contains its id %s unchanged',
     async (id) => {
       const reader = listen(at(), { toolsListChanged: true }, id);
       await acknowledgedFilter(reader);

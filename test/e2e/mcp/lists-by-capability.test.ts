@@ -62,7 +62,7 @@ test('a modern server receives the client’s roots capability only with forward
 const ELICITING = 'everything__trigger-elicitation-request';
 
 test.each(['v1', 'v2 modern'] as const)(
-  'a %s client sees the tools for its capabilities, whichever client came first',
+  'a %s client sees the tools for its capabilities, although another client listed the tools first',
   async (kind) => {
     const gateway = await startGateway({
       servers: { everything: { ...everythingServer, isolation: 'session' } },

@@ -42,7 +42,7 @@ const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =
 
 describe('after the end of the gateway', () => {
   test.concurrent.each(['SIGKILL', 'SIGTERM'] as const)(
-    'by %s a session continues at each address, and its DELETE is permanent',
+    'by %s a session continues at each address, and a deleted session stays deleted',
     async (signal) => {
       const setup: GatewaySetup = {
         servers: { api: apiServer(), own: apiServer({ isolation: 'session' }) },

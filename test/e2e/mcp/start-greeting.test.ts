@@ -30,7 +30,7 @@ const repo = { type: 'RepoHost', config: { webhook_secret: SECRET }, default_age
 const nightly = { type: 'Schedule', config: { cron: '0 3 * * *' }, default_agent: 'echo' };
 const manual = { type: 'Manual', config: {}, default_agent: 'echo' };
 
-/** Runs the commands of the banner, and returns their outputs. Async, because this process serves the agent. */
+/** Runs the commands of the banner, and returns their outputs. Async: this process serves the agent. */
 function runCommands(text: string): Promise<string[]> {
   const [, commands = ''] = text.split('Try:\n');
   const lines = commands.split('\n').filter((line) => line.startsWith('  '));

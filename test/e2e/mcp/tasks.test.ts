@@ -100,7 +100,7 @@ const taskCall = (ms: number, marker: string, task: object = {}) => ({
   task,
 });
 
-describe('at the address of several servers', () => {
+describe('tasks at the address of several servers', () => {
   test.each(['/mcp', '/mcp/@few'])('a plain client calls a tool that needs a task at %s', async (path) => {
     const client = await session(path);
     const marker = `plain ${path}`;
@@ -145,7 +145,7 @@ describe('at the address of several servers', () => {
     ['/mcp/calls', 'slow', {}],
     ['/mcp/calls', 'slow', { extensions: { [TASKS]: {} } }],
   ])(
-    'a modern client calls such a tool at %s as %s with capabilities %j',
+    'a modern client calls a tool that needs a task at %s as %s with capabilities %j',
     async (path, name, clientCapabilities) => {
       const params = { name, arguments: { ms: 100, marker: 'modern' }, task: { ttl: 1 } };
       const { result } = await modern(`${gateway.url}${path}`, {
@@ -209,7 +209,7 @@ describe('at the address of several servers', () => {
   });
 
   test.each(['v1', 'v2 legacy', 'v2 modern'] as const)(
-    'the reference server’s research tool answers SDK client %s',
+    'the task tool of the reference server answers a client of SDK %s',
     async (kind) => {
       const client = await connectReal(kind, { url: `${gateway.url}/mcp` }, false);
       const answer = await client.call('everything__simulate-research-query', { topic: 'gateways' });
@@ -260,7 +260,7 @@ describe('at the address of several servers', () => {
   });
 });
 
-describe('at the address of one server', () => {
+describe('tasks at the address of one server', () => {
   test.each(['owned', 'twice'])('each session can access only its own tasks at %s', async (id) => {
     const [anna, ben] = [await session(`/mcp/${id}`), await session(`/mcp/${id}`)];
     const { task } = (await anna('tools/call', taskCall(150, 'anna'))).result;

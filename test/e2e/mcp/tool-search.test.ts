@@ -19,8 +19,8 @@ async function find(client: McpClient, args: Record<string, unknown>): Promise<F
   return structuredContent as unknown as FoundTool;
 }
 
-describe('with expose: search', () => {
-  test('clients see three tools, find all other tools immediately, and get their descriptions', async () => {
+describe('a gateway with expose: search', () => {
+  test('lists three tools, by which clients find all other tools and their descriptions', async () => {
     const servers = {
       one: { ...everythingOverStdio({ tools }), tags: ['first'], tools: { deny: ['fail'] } },
       two: everythingOverStdio({ tools }),
@@ -52,7 +52,7 @@ describe('with expose: search', () => {
     ['stdio', async () => everythingOverStdio({ tools })],
     ['HTTP', async () => ({ url: (await everythingOverHttp({ tools })).url })],
   ])(
-    'a call over %s behaves like a direct call: result, structured content, progress, error',
+    'returns to a call over %s the same result, structured content, progress and error as to a direct call',
     async (_, server) => {
       const gateway = await startGateway({ settings, servers: { one: await server() } });
       const client = await McpClient.connect(`${gateway.url}/mcp`);
@@ -82,7 +82,7 @@ describe('with expose: search', () => {
     },
   );
 
-  test('invalid arguments give a result for the model; an invalid cursor is an error', async () => {
+  test('returns a result for the model if arguments are invalid, and an error for an invalid cursor', async () => {
     const gateway = await startGateway({ settings, servers: { one: everythingOverStdio({ tools }) } });
     const client = await McpClient.connect(`${gateway.url}/mcp`);
     const result = await client.request('tools/call', {
@@ -102,7 +102,7 @@ describe('with expose: search', () => {
       expect(await errorOf(client.request(method, { cursor: 'x' }))).toMatchObject({ code: -32602 });
   });
 
-  test('a reload applies new tags without restarting the server', async () => {
+  test('applies new tags by a reload, without restarting the server', async () => {
     const server = everythingOverStdio({ tools });
     const gateway = await startGateway({ settings, servers: { one: server } });
     const client = await McpClient.connect(`${gateway.url}/mcp`);

@@ -92,7 +92,7 @@ test('a tool disappears when it becomes invalid, and reappears when it is repair
 });
 
 test.each(['legacy', 'modern'])(
-  'a call with the headers of an old schema is repeated: %s client',
+  'a call of a %s client with the headers of an outdated schema is repeated with the current headers',
   async (era) => {
     const web = await bothErasOverHttp({ name: 'web', isModernOnly: true });
     add(web, 'zoned', 'Zone');

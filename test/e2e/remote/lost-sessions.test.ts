@@ -63,24 +63,27 @@ test.each([
   [422, 'text', 'Unexpected message, expect initialize request'],
   [200, 'JSON-RPC', 'Session expired'],
   [200, 'event', 'Received request before initialization was complete'],
-])('status %s with the %s %s', async (status, form, message) => {
-  const server = await losingServer(({ res, body }) => {
-    if (form === 'event') {
-      beginStream(res);
-      res.write(`data: ${error(body, -32_602, message)}\n\n`);
-    } else if (form === 'text') res.writeHead(status, { 'content-type': 'text/plain' }).end(message);
-    else res.writeHead(status, { 'content-type': 'application/json' }).end(error(body, -32_000, message));
-  });
-  expect((await server.call()).status).toBe(200);
-  for (let lost = 1; lost <= 2; lost += 1) {
-    server.lose();
-    const { status: answered, error: reason } = await server.call();
-    expect([answered, reason]).toEqual([200, undefined]);
-    // The first call, and per lost session a refused and a repeated call.
-    expect(server.calls()).toBe(1 + 2 * lost);
-  }
-  await server.stop();
-});
+])(
+  'a refusal with status %s and the %s "%s" counts as a lost session, and the call is repeated in a new session',
+  async (status, form, message) => {
+    const server = await losingServer(({ res, body }) => {
+      if (form === 'event') {
+        beginStream(res);
+        res.write(`data: ${error(body, -32_602, message)}\n\n`);
+      } else if (form === 'text') res.writeHead(status, { 'content-type': 'text/plain' }).end(message);
+      else res.writeHead(status, { 'content-type': 'application/json' }).end(error(body, -32_000, message));
+    });
+    expect((await server.call()).status).toBe(200);
+    for (let lost = 1; lost <= 2; lost += 1) {
+      server.lose();
+      const { status: answered, error: reason } = await server.call();
+      expect([answered, reason]).toEqual([200, undefined]);
+      // The first call, and per lost session a refused and a repeated call.
+      expect(server.calls()).toBe(1 + 2 * lost);
+    }
+    await server.stop();
+  },
+);
 
 test('an error about the session that also occurs in a new session reaches the client', async () => {
   const remote = await serve(({ req, res, body }) => {

@@ -143,7 +143,7 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
   });
 
   test.each(['own', 'shared'])(
-    'that loses its sessions gets a single new handshake, and the calls continue (%s)',
+    'that loses its sessions receives one new handshake, and calls are answered (%s)',
     async (id) => {
       const ann = await at(id, 'ann');
       await ann.client.setLoggingLevel('warning');

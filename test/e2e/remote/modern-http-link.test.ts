@@ -72,7 +72,7 @@ describe('with a server of the SDK', () => {
   });
 
   test.each(['größe', ' padded', 'tab\there', '=?base64?bGl0ZXJhbA==?=', '=?base64?=', '天気 ☀️'])(
-    'the tool %j is found, because the encoded name in the header matches the body',
+    'the tool %j is found by the server, because the encoded name in the header matches the body',
     async (name) => {
       // The SDK warns about such names.
       vi.spyOn(console, 'warn').mockImplementation(() => {});
@@ -121,7 +121,7 @@ describe('with a server of the SDK', () => {
     expect(headerNames).toHaveLength(annotated.filter((value) => value !== undefined).length);
   });
 
-  test('the rejection of a call with missing headers is its answer', async () => {
+  test('a call with missing headers gets the rejection of the server as its answer', async () => {
     const server = await startModernServer();
     const { link, recorder } = modernLink(server.local.url());
     link.send(modernRequest(2, 'tools/call', { name: 'route', arguments: { region: 'x' } }), 2);
@@ -148,7 +148,7 @@ describe('with a server of the SDK', () => {
   });
 
   test.each(['hang', 'hang-silently'])(
-    'forget cancels a call (%s), and leaves no state behind',
+    'a link that forgets a call (%s) cancels the request, and leaves no state behind',
     async (name) => {
       const server = await startModernServer();
       const { link, recorder } = modernLink(server.local.url());
@@ -438,7 +438,7 @@ describe('the end of a link', () => {
   });
 });
 
-test('configured headers do not replace those of the message', async () => {
+test('configured headers do not replace the headers of the message', async () => {
   const server = await serve(({ res, body }) => answerJson(res, result(body)));
   const headers = { 'X-Key': 's3cret-value', 'Mcp-Method': 'other', 'MCP-Protocol-Version': '2025-11-25' };
   const { link, recorder } = modernLink(server.url(), { headers });

@@ -40,26 +40,29 @@ async function gatewayTo(url: URL, runtime: 'http' | 'sse') {
 test.concurrent.each([
   ['sse', startSdkSseServer, '/sse'],
   ['http', startSdkHttpServer, '/mcp'],
-] as const)('a %s server that restarts serves as soon as it is back', async (runtime, start, path) => {
-  const server = await started(start());
-  const { port } = server;
-  const gateway = await gatewayTo(server.url(path), runtime);
-  expect(await callUntil(gateway.url, 'far', isServed)).toSatisfy(isServed);
-  await server.close();
-  await callUntil(gateway.url, 'far', (text) => text.includes('could not connect to'));
-  await callUntil(gateway.url, 'far', (text) => runtime === 'http' || isParked(text));
-  await new Promise<void>((resolve) => server.server.listen(port, '127.0.0.1', resolve));
-  const backAt = performance.now();
-  expect(await callUntil(gateway.url, 'far', isServed)).toSatisfy(isServed);
-  // At most one second of park time.
-  expect(performance.now() - backAt).toBeLessThan(5_000);
-});
+] as const)(
+  'a %s server that was down serves calls within seconds after it is back',
+  async (runtime, start, path) => {
+    const server = await started(start());
+    const { port } = server;
+    const gateway = await gatewayTo(server.url(path), runtime);
+    expect(await callUntil(gateway.url, 'far', isServed)).toSatisfy(isServed);
+    await server.close();
+    await callUntil(gateway.url, 'far', (text) => text.includes('could not connect to'));
+    await callUntil(gateway.url, 'far', (text) => runtime === 'http' || isParked(text));
+    await new Promise<void>((resolve) => server.server.listen(port, '127.0.0.1', resolve));
+    const backAt = performance.now();
+    expect(await callUntil(gateway.url, 'far', isServed)).toSatisfy(isServed);
+    // At most one second of park time.
+    expect(performance.now() - backAt).toBeLessThan(5_000);
+  },
+);
 
 test.concurrent.each([
   ['sse', startSdkSseServer, '/sse'],
   ['http', startSdkHttpServer, '/mcp'],
 ] as const)(
-  'a %s server that is away when the gateway starts, behind a proxy, serves as soon as it is back',
+  'a %s server behind a proxy that is down when the gateway starts serves calls within seconds after it is back',
   async (runtime, start, path) => {
     const server = await started(start());
     const { answer } = server;
@@ -74,7 +77,7 @@ test.concurrent.each([
   },
 );
 
-test.concurrent('calls for a server that is away fail fast, with at most one attempt per second', async () => {
+test.concurrent('calls for a server that is down fail fast, with at most one connection attempt per second', async () => {
   const server = await started(startSdkSseServer());
   const attempts = () => server.requests.filter(({ line }) => line === 'GET /sse').length;
   server.answer = ({ res }) => void res.writeHead(503).end();

@@ -184,7 +184,7 @@ describe('a requested pause', () => {
     [503, '20'],
     [429, 'date'],
   ])(
-    'of status %s with %s is not shortened by a repeated call, and reaches the client',
+    'of status %s with %s prevents a repetition of the call, and reaches the client',
     async (status, header) => {
       const retryAfter = () => (header === 'date' ? inDate(20) : header);
       const remote = await serve(refusing(status, retryAfter, (method) => method === 'tools/call'));
@@ -197,7 +197,7 @@ describe('a requested pause', () => {
     },
   );
 
-  test('of zero seconds does not prevent the repetition', async () => {
+  test('of zero seconds does not prevent the repetition of the call', async () => {
     let hasRefused = false;
     const remote = await serve((exchange) => {
       const { req, res, body } = exchange;

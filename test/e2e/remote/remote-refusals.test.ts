@@ -125,7 +125,7 @@ describe('a refusal', () => {
   });
 
   test.each([400, 404, 500])(
-    'with %i and an answer to the call in it delivers the answer',
+    'with %i whose body is the answer to the call delivers the answer',
     async (status) => {
       const server = await serveCalls(({ res, body }) => {
         answerJson(

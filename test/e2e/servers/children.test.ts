@@ -35,7 +35,7 @@ async function family({ url }: GatewayProcess, server = 'stubborn'): Promise<num
 const recordsOf = (gateway: GatewayProcess) => join(gateway.folder, '.gateway', 'children');
 
 describe.concurrent('a child that ignores SIGTERM and the end of stdin', () => {
-  it('has exited, with the grandchild, when POST stop is answered', async () => {
+  it('has exited, together with its grandchild, when POST stop is answered', async () => {
     const gateway = await startGateway({ servers: { stubborn: stubborn() } });
     const pids = await family(gateway);
     const { status, body } = await json<{ state: string; pids: number[] }>(
@@ -106,7 +106,7 @@ describe.concurrent('a child that ignores SIGTERM and the end of stdin', () => {
     await until('the end of the grandchild', () => !isAlive(grandchild));
   });
 
-  it('is killed if the gateway is stopped while the child starts', async () => {
+  it('is killed if the gateway stops while the child starts', async () => {
     const gateway = await startGateway({
       servers: { silent: fault('hangs-at-initialize'), slow: fault('echo', { env: { START_MS: '60000' } }) },
       settings: { shutdown_seconds: 2 },

@@ -153,7 +153,7 @@ describe.concurrent('the first list of a gateway without cached lists', () => {
 
 describe.concurrent('an unknown list', () => {
   test.each(['shared', 'session'])(
-    'is cached although the requesting client disconnects, %s',
+    'is cached although the requesting client disconnects (isolation %s)',
     async (isolation) => {
       const { servers, open } = heldServers(['a'], { isolation });
       const { url } = await startGateway({ servers });

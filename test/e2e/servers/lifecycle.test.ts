@@ -36,9 +36,9 @@ const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =
   answer.json.result.content[0]?.text;
 const inFlight = async ({ url }: GatewayProcess) => (await ask(`${url}/stats`)).json.requests.in_flight;
 
-describe.each(httpEnginesInTurn)('the end on %s', (http) => {
+describe.each(httpEnginesInTurn)('the end of the gateway on %s', (http) => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'lets calls at %s finish, rejects new work, closes streams, and exits with 0',
+    'by %s lets calls finish, rejects new calls, closes streams, and exits with 0',
     async (signal) => {
       const gateway = await startGateway({
         http,
@@ -177,7 +177,7 @@ describe.each(httpEnginesInTurn)('the end on %s', (http) => {
     await eventually('the end of the child', () => !isAlive(pid));
   });
 
-  test('is exit code 1 for a second start on the same port, with the address and its holder', async () => {
+  test('has exit code 1 for a second start on the same port, with the address and its holder', async () => {
     const first = await startGateway({ http, servers: {} });
     const folder = temporaryFolder();
     const listen_addr = `127.0.0.1:${first.port}`;

@@ -75,7 +75,7 @@ test.each([
 });
 
 test.each(Object.entries(own))(
-  'the server’s own credential is removed from its error: %s',
+  'a credential of a server is removed from the errors of that server only: %s',
   async (_, secret) => {
     expect(await errorOf(`at ${secret} 🎭`)).toBe('no tool at [redacted] 🎭');
     expect(await errorOf(`at ${secret} 🎭`, 'other')).toBe(`no tool at ${secret} 🎭`);

@@ -52,7 +52,7 @@ describe('a server that cannot be started', () => {
   });
 
   it.each(Object.keys(hopeless))(
-    '%s: calls wait during the backoff and fail with 503 in the failed state',
+    '%s: calls wait during the backoff, and fail with 503 in the failed state',
     async (id) => {
       const { url, text } = await startGateway({ servers });
       const calls = await Promise.all(Array.from({ length: 5 }, () => callOnce(url, id, 'any')));
@@ -72,7 +72,7 @@ describe('a server that cannot be started', () => {
     },
   );
 
-  it('hangs: POST start returns 504 and leaves no process', async () => {
+  it('and hangs: POST start returns 504 and leaves no process', async () => {
     const { url } = await startGateway({
       servers: { hangs: fault('hangs-at-initialize', { start_timeout_seconds: 1.5, restart }) },
     });
@@ -84,7 +84,7 @@ describe('a server that cannot be started', () => {
     await until('the end of the process', () => !isAlive(pid));
   });
 
-  it('prints a secret on stderr, which is neither in logs nor in responses', async () => {
+  it('and prints a secret on stderr: the secret is neither in logs nor in responses', async () => {
     const { url, text } = await startGateway({
       servers: {
         echo: fault('echo', { env: { TOKEN: 'hush-hush-4711', SAY: 'my token is hush-hush-4711' } }),

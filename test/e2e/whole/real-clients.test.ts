@@ -144,7 +144,7 @@ describe('with one gateway and a key', () => {
   const cases = paths.flatMap(({ kinds, ...way }) => kinds.map((kind) => ({ kind, ...way })));
 
   test.each(cases)(
-    'a client of $kind gets the same $what',
+    'a client of $kind gets the same results as without a gateway, $what',
     async ({ kind, target, prefix, isLossy = false }) => {
       const client = await connectReal(kind, target());
       expect(client.era).toBe(kind === 'v1' || kind === 'v2 legacy' ? 'legacy' : 'modern');

@@ -13,7 +13,7 @@ const INSTALL_MS = 300_000;
 beforeAll(() => installReal(), INSTALL_MS);
 
 test.concurrent.each(Object.entries(agentClients))(
-  '%s continues its session across kill -9 and an upgrade',
+  'the agent client %s continues its session across kill -9 and an upgrade of the gateway',
   async (_name, connect) => {
     const folder = temporaryFolder();
     const listen_addr = `127.0.0.1:${await freePort()}`;

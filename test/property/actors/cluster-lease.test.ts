@@ -25,7 +25,7 @@ interface LeaseRequest {
   held: HeldLease | undefined;
 }
 
-test('at most one node is connected, a holder learns of a loss before the next one connects, and waiters connect in time', async () => {
+test('at most one node is connected, a holder learns of a lost lease before the next node connects, and waiters connect', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const shared = new FakeCluster();
@@ -88,7 +88,7 @@ test('at most one node is connected, a holder learns of a loss before the next o
   );
 });
 
-test('a standby is notified of the holder, and connects immediately to an account that every node may connect', async () => {
+test('a waiting node is notified of the lease holder; an account open to every node needs no wait', async () => {
   const shared = new FakeCluster();
   const [acquisition, two] = [shared.join('one'), shared.join('two')];
   const heldLease = await new ClusterLease(acquisition.cluster).acquire(

@@ -136,7 +136,7 @@ test('an event that crashes the process becomes dead after a limited number of c
   );
 });
 
-test('an event that crashes the process even while it is made dead is dead after a few starts', async () => {
+test('an event whose crashes interrupt even its mark as dead is dead after a few starts', async () => {
   const file = join(folder, 'given-up.db');
   let opened = openEngineStore({ file });
   await opened.store.append([eventOf('e', 'k/e')]);

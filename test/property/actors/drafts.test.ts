@@ -238,7 +238,7 @@ async function check({ end, isSilent, script }: Plan, platform: Platform, store:
     expect([id, ['done', 'ignored'].includes(state)]).toEqual([id, true]);
 }
 
-test('the chat finally contains one answer or a failure notice, and the last message is no draft', async () => {
+test('a chat with drafts finally contains one answer or a failure notice, and the last message is no draft', async () => {
   await fc.assert(fc.asyncProperty(arbPlan, tryPlan), {
     numRuns: 25,
     // Regression: the kill came between the arrival of a draft and its acknowledgement.

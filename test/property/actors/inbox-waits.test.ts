@@ -171,14 +171,14 @@ async function tryRuns(
 const rowsLeft = async (store: Store) =>
   (await store.deliveries({ states: ['queued'], keyPrefix: 'outbox/', limit: 1_000 })).length;
 
-test('every run continues at its checkpoint, is woken once per wait, and completes', async () => {
+test('every parked run continues at its checkpoint, is woken once per wait, and completes', async () => {
   await fc.assert(
     fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(memoryHarness, list, happens)),
     { numRuns: runs(40) },
   );
 });
 
-test('every run continues, is woken and completes on the embedded store', async () => {
+test('every parked run continues, is woken and completes on the embedded store', async () => {
   await fc.assert(
     fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(engineHarness, list, happens)),
     { numRuns: runs(30) },

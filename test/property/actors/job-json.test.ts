@@ -26,7 +26,7 @@ test('a job is parsed back unchanged for texts of any size', async () => {
   );
 });
 
-test('writing a large text yields to other work repeatedly', async () => {
+test('writing a job with a large text yields to other work repeatedly', async () => {
   const input = 'x"\n'.repeat(1_000_000);
   const job = aJob({ input });
   let iterations = 0;

@@ -78,7 +78,7 @@ async function processRow(creator: Trigger, triggers: readonly Trigger[], hasCre
   return { senders, outcome };
 }
 
-test('a row is sent once: by the trigger that it names if it still has the account, else by any trigger with the account and credential', async () => {
+test('an outbox row is sent once, by its trigger, or by one with account and credential if its trigger lost the account', async () => {
   await fc.assert(
     fc.asyncProperty(
       arbCreatorLabels,

@@ -71,7 +71,7 @@ const arbSteps = fc.array(
   { maxLength: 12 },
 );
 
-test('no pause of a retry or timer becomes longer, except by the unrecorded time before a start', () => {
+test('no clock step extends the pause of a retry or timer, except by the unrecorded time before a start', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300_000 }), arbSteps, (pauseMs, steps) => {
       const world = new World();
@@ -108,7 +108,7 @@ test('no pause of a retry or timer becomes longer, except by the unrecorded time
   );
 });
 
-test('a record with a time in the future does not prevent the removal of later records', () => {
+test('a delivery with a time in the future does not prevent the removal of later deliveries', () => {
   const world = new World();
   const run = <T>(action: (engine: SqliteEngine) => T) =>
     world.engine.transaction(() => action(world.engine));

@@ -164,7 +164,7 @@ describe("a client's file", () => {
     );
   });
 
-  test('keeps later additions of others when the entry is removed', () => {
+  test('keeps later additions of other programs when the entry is removed', () => {
     fc.assert(
       fc.property(file, entries, entries, (before, made, other) => {
         const otherEntry = { root: 'mcpServers', name: 'put-in-meanwhile' };
@@ -202,7 +202,7 @@ describe("a client's file", () => {
     );
   });
 
-  test('gets an input for the value of the entry, and loses it with the entry', () => {
+  test('gets an input for the value of the gateway entry, and loses the input with the entry', () => {
     const input = { type: 'promptString', id: 'key', description: 'The key', password: true } as const;
     const made: ClientEntries = { entry: { url: `http://a.aa/\${input:key}` }, inputs: [input] };
     const others = fc.array(fc.record({ id: fc.constantFrom('a', 'b') }, { noNullPrototype: true }), {

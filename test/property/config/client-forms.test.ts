@@ -81,7 +81,7 @@ const servers: fc.Arbitrary<PlainServers> = fc.dictionary(name, server, { minKey
 const form = fc.constantFrom(...Object.entries(clientForms).map(([id, each]) => ({ id, ...each })));
 
 describe("a catalog in a client's format", () => {
-  test('is read as the same catalog', async () => {
+  test('is read as the same catalog as in the format of the gateway', async () => {
     await fc.assert(
       fc.asyncProperty(
         servers,

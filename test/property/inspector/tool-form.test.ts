@@ -189,7 +189,7 @@ describe('the form of a tool', () => {
     );
   });
 
-  test('can be created from any JSON, and reads any input', () => {
+  test('can be created from any JSON as its schema, and reads any input', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (schema, value) => {
         const fields = fieldsOf(schema) ?? [];

@@ -132,7 +132,7 @@ describe('the machine of a conversation', () => {
     );
   });
 
-  test('shows the inspector the current attempt, and nothing else', () => {
+  test('exposes to the inspector only the current attempt', () => {
     expect(conversationMachine.config.meta).toEqual({ inspect: ['attempt'] });
     const bench = new Bench();
     bench.actor.send(eventOf('lasting'));

@@ -72,7 +72,7 @@ function expectedTrigger(
   return best && `${best.name} ${best.command} ${best.score + 10}`;
 }
 
-test('the chosen trigger is the first of all accepting triggers', () => {
+test('the trigger chosen for an event is the first of all triggers that accept the event', () => {
   fc.assert(
     fc.property(triggers, event, (all, what) => {
       const match = matchTrigger(all, what, ({ channels, users, words: texts }) => ({

@@ -17,7 +17,7 @@ const inner = fc.oneof(
 );
 const hex = (high: number, low: number) => ((high << 8) | low).toString(16);
 
-test('no private address is accepted, plain or within an IPv6 address', () => {
+test('the browser server accepts no private address, plain or within an IPv6 address', () => {
   fc.assert(
     fc.property(inner, ([a, b, c, d]) => {
       const [high, low] = [hex(a, b), hex(c, d)];
@@ -46,7 +46,7 @@ test('an IPv6 address outside 2000::/3 is refused unless it contains a public IP
   );
 });
 
-test('mapped and translated addresses are checked like the address that they contain', () => {
+test('mapped and translated IPv6 addresses are checked like the IPv4 address that they contain', () => {
   fc.assert(
     fc.property(byte, byte, byte, byte, (a, b, c, d) => {
       const plain = refusalOf(`${a}.${b}.${c}.${d}`);

@@ -8,7 +8,7 @@ import { RESULT_TEXT } from '../../../tool-servers/browser/pages/result-text.ts'
 
 const textOf = runInThisContext(RESULT_TEXT) as (value: unknown, maxChars: number) => string;
 
-test('any JSON value is converted back unchanged', () => {
+test('the result text of any JSON value is parsed back to the same value', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(JSON.parse(textOf(value, 1_000_000))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -16,7 +16,7 @@ test('any JSON value is converted back unchanged', () => {
   );
 });
 
-test('any value becomes JSON text, or "undefined"', () => {
+test('the result text of any script value is JSON, or "undefined"', () => {
   fc.assert(
     fc.property(
       fc.anything({
@@ -39,7 +39,7 @@ test('any value becomes JSON text, or "undefined"', () => {
 /** Maximum length of the notice. */
 const NOTICE_LENGTH = 40;
 
-test('a text exceeds its limit only by the notice of the truncation', () => {
+test('a result text exceeds its limit only by the notice of the truncation', () => {
   fc.assert(
     fc.property(fc.anything(), fc.integer({ min: 1, max: 50 }), (value, maxChars) => {
       expect(textOf(value, maxChars).length).toBeLessThanOrEqual(maxChars + NOTICE_LENGTH);
@@ -47,7 +47,7 @@ test('a text exceeds its limit only by the notice of the truncation', () => {
   );
 });
 
-test('the conversion of a value with cycles terminates, in any structure', () => {
+test('the conversion of a script result with cycles terminates, in any structure', () => {
   const list: unknown[] = [];
   const map = new Map<unknown, unknown>([['list', list]]);
   list.push(map, { list });
@@ -59,7 +59,7 @@ test.each([
   'String.prototype.slice = () => "x".repeat(1e6)',
   'JSON.stringify = () => ({ length: 1, slice: () => "x".repeat(1e6), toString: () => "x".repeat(1e6) })',
   'JSON.stringify = () => ["x".repeat(1e6)]',
-])('a page that replaces %s cannot exceed the limit', (replacing) => {
+])('a page cannot exceed the limit of a result text by replacing %s', (replacing) => {
   const hostile = runInNewContext(`${replacing}; ${RESULT_TEXT}`) as typeof textOf;
   for (const value of [1, 'text', { a: 1 }, [1, 2]]) {
     const text = hostile(value, 1000);

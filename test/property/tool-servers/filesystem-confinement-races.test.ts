@@ -195,7 +195,7 @@ function callsThrough(door: string): ((count: number) => Promise<void>)[] {
 }
 
 describe('while another process swaps a folder for a link to the outside', () => {
-  test('a check-then-use program reads and writes outside', async () => {
+  test('a program that checks a path before its use reads and writes outside, which verifies the race', async () => {
     await swapDoor();
     const checked = async (path: string) => {
       const real = await realpath(path);
@@ -227,14 +227,14 @@ describe('while another process swaps a folder for a link to the outside', () =>
     }
   });
 
-  test('nothing outside is read or changed through the link', async () => {
+  test('tools read and change nothing outside through the link', async () => {
     const before = readOutside();
     await swapDoor();
     await race(callsThrough('door'));
     expect(readOutside()).toEqual(before);
   });
 
-  test('nothing outside is read or changed below the link', async () => {
+  test('tools read and change nothing outside below the link', async () => {
     const before = readOutside();
     await swapDoor();
     await race(callsThrough('door/sub'));
@@ -272,7 +272,7 @@ test('an allowed folder swapped for a link to the outside is used or refused, ne
   expect(readOutside()).toEqual(before);
 });
 
-test('nothing outside is read without /proc either', async () => {
+test('nothing outside is read on a system without /proc either', async () => {
   const byName = await openConfinement([box], pinByName);
   await swapDoor();
   const readText = async (path: string) => {

@@ -392,7 +392,7 @@ function canBeFolder(world: World, letters: string): boolean {
   return dirname(letters) !== letters && canBeFolder(world, dirname(letters));
 }
 
-test('every call acts inside as specified or is refused, and nothing outside is read or changed', async () => {
+test('every filesystem call acts in the allowed folder or is refused, and nothing outside is read or changed', async () => {
   const counts = new Map<string, number>();
   let refused = 0;
   await fc.assert(

@@ -67,7 +67,7 @@ describe('parts of a text', () => {
   });
 });
 
-test('parts of a file that is shorter than its reported size are refused with both reasons', async () => {
+test('a read with tail is refused for a file that is shorter than its reported size, with the remedy', async () => {
   const handle = { read: async (buffer: Uint8Array) => ({ bytesRead: 0, buffer }) };
   const file = { path: '/f', sizeBytes: 4_096, handle: handle as never };
   await expect(readTextPart(file, { tail: 1 }, 1_000)).rejects.toThrow('read it without tail');
@@ -100,7 +100,7 @@ describe('an edit', () => {
     );
   });
 
-  test('after another one equals an edit of the resulting text', async () => {
+  test('after another edit equals an edit of the resulting text', async () => {
     const edit = fc.record({ oldText: fc.constantFrom('a', 'bc', 'a\n', '\n', 'ü'), newText: text });
     await fc.assert(
       fc.asyncProperty(text, fc.array(edit, { minLength: 1, maxLength: 4 }), async (text, edits) => {
@@ -115,7 +115,7 @@ describe('an edit', () => {
 });
 
 describe('the occurrences of a text', () => {
-  test('are those of a plain search, also for very long texts', () => {
+  test('equal the results of a plain search, also for very long texts', () => {
     const letters = fc.array(fc.constantFrom('a', 'aa', 'b'), { maxLength: 30 }).map((all) => all.join(''));
     fc.assert(
       fc.property(letters, letters, fc.integer({ min: 0, max: 400 }), (text, short, more) => {

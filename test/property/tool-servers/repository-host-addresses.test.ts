@@ -119,7 +119,7 @@ describe('a request URL', () => {
   });
 });
 
-describe('names', () => {
+describe('names in a request URL', () => {
   test.each(['..', '.', '', 'a/b', 'a b', 'a?b', 'a#b', '%2e%2e', 'ü', 'a\n', 'a\u0000'])(
     '%j is refused',
     (given) => {

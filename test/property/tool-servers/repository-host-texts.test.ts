@@ -47,7 +47,7 @@ describe('a long text', () => {
   });
 });
 
-describe('the next page', () => {
+describe('the next page in a Link header', () => {
   test('is the number in the link with rel="next"', () => {
     const link =
       '<https://h/x?page=1>; rel="prev", <https://h/x?per_page=5&page=3&q=a>; rel="next", <https://h/x?page=9>; rel="last"';
@@ -72,7 +72,7 @@ describe('the next page', () => {
   });
 });
 
-describe('the token', () => {
+describe('the token of the host', () => {
   const secret = 'tok_0123456789';
   const call: ServerToolCall = { signal: new AbortController().signal, report: () => {} };
   const tool = (run: ServerTool['run']): ServerTool =>
@@ -159,7 +159,7 @@ describe('the token', () => {
     );
   });
 
-  test('plainJson keeps the value', () => {
+  test('is searched in normalised JSON (plainJson), which has the same value', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
         expect(JSON.parse(plainJson(text))).toEqual(JSON.parse(text));
@@ -178,7 +178,7 @@ describe('the token', () => {
     );
   });
 
-  test('that is missing changes nothing', () => {
+  test('that is not set removes no text', () => {
     expect(secretRemover([])('abc')).toBe('abc');
   });
 

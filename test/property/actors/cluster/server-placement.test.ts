@@ -126,7 +126,7 @@ const step = fc.record({
   which: fc.nat(5),
 });
 
-test('never runs on two nodes, stops when the lease is lost, and leaves no lease behind', async () => {
+test('a server never runs on two nodes, stops when its lease is lost, and leaves no lease behind', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const nodes = new Nodes();

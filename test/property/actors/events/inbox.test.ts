@@ -323,7 +323,7 @@ test('every event on the embedded store becomes final once and in order, over dr
 });
 
 test.each(['appended', 'accepted'] as const)(
-  'a burst of 1,000 messages to 100 conversations, %s, keeps their order, with limited claims, runs and actors (A8)',
+  'a burst of 1,000 messages to 100 conversations, %s, keeps their order with limited claims, runs and actors (A8)',
   async (way) => {
     const store = new NotedStore();
     const work = new FakeWork(({ event }) =>

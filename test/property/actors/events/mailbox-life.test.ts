@@ -207,7 +207,7 @@ test('a mailbox runs one attempt at a time, and commits the expected result once
   expect(['fault', 'outcome', 'return', ...rules].filter((each) => !seen.has(each))).toEqual([]);
 });
 
-test('an event without a rule changes nothing', () => {
+test('a mailbox ignores an event for which its state has no rule', () => {
   const types = [
     'moment.over',
     'patience.over',
@@ -224,7 +224,7 @@ test('an event without a rule changes nothing', () => {
   }
 });
 
-test('the stop of the actor aborts the run, and later reasons to abort are ignored, except a lost claim', () => {
+test('the stop of a mailbox aborts its run, and later reasons to abort are ignored, except a lost claim', () => {
   const [running] = transition(resting, { type: 'turn', abortReason: undefined });
   const [abandoned, ...commands] = transition(running, { type: 'abandon' });
   expect([abandoned.abortReason, commands]).toEqual(['fault', [{ do: 'abort' }]]);

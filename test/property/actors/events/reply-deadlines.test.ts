@@ -130,7 +130,7 @@ class Scenario {
   }
 }
 
-test('no handler starts and no message is sent too late, and each sender is notified of the outcome once, in time', async () => {
+test('no handler starts and no message is sent after the reply deadline, and each sender learns the outcome once', async () => {
   const scenario = fc.record({
     steps: fc.array(step, { minLength: 1, maxLength: 8 }),
     behaviours: fc.array(behaviour, { maxLength: 6 }),

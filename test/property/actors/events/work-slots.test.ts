@@ -92,7 +92,7 @@ const arrival = fc.record({
 });
 const steps = fc.array(fc.oneof(arrival, arrival, fc.nat({ max: 20 })), { maxLength: 80 });
 
-test('limits are never exceeded, no holder gets more than half, and every event gets a slot', async () => {
+test('work slots never exceed the limits, no trigger or agent gets more than half, and every event gets a slot', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
       const world = new World();

@@ -112,7 +112,7 @@ class World {
   }
 }
 
-test('updates are confirmed only after they are stored, and every update is stored eventually', async () => {
+test('polled updates are confirmed to the platform only after they are stored, and every update is stored', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(step, fc.integer({ min: 0, max: 6 })), { maxLength: 25 }),

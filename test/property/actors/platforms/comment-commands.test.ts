@@ -49,7 +49,7 @@ test('only a leading word with a slash is a command, and it has the name that wa
   );
 });
 
-test('the text after a command does not change it', () => {
+test('the text after a command does not change the recognised command', () => {
   fc.assert(
     fc.property(word, fc.constantFrom(' ', '\n', '\t', '\r\n'), text, (command, gap, rest) => {
       expect(commandOf(`${command}${gap}${rest}`)).toBe(command);

@@ -75,7 +75,7 @@ function byNodeSchedule(cron: string, from: number, count: number): number[] {
   return Array.from({ length: count }, () => expectedByParser.next().getTime());
 }
 
-test('without clock changes the instants equal those of node-schedule', () => {
+test('without clock changes the instants of a cron expression equal those of node-schedule', () => {
   fc.assert(
     fc.property(expression, start, (cron, from) => {
       expect(instantsAfter(cron, 'UTC', from, 5)).toEqual(byNodeSchedule(cron, from, 5));
@@ -92,7 +92,7 @@ const changes = [
   ['America/New_York', Date.UTC(2027, 10, 7, 6)],
 ] as const;
 
-test('at clock changes by an hour the instants equal those of node-schedule', () => {
+test('at clock changes by an hour the instants of a cron expression equal those of node-schedule', () => {
   const hours = fc.oneof(fc.constantFrom('0', '1', '2', '3', '1,3', '*/2', '1-2', '2-4', '*'), field(0, 23));
   const minutes = fc.constantFrom('0', '30', '*/20', '59');
   fc.assert(
@@ -128,7 +128,7 @@ function byTheRules(zone: string, change: number, minutes: readonly number[], ho
   return [...found].sort((a, b) => a - b);
 }
 
-test('around clock changes the instants follow the documented rules, in each zone and from each start', () => {
+test('around clock changes the instants of a cron expression follow the documented rules, in each time zone', () => {
   const changesOf = [
     ['Europe/Berlin', Date.UTC(2026, 2, 29, 1)],
     ['Europe/Berlin', Date.UTC(2026, 9, 25, 1)],
@@ -159,7 +159,7 @@ test('around clock changes the instants follow the documented rules, in each zon
   );
 });
 
-test('the instants do not depend on the start of the search', () => {
+test('the instants of a cron expression do not depend on the start of the search', () => {
   fc.assert(
     fc.property(expression, zone, start, fc.nat(10 * 86_400_000), (cron, tz, from, later) => {
       const all = instantsAfter(cron, tz, from, 20);
@@ -172,7 +172,7 @@ test('the instants do not depend on the start of the search', () => {
   );
 });
 
-test('the last instants of a period equal the end of the full list', () => {
+test('the last instants of a cron expression in a period equal the end of the full list', () => {
   fc.assert(
     fc.property(
       expression,

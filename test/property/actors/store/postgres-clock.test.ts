@@ -59,7 +59,7 @@ test('a clock without steps is never corrected, for any delay of requests, respo
   );
 });
 
-test('a clock step is detected by the next prompt reading, with at least its full size', () => {
+test('a clock step is detected with its full size by the next reading that the database answers promptly', () => {
   const parts = fc.tuple(
     readingOf(prompt),
     fc.array(readingOf(anyTime), few),

@@ -153,7 +153,7 @@ function hasAllOf(longer: string, text: string): boolean {
 }
 
 describe('an edit of a catalog', () => {
-  test('starts from valid generated files', () => {
+  test('starts from valid files, which the test generates', () => {
     fc.assert(
       fc.property(file, (original) => {
         const { servers, errors } = load(textOf(original));
@@ -164,7 +164,7 @@ describe('an edit of a catalog', () => {
     );
   });
 
-  test('adds a server as given and changes nothing else, and removing it restores the file', () => {
+  test('that adds a server changes nothing else, and removing the server restores the file', () => {
     const entry = fc.record(
       {
         command: fc.constantFrom('npx', './tool: x', '1', '-y'),
@@ -194,7 +194,7 @@ describe('an edit of a catalog', () => {
     );
   });
 
-  test('removes the lines of the server and nothing else', () => {
+  test('that removes a server removes only the lines of the server', () => {
     fc.assert(
       fc.property(file, fc.nat(), (original, index) => {
         const text = textOf(original);
@@ -225,7 +225,7 @@ describe('an edit of a catalog', () => {
     );
   });
 
-  test('disables and enables a server without other changes', () => {
+  test('that disables or enables a server changes nothing else', () => {
     fc.assert(
       fc.property(file, fc.nat(), (original, index) => {
         const text = textOf(original);
@@ -252,7 +252,7 @@ describe('an edit of a catalog', () => {
     );
   });
 
-  test('replaces a server at its place', () => {
+  test('that replaces a server keeps the position of the server', () => {
     fc.assert(
       fc.property(file, fc.nat(), (original, index) => {
         const text = textOf(original);

@@ -112,7 +112,7 @@ const raw = (pieces: readonly Piece[]) =>
 const isDots = (text: string) =>
   text.split(/%2f|%5c/i).some((segment) => /^(?:\.|%2e){1,2}(?:(?:;|%3b).*)?$/i.test(segment));
 
-test('scheme, host, port, segments and parameters are the same as in the file, and each value arrives unchanged (URL1)', () => {
+test('a URL has scheme, host, port, segments and parameters of the file, and each value arrives unchanged (URL1)', () => {
   let rendered = 0;
   fc.assert(
     fc.property(

@@ -60,7 +60,7 @@ async function secretsOf(specs: readonly object[], env: Readonly<Record<string, 
   return await folder.load({ files, env: { GEMINI_API_KEY: 'the-key', ...env } });
 }
 
-test('a displayed name does not count as a secret', async () => {
+test('a value that is the displayed name of a resource does not count as a secret', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fieldOf(visibleFields), { minLength: 1, maxLength: 4 }),

@@ -62,7 +62,7 @@ describe('a backlog', () => {
     );
   });
 
-  test('combines many small pieces', () => {
+  test('combines many small pieces into few blocks', () => {
     const readers = new Readers(64 * 1024 * KIB);
     const backlog = new Backlog(readers, new Reader(() => {}));
     for (let at = 0; at < 100_000; at += 1) backlog.push(Buffer.alloc(100));
@@ -105,7 +105,7 @@ describe('buffered bytes', () => {
   });
 });
 
-describe('without free capacity', () => {
+describe('without free capacity for buffered bytes', () => {
   afterEach(() => {
     vi.useRealTimers();
   });

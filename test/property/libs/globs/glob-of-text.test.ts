@@ -51,7 +51,7 @@ const name = fc
   })
   .map((signs) => signs.join(''));
 
-test('a pattern matches the same names as the equivalent regular expression', () => {
+test('a text pattern matches the same names as the equivalent regular expression', () => {
   let matches = 0;
   fc.assert(
     fc.property(whole, name, ({ pattern, source }, name) => {
@@ -64,7 +64,7 @@ test('a pattern matches the same names as the equivalent regular expression', ()
   expect(matches).toBeGreaterThan(200);
 });
 
-test('any text is a pattern, and matches only itself if every character is escaped', () => {
+test('any text is a valid pattern, and matches only itself if every character is escaped', () => {
   const odd = fc.string({
     unit: fc.constantFrom('{', '}', ',', '[', ']', '*', '?', '\\', '!', '-', 'a', '😀'),
   });

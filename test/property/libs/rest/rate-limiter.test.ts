@@ -20,8 +20,8 @@ function timed() {
 const fails = (pace: RateLimiter, ms: number) => pace.run(refuse(ms), msOf).catch(() => undefined);
 const works = (pace: RateLimiter) => pace.run(async () => 'done', msOf);
 
-describe('a credential', () => {
-  test('is held for the announced time, but at most an hour; a later refusal can only extend it', async () => {
+describe('the rate limiter of a credential', () => {
+  test('holds requests for the announced time, but at most an hour; a later refusal can only extend the time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 3 * HOUR_MS }), { minLength: 1 }),
@@ -38,7 +38,7 @@ describe('a credential', () => {
     );
   });
 
-  test('then allows one request at a time until a request succeeds', async () => {
+  test('allows one request at a time after a pause, until a request succeeds', async () => {
     const { clock, pace } = timed();
     await fails(pace, 1_000);
     clock.now += 1_000;

@@ -45,7 +45,7 @@ function* completions(
   else for (const value of values) yield* completions(voters, new Map([...votes, [next.name, value]]));
 }
 
-it('a vote is decided exactly when no further vote could change the result', () => {
+it('a ballot of a fleet is decided exactly when no further vote could change the result', () => {
   fc.assert(
     fc.property(
       arbVoters,

@@ -165,7 +165,7 @@ function runGraph(drawn: DrawnGraph, pick: (count: number) => number) {
   }
 }
 
-it('each node has the same outcome as in a simple interpreter, for any order and any number of crashes', () => {
+it('each node of a flow has the same outcome as in a simple interpreter, for any order and any number of crashes', () => {
   fc.assert(
     fc.property(arbGraph(2), fc.infiniteStream(fc.nat(1_000_000)), (drawn, choices) => {
       const pick = (count: number) => (choices.next().value ?? 0) % count;

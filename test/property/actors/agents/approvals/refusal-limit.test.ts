@@ -10,7 +10,7 @@ const press = fc.record({
   afterMs: fc.oneof(fc.constant(0), fc.nat(5_000), fc.nat(90_000)),
 });
 
-test('a person receives an explanation once per request and minute, and up to thirty repetitions per minute are sent', () => {
+test('a refused person receives an explanation once per request and minute, with at most 30 repetitions per minute', () => {
   fc.assert(
     fc.property(fc.array(press, { maxLength: 300 }), (presses) => {
       let now = 1;
@@ -34,7 +34,7 @@ test('a person receives an explanation once per request and minute, and up to th
   );
 });
 
-test('thirty repeated explanations per minute are sent, while first explanations are not limited', () => {
+test('30 repeated explanations of a refusal per minute are sent, and first explanations are not limited', () => {
   let now = 1;
   const limit = new RefusalLimit(() => now);
   const people = Array.from({ length: 100 }, (_, n) => `person ${n}`);
@@ -46,7 +46,7 @@ test('thirty repeated explanations per minute are sent, while first explanations
   expect(limit.mayExplain('somebody else', 'one', 'x')).toBe(true);
 });
 
-test('an event that is handled again gets the same result', () => {
+test('an explained refusal of a press is explained again if the same press is handled again', () => {
   const limit = new RefusalLimit(() => 1);
   expect([limit.mayExplain('ann', 'one', 'a'), limit.mayExplain('ann', 'one', 'a')]).toEqual([true, true]);
   expect(limit.mayExplain('ann', 'one', 'b')).toBe(false);

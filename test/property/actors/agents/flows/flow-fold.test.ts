@@ -123,7 +123,7 @@ function checkFromScratch(progress: FlowProgress): void {
   });
 }
 
-it('rows applied one by one yield the state of all rows', () => {
+it('journal rows applied one by one yield the same flow state as all rows together', () => {
   fc.assert(
     fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isDeep, drawn) => {
       const rows: FlowRow[] = [];

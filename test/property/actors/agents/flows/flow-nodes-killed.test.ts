@@ -210,7 +210,7 @@ it('a flow fails after timeout_seconds, including waits and restarts, and report
   );
 });
 
-it('the timeout aborts the running nodes', async () => {
+it('the timeout of a flow aborts its running nodes', async () => {
   const slow = await flowOf(`  timeout_seconds: 0.05
   nodes: [{ id: think, type: Agent, config: { agent: a } }]
 `);

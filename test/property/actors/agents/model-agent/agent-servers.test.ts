@@ -21,7 +21,7 @@ const step = fc.oneof(
   },
 );
 
-test('servers in use keep running, unneeded servers stop, and the limit is never exceeded', async () => {
+test('servers of agents run while runs use them, stop when unneeded, and never exceed the limit', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const { owned, ended, serverIds } = ownedServers(MAX_SERVERS);

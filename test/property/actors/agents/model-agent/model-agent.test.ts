@@ -83,7 +83,7 @@ async function runScene(scenario: Scene) {
   // A request contained exactly the messages of the rows before its answer.
   for (const [n, { kind }] of world.rows.entries())
     if (kind === 'answer' && !requestedMessages.has(JSON.stringify(messagesOf(world.rows.slice(0, n)))))
-      violations.push(`row ${n} answers something else`);
+      violations.push(`row ${n} answers a request with other messages`);
   return { world, violations, reply };
 }
 

@@ -13,7 +13,7 @@ const tools = fc.uniqueArray(fc.record({ server: name, tool: name }), {
   maxLength: 40,
 });
 
-test('every tool has a unique name that all providers accept', () => {
+test('every tool of an agent has a unique name that all providers accept', () => {
   fc.assert(
     fc.property(tools, (some) => {
       const names = toolNames(some, []);
@@ -24,7 +24,7 @@ test('every tool has a unique name that all providers accept', () => {
   );
 });
 
-test('the names do not depend on the order of the tools', () => {
+test('the tool names of an agent do not depend on the order of the tools', () => {
   const shuffled = tools.chain((some) =>
     fc.tuple(fc.constant(some), fc.shuffledSubarray(some, { minLength: some.length })),
   );
@@ -37,7 +37,7 @@ test('the names do not depend on the order of the tools', () => {
   );
 });
 
-test('a tool with a unique name keeps it, unless providers reject the name or it looks like a combined name', () => {
+test('a tool keeps a unique name, unless providers reject the name or it looks like `server__tool`', () => {
   fc.assert(
     fc.property(tools, (some) => {
       const names = toolNames(some, []);
@@ -50,7 +50,7 @@ test('a tool with a unique name keeps it, unless providers reject the name or it
   );
 });
 
-test('`server__tool` names that tool of that server or is unused, whatever the tools of other servers are called', () => {
+test('`server__tool` names only the tool `tool` of the server `server`, for any tool names of other servers', () => {
   fc.assert(
     fc.property(tools, (some) => {
       // Each server also offers tools named like the full names of tools on other servers.

@@ -23,7 +23,7 @@ const outcome = fc.oneof(
   { arbitrary: fc.constant('yes'), weight: 1 },
 );
 
-it('no sequence of failures exceeds the allowed requests, and a final error for the request stops the retries immediately', async () => {
+it('no sequence of failures causes more model requests than allowed, and a final error stops the retries immediately', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(outcome, { minLength: 30, maxLength: 30 }),

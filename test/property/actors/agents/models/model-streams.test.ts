@@ -50,7 +50,7 @@ function answerOf({ text, calls = [], finish }: ScriptedAnswer) {
 }
 
 it.each(providerTypes)(
-  'an interrupted stream of %s is requested again, and yields no wrong answer',
+  'an interrupted model stream of %s is requested again, and yields no wrong answer',
   async (type) => {
     const models = modelsAt(server.url);
     await fc.assert(

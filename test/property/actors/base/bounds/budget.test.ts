@@ -45,7 +45,7 @@ describe('a budget', () => {
     );
   });
 
-  test('with a common part gives it to any holder, and reserves the rest for the other holders', () => {
+  test('with a common part gives that part to any holder, and reserves the rest for other holders', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 500 }), fc.nat(499), (total, part) => {
         const common = part % total;

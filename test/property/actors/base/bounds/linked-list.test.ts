@@ -34,7 +34,7 @@ test('a linked list keeps insertion order after any removals', () => {
   );
 });
 
-test('the current member may be removed during iteration', () => {
+test('the current member of a linked list may be removed during iteration', () => {
   const list = new LinkedList<Member>();
   const members = [new Member(), new Member(), new Member()];
   for (const member of members) list.add(member);

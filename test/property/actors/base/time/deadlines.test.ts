@@ -22,7 +22,7 @@ class Wait implements TimedEntry<Wait> {
   }
 }
 
-test('each wait expires once at its deadline, and never after its removal', () => {
+test('each wait in a list of deadlines expires once, at its deadline, and never after its removal', () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('add' as const) }),
     fc.record({ do: fc.constant('renew' as const), which: fc.nat() }),

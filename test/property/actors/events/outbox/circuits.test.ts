@@ -198,7 +198,7 @@ describe('a circuit', () => {
     expect(await works()).toBe('sent');
   });
 
-  test('stops waiting for a probe that never returns', async () => {
+  test('makes another probe if a probe never returns', async () => {
     const { clock, circuits, fails, works } = setUp();
     for (let i = 0; i < OPEN_AFTER; i += 1) await fails(down());
     clock.now = 3_000;

@@ -51,7 +51,7 @@ test('edits in any order give the same result as string edits, for one or severa
   );
 });
 
-test('adjacent edits are valid, in any order', () => {
+test('adjacent edits of a message are valid, in any order', () => {
   const edits = [
     { start: 2, end: 4, text: 'AB' },
     { start: 4, end: 6, text: 'C' },
@@ -61,7 +61,7 @@ test('adjacent edits are valid, in any order', () => {
     expect(toBuffer(applyEdits(Buffer.from('0123456789'), all)).toString()).toBe('01ABCD6789');
 });
 
-test('a large message is not copied', () => {
+test('edits of a large message do not copy the message', () => {
   const bytes = Buffer.alloc(100_000, 'x');
   const message = applyEdits(bytes, [{ start: 50_000, end: 50_001, text: 'y' }]);
   expect(isInPieces(message) && message.some((piece) => piece.buffer === bytes.buffer)).toBe(true);

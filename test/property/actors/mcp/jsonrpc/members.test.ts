@@ -240,7 +240,7 @@ describe('converting a request to the other era', () => {
     );
   });
 
-  test('and back restores the request, except for an empty _meta', () => {
+  test('and back to the first era restores the request, except for an empty _meta', () => {
     fc.assert(
       fc.property(request, ({ params, meta, text }) => {
         const back = toLegacy(
@@ -262,7 +262,7 @@ describe('converting a request to the other era', () => {
     );
   });
 
-  test('and back removes all members of the modern era, at any position', () => {
+  test('and back to the legacy era removes all modern members, at any position', () => {
     const more = { requestState: '"s"', inputResponses: '{"a":[1]}' };
     fc.assert(
       fc.property(request, ({ text }) => {

@@ -317,7 +317,7 @@ describe('a server and its links under any events', () => {
     });
   });
 
-  test('do so under any order of concurrent steps', async () => {
+  test('answer every call once under any order of concurrent steps', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),

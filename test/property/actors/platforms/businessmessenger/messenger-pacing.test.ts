@@ -58,7 +58,7 @@ async function sendAll(
 
 const people = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
 
-test('a number never exceeds its limit or the limit per person', async () => {
+test('a business number never exceeds its limit or the limit per person', async () => {
   await fc.assert(
     fc.asyncProperty(people, requestDelays, async (counts, onTheWay) => {
       const { refused, tookMs } = await sendAll(counts, onTheWay);

@@ -76,7 +76,7 @@ test("no body exceeds the platform's limits, and the whole text arrives", () => 
   );
 });
 
-test('every supported choice is offered once with its id, and other choices become text', () => {
+test('every choice that the platform supports is offered once with its id, and all other choices become text', () => {
   fc.assert(
     fc.property(message, (sent) => {
       const bodies = messageBodies(sent);

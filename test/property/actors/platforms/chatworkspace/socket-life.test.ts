@@ -77,7 +77,7 @@ class Sockets {
   }
 }
 
-test('one socket is in use until the next is greeted, every socket is tracked, and the connection closes once', () => {
+test('one socket is in use until the platform greets the next, every socket is tracked, and the connection closes once', () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 40 }), (happenings) => {
       const sockets = new Sockets();
@@ -168,7 +168,7 @@ const lost = (socket: number, reason = 'lost'): SocketEvent => ({
   failure: { kind: 'transient', reason },
 });
 
-test('a second greeting has no effect, and a new socket cuts the socket that was left earlier', () => {
+test('a second greeting has no effect, and a new socket cuts the socket that was replaced before', () => {
   expect(after(hello(1), hello(1)).commands).toEqual([]);
   expect(after(hello(1), disconnect(1), hello(2), disconnect(2), hello(3)).commands).toEqual([
     { do: 'greet' },
@@ -177,7 +177,7 @@ test('a second greeting has no effect, and a new socket cuts the socket that was
   ]);
 });
 
-test('failures are counted from the last greeting, and brief sockets are counted in a row', () => {
+test('socket failures are counted since the last greeting, and brief sockets are counted in a row', () => {
   const again = after(hello(1), disconnect(1), lost(2), { type: 'due' }, hello(3), disconnect(3), lost(4));
   expect(again.commands).toMatchObject([{ do: 'pause', count: 1 }]);
   const brief = [hello(1), disconnect(1, true), hello(2), disconnect(2), hello(3), disconnect(3, true)];
@@ -185,7 +185,7 @@ test('failures are counted from the last greeting, and brief sockets are counted
   expect(after(...brief, hello(4), disconnect(4, true)).commands).toMatchObject([{ do: 'pause', count: 1 }]);
 });
 
-test('the connection closes with the failure of the next socket, not with the announced close', () => {
+test('a connection closes with the failure of its next socket, not with the announced close of the current socket', () => {
   const { commands } = after(hello(1), disconnect(1), lost(2, 'the next one failed'), lost(1));
   expect(commands).toMatchObject([{ do: 'end', failure: { reason: 'the next one failed' } }]);
 });

@@ -103,7 +103,7 @@ function payloadOf(
 
 const principal = { kind: 'key', name: 'app_token' } as const;
 
-test('messages are stored in order, and triggers ignore own messages and messages for other bots', async () => {
+test('workspace messages are stored in order, and triggers ignore own messages and messages for other bots', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(happening, { maxLength: 25 }),

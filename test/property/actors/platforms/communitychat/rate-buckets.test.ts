@@ -61,7 +61,7 @@ const allowance = fc.record({
   ms: fc.integer({ min: 100, max: 5_000 }),
 });
 
-test('no request is refused, and none waits longer than the limit requires', async () => {
+test('no request exceeds a known rate limit, and no request waits longer than the limit requires', async () => {
   await fc.assert(
     fc.asyncProperty(counts, requestDelays, allowance, async (each, onTheWay, allowed) => {
       const { refused, tookMs } = await sendAll(each, onTheWay, allowed, false);
@@ -112,7 +112,7 @@ test.each([
   ['an answer, with an edge page', false, {}, { 'content-type': 'text/html' }],
   ['the bot, with an edge page', true, {}, { 'content-type': 'text/html; charset=UTF-8' }],
 ])(
-  'a refusal of %s holds all requests for the longest named pause, at most an hour',
+  'a refusal of %s delays all requests by the longest requested pause, at most an hour',
   async (_, isOfBot, json, headers) => {
     let now = 0;
     const buckets = new RateBuckets(() => now);
@@ -139,7 +139,7 @@ test.each([
   },
 );
 
-test('exceeded limits are listed by channel, and for interactions without their tokens', async () => {
+test('exceeded rate limits are listed by channel, and for interactions without their tokens', async () => {
   let now = 0;
   const buckets = new RateBuckets(() => now);
   const usedUp = (seconds: number) => async () =>

@@ -115,7 +115,7 @@ test('no title, field or action is lost; each action is a control or text', () =
 
 const partsOf = ({ components }: Members) => components as readonly Members[];
 
-test('mentions are suppressed unless they are allowed', () => {
+test('mentions in a message notify no user unless they are allowed', () => {
   const [{ body } = { body: undefined }] = bodiesOf({ text: '@everyone' });
   expect(body?.allowed_mentions).toEqual({ parse: [] });
   const [allowed] = bodiesOf({ text: '@everyone', mentions: 'allow' });

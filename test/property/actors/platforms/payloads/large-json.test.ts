@@ -22,7 +22,7 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
 }));
 const path = fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }).map((all) => all.join('.'));
 
-test('reading paths returns the values that a parser finds', async () => {
+test('reading paths of large JSON returns the values that a parser finds', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.constantFrom(...names), tree), { maxLength: 6 }).map(Object.fromEntries),
@@ -45,7 +45,7 @@ test('reading paths returns the values that a parser finds', async () => {
   );
 });
 
-test('scanning accepts exactly the JSON that a parser accepts', async () => {
+test('scanning large JSON accepts exactly the JSON that a parser accepts', async () => {
   await fc.assert(
     fc.asyncProperty(
       tree,
@@ -101,7 +101,7 @@ test('scanning large JSON yields to the event loop and parses no large text', as
   expect(longest).toBeLessThan(100);
 });
 
-test('a member is read only when it is accessed, and invalid UTF-8 is replaced as by a parser', async () => {
+test('a member of large JSON is parsed only when it is accessed, and invalid UTF-8 is replaced as by a parser', async () => {
   const bytes = Buffer.from('{"text":"a","more":"\u00e9"}');
   const spans = await spansOf(bytes, ['text', 'more']);
   const members = membersAt(bytes, spans ?? {});
@@ -112,7 +112,7 @@ test('a member is read only when it is accessed, and invalid UTF-8 is replaced a
   expect(Buffer.from(textOfJson(odd)).toString()).toBe('{"text":"\ufffd"}');
 });
 
-test('concurrent scans are limited in bytes, which are released after the scan', async () => {
+test('concurrent scans of large JSON are limited in total bytes, which are released after each scan', async () => {
   const bytes = Buffer.alloc(40 * 1024 * 1024, ' ');
   bytes.write('{"id":1', 0);
   bytes.write('}', bytes.length - 1);
@@ -122,7 +122,7 @@ test('concurrent scans are limited in bytes, which are released after the scan',
   expect(await spansOf(bytes, ['id'])).toEqual({ id: [6, 7] });
 });
 
-test('a byte order mark is neither counted nor embedded', () => {
+test('a byte order mark of large JSON is neither counted nor embedded', () => {
   const text = JSON.stringify({ text: 'x'.repeat(300_000) });
   expect(isLargeJson(Buffer.from(`\ufeff${text}`))).toBe(true);
   expect(Buffer.from(textOfJson(Buffer.from(`\ufeff${text}`))).toString()).toBe(text);

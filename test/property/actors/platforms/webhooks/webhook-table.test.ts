@@ -69,7 +69,7 @@ const step = fc.record({
   canFail: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
 
-test('a path is served by its open triggers only', async () => {
+test('a webhook path is served by its open triggers only', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 40 }),

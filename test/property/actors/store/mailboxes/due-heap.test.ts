@@ -28,7 +28,7 @@ function areInPlace(members: readonly Member[]): boolean {
   });
 }
 
-test('the first member is one of the earliest after any additions and removals', () => {
+test('the first member of a due heap is one of the earliest after any additions and removals', () => {
   fc.assert(
     fc.property(fc.array(arbStep, { maxLength: 200, size: 'max' }), (steps) => {
       const heap = new DueHeap<Member>();
@@ -64,7 +64,7 @@ test('the first member is one of the earliest after any additions and removals',
   );
 });
 
-test('a removed member can be added again', () => {
+test('a member removed from a due heap can be added again', () => {
   const heap = new DueHeap<Member>();
   const [early, late] = [new Member(1), new Member(2)];
   heap.add(early);

@@ -257,7 +257,7 @@ const arbStep = fc.oneof(
   setBack,
 );
 
-test('the table knows the ready time and claim of each mailbox after any changes and rollbacks', () => {
+test('the mailbox table has the ready time and claim of each mailbox after any changes and rollbacks', () => {
   fc.assert(
     fc.property(
       fc.array(arbStep, { maxLength: 30, size: 'max' }),
@@ -299,7 +299,7 @@ test('mailboxes are returned in the order in which they become ready, for any ke
   );
 });
 
-test('a rollback undoes the current transaction, not the previous transaction', () => {
+test('a rollback of the mailbox table undoes the current transaction, not the previous transaction', () => {
   const table = new MailboxTable();
   table.begin(10);
   table.set('a/1', 10);

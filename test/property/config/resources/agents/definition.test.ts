@@ -94,7 +94,7 @@ const document = (value: object) => ({
   spec: value,
 });
 
-test('a definition contains no values of variables, and reading it back gives the same result', async () => {
+test('a definition contains no values of variables, and is read back as the same agent', async () => {
   await fc.assert(
     fc.asyncProperty(spec, async (value) => {
       const file = folder.write('a.yaml', JSON.stringify(document(value)));

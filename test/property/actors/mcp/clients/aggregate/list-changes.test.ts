@@ -17,6 +17,10 @@ afterEach(() => {
 });
 
 const kinds = fc.constantFrom(...everyListKind);
+/**
+ * `learn`: a server becomes known. `change`: a list changes. `ask`: a list request begins. `whole`, `partial`
+ * and `none` end the request with that part of the list. `stream`: the client opens its stream.
+ */
 const step = fc.oneof(
   fc.record({
     do: fc.constantFrom('learn', 'change', 'changeAtServer', 'ask', 'whole', 'partial', 'none'),
@@ -79,7 +83,7 @@ class WatchedClient {
   }
 }
 
-test('a client is notified exactly if its copy of a list is outdated, and never during a request', () => {
+test('a client is notified exactly if its copy of a list is outdated, and never during a list request', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const watched = new WatchedClient();

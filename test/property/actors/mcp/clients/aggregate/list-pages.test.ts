@@ -66,7 +66,7 @@ describe('paging with cursors', () => {
     );
   });
 
-  test('neither loses nor repeats items of an unchanged server while others change', () => {
+  test('neither loses nor repeats items of an unchanged server while other servers change', () => {
     const change = fc.record({
       sortRanks: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 24, maxLength: 24 }),
       removed: fc.array(fc.nat(11), { maxLength: 4 }),
@@ -161,7 +161,7 @@ describe('a list that changes between two pages', () => {
   const of = (servers: () => ListedServer[]) =>
     aggregateOf(() => servers().map(({ asManaged }) => asManaged), 2);
 
-  test('continues after the last returned item if that still exists', () => {
+  test('continues after the last returned item if the item still exists', () => {
     const server = serverOf('s', ['a', 'b', 'c', 'd']);
     const aggregate = of(() => [server]);
     const { nextCursor = '' } = pageOf(aggregate, 'resources');

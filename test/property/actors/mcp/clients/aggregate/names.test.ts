@@ -63,7 +63,7 @@ const withChosenNames = (servers: World): World => {
   );
 };
 
-test('every name is valid for model APIs and refers to one tool', () => {
+test('every merged tool name is valid for model APIs and refers to one tool', () => {
   fc.assert(
     fc.property(world, (servers) => {
       for (const name of namesIn(withChosenNames(servers)).keys())
@@ -73,7 +73,7 @@ test('every name is valid for model APIs and refers to one tool', () => {
   );
 });
 
-test('`server__tool` is that tool of that server or unused, unless it could belong to a longer id or be a digest', () => {
+test('`server__tool` names only the tool `tool` of `server`, unless it fits a longer server id or is a digest', () => {
   fc.assert(
     fc.property(world, (servers) => {
       const all = withChosenNames(servers);
@@ -92,7 +92,7 @@ test('`server__tool` is that tool of that server or unused, unless it could belo
   );
 });
 
-test('a name depends neither on the order of servers nor on the tools of other servers', () => {
+test('a merged tool name depends neither on the order of servers nor on the tools of other servers', () => {
   fc.assert(
     fc.property(world, fc.nat(), (servers, at) => {
       const ids = Object.keys(servers);
@@ -119,7 +119,7 @@ function model(template: string, uri: string): boolean {
   return false;
 }
 
-test('a template matches exactly the URIs that some replacement produces', () => {
+test('a URI template matches exactly the URIs that some replacement of its variables produces', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 3 });
   const template = fc
     .array(fc.oneof(letters, fc.constantFrom('{x}', '{}', '{?a,b*}', '{', '}', '/')), { maxLength: 7 })

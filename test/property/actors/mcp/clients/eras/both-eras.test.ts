@@ -789,7 +789,9 @@ const found: readonly [string, Kind, readonly Step[]][] = [
 ];
 
 describe('clients of both eras at one server', () => {
-  test.each(found)('survive %s', (_, chosen, steps) => live(chosen, steps));
+  test.each(found)('get one response per request in a former failure: %s', (_, chosen, steps) =>
+    live(chosen, steps),
+  );
 
   test('that only listen keep their connection when a session needs a connection', async () => {
     const world = new World({ ...plain, isolation: 'session' });

@@ -177,7 +177,7 @@ function routeMessage(profile: Profile, message: object, isModern: boolean) {
 const listOf = (from: Aggregate, kind: 'tools' | 'prompts' | 'resources'): Record<string, string>[] =>
   JSON.parse(from.list(kind).raw.toString())[kind];
 
-test('listed tools can be called under their names at /mcp, and all others are unknown', () => {
+test('tools in the list of a profile can be called by their names at /mcp, and all other tools are unknown', () => {
   const change = fc.record({ given: catalog, written: entry });
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), fc.boolean(), (changes, isModern) => {

@@ -172,7 +172,7 @@ test.each(kinds.legacy.flatMap((client) => kinds.modern.map((server) => [client,
 
 // Regression: the edits that remove the tasks extension and the capabilities around it overlapped, and
 // members of `_meta` replaced a part of the arguments.
-test('crafted metadata of any length never becomes arguments', () => {
+test('crafted metadata of any length in a call never becomes arguments', () => {
   for (let pad = 0; pad < 120; pad += 1) {
     const args = `{"path":"allowed","a":{"b":{"pad":"${'x'.repeat(pad)}"}}}`;
     const declared = `{"extensions":{"${tasks}":{},"k":1}}`;

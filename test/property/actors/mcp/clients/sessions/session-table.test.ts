@@ -20,6 +20,7 @@ const IDLE_MS = 60_000;
 const CREATED = 40;
 const principals = ['ada', 'bob'].map((name) => ({ kind: 'token' as const, name }));
 const clients = ['10.0.0.1', '10.0.0.2'];
+// An owner is a principal at a client: bit 0 of its number is the principal, and bit 1 the client.
 
 /** A process of the gateway. */
 class Process {
@@ -165,7 +166,7 @@ test('a session is known to its principal until it is deleted, through idle time
   );
 });
 
-test('the records of one owner are limited to half; its latest stay, and those of others stay', async () => {
+test('the records of one owner use at most half of the capacity; the latest records and those of other owners stay', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 4, max: 40 }), async (maxSessions) => {
       const folder = newFolder();

@@ -26,7 +26,7 @@ const parsers = {
 const written = { lines: (text: string) => `${text}\n`, events: (text: string) => `data: ${text}\r\n\r\n` };
 
 test.each(['lines', 'events'] as const)(
-  '%s arrive once and in order, with limited time slices',
+  '%s of a paced reader arrive once and in order, in limited time slices',
   async (kind) => {
     /** A line, and its handling time as a fraction of the time slice. */
     const lines = fc.array(
@@ -106,7 +106,7 @@ test.each(['lines', 'events'] as const)(
   },
 );
 
-test('a reader that the owner paused stays paused after its time slice has passed', async () => {
+test('a paced reader that its owner paused stays paused after the time slice has passed', async () => {
   const calls: string[] = [];
   let now = 0;
   const source = { pause: () => calls.push('pause'), resume: () => calls.push('resume') };

@@ -60,7 +60,7 @@ describe('the line splitter', () => {
     );
   });
 
-  test('returns a large line in pieces if accepted, with either line end and up to the exact limit', () => {
+  test('returns a large line in pieces if the owner accepts pieces, with either line end and up to the exact limit', () => {
     const limit = 400_000;
     fc.assert(
       fc.property(

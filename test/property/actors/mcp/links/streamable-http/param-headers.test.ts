@@ -27,7 +27,7 @@ const text = fc.oneof(
   fc.string().map((inner) => `=?base64?${Buffer.from(inner).toString('base64')}?=`),
 );
 
-test('a value is valid header text that survives header parsing, and decodes to itself', () => {
+test('an encoded argument is valid header text that survives header parsing, and decodes to the argument', () => {
   fc.assert(
     fc.property(text, (value) => {
       const header = encodeHeaderValue(value);
@@ -39,7 +39,7 @@ test('a value is valid header text that survives header parsing, and decodes to 
   );
 });
 
-test('plain text stays readable', () => {
+test('an argument that is plain header text is not encoded', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[A-Za-z0-9._~:/-]+$/), (value) => {
       expect(encodeHeaderValue(value)).toBe(value);
@@ -90,7 +90,7 @@ function merge(parts: readonly unknown[]): object {
   return Object.fromEntries(parts.flatMap((part) => Object.entries(part as object)));
 }
 
-test('each annotated value has its header, and no other header exists', () => {
+test('each annotated argument has its header, and no other header exists', () => {
   fc.assert(
     fc.property(annotated, (leaves) => {
       const schema = {

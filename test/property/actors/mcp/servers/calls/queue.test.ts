@@ -11,7 +11,7 @@ const callOf = (owner: CallOwner | undefined) => ({ owner }) as Call;
 
 const steps = fc.array(fc.record({ who: fc.nat(3), isArrival: fc.boolean() }), { maxLength: 80 });
 
-test('a shared queue never exceeds its limit, and a session with fewer calls displaces one with more', () => {
+test('a shared queue never exceeds its limit, and a session with fewer calls displaces a call of one with more', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 9 }), steps, (limit, order) => {
       const queue = new CallQueue(limit, true);
@@ -51,7 +51,7 @@ test('a shared queue never exceeds its limit, and a session with fewer calls dis
   );
 });
 
-test('a queue with a limit per session displaces no call', () => {
+test('a call queue with a limit per session displaces no call', () => {
   const queue = new CallQueue(2, false);
   const [, a, b] = owners;
   for (const owner of [a, a, b]) queue.add(callOf(owner));

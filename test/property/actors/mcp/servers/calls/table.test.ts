@@ -15,7 +15,7 @@ const arbStep = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('get' as const), id: fc.nat(300) }) },
 );
 
-test('the table finds each open call by its id, and no call by another number', () => {
+test('the call table finds each open call by its id, and no call by another number', () => {
   fc.assert(
     fc.property(fc.array(arbStep, { maxLength: 400 }), (steps) => {
       const table = new CallTable();
@@ -60,7 +60,7 @@ test('a long-running call blocks only the id that it uses', () => {
   expect(last).toBeLessThan(11_000);
 });
 
-test('an id plus 2^32 does not find the call with the id', () => {
+test('the call table finds no call by its id plus 2^32', () => {
   const table = new CallTable();
   const added = call();
   table.add(added);

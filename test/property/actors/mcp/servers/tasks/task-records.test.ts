@@ -51,7 +51,7 @@ const step = fc.oneof(
 );
 
 test.each(['process', 'server'] as const)(
-  'with lifetime %s, each owner finds only its own tasks, even after sessions and processes have ended',
+  'with tasks of lifetime %s, each owner finds only its own tasks, even after sessions and processes have ended',
   (lifetime) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -139,7 +139,7 @@ test.each(['process', 'server'] as const)(
   },
 );
 
-describe('limits', () => {
+describe('the limits of task records', () => {
   const [session = {} as CallOwner] = sessions;
   const member = openMember();
   const working = { status: 'working', ttl: null };
