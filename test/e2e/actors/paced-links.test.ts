@@ -59,7 +59,7 @@ function counted(): LineCounter {
 const nothing = () => {};
 const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } };
 
-test('a flooding local server is read in portions, and a paused pipe stops it', async () => {
+test('output of a flooding local server is read in portions, and a paused pipe stops the output', async () => {
   const counts = counted();
   const events: LinkEvents = {
     onMessage: () => counts.handleLine(),

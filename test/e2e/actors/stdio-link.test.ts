@@ -144,7 +144,7 @@ describe('closing a link to a local server', () => {
     expect(server.ends[0]?.message).toContain('exited with code 0');
   });
 
-  test('or killing it in the same tick as the opening leaves no process behind', async () => {
+  test('by close or kill in the same tick as the opening leaves no process behind', async () => {
     for (const method of ['close', 'kill'] as const) {
       let pid = 0;
       const server = linkTo(['stubborn.mjs'], {

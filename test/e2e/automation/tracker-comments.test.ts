@@ -181,7 +181,7 @@ describe('a tracker', () => {
     await expectNoSecret(desk);
   });
 
-  test.concurrent('that requests pauses is not called during them, and no attempt is counted', async () => {
+  test.concurrent('that requests pauses is not called during the pauses, and no attempt is counted', async () => {
     const desk = await startDesk(undefined, 1);
     for (const seconds of ['1', '2'])
       desk.tracker.fail({ kind: 'refuse', refusal: after(seconds) }, 'POST', POST);

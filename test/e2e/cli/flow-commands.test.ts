@@ -157,7 +157,7 @@ describe('the commands on files, without a gateway', () => {
     expect((await run('fleets', 'run', 'boht', '--input', 'x')).stderr).toContain('did you mean both?');
   });
 
-  test('run flow reports a failure, and reports that it cannot wait for people', async () => {
+  test('run flow reports a failure, and reports that a run without a gateway cannot wait for people', async () => {
     const failed = await run('flows', 'run', 'broken');
     expect([failed.code, failed.stdout]).toEqual([1, '']);
     expect(failed.stderr).toMatch(/ is failed: flow broken: no: it is broken\n$/);

@@ -175,7 +175,7 @@ describe('the command `call`', () => {
     expect(stdout).toMatch(/ENOENT/);
   });
 
-  test('describes images and links, and saves them', async () => {
+  test('describes images and links in a result, and saves the images', async () => {
     const picture = join(temporaryFolder(), 'tiny.png');
     const image = await good('tools', 'call', 'everything', 'get-tiny-image');
     expect(image).toMatch(/^\[image: image\/png, 4\.0 kB; --output FILE saves it\]$/m);

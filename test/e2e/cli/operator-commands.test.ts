@@ -138,7 +138,7 @@ describe('the commands `start` and `stop`', () => {
     expect(stderr).toMatch(/^ {2}stderr: the key \[redacted\] was rejected by the API$/m);
   });
 
-  test('also print the API response with --json if they fail', async () => {
+  test('print the API response with --json also for a failure', async () => {
     const { code, stdout, stderr } = await run(['servers', 'start', 'broken', '--json']);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ error: 'Bad Gateway', stderr: expect.any(Array) });

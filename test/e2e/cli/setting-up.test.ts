@@ -61,7 +61,7 @@ async function bashOffers(
 }
 
 describe('the command `init`', () => {
-  test('writes a working setup with defaults, and refuses to overwrite it; bash completes existing names', async () => {
+  test('writes a working setup with defaults, and refuses to overwrite files; bash completes existing names', async () => {
     const home = join(folder, 'mine');
     const first = await runMain(['init', '--yes', home]);
     expect([first.code, first.stderr]).toEqual([0, '']);
@@ -145,7 +145,7 @@ describe('the command `init`', () => {
     expect(await greeted.json()).toMatchObject({ status: 'done', answer: expect.stringMatching(/^Hello!/) });
   });
 
-  test('writes nothing if it is aborted, and asks no question without a terminal', async () => {
+  test('writes nothing if the user aborts, and asks no question without a terminal', async () => {
     const home = join(folder, 'left');
     const terminal = new Terminal(['init', home]);
     await eventually('the question', () => /listen on\?/.test(terminal.text));

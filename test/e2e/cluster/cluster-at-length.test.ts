@@ -63,7 +63,7 @@ test('repeated suspensions beyond the lease change no outcome and no order', asy
   await cluster.waitForMembers(['one', 'three', 'two']);
 }, 300_000);
 
-test('nodes killed one after another lose nothing, and the others continue in time', async () => {
+test('nodes killed one after another lose no event, and the other nodes take over in time', async () => {
   const { ledger, cluster, holders, sending } = await underLoad();
   const killedAtMs: number[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {

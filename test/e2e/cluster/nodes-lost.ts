@@ -19,7 +19,7 @@ const LEASE_MS = 2_000;
 const TAKEOVER_WITHIN_MS = 8_000;
 const load = { conversations: 30, perSecond: 80 };
 
-test('the work of a killed node is done by the others, and the name of the node is free again', async () => {
+test('the other nodes handle the events of a killed node, and the name of the node is free again', async () => {
   // Some turns are slow, so that they run when a node is killed.
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 200 : 10));
   const url = await newDatabase();

@@ -11,7 +11,7 @@ import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const SHUTDOWN_SECONDS = 10;
 
-test('a rolling restart behind a load balancer loses nothing and refuses no webhook', async () => {
+test('a rolling restart of nodes behind a load balancer loses no event and refuses no webhook', async () => {
   // Some turns run when the node is stopped.
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 300 : 10));
   const ports = [await freePort(), await freePort(), await freePort()];
