@@ -36,7 +36,7 @@ rate is computed as there. One gateway on SQLite is measured for comparison.
 - "The store on PostgreSQL, alone": the gateway's store instead, with 256 calls in flight and all checks for
   several nodes.
 - Calls: small calls to an echo in a session, sent to the node of the session and to another node. The
-  gateways of the event rows stop before. Two seconds of warm-up are not counted.`;
+  gateways that served the event rows are stopped before the calls. Two seconds of warm-up are not counted.`;
 export const tables = ['events/s', 'p99', 'call p50'];
 export const goals = [
   { row: store, column: 'events/s at 256', against: plain, factor: 0.5, sense: 'at least' },

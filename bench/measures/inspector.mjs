@@ -20,8 +20,9 @@ export const about = `Calls at \`/rpc\` from 16 connections to a raw stdio echo,
 \`POST /servers/:id/start\` and \`…/stop\`, while 0, 1 and 10 clients watch \`/inspector/feed\`. The tree has 200
 more servers.
 
-A call passes no machine, so only the numbers once a second can slow it. A start and a stop are about a dozen
-events. Each watcher must receive the whole tree, and the server in each of its states.`;
+A call changes no state machine, so only the statistics that each watcher receives once a second can slow it.
+A start and a stop are about a dozen events. Each watcher must receive the whole tree, and the server in each
+of its states.`;
 export const compared = { against: 'not watched', columns: ['calls/s', 'starts and stops/s'] };
 
 export async function* run(bench) {

@@ -18,8 +18,8 @@ moment, after ten seconds of rest:
 
 1. a new gateway without runs;
 2. after 100 runs that ended and 100 that wait;
-3. after 1,000 more that ended ("ended");
-4. after 1,000 more that wait ("wait");
+3. after 1,000 more that ended; "ended" is the increase since state 2;
+4. after 1,000 more that wait; "wait" is the increase since state 3;
 5. the next process on the same store, minus a start without runs ("wait after a restart", 1,100 runs).
 
 V8 compiles nothing here (\`${withoutCompiler.join(' ')}\`), because compiled code would be counted too.

@@ -12,7 +12,8 @@ differ in each call.
 
 - Before the load, 400 calls are made, 64 at a time, and each response is compared with its request.
 - The legacy rows of \`/mcp\` share one session.
-- "Modern to legacy" and "legacy to modern" are calls between two protocol eras; the latter uses a modern
+- "Modern to legacy" and "legacy to modern" are calls between the two [eras](eras.md) of the MCP protocol:
+  clients up to revision 2025-11-25 (legacy) and from 2026-07-28 on (modern). "Legacy to modern" uses a modern
   echo.
 - "Raw echo" is the upstream itself, called by a client that writes to its stdin.`;
 export const tables = ['calls/s', 'p50', 'p99'];
