@@ -1,10 +1,12 @@
 // An HTTP/1.1 connection to a remote server, for one request at a time. Connects with the first request, and
 // is reused after each complete response. Each request gets `onEnd` or `onBroken` as its last call, and no
 // calls after `destroy`. `onFree` is called only when the response has been read and the whole request has
-// been written. Data that the server sends without a request closes the connection.
+// been written. Data that the server sends without a request closes the connection. Behind a forward proxy,
+// requests to a server with TLS use a tunnel; others contain the whole address.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { connectToProxy, openTunnel, proxiedHead, type Tunnel } from './forward-proxy.ts';
 import { PacedReader, type ReadingTurn } from './paced-reader.ts';
 import { HttpFault, type ResponseHead } from './response-head.ts';
 import { ResponseParser, type ResponseReader } from './response-parser.ts';
@@ -29,6 +31,8 @@ export interface HttpDestination {
   readonly connectTimeoutMs: number;
   /** Client keys and certificates for servers with client authentication. */
   readonly tls?: ConnectionOptions | undefined;
+  /** Forward proxy. */
+  readonly proxy?: URL | undefined;
 }
 
 /** Receives the events of one request. */
@@ -53,9 +57,12 @@ export interface ConnectionOwner {
 
 export class HttpConnection implements ResponseReader {
   readonly #owner: ConnectionOwner;
-  readonly #socket: Socket;
+  readonly #destination: HttpDestination;
+  /** Undefined until the tunnel through a proxy is open. */
+  #socket: Socket | undefined;
+  #reader: PacedReader | undefined;
   readonly #parser = new ResponseParser(this);
-  readonly #reader: PacedReader;
+  #tunnel: Tunnel | undefined;
   #user: ConnectionUser | undefined;
   #isConnected = false;
   #isDestroyed = false;
@@ -78,17 +85,34 @@ export class HttpConnection implements ResponseReader {
 
   constructor(destination: HttpDestination, owner: ConnectionOwner) {
     this.#owner = owner;
-    const { isTls, host, port, serverName, connectTimeoutMs, tls } = destination;
-    const socket = isTls
-      ? connectTls({
-          host,
-          port,
-          ALPNProtocols: ['http/1.1'],
-          ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
-          ...(owner.tlsSession === undefined ? {} : { session: owner.tlsSession }),
-          ...tls,
-        })
-      : connectTcp({ host, port });
+    this.#destination = destination;
+    const { isTls, host, port, connectTimeoutMs, proxy } = destination;
+    this.#connectTimer = setTimeout(() => {
+      this.#fail(new Error(`no connection within ${connectTimeoutMs} ms`));
+    }, connectTimeoutMs);
+    if (proxy === undefined)
+      this.#attach(isTls ? this.#startTls({ host, port }) : connectTcp({ host, port }));
+    else if (!isTls) this.#attach(connectToProxy(proxy));
+    else {
+      const onOpen = (socket: Socket) => this.#attach(this.#startTls({ socket }));
+      this.#tunnel = openTunnel(proxy, destination, onOpen, (error) => this.#fail(error));
+    }
+  }
+
+  #startTls(peer: ConnectionOptions): Socket {
+    const { serverName, tls } = this.#destination;
+    const { tlsSession } = this.#owner;
+    return connectTls({
+      ...peer,
+      ALPNProtocols: ['http/1.1'],
+      ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
+      ...(tlsSession === undefined ? {} : { session: tlsSession }),
+      ...tls,
+    });
+  }
+
+  #attach(socket: Socket): void {
+    const { isTls, tls, proxy } = this.#destination;
     this.#socket = socket;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
@@ -98,20 +122,19 @@ export class HttpConnection implements ResponseReader {
     socket.on('timeout', () => {
       if (this.#isConnected) this.retire();
     });
-    this.#connectTimer = setTimeout(() => {
-      this.#fail(new Error(`no connection within ${connectTimeoutMs} ms`));
-    }, connectTimeoutMs);
     // With client keys, every connection does a full handshake.
     if (isTls && tls === undefined)
       socket.on('session', (session: Buffer) => {
-        owner.tlsSession = session;
+        this.#owner.tlsSession = session;
       });
-    socket.once(isTls ? 'secureConnect' : 'connect', () => this.#onConnected());
-    this.#reader = new PacedReader(socket, (bytes, turn) => this.#onData(bytes, turn));
-    socket.on('data', (bytes) => this.#reader.push(bytes));
+    const isSecure = isTls || proxy?.protocol === 'https:';
+    socket.once(isSecure ? 'secureConnect' : 'connect', () => this.#onConnected());
+    const reader = new PacedReader(socket, (bytes, turn) => this.#onData(bytes, turn));
+    this.#reader = reader;
+    socket.on('data', (bytes) => reader.push(bytes));
     socket.on('end', () => {
       this.#isRemoteClosed = true;
-      this.#reader.end(() => this.#onRemoteClosed());
+      reader.end(() => this.#onRemoteClosed());
     });
     socket.on('error', (error) => {
       this.#lastError ??= error;
@@ -120,7 +143,7 @@ export class HttpConnection implements ResponseReader {
     });
     socket.on('close', () => {
       // Received data may still be buffered.
-      this.#reader.flush();
+      reader.flush();
       if (this.#isRemoteClosed) this.#onRemoteClosed();
       this.#fail(this.#lastError ?? new Error('the connection was closed'));
     });
@@ -129,7 +152,7 @@ export class HttpConnection implements ResponseReader {
   /** Number of request bytes that the operating system has not accepted yet. */
   get unsentBytes(): number {
     return this.#pendingRequest === undefined
-      ? Math.min(this.#bodyBytes, this.#socket.writableLength)
+      ? Math.min(this.#bodyBytes, this.#socket?.writableLength ?? 0)
       : this.#bodyBytes;
   }
 
@@ -149,23 +172,24 @@ export class HttpConnection implements ResponseReader {
 
   /** Pauses reading until `resume`, because the consumer is too slow. */
   pause(): void {
-    this.#reader.pause();
+    this.#reader?.pause();
   }
 
   resume(): void {
-    if (!this.#isDestroyed) this.#reader.resume();
+    if (!this.#isDestroyed) this.#reader?.resume();
   }
 
   /** Closes the connection. Its user receives no further events. */
   destroy(): void {
     if (this.#isDestroyed) return;
     this.#isDestroyed = true;
-    this.#reader.drop();
+    this.#reader?.drop();
     clearTimeout(this.#connectTimer);
     this.#user = undefined;
     this.#pendingRequest = undefined;
     this.#bodyBytes = 0;
-    this.#socket.destroy();
+    this.#tunnel?.destroy();
+    this.#socket?.destroy();
     this.#owner.onClose(this);
   }
 
@@ -210,16 +234,20 @@ export class HttpConnection implements ResponseReader {
     this.#write(request.head, request.body);
   }
 
-  #write(head: string, body: Buffer | undefined): void {
+  /** Called after the connection is established. */
+  #write(text: string, body: Buffer | undefined): void {
+    const socket = this.#socket as Socket;
+    const { proxy, isTls } = this.#destination;
+    const head = proxy === undefined || isTls ? text : proxiedHead(text, this.#destination, proxy);
     if (body === undefined) {
-      this.#socket.write(head, 'latin1');
+      socket.write(head, 'latin1');
     } else if (body.length <= SMALL_BODY_BYTES) {
-      this.#socket.write(head + body.toString('latin1'), 'latin1');
+      socket.write(head + body.toString('latin1'), 'latin1');
     } else {
-      this.#socket.cork();
-      this.#socket.write(head, 'latin1');
-      this.#socket.write(body);
-      this.#socket.uncork();
+      socket.cork();
+      socket.write(head, 'latin1');
+      socket.write(body);
+      socket.uncork();
     }
   }
 
@@ -259,7 +287,7 @@ export class HttpConnection implements ResponseReader {
     const user = this.#user;
     this.#user = undefined;
     // If the request is not completely written, the server would take its rest as the next request.
-    if (this.#isLast || this.#socket.writableLength > 0) this.destroy();
+    if (this.#isLast || (this.#socket?.writableLength ?? 0) > 0) this.destroy();
     else {
       if (this.#keepAliveMs !== Number.POSITIVE_INFINITY)
         this.goodUntil = performance.now() + this.#keepAliveMs;

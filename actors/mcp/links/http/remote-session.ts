@@ -4,6 +4,7 @@
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { ConnectionOptions } from 'node:tls';
+import { proxyFor } from '../../../../libs/rest/proxy.ts';
 import { nextAddress } from '../../../../libs/rest/redirect.ts';
 import { RequestFault } from '../../../../libs/rest/request-fault.ts';
 import { StartFailedError } from '../../../base/errors/errors.ts';
@@ -254,6 +255,7 @@ function destinationOf(
     serverName: hostOf(headers.host ?? url.host),
     connectTimeoutMs,
     tls,
+    proxy: proxyFor(url),
   };
 }
 

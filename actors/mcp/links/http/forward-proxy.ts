@@ -1,0 +1,74 @@
+// Connections through a forward proxy: a tunnel to a server with TLS (CONNECT, RFC 9110 section 9.3.6), and
+// requests with the whole address to other servers (RFC 9112 section 3.2.2).
+
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { proxyCredentials } from '../../../../libs/rest/proxy.ts';
+
+export interface Tunnel {
+  destroy(): void;
+}
+
+interface Destination {
+  readonly host: string;
+  readonly port: number;
+}
+
+const inUrl = ({ host, port }: Destination) => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1');
+
+/** Opens a tunnel, then calls `onOpen` or `onFailure` once. */
+export function openTunnel(
+  proxy: URL,
+  destination: Destination,
+  onOpen: (socket: Socket) => void,
+  onFailure: (error: Error) => void,
+): Tunnel {
+  const target = inUrl(destination);
+  const credentials = proxyCredentials(proxy);
+  const request = (proxy.protocol === 'https:' ? requestHttps : requestHttp)({
+    host: hostOf(proxy),
+    port: proxy.port,
+    method: 'CONNECT',
+    path: target,
+    agent: false,
+    headers: { host: target, ...(credentials && { 'proxy-authorization': credentials }) },
+  });
+  request.once('connect', ({ statusCode = 0, statusMessage = '' }, socket: Socket, head: Buffer) => {
+    if (statusCode >= 200 && statusCode <= 299) {
+      if (head.length > 0) socket.unshift(head);
+      onOpen(socket);
+      return;
+    }
+    socket.destroy();
+    onFailure(new Error(refusalText(proxy, statusCode, statusMessage)));
+  });
+  request.once('error', (error) => onFailure(new Error(`proxy ${proxy.host}: ${error.message}`)));
+  request.end();
+  return request;
+}
+
+function refusalText({ host, username }: URL, status: number, reason: string): string {
+  const remedy =
+    status === 407
+      ? `; ${username === '' ? 'add' : 'check'} user name and password in HTTPS_PROXY`
+      : '; if it is not needed for this server, add the host to NO_PROXY';
+  return `the proxy ${host} refused the connection with ${status} ${reason}`.trimEnd() + remedy;
+}
+
+/** Connects to the proxy itself. */
+export function connectToProxy(proxy: URL): Socket {
+  const host = hostOf(proxy);
+  return proxy.protocol === 'https:'
+    ? connectTls({ host, port: Number(proxy.port || 443), ...(isIP(host) === 0 && { servername: host }) })
+    : connectTcp({ host, port: Number(proxy.port || 80) });
+}
+
+/** Returns the head of a request with the whole address, and with the credentials of the proxy. */
+export function proxiedHead(head: string, destination: Destination, proxy: URL): string {
+  const credentials = proxyCredentials(proxy);
+  const line = credentials === undefined ? '' : `proxy-authorization: ${credentials}\r\n`;
+  return head.replace(' ', ` http://${inUrl(destination)}`).replace('\r\n', `\r\n${line}`);
+}
