@@ -69,7 +69,7 @@ afterAll(async () => {
 /** Variables of the environment that name the proxy. */
 function proxyVariables(credentials: string): Record<string, string> {
   const url = `http://${credentials}127.0.0.1:${(proxy.server.address() as AddressInfo).port}`;
-  return { http_proxy: '', https_proxy: '', no_proxy: '', ...lowerAndUpper(url) };
+  return { no_proxy: '', ...lowerAndUpper(url) };
 }
 
 const lowerAndUpper = (url: string) => ({ http_proxy: url, HTTPS_PROXY: url, https_proxy: url });
@@ -128,7 +128,7 @@ test('a proxy that requires credentials is named with the remedy, without the pa
 
 test('an unusable proxy variable prevents the start, with the name of the variable', async () => {
   const { code, stderr } = await runMain(['servers', '--url', gateway.url], {
-    env: { ...lowerAndUpper(''), HTTPS_PROXY: 'socks5://ada:secret@proxy.test', https_proxy: undefined },
+    env: { ...lowerAndUpper(''), HTTPS_PROXY: 'socks5://ada:secret@proxy.test' },
   });
   expect([code, stderr]).toEqual([
     1,

@@ -42,14 +42,17 @@ test.each(['localhost', 'mcp.localhost', '127.0.0.1', '127.9.9.9', '[::1]'])(
 );
 
 describe('an unusable proxy', () => {
-  test.each(['socks5://user:secret@proxy.example', 'http://', 'http://[', 'http://a:%zz@proxy.example', 'file:///tmp/secret'])(
-    '%s is rejected with the name of the variable, without the value',
-    (value) => {
-      const check = () => hasProxy({ https_proxy: value });
-      expect(check).toThrow(/^HTTPS_PROXY must be/);
-      expect(check).not.toThrow(/secret/);
-    },
-  );
+  test.each([
+    'socks5://user:secret@proxy.example',
+    'http://',
+    'http://[',
+    'http://a:%zz@proxy.example',
+    'file:///tmp/secret',
+  ])('%s is rejected with the name of the variable, without the value', (value) => {
+    const check = () => hasProxy({ https_proxy: value });
+    expect(check).toThrow(/^HTTPS_PROXY must be/);
+    expect(check).not.toThrow(/secret/);
+  });
 
   test('is not reported if no variable is set', () => {
     expect([hasProxy({}), hasProxy({ HTTP_PROXY: ' ' }), hasProxy({ HTTPS_PROXY })]).toEqual([
