@@ -22,7 +22,7 @@ const packages = [
   '@modelcontextprotocol/server-sequential-thinking @playwright/mcp chrome-devtools-mcp mcp-mermaid @mui/mcp',
   '@sveltejs/mcp @shopify/dev-mcp @notionhq/notion-mcp-server exa-mcp-server firecrawl-mcp tavily-mcp nx-mcp',
   'mcp-server-kubernetes kubernetes-mcp-server @browsermcp/mcp mcp-server-code-runner puppeteer-mcp-server',
-  'duckduckgo-mcp-server @executeautomation/playwright-mcp-server @magicuidesign/mcp @growthbook/mcp',
+  'duckduckgo-mcp-server @executeautomation/playwright-mcp-server @magicuidesign/mcp mcp-server-commands',
   '@wonderwhy-er/desktop-commander mcp-hello-world @brave/brave-search-mcp-server',
 ].flatMap((line) => line.split(' '));
 const names = packages.slice(0, Number(values.count));
@@ -97,11 +97,13 @@ for (const { id, state, installing, last_error } of missing)
 await client.close();
 gateway.kill();
 await closed;
-// Folders that the gateway has renamed are not used by npx.
+// Folders that the gateway has renamed are not used by npx. npm empties the folder of a failed installation.
 const cache = join(folder, '.npm/_npx');
 const damaged = readdirSync(cache).filter(
   (name) =>
-    !name.includes('.unfinished-') && !existsSync(join(cache, name, 'node_modules/.package-lock.json')),
+    !name.includes('.unfinished-') &&
+    existsSync(join(cache, name, 'node_modules')) &&
+    !existsSync(join(cache, name, 'node_modules/.package-lock.json')),
 );
 console.log(
   `${listed.size} of ${names.length} listed after ${seconds()} s: ${first} in the first list, ${announced} by ` +

@@ -7,7 +7,7 @@ import { alarmLines } from '../views/alarms.ts';
 import { deliveryCounts, triggerCounts, waitText } from '../views/automation.ts';
 import { counted, duration, latency } from '../views/figures.ts';
 import { nodesLine } from '../views/nodes.ts';
-import { counterColumns, retryText, stateCounts } from '../views/servers.ts';
+import { counterColumns, retryText, startText, stateCounts } from '../views/servers.ts';
 import { type Column, table } from '../views/table.ts';
 import { type Order, orders, type TopRow } from './order.ts';
 import { type GatewaySample, MAX_TROUBLES, ratePerSecond } from './sample.ts';
@@ -175,7 +175,8 @@ function columns(paint: Paint): Column<TopRow>[] {
     { title: 'SERVER', text: ({ id }) => id },
     {
       title: 'STATE',
-      text: ({ state, trouble }) => (state === 'failed' ? (trouble?.isParked ? 'PARKED' : 'FAILED') : state),
+      text: ({ state, installing, trouble }) =>
+        state === 'failed' ? (trouble?.isParked ? 'PARKED' : 'FAILED') : startText(state, installing),
       paint: ({ state }, text) => paint(styleOf[state], text),
     },
     { title: 'REQ/S', isNumber: true, text: ({ rate }) => rateText(rate) },

@@ -157,6 +157,7 @@ export function serverStats(server: ManagedServer): ServerStats {
   const { handle } = server;
   return {
     state: server.state,
+    installing: installRecord(server),
     ...countersOf(server),
     latency_ms: handle.latency.read(),
   };

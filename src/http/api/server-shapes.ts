@@ -18,6 +18,8 @@ interface ServerCounters {
 /** Statistics of one server. */
 export interface ServerStats extends ServerCounters {
   readonly state: ServerState;
+  /** Set in state `starting`, during the installation. */
+  readonly installing: InstallRecord | null;
   readonly latency_ms: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
 }
 

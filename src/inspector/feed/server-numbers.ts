@@ -14,8 +14,9 @@ export function numbersOf(server: ManagedServer, redactor: Redactor): ServerNumb
 }
 
 /** Returns a fingerprint. Percentiles are omitted, because computing them sorts a thousand latencies. */
-function fingerprintOf({ state, handle, restarts, nextRetryAt, lastError }: ManagedServer): string {
-  return `${state} ${handle.requests} ${handle.failed} ${handle.toolErrors} ${handle.inFlight} ${handle.waiting} ${restarts} ${nextRetryAt} ${handle.isParked} ${lastError?.message}`;
+function fingerprintOf(server: ManagedServer): string {
+  const { state, installation, handle, restarts, nextRetryAt, lastError } = server;
+  return `${state} ${installation?.startedAt} ${installation?.lineCount} ${handle.requests} ${handle.failed} ${handle.toolErrors} ${handle.inFlight} ${handle.waiting} ${restarts} ${nextRetryAt} ${handle.isParked} ${lastError?.message}`;
 }
 
 export function trackServers(redactor: Redactor): ChangedRows<ManagedServer, ServerNumbers> {

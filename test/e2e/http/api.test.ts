@@ -289,6 +289,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     function statsOf(state: string) {
       return {
         state,
+        installing: null,
         requests: 0,
         failed: 0,
         tool_errors: 0,

@@ -1,5 +1,6 @@
 // Figures for servers, triggers, kinds of work, or the whole gateway, now and in the last five minutes.
 
+import type { InstallRecord } from '../../../http/api/server-shapes.ts';
 import { triggerAt } from '../address.ts';
 import { deliveryFigures, triggerFigures, workAt, workFigures } from '../automation-figures.ts';
 import { type History, seriesOf } from '../feed/history.ts';
@@ -91,6 +92,7 @@ function serverFigures(server: ServerView, now: number): [string, string][] {
   const hasNoFutureRetry = next_retry_at === null || Date.parse(next_retry_at) < now;
   const retry = hasNoFutureRetry ? '–' : `in ${timeUntil(next_retry_at, now)}`;
   return [
+    ...(server.installing === null ? [] : [installFigure(server.installing)]),
     ['in flight', count(server.in_flight)],
     ['waiting', count(server.waiting)],
     ['requests', count(server.requests)],
@@ -103,6 +105,11 @@ function serverFigures(server: ServerView, now: number): [string, string][] {
     [server.is_parked ? 'parked, next retry' : 'next retry', retry],
     ['up', upMs === undefined ? '–' : span(upMs)],
   ];
+}
+
+function installFigure({ program, is_waiting, lines, last_line }: InstallRecord): [string, string] {
+  const progress = is_waiting ? 'queued' : `${count(lines)} lines${last_line === null ? '' : `, ${last_line}`}`;
+  return ['installing', `${program}, ${progress}`];
 }
 
 function allFigures({ totals, servers, at }: PageState): [string, string][] {

@@ -26,6 +26,7 @@ function server(more: Partial<ServerStats> = {}): ServerStats {
     waiting: 0,
     restarts: 0,
     uptime_seconds: 1,
+    installing: null,
     latency_ms: { p50: null, p95: null, p99: null },
     ...more,
   };
@@ -115,6 +116,12 @@ describe('a frame of top', () => {
       Object.fromEntries(ids.slice(0, MAX_TROUBLES).map((id) => [id, trouble])),
     );
     expect(topFrame(now, undefined, view).at(-1)).toBe('    "servers show s20" shows the reason');
+  });
+
+  test('shows that a server is being installed', () => {
+    const installing = { program: 'npx', is_waiting: false, seconds: 3, lines: 9, last_line: null };
+    const now = sample(0, { a: server({ state: 'starting', installing }) });
+    expect(rowsOf(topFrame(now, undefined, view))).toEqual([expect.stringMatching(/^a +installing /)]);
   });
 
   test('shows for a failed server whether it is parked, its next retry and the reason', () => {

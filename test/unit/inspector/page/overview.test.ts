@@ -49,6 +49,7 @@ const server = (id: string, more: Partial<ServerView> = {}): ServerView => ({
   restarts: 0,
   at: NOW,
   uptime_seconds: 1,
+  installing: null,
   latency_ms: { p50: null, p95: null, p99: null },
   next_retry_at: null,
   is_parked: false,

@@ -58,6 +58,7 @@ const server: ServerNumbers = {
   waiting: 0,
   restarts: 0,
   uptime_seconds: 5,
+  installing: null,
   latency_ms: { p50: 1, p95: 2, p99: 3 },
   next_retry_at: null,
   is_parked: false,
