@@ -22,8 +22,6 @@ export class NamedResources {
   readonly #servers = new Map<string, string>();
   /** Servers with pages (`ui://`) that the client knows from a result, or has used. */
   readonly #appServers = new Set<string>();
-  /** Subscriptions under qualified addresses: server and address. */
-  readonly #qualified = new Set<string>();
   #isClosed = false;
 
   constructor(budget: Budget) {
@@ -72,25 +70,11 @@ export class NamedResources {
     return this.#appServers.has(server);
   }
 
-  /** Records whether the client subscribed under the qualified address. */
-  noteSubscription(server: string, uri: string, isQualified: boolean): void {
-    const key = `${server}\n${uri}`;
-    this.#qualified.delete(key);
-    if (!isQualified || this.#isClosed) return;
-    this.#qualified.add(key);
-    deleteOldest(this.#qualified, MAX_ENTRIES);
-  }
-
-  isQualified(server: string, uri: string): boolean {
-    return this.#qualified.has(`${server}\n${uri}`);
-  }
-
   /** Forgets everything permanently. */
   close(): void {
     this.#isClosed = true;
     for (const uri of [...this.#servers.keys()]) this.#remove(uri);
     this.#appServers.clear();
-    this.#qualified.clear();
   }
 
   #remove(uri: string): void {

@@ -240,7 +240,7 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
     return;
   }
   const isQualified = uri !== envelope.paramText('uri');
-  session.namedResources?.noteSubscription(server.id, uri, isQualified);
+  session.qualifiedSubscriptions.note(server.id, uri, isQualified);
   if (server.eras.serverEraFor('legacy') === 'modern') {
     void subscribeResource(server, session, uri).then((isAgreed) => {
       if (isAgreed) exchange.result({});

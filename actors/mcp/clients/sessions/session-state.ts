@@ -4,21 +4,22 @@
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { subscribeResources } from './resource-subscription.ts';
 import type { ClientSession } from './session.ts';
-import type { SessionState } from './stored-sessions.ts';
+import type { SessionState, StoredSubscription } from './stored-sessions.ts';
 
 /** Maximum length of all uris in a record. Further subscriptions are lost when the gateway stops. */
 const MAX_URI_CHARS = 65_536;
 
 /** Returns the state at these servers. */
 export function readState(session: ClientSession, servers: readonly ManagedServer[]): SessionState {
-  const subscriptions: (readonly [string, string])[] = [];
+  const subscriptions: StoredSubscription[] = [];
   let level: SessionState['level'];
   let length = 0;
   for (const server of servers) {
     level ??= server.subscriptions.levelOf(session);
     for (const uri of server.subscriptions.urisOf(session)) {
       length += uri.length;
-      if (length <= MAX_URI_CHARS) subscriptions.push([server.id, uri]);
+      const isQualified = session.qualifiedSubscriptions.has(server.id, uri);
+      if (length <= MAX_URI_CHARS) subscriptions.push([server.id, uri, ...(isQualified ? [true] : [])]);
     }
   }
   return { level, subscriptions, processes: [...session.processes] };
@@ -32,7 +33,9 @@ export function applyState(
 ): void {
   for (const server of servers) {
     if (level !== undefined) server.setLevel(session, level);
-    const uris = subscriptions.flatMap(([id, uri]) => (id === server.id ? [uri] : []));
+    const own = subscriptions.filter(([id]) => id === server.id);
+    for (const [id, uri, isQualified = false] of own) session.qualifiedSubscriptions.note(id, uri, isQualified);
+    const uris = own.map(([, uri]) => uri);
     if (uris.length > 0) void subscribeResources(server, session, uris);
     if (processes.includes(server.id)) session.noteLostProcess(server.id);
   }

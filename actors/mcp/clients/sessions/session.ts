@@ -21,7 +21,7 @@ import type { Stream } from '../outlet.ts';
 import type { Profile } from '../profiles/profile.ts';
 import type { SessionOwner } from './owner-budget.ts';
 import { PendingServerRequests } from './pending-server-requests.ts';
-import { qualifiedUpdate } from './qualified-update.ts';
+import { QualifiedSubscriptions } from './qualified-subscriptions.ts';
 import type { ReplayBudget } from './replay-budget.ts';
 import { ReplayBuffer } from './replay-buffer.ts';
 
@@ -74,6 +74,7 @@ export class ClientSession implements CallOwner {
   lists: ListCopies | undefined;
   /** Resources that servers named for this client; undefined before the first one. */
   namedResources: NamedResources | undefined;
+  readonly qualifiedSubscriptions = new QualifiedSubscriptions();
   /** Start, by performance.now(). */
   readonly openedAt = performance.now();
   /** Time of the client's last message, by performance.now(). */
@@ -266,7 +267,7 @@ export class ClientSession implements CallOwner {
 
   onServerNotification(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void {
     if (!this.#mayReceive(connection.server)) return;
-    let message = qualifiedUpdate(envelope, connection.server, this.namedResources);
+    let message = this.qualifiedSubscriptions.updateFor(envelope, connection.server);
     if (envelope.method === 'notifications/cancelled') {
       const requestId = envelope.param('requestId');
       const id = requestId && this.#serverRequests?.idOf(connection, rawOf(envelope.bytes, requestId));

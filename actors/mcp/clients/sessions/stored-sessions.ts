@@ -20,11 +20,14 @@ const BYTES_PER_SESSION = 2_048;
 /** Maximum time that a client waits for the storage. */
 const WRITE_TIMEOUT_MS = 2_000;
 
+/** `isQualified`: the client subscribed under the qualified address. */
+export type StoredSubscription = readonly [server: string, uri: string, isQualified?: boolean];
+
 /** State of a session that changes with the client's requests. */
 export interface SessionState {
   /** Log level that the client has set. */
   readonly level?: LogLevel | undefined;
-  readonly subscriptions: readonly (readonly [server: string, uri: string])[];
+  readonly subscriptions: readonly StoredSubscription[];
   /** Servers that must report the loss of the session's process. */
   readonly processes: readonly string[];
 }

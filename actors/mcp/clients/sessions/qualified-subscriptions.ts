@@ -1,0 +1,41 @@
+// Subscriptions of a session under qualified addresses (aggregate/address-form.ts). Update notifications
+// contain the address to which the client subscribed.
+
+import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
+import { applyEdits } from '../../jsonrpc/apply-edits.ts';
+import type { Envelope } from '../../jsonrpc/envelope.ts';
+import { rawJson, replaceSpan, toBuffer } from '../../jsonrpc/span.ts';
+import { qualify } from '../aggregate/address-form.ts';
+
+const MAX_ENTRIES = 1_000;
+
+export class QualifiedSubscriptions {
+  /** Server and address, the oldest first; undefined before the first entry, as in most sessions. */
+  #keys: Set<string> | undefined;
+
+  /** Records whether the client subscribed under the qualified address. */
+  note(server: string, uri: string, isQualified: boolean): void {
+    const key = keyOf(server, uri);
+    this.#keys?.delete(key);
+    if (!isQualified) return;
+    this.#keys ??= new Set();
+    this.#keys.add(key);
+    deleteOldest(this.#keys, MAX_ENTRIES);
+  }
+
+  has(server: string, uri: string): boolean {
+    return this.#keys?.has(keyOf(server, uri)) === true;
+  }
+
+  /** Returns the message for the client; unchanged unless it subscribed under a qualified address. */
+  updateFor(envelope: Envelope, server: string): Buffer {
+    const { bytes } = envelope;
+    if (this.#keys === undefined || envelope.method !== 'notifications/resources/updated') return bytes;
+    const uri = envelope.paramText('uri');
+    const span = envelope.param('uri');
+    if (uri === undefined || span === undefined || !this.has(server, uri)) return bytes;
+    return toBuffer(applyEdits(bytes, [replaceSpan(span, rawJson(qualify(server, uri) ?? uri))]));
+  }
+}
+
+const keyOf = (server: string, uri: string) => `${server}\n${uri}`;
