@@ -46,6 +46,7 @@ export function placedLinks({ placement, connectionTo }: PlacedLinksOptions): Ma
           tls: connection.tls,
           maxMessageBytes,
           redactor,
+          // Recognises the response to a call among the messages of the node.
           isAnswerTo,
           events: linkEvents,
         };

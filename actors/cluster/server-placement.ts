@@ -36,6 +36,8 @@ interface PlacementLease {
 }
 
 const RETRY_MS = 200;
+/** `Retry-After` of NoPlacementError. */
+const RETRY_AFTER_SECONDS = 1;
 
 export class ServerPlacement {
   readonly #cluster: Cluster;
@@ -90,7 +92,7 @@ export class ServerPlacement {
     const why = this.#cluster.membership.isMember
       ? `the node of server ${server} is unknown; try again`
       : `this node cannot reach the database, which assigns server ${server} to a node`;
-    return new NoPlacementError(why, 1);
+    return new NoPlacementError(why, RETRY_AFTER_SECONDS);
   }
 
   #join(server: string, held: PlacementLease, onLost: OnLost): Placement {
@@ -128,6 +130,7 @@ export class ServerPlacement {
     });
     if (this.#held.has(server)) return undefined;
     const holder = await leases.holder(name).catch(() => undefined);
+    // A lease identifies its node by the membership epoch. `holder.epoch` is the epoch of the lease itself.
     const member = membership.members.find(({ epoch }) => epoch === holder?.node);
     if (holder === undefined || member === undefined || member.epoch === membership.epoch) return undefined;
     return { member, epoch: holder.epoch };
@@ -145,7 +148,7 @@ export class ServerPlacement {
     this.#held.clear();
     for (const [server, { users }] of lost) {
       const reason = `server ${server} was stopped on this node, since the database is unreachable`;
-      for (const onLost of [...users]) onLost(new NoPlacementError(reason, 1));
+      for (const onLost of [...users]) onLost(new NoPlacementError(reason, RETRY_AFTER_SECONDS));
     }
   }
 

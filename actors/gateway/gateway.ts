@@ -112,8 +112,9 @@ export class GatewayRuntime {
       cluster,
       entryHashes,
       stateFolder,
-      // Time limit for stopping a server: calls in flight may complete first, then processes are killed. The
-      // last second is a margin, so that this limit is never the first to expire.
+      // Time limit for stopping a server. Calls in flight may complete within `life.shutdownMs`. Then the
+      // processes are killed within REAP_MS. The last second is a margin, so that these two limits expire
+      // first.
       shutdownMs: life.shutdownMs + REAP_MS + 1000,
       graceMs: () => life.graceMs,
     });

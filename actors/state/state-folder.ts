@@ -1,4 +1,4 @@
-// The gateway's state folder: lock, records of children, cached lists, and records of client sessions.
+// The gateway's state folder: lock, records of children, cached lists (tools of servers), client sessions.
 //
 // It is used in one of three ways. `own`: this gateway locks the folder before it touches any file. If the
 // disk is too full for the lock, it raises an alarm and uses the folder as `shared`, since most requests work
@@ -22,7 +22,7 @@ export interface StateFolderOptions {
   readonly kind: 'own' | 'shared' | 'none';
   /** Address in the lock, for error messages of other gateways. */
   readonly listenAddr: string;
-  /** Environment of the gateway; it contains a mark if the gateway is itself a child. */
+  /** Environment of the gateway. If another gateway started it, it contains an owner mark (owner-mark.ts). */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly alarms: Pick<Alarms, 'raise'>;
@@ -75,18 +75,18 @@ export class StateFolder implements Part {
     this.#sweepTimer = setInterval(() => this.sweepLists(), DAY_MS).unref();
   }
 
-  /** Returns the mark for a new child; undefined without /proc. */
+  /** Returns the owner mark for a new child process; undefined without /proc. */
   newMark(server: string): string | undefined {
     const { kind, stateDir, environment } = this.#options;
     return newMark(kind === 'none' ? '-' : markOfFolder(stateDir), server, environment[MARK_VARIABLE]);
   }
 
-  /** Returns the list file of an entry; undefined for `none`. */
+  /** Returns the file of cached lists for a catalog entry; undefined for `none`. */
   listFile(hash: string): string | undefined {
     return this.#lists?.path(hash);
   }
 
-  /** Sweeps the list files in the background; call it when a catalog was applied. */
+  /** Deletes files of old catalog entries in the background; call it when a catalog was applied. */
   sweepLists(): void {
     void this.#lists?.sweep().then((removed) => {
       if (removed > 0) this.#options.log.debug({ removed }, 'removed list files of old catalog entries');

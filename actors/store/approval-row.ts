@@ -1,5 +1,6 @@
-// Rows and statements of the approval table, shared by SQLite and PostgreSQL. State numbers are stored on
-// disk: add new numbers, never change existing numbers.
+// Rows and statements of the approval table, shared by SQLite and PostgreSQL. The statements have the
+// parameters of SQLite (`?1`), which `postgresText` converts. State numbers are stored on disk: add new
+// numbers, never change existing numbers.
 
 import type { ApprovalState, NewApproval, StoredApproval } from './approval.ts';
 import { DamagedRecordError } from './damaged-record.ts';
@@ -18,7 +19,7 @@ const names = Object.keys(approvalStates) as readonly ApprovalState[];
 
 const { pending, cancelled } = approvalStates;
 
-/** Columns of `approval JOIN delivery`. */
+/** Columns of `approval JOIN delivery`. The delivery is the run that waits for the approval. */
 export const approvalColumns = `approval.id, delivery.id, delivery.key, delivery.trigger, approval.state, asked, expires, decided,
   approval.body, decision`;
 

@@ -23,12 +23,13 @@ export interface NewEvent {
   /** @default INBOUND */
   readonly kind?: string | undefined;
   /**
-   * Name to wake: the event wakes the parked event of the key that has this `parkedOn`. It is then called the
-   * waker.
+   * Name to wake: the event wakes the parked event of the key that has this `parkedOn`. An event with `wakes`
+   * is called a waker.
    */
   readonly wakes?: string | undefined;
   /**
-   * True if a dead event stays dead when its id is appended another time; only an operator can requeue it.
+   * True if a dead event stays dead when the platform redelivers it, which appends the id again. Only an
+   * operator can then requeue it. @default false: the redelivered event runs again
    */
   readonly isOnce?: boolean | undefined;
   /** Parsed body, passed on if `append` also claims the event. Not stored. */

@@ -20,8 +20,9 @@ export interface ClaimerQueue {
   readonly freeSlots: number;
   /** True if the queue may claim events. */
   readonly isOpen: boolean;
-  /** Passes the claim to the mailbox. */
+  /** Passes a claimed event, which the store returned as a turn, to its mailbox. */
   offer(claim: ClaimedTurn): void;
+  /** Returns the redacted text of an error. */
   noteOf(error: unknown): string;
   /** Called when the last pending store call returns. */
   onIdle(): void;

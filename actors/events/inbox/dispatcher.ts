@@ -203,6 +203,7 @@ export class Dispatcher {
       onSettled: (id, outcome) => waits.settle(id, outcome),
       onDeferred: (id) => waits.notifyDeferred(id),
       onStarted: (id) => listener?.onRemoteStart(id),
+      // Rows that the other node has added to the event's journal.
       onRows: (id, count) => listener?.onRemoteRows(id, count),
     });
   }

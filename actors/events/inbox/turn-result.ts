@@ -67,7 +67,8 @@ export function turnResult(
     case 'deferred': {
       const { trigger, inMs, isUncontacted, mayHaveSucceeded, notAfter } = outcome;
       const note = noteOf(outcome.note);
-      const wasClaimed = mayHaveSucceeded === true || event.wasClaimed;
+      // Includes earlier attempts, whose effects are unknown.
+      const mayHaveEffects = mayHaveSucceeded === true || event.wasClaimed;
       const attempt = event.attempt - event.crashes;
       const rateLimit = { attempt, ageMs: Date.now() - event.at, inMs, isUncontacted };
       const next = deferral(outcome.retry, rateLimit, random);
@@ -76,7 +77,7 @@ export function turnResult(
         return { key, fence, seq, outcome: 'dead', trigger, note: note + NO_LATER, isLast };
       const wait = { key, fence, seq, retryInMs: next.inMs, trigger, note, isLast };
       return next.do === 'defer'
-        ? { ...wait, outcome: 'deferred', wasClaimed }
+        ? { ...wait, outcome: 'deferred', wasClaimed: mayHaveEffects }
         : { ...wait, outcome: 'retrying' };
     }
     default:
@@ -92,7 +93,8 @@ function isTooLate(inMs: number, notAfter: number | undefined): boolean {
 }
 
 /**
- * Returns a result that returns the event to the queue and releases the claim, without counting an attempt.
+ * Returns the result for a stopped run: the event is queued again, its claim is released, and no attempt is
+ * counted.
  */
 export function stoppedResult({ key, fence }: TurnRef, { seq }: StoredEvent): TurnResult {
   return {

@@ -27,7 +27,10 @@ export interface WorkSlot {
   end(): void;
 }
 
-/** Prefix of group names, which are stored. Trigger names have neither blanks nor colons. */
+/**
+ * Prefix of group names. The names are stored, so the word `place` must not change. Trigger names have
+ * neither blanks nor colons.
+ */
 const GROUP = 'place: ';
 
 /** Returns whether the name belongs to a group, on any node. */
@@ -105,7 +108,8 @@ export class WorkSlots {
   /** Returns a slot for the event, or the group name for queueing the event in the store. */
   take(receiver: string, trigger: string, { seq, body }: StoredEvent): WorkSlot | string {
     const group = this.#group(receiver, trigger);
-    // Events in the store come first.
+    // Queued and arriving events of the group precede events that were accepted later. An event with a number
+    // up to `lastSeq` was queued before, so it is one of the arriving events.
     const isLater = group.waiting + group.arriving > 0 && seq > group.lastSeq;
     if (!isLater && group.arriving > 0) this.#countArriving(group, -1);
     const bytes = Math.min(body.byteLength, this.#bytes.total >> 2);
@@ -217,7 +221,8 @@ export class WorkSlots {
   }
 
   #hasCapacity({ receiver, trigger, arriving, large }: SlotGroup): boolean {
-    // The rule of Budget: less in use than free. Arriving events count as slots in use.
+    // Same rule as in Budget: a holder may acquire a slot only while it uses fewer slots than are free.
+    // Arriving events count as slots in use.
     const free = this.#slots.free - this.#arriving;
     if (receiver.slots.used + receiver.arriving >= free || trigger.slots.used + trigger.arriving >= free)
       return false;

@@ -59,11 +59,14 @@ export type WorkOutcome =
       'state' | 'holdsKey' | 'trigger' | 'note'
     > &
       Effects)
-  /** The trigger is paused: the event keeps its position in the queue until the trigger is resumed. */
+  /**
+   * The trigger is paused: the event keeps its position in the queue until the trigger is resumed. The store
+   * holds it under the name of the trigger.
+   */
   | ({ readonly kind: 'held'; readonly trigger: string } & NotAfter)
   /**
-   * No slot is free (work-slots.ts): the event stays queued until the store releases the events with the name
-   * `heldBy`. Not counted as an attempt.
+   * No slot is free: the event stays queued until the store releases the events with the name `heldBy`, a
+   * slot group (work-slots.ts). Not counted as an attempt.
    */
   | ({
       readonly kind: 'queued';
@@ -117,8 +120,8 @@ export interface Work {
   /** Returns a timer event that settles the waiting event at `notAfter`. */
   expiryEvent?(event: StoredEvent): NewEvent;
   /**
-   * Called when an event was queued under a name: a trigger, which was possibly resumed in the meantime, or a
-   * group without free slots (work-slots.ts).
+   * Called when the store has kept an event under a name, after the outcome `held` or `queued`. The name is a
+   * trigger, which was possibly resumed in the meantime, or a slot group (work-slots.ts).
    */
   onQueued?(name: string): void;
 }

@@ -7,7 +7,10 @@ import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 const MAX_NAMES = 10_000;
 
 export class GrowingPauses {
-  /** Consecutive refusals by name; a forgotten name starts at zero. */
+  /**
+   * Consecutive refusals by the name of the rate limit, such as an account or a destination. A forgotten name
+   * starts at zero.
+   */
   readonly #refusals = new Map<string, number>();
 
   /** Records a refusal for `name`, and returns the milliseconds until the next attempt. */
@@ -19,7 +22,7 @@ export class GrowingPauses {
     return 1000 * Math.min(max_backoff_seconds, min_backoff_seconds * factor ** before);
   }
 
-  /** Resets the backoff when the platform accepts a message. */
+  /** Resets the backoff for `name` when the platform accepts a message. */
   end(name: string): void {
     if (this.#refusals.size > 0) this.#refusals.delete(name);
   }

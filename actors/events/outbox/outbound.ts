@@ -83,7 +83,8 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    */
   send(trigger: T, rendered: Rendered, context: SendContext): Promise<SendReceipt>;
   /**
-   * Returns the minimum interval between edits of growing answers, in ms. It must leave part of the rate
+   * Returns the minimum interval between edits of a growing answer, in ms. A growing answer is a message that
+   * shows the answer of a run before its end; each edit adds text. The interval must leave part of the rate
    * limit to other messages. Without this method, growing answers are not shown.
    */
   editIntervalMs?(target: OutboundTarget): number;

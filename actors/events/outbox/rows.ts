@@ -17,7 +17,7 @@ import { boundedParts } from './split-text.ts';
 export interface RowMeta {
   readonly trigger: string;
   readonly action: OutboundMessage['action']['do'];
-  /** Name of the credential; see `Outbound.credentialNameOf`. */
+  /** Name of the credential that sends the row; see `Outbound.credentialNameOf`. */
   readonly sender?: string | undefined;
   /** Expiry time, epoch ms. */
   readonly expiresAt?: number | undefined;
@@ -57,6 +57,7 @@ export function outboxRows<T extends Trigger>(
   { eventId, trace, about, replacedBy, principal }: RowOrigin,
 ): readonly NewEvent[] {
   const { target, action, expiresAt } = message;
+  // Rows with the same key are sent in order. The key names the place, or `orderedWith` if that is set.
   const key = destinationKey(account, target.orderedWith ?? target.place);
   const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
   const meta: RowMeta = {

@@ -167,8 +167,9 @@ class PostgresTarget implements ImportTarget {
     await session.rows('UPDATE clock SET at = $1', [this.now]);
     // The store is empty, so the rows of dead nodes have no events.
     for (const table of ['node_lease', 'node']) await session.rows(`DELETE FROM ${table}`);
-    // The dead node. Its id is the restored counter, which is lower than the ids of later nodes. It is also
-    // needed for suspects: the removal of a node restarts their pauses.
+    // The dead node. Its id is the restored counter, which is lower than the ids of later nodes. Events
+    // that crashed a node also need it: they run after a pause, which starts when a node is removed.
+    // States below `firstNonBlocking` block the later events of a key.
     await session.rows(
       `INSERT INTO node (id, name, address, until, about) SELECT $1, 'moved', '', 0, '{}'
        WHERE EXISTS (SELECT 1 FROM delivery WHERE state = ${stateCodes.running} OR (crashes > 0 AND state < ${firstNonBlocking}))`,

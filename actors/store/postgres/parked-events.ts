@@ -1,5 +1,5 @@
-// Matches parked events with wakers. A parked event waits for a named event of its key, its waker. It blocks
-// the key exactly if it has `holdsKey`. The caller has locked the mailbox.
+// Matches parked events with wakers. A parked event waits for a named event of its key, its waker. A parked
+// event blocks its key only with `holdsKey`. The caller has locked the mailbox.
 //
 // Either event can arrive first; the match is part of the transaction in which the second one arrives. A key
 // therefore never has both an event that waits for a name and a queued event that wakes this name. When a

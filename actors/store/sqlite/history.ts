@@ -94,8 +94,8 @@ export class SqliteHistory {
     let removed = 0;
     let bytes = 0;
     for (const [seq, at, ended, hasProgress] of rows) {
-      // All later records arrived after `before`, so none has finished earlier. Ignores a record from the
-      // future, which was written when the clock was ahead.
+      // All later records arrived after `before`, so none has finished earlier: the sweep ends. A record from
+      // the future does not end it, because it was written when the clock was ahead.
       if (at >= before && at <= now) return { removed, afterSeq: undefined };
       if (ended === null || ended >= before) continue;
       this.#remove.run([seq]);

@@ -1,5 +1,6 @@
 // Changes a catalog file for commands such as `servers add`. The new content is checked as by a starting
-// gateway, and written only if it has no errors. Secrets are written to `.env` first.
+// gateway, and written only if it has no errors. Secrets are written to `.env` first. The catalog can also be
+// a client's file: the settings of an MCP client, with a list of servers.
 
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
 import { checkCatalog } from '../../../config/catalog/check-catalog.ts';
@@ -40,8 +41,8 @@ export class CatalogFile {
   }
 
   /**
-   * Returns a server's name in the file. In a client's file the name can differ from the id, because names
-   * need not be valid ids. Throws ApiProblem for an unknown server.
+   * Returns a server's name in the file. In a client's file the name can differ from the id, because there
+   * names need not be valid ids. Throws ApiProblem for an unknown server.
    */
   nameOf(id: string): string {
     const name = this.names.find((each) => each === id) ?? this.names.find((each) => plainId(each) === id);

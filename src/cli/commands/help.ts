@@ -19,7 +19,7 @@ export async function helpCommand(words: readonly string[]): Promise<readonly st
   if (more.length > 0 || Object.hasOwn(commandTree, verb) || /^-|^$/.test(verb)) return [...words, '--help'];
   const commands = commandsWithVerb(verb);
   const [only, ...others] = commands;
-  // The error suggests a command.
+  // Unknown verb: the caller runs it as a command, and the resulting error suggests a similar command.
   if (only === undefined) return [verb];
   if (others.length === 0) return [only.noun, verb, '--help'];
   const columns = [

@@ -10,8 +10,9 @@ export interface FileAccess {
 }
 
 /**
- * Returns the permissions and owner to set, copied from `like` if it exists. Rejects if `file` exists and
- * this user may not write it.
+ * Returns the permissions and owner for the new content of `file`. They are copied from `like`, which is
+ * `file` itself or another file as a model. Without `like`, the defaults for new files apply. Rejects if
+ * `file` exists and this user may not write it.
  */
 export async function accessOf(file: string, like: string, mode: number | undefined): Promise<FileAccess> {
   const exists = (await stat(file).catch(() => undefined)) !== undefined;

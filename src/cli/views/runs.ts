@@ -115,6 +115,10 @@ const MAX_PART_WIDTH = 32;
 
 type RunStep = RunDetails['steps'][number];
 
+/**
+ * Returns the part of the run that made the step: a flow node or a fleet member. Empty for steps of the whole
+ * run, and for raw rows (`runs show --raw`).
+ */
 const partOf = (step: RunStep): string => ('row' in step ? '' : printable(step.part ?? ''));
 
 function stepLine(step: RunStep, paint: Paint, width: number, partWidth: number): string {
@@ -124,7 +128,7 @@ function stepLine(step: RunStep, paint: Paint, width: number, partWidth: number)
   const took = step.took_ms === undefined ? '' : latency(step.took_ms);
   const part = partWidth === 0 ? '' : `${partOf(step).slice(0, partWidth).padEnd(partWidth)}  `;
   const head = `${n}  ${at}  ${part}${printable(step.kind).padEnd(7)}  ${took.padStart(6)}  `;
-  // Steps of this kind contain only internal data.
+  // A `kept` row only stores the state of a part, which is internal data.
   if (step.kind === 'kept') return paint('faint', head.trimEnd());
   const state = step.state ?? '';
   const isBad = step.kind === 'failed' || state === 'failed' || state === 'denied' || state === 'interrupted';
@@ -141,5 +145,6 @@ function stepLine(step: RunStep, paint: Paint, width: number, partWidth: number)
   const text = printable(words.filter((word) => word !== '').join('  '));
   const cut = text.slice(0, Math.max(20, width - head.length));
   if (cut === '') return head.trimEnd();
+  // Yellow, because red is for states of runs.
   return head + (isBad ? paint('busy', cut) : cut);
 }

@@ -229,7 +229,7 @@ describe('without a terminal', () => {
     expect(callsFor('fine')).toEqual([]);
   });
 
-  test('a line-by-line chat exits with code 3 and the same notice', async () => {
+  test('a line-by-line chat exits with code 3 and the approval id, and sends no further line', async () => {
     const chat = await runMain(['agents', 'chat', 'clerk', '--url', gateway.url], {
       env,
       input: 'fee\nnever asked\n',
@@ -240,7 +240,7 @@ describe('without a terminal', () => {
     expect(callsFor('never asked')).toEqual([]);
   });
 
-  test('a run on files alone stops with the command, and prints no approval notice', async () => {
+  test('a run with `-f` that needs an approval stops with the command, and suggests no approval command', async () => {
     const folder = temporaryFolder();
     writeFileSync(
       join(folder, 'clerk.yaml'),

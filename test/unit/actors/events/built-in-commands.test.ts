@@ -54,7 +54,7 @@ test.each([
   },
 );
 
-test('the conversation key can be computed from the mailbox key of a control call', () => {
+test('the key of a conversation can be restored from the key of its separate mailbox for control calls', () => {
   const key = 'conversation/chat/1/room';
   expect(conversationKeyOf(controlKeyOf(key))).toBe(key);
   expect(conversationKeyOf(key)).toBe(key);

@@ -132,7 +132,7 @@ describe.each(['uws', 'node'] as const)('a gateway on %s', (prefer) => {
 });
 
 describe('a foreign listener does not receive the token', () => {
-  test('without a proof, like a gateway before proofs', async () => {
+  test('if it sends no proof, like old versions of the gateway', async () => {
     const foreign = await startForeign('127.0.0.1');
     await ask('127.0.0.1', foreign.port);
     expect(foreign.requests).toEqual(anonymous);
@@ -211,7 +211,7 @@ describe('a foreign listener does not receive the token', () => {
   });
 });
 
-test('a gateway sends no proof to another machine, and none for listeners other than loopback or any address', () => {
+test('a gateway sends a proof to this machine only, and only if it listens on loopback or on all addresses', () => {
   const headersFor = (host: string, remoteAddress: string, nonce = 'n'.repeat(43), own = token): HeaderList =>
     proofHeaders({ headers: { 'x-operator-nonce': nonce }, remoteAddress }, own, { host, port: 1 }, folder);
   expect(headersFor('0.0.0.0', '127.0.0.1').map(([name]) => name)).toEqual([
@@ -246,7 +246,7 @@ test('the operator token is used as key for unencrypted loopback addresses only'
 describe('the state folder', () => {
   const at = (port: number) => new URL(`http://127.0.0.1:${port}`);
 
-  test('is reported by the gateway at the address', async () => {
+  test('is in the response of a gateway to a request for its folder', async () => {
     expect(await requestStateFolder(at((await startGateway('127.0.0.1')).port))).toBe(folder);
   });
 
@@ -259,7 +259,7 @@ describe('the state folder', () => {
     expect(await requestStateFolder(new URL('http://192.0.2.1:8080'))).toBeUndefined();
   });
 
-  test('reported by a foreign listener does not give it the token', async () => {
+  test('is no proof: a foreign listener that reports the folder does not receive the operator token', async () => {
     const foreign = await startForeign('127.0.0.1', async () => ({
       'x-operator-folder': encodeURIComponent(folder),
       'x-operator-proof': 'A'.repeat(43),

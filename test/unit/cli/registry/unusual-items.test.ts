@@ -88,7 +88,7 @@ describe('a variable of a registry entry', () => {
     expect(namesOf(withPackage('npm', { environmentVariables: [{ name, value: 'x' }] }))).toEqual([]);
   });
 
-  test('without a value is not set and not unusual; otherwise the reason is given with the value', () => {
+  test('is not unusual without a value; with a value, it is listed with the value and the reason', () => {
     expect(namesOf(withPackage('npm', { environmentVariables: [{ name: 'PATH' }] }))).toEqual([]);
     const [item] = withPackage('npm', {
       environmentVariables: [{ name: 'PATH', value: '/tmp/evil' }],
@@ -237,7 +237,7 @@ describe('a remote address', () => {
     'https://172.32.0.1/',
   ])('%s is public', (url) => expect(namesOf(at(url))).toEqual([]));
 
-  test('without HTTPS or in a private network is reported as unusual, also if a variable or an answer completes it', () => {
+  test('is unusual without HTTPS or in a private network, also if a default or a user input completes it', () => {
     expect(namesOf(at('http://mcp.example.com/'))).toEqual(['address:http://mcp.example.com']);
     expect(namesOf(at('https://{a}.0.0.1/', { a: { default: '127' } }))).toEqual([
       'address:https://127.0.0.1',

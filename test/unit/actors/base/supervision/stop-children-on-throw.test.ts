@@ -303,7 +303,7 @@ describe('XState, as stop-children-on-throw.ts assumes,', () => {
     expect(errors).toEqual([bug]);
   });
 
-  test('drops deferred effects if `defer` does nothing: the child is never started', () => {
+  test('never starts a new child if `scope.defer` ignores the effects that it receives', () => {
     const muted = Object.assign(Object.create(parent), {
       transition: (snapshot: never, event: never, scope: object) =>
         parent.transition(snapshot, event, { ...scope, defer: () => {} } as never),
@@ -340,7 +340,7 @@ describe('XState, as stop-children-on-throw.ts assumes,', () => {
     expect(order).toEqual(['child', 'action']);
   });
 
-  test('ends children on the event `xstate.stop`, and stores the parent of a child', () => {
+  test('stops the children of an actor that receives `xstate.stop`; `_parent` of a child is this actor', () => {
     const { actor } = run(parent);
     const child: AnyActorRef = actor.getSnapshot().children.spawned;
     expect(child._parent).toBe(actor);

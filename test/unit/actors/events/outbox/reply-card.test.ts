@@ -44,7 +44,7 @@ describe('the card of a reply', () => {
     ]);
   });
 
-  test('has no half surrogate pairs; ids that become equal are duplicates', () => {
+  test('replaces half surrogate pairs in action ids, and omits an action whose id is then a duplicate', () => {
     const actions = [{ id: 'cut \ud83d', title: 'one' }, { id: 'cut \ude00' }];
     expect(replyCard({ actions })?.actions).toEqual([{ id: 'cut \ufffd', title: 'one' }]);
   });
