@@ -17,8 +17,8 @@ const watchers = [
 export const name = 'inspector';
 export const title = 'The inspector';
 export const about = `Calls at \`/rpc\` from 16 connections to a raw stdio echo, and starts and stops of a server by
-\`POST /servers/:id/start\` and \`…/stop\`, while 0, 1 and 10 clients watch \`/inspector/feed\`. The tree has 200
-more servers.
+\`POST /servers/:id/start\` and \`…/stop\`, while 0, 1 and 10 clients watch \`/inspector/feed\`. The gateway
+has 200 servers besides these two, and all are in the tree of the feed.
 
 A call changes no state machine, so only the statistics that each watcher receives once a second can slow it.
 A start and a stop are about a dozen events. Each watcher must receive the whole tree, and the server in each

@@ -25,8 +25,8 @@ export const title = 'Large results';
 export const about = `Calls per second at 1 and at 4 connections, of a tool whose result is 1 KB, 100 KB or 5 MB of text, with a
 quotation mark and a line break in each line. The server returns a prepared text over stdio.
 
-- The peak is the maximum memory (VmHWM) during one call minus the memory before it, in a new process after 50
-  small calls and a forced collection.
+- The peak is the maximum memory (VmHWM) during one call minus the memory before it, in MB. It is measured in
+  a new process after 50 small calls and a forced collection.
 - With escapes, the result of 5 MB has 5.3 MB. It arrives in about 80 pieces; each is checked on arrival and
   forwarded unchanged.
 - Before the load, four different calls run concurrently in each row, and their results are compared with the
