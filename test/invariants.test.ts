@@ -53,12 +53,12 @@ function referencesIn({ text, tag }: Line): string[] {
   return all.filter((_, at) => at !== own);
 }
 
-test('the search for invariants finds the known tags', () => {
+test('the search for definitions of invariants finds known tags, such as A1 and H4', () => {
   expect(definitions.length).toBeGreaterThan(60);
   expect(definitions.map(({ tag }) => tag)).toEqual(expect.arrayContaining(['A1', 'A9', 'H4', 'S1']));
 });
 
-test('each tag of an invariant is defined once', () => {
+test('two invariants in file headers and ARCHITECTURE.md never have the same tag, such as A1', () => {
   const files = new Map<string, string[]>();
   for (const { tag = '', file } of definitions) files.set(tag, [...(files.get(tag) ?? []), file]);
   expect([...files].filter(([, places]) => places.length > 1)).toEqual([]);
@@ -69,7 +69,7 @@ test('each line in a list of invariants has a tag', () => {
   expect(untagged.map(({ file, text }) => `${text} in ${file}`)).toEqual([]);
 });
 
-test('each tag of an invariant is cited in another place', () => {
+test('the tag of each invariant is cited in a line other than its definition', () => {
   const cited = new Set(lines.flatMap(referencesIn));
   expect(
     definitions.filter(({ tag = '' }) => !cited.has(tag)).map(({ tag, file }) => `${tag} in ${file}`),

@@ -61,9 +61,10 @@ export async function startGateway(chat: LocalChat, root: string, signal: AbortS
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
+  // If this program is killed, its next start stops the gateway and removes the folder.
   if (child.pid !== undefined) noteGateway(folder, child.pid);
   const end = async () => {
-    await ended(child);
+    await stop(child);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
@@ -73,14 +74,15 @@ export async function startGateway(chat: LocalChat, root: string, signal: AbortS
       const response = await fetch(`${url}/deliveries?limit=1000&${query}`);
       return ((await response.json()) as { readonly deliveries: readonly unknown[] }).deliveries;
     };
+    // The source of an event is the type of its trigger in lower case.
+    const source = chat.trigger('desk').type.toLowerCase();
     return {
       url,
       commands: commandsIn(example),
       builtIn: await builtInOf(url),
       failed,
       isIdle: async () => (await deliveries('state=queued,running,retrying')).length === 0,
-      countAccepted: async () =>
-        (await deliveries(`source=${basename(chat.trigger('desk').type).toLowerCase()}`)).length,
+      countAccepted: async () => (await deliveries(`source=${source}`)).length,
       end,
     };
   } catch (error) {
@@ -89,6 +91,7 @@ export async function startGateway(chat: LocalChat, root: string, signal: AbortS
   }
 }
 
+/** Waits for the line `gateway is ready` in the log. Rejects if the process ends before, or on abort. */
 function ready(child: ChildProcess, signal: AbortSignal): Promise<{ port: number; failed: Promise<never> }> {
   const last: string[] = [];
   return new Promise((resolveReady, reject) => {
@@ -113,7 +116,8 @@ function ready(child: ChildProcess, signal: AbortSignal): Promise<{ port: number
   });
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+/** Stops the process with SIGTERM, and kills it after END_MS. */
+async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const closed = once(child, 'close');
   child.kill('SIGTERM');
@@ -122,7 +126,7 @@ async function ended(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The gateway has a single trigger. */
+/** Returns the built-in commands in the menu of the gateway's only trigger. */
 async function builtInOf(url: string): Promise<ReadonlyMap<string, CommandBinding>> {
   const read = async <T>(path: string) => (await (await fetch(`${url}/${path}`)).json()) as T;
   const { triggers } = await read<{ readonly triggers: readonly { readonly name: string }[] }>('triggers');
@@ -133,6 +137,7 @@ async function builtInOf(url: string): Promise<ReadonlyMap<string, CommandBindin
   return new Map(all.map(({ name, description, options }) => [name, { description, parameters: options }]));
 }
 
+/** Returns the commands of the example trigger that the agent `desk` answers. */
 function commandsIn(example: string): ReadonlyMap<string, CommandBinding> {
   const { spec } = parse(readFileSync(example, 'utf8')) as {
     readonly spec: { readonly commands?: Readonly<Record<string, CommandBinding>> };

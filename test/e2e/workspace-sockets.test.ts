@@ -8,8 +8,8 @@ import type { AppSockets } from '../fixtures/workspace-platform/app-sockets.ts';
 import { WorkspacePlatform } from '../fixtures/workspace-platform/workspace-platform.ts';
 
 let platform: WorkspacePlatform;
-let installed: App;
-let app: AppSockets;
+let app: App;
+let sockets: AppSockets;
 const cleanups: (() => Promise<unknown>)[] = [];
 
 // A client that is disconnected during a reconnect rejects a promise that has no handler, with undefined
@@ -28,8 +28,8 @@ afterAll(() => {
 
 beforeEach(async () => {
   platform = await new WorkspacePlatform({ redeliverMs: 200, pingMs: 20 }).start();
-  installed = platform.addApp();
-  app = platform.socketsOf(installed);
+  app = platform.addApp();
+  sockets = platform.socketsOf(app);
 });
 
 afterEach(async () => {
@@ -55,7 +55,7 @@ interface ReceivedEvent {
 
 function clientOf(more: { appToken?: string; autoReconnectEnabled?: boolean } = {}): SocketModeClient {
   const client = new SocketModeClient({
-    appToken: installed.appToken,
+    appToken: app.appToken,
     clientPingTimeout: 200,
     clientOptions: { slackApiUrl: `${platform.apiRoot}/`, retryConfig: { retries: 0 } },
     logger: silent,
@@ -75,15 +75,15 @@ test('a client of the test workspace opens one socket, and acknowledges events, 
   await client.start();
   const payload = { event: { type: 'app_mention', text: 'hello' } };
   const all = [
-    app.deliver('events_api', payload),
-    app.deliver('slash_commands', { command: '/deploy', text: 'now' }),
-    app.deliver('interactive', { type: 'block_actions' }),
+    sockets.deliver('events_api', payload),
+    sockets.deliver('slash_commands', { command: '/deploy', text: 'now' }),
+    sockets.deliver('interactive', { type: 'block_actions' }),
   ];
   await eventually(() => expect(all.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
   expect(handovers.map(({ body }) => body)).toEqual(all.map((each) => each.payload));
   expect(all[1]?.response).toEqual({ text: 'on it' });
-  expect(app).toMatchObject({ opened: 1, unexpectedMessages: [] });
-  await eventually(() => expect([app.open[0]?.pings, app.open[0]?.pongs]).not.toContain(0));
+  expect(sockets).toMatchObject({ opened: 1, unexpectedMessages: [] });
+  await eventually(() => expect([sockets.open[0]?.pings, sockets.open[0]?.pongs]).not.toContain(0));
 });
 
 test('an unacknowledged event is sent again, with a new envelope id and the retry number', async () => {
@@ -94,7 +94,7 @@ test('an unacknowledged event is sent again, with a new envelope id and the retr
     if (numbers.length === 3) await ack();
   });
   await client.start();
-  const envelope = app.deliver('events_api', { event: { type: 'app_mention' } });
+  const envelope = sockets.deliver('events_api', { event: { type: 'app_mention' } });
   await eventually(() => expect(envelope.ackedAt).toBeDefined());
   expect(numbers).toEqual([0, 1, 2]);
   expect(new Set(envelope.ids).size).toBe(3);
@@ -104,11 +104,11 @@ test('unacknowledged events of a disconnected client are sent to the next client
   const lostClient = clientOf({ autoReconnectEnabled: false });
   const hasReceived = new Promise<void>((resolve) => lostClient.on('slack_event', () => resolve()));
   await lostClient.start();
-  const event = app.deliver('events_api', { event: { type: 'message' } });
+  const event = sockets.deliver('events_api', { event: { type: 'message' } });
   await hasReceived;
   // Cuts the open sockets. New sockets are accepted.
-  app.isUnavailable = true;
-  app.isUnavailable = false;
+  sockets.isUnavailable = true;
+  sockets.isUnavailable = false;
   // Exceeds the acknowledgement timeout of the platform.
   await new Promise((done) => setTimeout(done, 300));
   expect(event.ackedAt).toBeUndefined();
@@ -123,25 +123,25 @@ test('a client replaces a socket that is about to close; later events arrive on 
   const client = clientOf();
   client.on('slack_event', ({ ack }: ReceivedEvent) => ack());
   await client.start();
-  app.announceEnd('refresh_requested');
-  await eventually(() => expect(app.open).toHaveLength(0));
-  const envelope = app.deliver('events_api', { event: { type: 'message' } });
+  sockets.announceEnd('refresh_requested');
+  await eventually(() => expect(sockets.open).toHaveLength(0));
+  const envelope = sockets.deliver('events_api', { event: { type: 'message' } });
   await eventually(() => expect(envelope.ackedAt).toBeDefined());
   // Delay of the client before it requests a new address. It has no socket meanwhile.
-  expect(app.withoutSocketMs).toBeGreaterThan(150);
+  expect(sockets.withoutSocketMs).toBeGreaterThan(150);
   expect(platform.callsOf('apps.connections.open')).toHaveLength(2);
 });
 
 test('a client closes a silent socket', async () => {
   const client = clientOf();
   await client.start();
-  await eventually(() => expect(app.open[0]?.pings).toBeGreaterThan(1));
-  app.open[0]?.fallSilent();
-  await eventually(() => expect(app.opened).toBe(2));
+  await eventually(() => expect(sockets.open[0]?.pings).toBeGreaterThan(1));
+  sockets.open[0]?.fallSilent();
+  await eventually(() => expect(sockets.opened).toBe(2));
 });
 
 test('an invalid token is rejected with a known error code', async () => {
   await expect(clientOf({ appToken: 'xapp-nobody' }).start()).rejects.toThrow('invalid_auth');
-  const client = clientOf({ appToken: installed.botToken, autoReconnectEnabled: false });
+  const client = clientOf({ appToken: app.botToken, autoReconnectEnabled: false });
   await expect(client.start()).rejects.toThrow('not_allowed_token_type');
 });

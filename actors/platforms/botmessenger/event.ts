@@ -26,13 +26,15 @@ export type CommandForm =
   | { readonly kind: 'words'; readonly text: string }
   | { readonly kind: 'for another bot' };
 
+/** Groups: command, bot after `@`, rest. */
 const COMMAND = /^\s*\/([A-Za-z0-9_]{1,64})(?:@([A-Za-z0-9_]{1,64}))?(?![\w@/])\s*([\s\S]*)$/;
+/** Groups: bot after `@`, rest. */
 const MENTION = /^\s*@([A-Za-z0-9_]{1,64})(?!\w)[\s,:]*([\s\S]*)$/;
 
-/** Returns true if the form of the text depends on the bot's name. */
+/** Returns true if the text names a bot. Its form then depends on the name of the receiving bot. */
 export function mentionsBot(text: string): boolean {
-  const [, name] = COMMAND.exec(text)?.slice(1) ?? [];
-  return name !== undefined || MENTION.test(text);
+  const [, , bot] = COMMAND.exec(text) ?? [];
+  return bot !== undefined || MENTION.test(text);
 }
 
 /** Returns the form of the text. `username` is the bot's name without `@`. */

@@ -30,7 +30,8 @@ export function filtersOf({ config }: CommunityChatTrigger): Filters {
 
 /**
  * Returns the matching trigger, and its command if the interaction names one. A press may belong to a message
- * without a command. The configuration may change before the event is handled.
+ * without a command. The result is provisional: the event is matched again when it is handled, possibly with
+ * changed triggers.
  */
 export function findMatch(
   triggers: readonly CommunityChatTrigger[],

@@ -90,8 +90,8 @@ function withinClockSkew(all: Subscribers, request: WebhookRequest): Subscribers
 }
 
 /**
- * Returns the subscribers of the application in the payload. The verified key belongs to one application; if
- * its configured id differs, the configuration applies.
+ * Returns the subscribers of the application in the payload. The verified key belongs to one application. If
+ * no subscriber has the application id of the payload, the configured id of the first subscriber applies.
  */
 function subscribersOf(all: Subscribers, application: string | undefined): Subscribers {
   const isOf = (id: string) => all.filter(({ trigger }) => trigger.config.application_id === id);

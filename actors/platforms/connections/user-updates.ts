@@ -1,5 +1,6 @@
-// Passes the current triggers to `onUsers` of an open connection, initially and after each change. Adapters
-// apply settings there that depend on all triggers, such as a command menu.
+// Users of a connection are the triggers that share it. This file passes the current users to `onUsers` of an
+// open connection, initially and after each change. Adapters apply settings there that depend on all of these
+// triggers, such as a command menu.
 //
 // - Calls do not overlap; changes during a call are combined into one further call.
 // - Transient failures and refusals of single triggers are retried with backoff. Other refusals are retried

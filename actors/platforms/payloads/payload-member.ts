@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { parseJson } from '../../../config/reader/json-text.ts';
 import type { StoredEvent } from '../../store/event.ts';
 
-/** Returns the event context without undefined members, which the payload lacks. */
+/** Returns the event context without members whose value is undefined because the payload has none. */
 export function definedContext(
   context: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {

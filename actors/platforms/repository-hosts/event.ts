@@ -14,7 +14,7 @@ interface RepoMeta {
   readonly event: string;
   readonly isForm: boolean;
   readonly principal: string;
-  /** Positions of the members that are read, in a large payload. */
+  /** Positions of the members that the gateway reads; only for large payloads. */
   readonly spans?: Spans | undefined;
 }
 
@@ -74,9 +74,9 @@ function payloadBytes(body: Uint8Array, isInForm: boolean): Buffer {
 
 /**
  * Returns the event id. `delivery` is the host's delivery id, equal for redeliveries and for all hooks that
- * send the event. `verifiedFor` is the first trigger by name that the event was verified for. The trigger
- * name is part of the id. Otherwise a sender with the secret of one trigger could reuse a delivery id and
- * thereby suppress an event of another trigger.
+ * send the event. `verifiedFor` is the alphabetically first of the triggers that verified the event. The
+ * trigger name is part of the id. Otherwise a sender with the secret of one trigger could reuse a delivery id
+ * and thereby suppress an event of another trigger.
  */
 export function repoEventId({ platform }: RepoEvents, verifiedFor: string, delivery: string): string {
   return `${platform}:${verifiedFor}/${delivery}`;
@@ -130,7 +130,8 @@ export function readRepoEvent(events: RepoEvents, stored: StoredEvent): InboundE
   const { triggers, event, isForm: isInForm, spans } = JSON.parse(stored.meta) as RepoMeta;
   const { parsed } = stored;
   const cachedFacts = parsed instanceof CachedFacts ? parsed.facts : undefined;
-  // The JSON in a form is decoded only if it is read: by the parser, or as a large payload.
+  // The bytes of a form are decoded only if something reads their JSON: the parser without cached facts, or
+  // the positions (`spans`) of a large payload. Otherwise nothing reads `bytes`.
   const isJsonRead = spans !== undefined || cachedFacts === undefined;
   const bytes = payloadBytes(stored.body, isInForm && isJsonRead);
   const facts = cachedFacts ?? readFacts(events, event, bytes, spans);

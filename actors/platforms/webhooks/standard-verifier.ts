@@ -28,6 +28,7 @@ export function standardVerifier({
   const keys = secrets.map(standardKey);
   return {
     identity: JSON.stringify([secrets, windowSeconds]),
+    // Every request needs a signature.
     isOpen: false,
     hasProof: ({ headers }) => isStandardShaped(partsOf(headers)),
     verify: (request, body) => {

@@ -20,22 +20,14 @@ async function startChat(stream: (input: string, count: number) => AsyncIterable
   const say = (text: string) => platform.say(chat, ann, text);
   const expectTexts = (...expected: string[]) => expectBotTexts(platform, bot, chat, ...expected);
   const until = async (check: () => void) => void (await eventually(check));
-  return { platform, bot, chat, program, gateway, say, shows: expectTexts, until };
+  return { platform, bot, chat, program, gateway, say, expectTexts, until };
 }
 
 const piece = (text: string) => `data: ${JSON.stringify({ delta: text })}`;
 const hangingPromise = new Promise<never>(() => {});
 
 test.concurrent('a streamed answer grows in one message at the pace of the platform, across 429s, with a typing indicator until it is complete', async () => {
-  const {
-    platform,
-    bot,
-    chat,
-    gateway,
-    say,
-    shows: expectTexts,
-    until,
-  } = await startChat(async function* () {
+  const { platform, bot, chat, gateway, say, expectTexts, until } = await startChat(async function* () {
     yield 'event: progress\ndata: Looking…';
     await until(() => expect(texts(platform, bot, chat)).toEqual(['Looking…']));
     for (const word of ['Disk ', 'full ']) yield piece(word);
@@ -62,23 +54,16 @@ test.concurrent('a streamed answer grows in one message at the pace of the platf
 
 test.concurrent('kill -9 between the first text and the answer leaves one message, which becomes the answer', async () => {
   let isShown = false;
-  const {
-    platform,
-    bot,
-    chat,
-    gateway,
-    program,
-    say,
-    shows: expectTexts,
-    until,
-  } = await startChat(async function* (_, count) {
-    yield piece(count === 1 ? 'At first' : 'In the end');
-    if (count === 1) {
-      await until(() => expect(texts(platform, bot, chat)).toEqual(['At first']));
-      isShown = true;
-      await hangingPromise;
-    }
-  });
+  const { platform, bot, chat, gateway, program, say, expectTexts, until } = await startChat(
+    async function* (_, count) {
+      yield piece(count === 1 ? 'At first' : 'In the end');
+      if (count === 1) {
+        await until(() => expect(texts(platform, bot, chat)).toEqual(['At first']));
+        isShown = true;
+        await hangingPromise;
+      }
+    },
+  );
   say('why?');
   await until(() => expect(isShown).toBe(true));
   // Unless the message id is stored before the kill, the next process cannot find the message.
@@ -119,12 +104,13 @@ test.concurrent('a notice replaces a partial answer of a failed agent, a long an
   expect(program.requests.filter(({ body }) => body.input === 'die')).toHaveLength(4);
 });
 
-test.concurrent('no typing indicator is shown while an event is parked', async () => {
+test.concurrent('no typing indicator is shown while the run of an event waits for a time', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('a_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
   const folder = temporaryFolder();
+  // `wait_ms` parks the event: the run waits as a row of the store.
   writeFileSync(join(folder, 'desk.script'), '- { answer: It is time., wait_ms: 2000 }');
   const desk = agent('desk', { model: `scripted:${join(folder, 'desk.script')}` });
   await startAutomation({ folder, resources: [botTrigger('bot', platform, bot, { agent: 'desk' }), desk] });

@@ -67,7 +67,7 @@ function entryIn(id: ClientId, path: string): Entry {
   return parse(text)[clientNamed(id)?.root ?? '']['actor-gateway'];
 }
 
-/** Replaces references like the client: with the syntax of the client and only these variables. */
+/** Replaces references to the key as the client does: only in the syntax that the client supports. */
 function replaceReferences(
   id: ClientId,
   values: Readonly<Record<string, string>> | undefined,
@@ -230,12 +230,16 @@ describe('the program', () => {
     ['actor-gateway', ['stdio'], 'actor-gateway stdio [options]'],
     ['gateway-http', ['top'], 'gateway-http top [options]'],
     ['actor-gateway', ['connect'], 'actor-gateway connect [options] [client]'],
-  ] as const)('has the name %s in the help of %j if started so', async (name, words, usage) => {
-    const link = join(temporaryFolder(), name);
-    symlinkSync(mainFile, link);
-    const { stdout } = spawnSync(process.execPath, [link, ...words, '--help'], { encoding: 'utf8' });
-    expect(stdout.split('\n')[0]).toBe(`Usage: ${usage}`);
-    const examples = stdout.split('\n').filter((line) => /^ {2}\S+ .*--(config|url|write) /.test(line));
-    for (const line of examples.filter((each) => !each.startsWith('  -'))) expect(line).toMatch(`  ${name} `);
-  });
+  ] as const)(
+    'started by a link with the name %s shows this name in the help of %j',
+    async (name, words, usage) => {
+      const link = join(temporaryFolder(), name);
+      symlinkSync(mainFile, link);
+      const { stdout } = spawnSync(process.execPath, [link, ...words, '--help'], { encoding: 'utf8' });
+      expect(stdout.split('\n')[0]).toBe(`Usage: ${usage}`);
+      const examples = stdout.split('\n').filter((line) => /^ {2}\S+ .*--(config|url|write) /.test(line));
+      for (const line of examples.filter((each) => !each.startsWith('  -')))
+        expect(line).toMatch(`  ${name} `);
+    },
+  );
 });

@@ -19,7 +19,10 @@ afterEach(() => {
   foreign?.close();
 });
 
-/** Listens on the port of the gateway once it is free. Returns all received headers. */
+/**
+ * Listens on the port of the gateway once it is free, and relays requests to the port `relayTo`, if given.
+ * Returns the headers of all received requests.
+ */
 async function takePort(port: number, relayTo?: number): Promise<string[]> {
   const received: string[] = [];
   const server = createServer((message, response) => {
@@ -29,6 +32,7 @@ async function takePort(port: number, relayTo?: number): Promise<string[]> {
       return;
     }
     const { url = '', method = '', headers } = message;
+    // Every path returns a proof. `/servers` has no effect, unlike the path of a command.
     const path = url === '/health' ? url : '/servers';
     const forwarded = request({ host: '127.0.0.1', port: relayTo, path, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
@@ -80,7 +84,7 @@ test('a listener that relays to the gateway, or listens before it boots, receive
   const token = operatorTokenIn(join(gateway.folder, '.gateway'));
   const port = await freePort();
   const received = await takePort(port, gateway.port);
-  // The file contains a different address now.
+  // The gateway file now names the address of the relay.
   const config = writeConfiguration(gateway.folder, { settings: { listen_addr: `127.0.0.1:${port}` } });
   for (const args of [
     ['reload', '--config', config],

@@ -13,12 +13,16 @@ import { postOrder, startLoad } from '../../fixtures/cluster/senders.ts';
 import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
 const CUT_MS = 6_000;
+/** Answer time of the agent: long in some conversations, so that the interruption hits running turns. */
+const answerMs = (conversation: string) => (conversation.endsWith('7') ? 500 : 10);
 
 test('a node separated from database and peers loses its claims, and comes back as a new member', async () => {
-  const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
+  const ledger = await startLedger(answerMs);
   const server = await sharedPostgres();
   const url = await server.newDatabase();
   const host = newHost();
+  // `back` leads to the database and the other nodes, `front` to clients and the agent. `ours` is the address
+  // of the test, `theirs` of node three.
   const { back, front } = host.lines;
   const toDatabase = await startRelay({ port: server.port }, back.ours);
   const toAgent = await startRelay({ port: Number(new URL(ledger.url).port) }, front.ours);
@@ -38,6 +42,7 @@ test('a node separated from database and peers loses its claims, and comes back 
       },
     ],
   });
+  // Reports two nodes that hold the same claim or lease.
   const holders = watchHolders(url);
   const sending = startLoad({ conversations: 30, perSecond: 80, urls: cluster.urls });
   const three = cluster.node('three');
@@ -47,14 +52,14 @@ test('a node separated from database and peers loses its claims, and comes back 
   host.cut('back');
   const cutAtMs = performance.now();
   await elapse(3_000);
-  // The membership has expired, so the remaining work does not count.
+  // The membership has expired. From now on, the agent must receive nothing from node three.
   const seenBefore = ledger.received.length;
   const alone = await postOrder(three.url, 'cut-off', 1, { patienceMs: 12_000 });
   expect(['503', '202']).toContain(alone.status);
   await elapse(Math.max(0, CUT_MS - (performance.now() - cutAtMs)));
   const whileCut = ledger.received.slice(seenBefore);
   host.mend('back');
-  // A member, under a new epoch.
+  // Node three is a member again, under a new epoch.
   await cluster.waitForMembers(['one', 'three', 'two']);
   await sending.reaches(sending.acknowledged.size + 40);
 

@@ -13,9 +13,11 @@ import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 /** Latency of the database connection, so that some claims are being sent when the node is suspended. */
 const LATENCY_MS = 3;
 const STOPPED_MS = 4_000;
+/** Answer time of the agent: long in some conversations, so that the interruption hits running turns. */
+const answerMs = (conversation: string) => (conversation.endsWith('7') ? 500 : 10);
 
 test('a node suspended for longer than the lease changes no outcome and no order when it continues', async () => {
-  const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
+  const ledger = await startLedger(answerMs);
   const server = await sharedPostgres();
   const url = await server.newDatabase();
   const relay = await startRelay({ port: server.port });
@@ -28,6 +30,7 @@ test('a node suspended for longer than the lease changes no outcome and no order
     hasSchedule: true,
   });
   relay.delay(LATENCY_MS);
+  // Reports two nodes that hold the same claim or lease.
   const holders = watchHolders(url);
   const sending = startLoad({ conversations: 60, perSecond: 150, urls: cluster.urls });
   await sending.reaches(60);

@@ -957,7 +957,7 @@ describe.each(httpEngines)('the HTTP interface on %s', (kind) => {
       expect(aborts).toHaveBeenCalledTimes(2);
     });
 
-    test('during a large response release it, and are not reported, because the route has finished', async () => {
+    test('during a large response leave no connection open, and onAbort is not called, because the route has finished', async () => {
       const aborts = vi.fn();
       await serveWith(kind, (_, reply) => {
         reply.onAbort(aborts);

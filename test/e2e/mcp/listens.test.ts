@@ -265,7 +265,7 @@ describe('when a client disconnects', () => {
     });
   });
 
-  test('before the acknowledgement nothing is left behind', async () => {
+  test('before its listen request is acknowledged, the server stops, and no request stays in flight', async () => {
     const folder = temporaryFolder();
     const log = join(folder, 'log');
     const args = [fixture('eras.mjs'), JSON.stringify({ startMs: 1500, log })];

@@ -151,7 +151,7 @@ describe.concurrent('the first list of a gateway without cached lists', () => {
   });
 });
 
-describe.concurrent('an unknown list', () => {
+describe.concurrent('a server list that the gateway has not read yet', () => {
   test.each(['shared', 'session'])(
     'is cached although the requesting client disconnects (isolation %s)',
     async (isolation) => {
@@ -220,7 +220,7 @@ describe.concurrent('an unknown list', () => {
     expect(wrapper.stderr).not.toContain('server state');
   });
 
-  test('is read by gateway-stdio at its start, unless it is disabled in the file', async () => {
+  test('is read by gateway-stdio without a request of a client, unless gateway.yaml sets learn: on_demand', async () => {
     const [one, other] = [heldServers(['a']), heldServers(['a'])];
     one.open('a');
     other.open('a');

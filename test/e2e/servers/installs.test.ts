@@ -1,5 +1,5 @@
-// Servers that npx installs at their first start, from a local registry with the real npx: own time limit,
-// limited concurrency, and no interruption that damages the cache of npm.
+// Servers that the real npx installs at their first start, from a local registry. An installation has its own
+// time limit, few run at a time, and no interruption damages the cache of npm.
 
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ const foldersOf = ({ home }: NpmRegistry) => {
 
 const isComplete = (folder: string) => existsSync(join(folder, 'node_modules/.package-lock.json'));
 
-/** Resolves when npx has written a part of its folder, and waits for the rest. */
+/** Resolves when npx has written a part of its folder, and the registry holds back the rest. */
 const untilHalfWritten = (registry: NpmRegistry, name: string) =>
   until('the request of the dependency', () =>
     registry.requests.some((url) => url.includes(`/${name}-part/-/`)),
@@ -142,10 +142,13 @@ describe.concurrent('a first start by npx', () => {
     for (const name of ['one', 'two', 'three']) await untilHalfWritten(registry, name);
     wrapper.child.stdin.end();
     await Promise.all([stopped.stop(), killed.stop('SIGKILL'), wrapper.exited]);
-    // Only the process of the killed gateway is left.
+    // Stopped gateways rename incomplete folders to `….unfinished-…`. After the kill, npx still fills its
+    // folder.
     expect(foldersOf(registry).filter((folder) => !folder.includes('.unfinished-'))).toHaveLength(1);
     for (const release of releases) release();
-    await until('the rest of the killed one', () => foldersOf(registry).some(isComplete));
+    await until('the end of the installation by the killed gateway', () =>
+      foldersOf(registry).some(isComplete),
+    );
     for (const name of ['one', 'two', 'three'])
       expect((await runAlone(registry, name)).stderr).not.toContain('Error');
   });
@@ -196,6 +199,7 @@ test('warm installs the servers of a catalog, and reports failures', async () =>
     code: 1,
     stderr: expect.stringMatching(/^server two could not be installed: npx failed with 1.*503/),
   });
+  // A misspelled id: the error suggests `one`.
   expect(await warm('on')).toMatchObject({ code: 2, stderr: expect.stringContaining('one') });
 });
 

@@ -66,8 +66,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('a server error of the host', () => {
-  test('can be ended by a cancellation', async () => {
+describe('a request without a response from the repository host', () => {
+  test('is aborted when the client cancels the call', async () => {
     host.failNext({ isHanging: true });
     const cancel = new AbortController();
     const call = anonymous.call('get_issue', issue, { signal: cancel.signal });

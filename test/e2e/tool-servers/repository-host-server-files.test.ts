@@ -83,7 +83,7 @@ describe('the content of a path', () => {
       });
   });
 
-  test('is whole for a file above a mebibyte, in parts', async () => {
+  test('of a file above a mebibyte is returned completely, in parts by several calls', async () => {
     const text = Array.from({ length: 40_000 }, (_, index) => `${index} — a line with 🙂 in it\n`).join('');
     expect(Buffer.byteLength(text)).toBeGreaterThan(1024 * 1024);
     const { content, ...file } = fileOf('large.txt', text);

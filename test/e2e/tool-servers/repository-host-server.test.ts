@@ -741,7 +741,7 @@ describe('pull requests', () => {
   });
 });
 
-test('a refused search has the reason of the host', async () => {
+test('a search that the repository host refuses fails with the message of the host', async () => {
   refuse(/search/, 422, 'Only the first 1000 search results are available');
   const args = { query: 'a', page: 101, per_page: 100 };
   expect(await ada.refusal('search_users', args)).toMatch(/first 1000/);

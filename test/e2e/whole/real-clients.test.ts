@@ -1,6 +1,6 @@
 // Unmodified clients on all paths: HTTP, gateway-stdio, mcp-remote, and gateways behind gateways. Results
-// must equal the results of a direct connection. Large clients are installed once by test/real/setup.mjs,
-// which prints it.
+// must equal the results of a direct connection. Large clients are installed once by test/real/setup.mjs;
+// this may take minutes.
 
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -58,11 +58,12 @@ describe('with one gateway and a key', () => {
     const remote = (path: string) => ({
       url: `${gateway.url}${path}`,
       headers: { 'X-API-Key': KEY },
+      // Detects the era, the generation of the MCP protocol: legacy or modern.
       era: 'auto',
       isolation: 'session',
       forward_roots: true,
     });
-    // On the other HTTP engine, so that these clients use both.
+    // On the other HTTP engine, so that the clients test both engines.
     behind = await startGateway({
       http: 'node',
       servers: {
@@ -88,7 +89,9 @@ describe('with one gateway and a key', () => {
 
   interface ClientPath {
     readonly what: string;
+    /** SDK version of the client, with the era (generation) of the MCP protocol for v2. */
     readonly kinds: readonly Kind[];
+    /** Prefix of the names of tools on this path. */
     readonly prefix: string;
     /** The proxy reads progress and answer together, and may lose the last progress message. */
     readonly isLossy?: boolean;

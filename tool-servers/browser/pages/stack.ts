@@ -31,7 +31,7 @@ export class PageStack {
   readonly #context: BrowserContext;
   readonly #events: PageEvents;
   readonly #pages = new Map<Page, PageProgress>();
-  /** Deadlines of announced pages. */
+  /** Deadlines for pages that a page has announced by `window.open` and that are not open yet. */
   #announcementEndsMs: number[] = [];
 
   constructor(context: BrowserContext, events: PageEvents) {
@@ -142,7 +142,7 @@ export class PageStack {
     page.on('close', () => this.#handleClose(page));
   }
 
-  /** Handles a page that closed by itself. */
+  /** Handles the `close` event; ignores a page that was removed before. */
   #handleClose(page: Page): void {
     if (!this.#pages.has(page)) return;
     const wasCurrent = this.current === page;

@@ -421,7 +421,7 @@ describe('a very long text', () => {
     expect(spentFor(4_194_304)).toBeLessThan(10 * Math.max(quarter, 100));
   });
 
-  test('becomes no more documents than requested', () => {
+  test('is split into at most one comment document more than the maximum that the caller requests', () => {
     expect(commentDocuments(fill('a word ', 7_000_000), 3)).toHaveLength(4);
     expect(MAX_COMMENT).toBe(32_767);
   });

@@ -205,7 +205,7 @@ describe("changes by the gateway's account", () => {
     expect(await by({ id: '999' })).toBe('the comment is our own');
   });
 
-  test('are distinguished from other comments without a request', async () => {
+  test('are recognised by their author: a comment of another person causes no request for its properties', async () => {
     const trigger = await open({ jql_filter: HIGH });
     expect(await verdictsOf(commentCreated('x'), trigger)).toBe(true);
     expect(tracker.callsOf('GET', /properties/)).toEqual([]);

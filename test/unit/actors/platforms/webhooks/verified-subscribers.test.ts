@@ -101,7 +101,7 @@ test('without capacity for a body the sender gets status 503', () => {
   expect(reply).toMatchObject({ status: 503, headers: [['retry-after', '1']] });
 });
 
-test('of several refusals the sender receives the one that does not depend on its credentials', () => {
+test('a request that all triggers refuse gets one reason: unavailable keys, else an expired token, else no proof', () => {
   const verdictOf = (...verdicts: VerificationResult[]) =>
     verifiedSubscribers(
       verdicts.map((verdict, n) => subscriber(String(n), verdict)),
