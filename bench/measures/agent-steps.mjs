@@ -17,8 +17,9 @@ export const name = 'agent-steps';
 export const title = 'Steps of an agent';
 export const about = `A run of ${SHORT} steps. In each step the model requests one tool call and receives its result. The value is
 the time between two model requests, in milliseconds, as the model server sees it. This server is a separate
-process that responds immediately, in OpenAI's protocol. The tool is the raw stdio echo. The gateway writes
-each step to disk twice: the model's answer before the call, and the result before the next request.
+process that responds immediately, in OpenAI's protocol. The tool is on a stdio server without an SDK, which
+returns its arguments. The gateway writes each step to disk twice: the model's answer before the call, and the
+result before the next request.
 
 - Bare loop (\`bench/bare-agent.mjs\`): \`streamText\` of the same \`ai\`, step by step, with the same provider
   package and the official MCP client. It stores nothing.
@@ -27,7 +28,7 @@ each step to disk twice: the model's answer before the call, and the result befo
   the least disturbed steps.
 - The last columns are runs of ${LONG} steps, one at a time: p50 of the first and the last ${PART} steps,
   because each request contains the whole history.
-- "More": the difference within a round.
+- "More": the gateway minus the bare loop, within a round.
 - The disk's row appends 1 KB to a file and waits for \`fdatasync\`, twice: the minimum for a durable step.`;
 export const goals = [{ row: differenceRow, column: 'p50 at 1', limit: 2, unit: 'ms', sense: 'at most' }];
 export const tables = ['p50', 'p10', 'p95', 'CPU', 'steps'];

@@ -39,6 +39,7 @@ export interface ManagedServerOptions
 export class ManagedServer implements ServerStatus {
   readonly id: string;
   readonly entry: ServerEntry;
+  /** Accepts the calls, and queues them until the server runs. */
   readonly handle: Handle;
   readonly pool: Pool;
   readonly cache: ServerCache;
@@ -47,7 +48,7 @@ export class ManagedServer implements ServerStatus {
   // Shares in the limits over all servers (clients/routing/in-flight-limiter.ts).
   /** Share of the requests in flight, including waiting ones. */
   readonly slots = new Share();
-  /** Share of the requests that only need the description of the server. */
+  /** Share of the requests that need only the server's description ("introduction"). */
   readonly introductions = new Share();
   /** Share of the bytes of large requests. */
   readonly largeBytes = new Share();
@@ -119,8 +120,9 @@ export class ManagedServer implements ServerStatus {
   }
 
   /**
-   * Requests a start, as a queued call does; does not cancel a backoff or park. If no call is queued, `owner`
-   * gets the first connection. The start fetches the lists, so it continues if `owner` disconnects.
+   * Requests a start, as a queued call does. A server in backoff or parked does not start earlier. If no call
+   * is queued, `owner` gets the first connection. The start fetches the lists, so it continues if `owner`
+   * disconnects.
    */
   demand(owner?: CallOwner | undefined): void {
     this.#demand.fetchesLists = true;
@@ -151,7 +153,7 @@ export class ManagedServer implements ServerStatus {
     this.#upstreamSubscriptions.setLevel(owner, level);
   }
 
-  /** Returns true if this client may see other lists, which the gateway has not fetched yet. */
+  /** Returns true if the server may have lists for this client that the gateway has not fetched yet. */
   mayShowMoreTo(client: ListClient): boolean {
     const key = this.entry.enabled ? this.#classOf(client) : undefined;
     return key !== undefined && this.cache.lacksListsOf(key);
@@ -169,7 +171,7 @@ export class ManagedServer implements ServerStatus {
       : own;
   }
 
-  /** Fetches the lists for this client, if they are unknown and the server runs. Never rejects. */
+  /** Fetches the lists of the client's class, if they are unknown and the server runs. Never rejects. */
   async learnFor(client: ListClient, owner: CallOwner | undefined): Promise<void> {
     const key = this.#classOf(client);
     if (key === undefined || !this.cache.lacksListsOf(key)) return;

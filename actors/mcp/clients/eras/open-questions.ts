@@ -1,7 +1,8 @@
-// Open requests ("questions") of a legacy server to a modern client. The client receives them in a result
-// under generated keys, and answers under these keys in its next request. The gateway sends each answer on
-// the connection of the question. Every question is answered, withdrawn by the server, or refused. Further
-// questions above MAX_OPEN are refused immediately (A8, ARCHITECTURE.md).
+// Open requests ("questions") of a legacy server (protocol up to 2025-11-25) to a modern client (from
+// 2026-07-28 on). The client receives them in a result under generated keys, and answers under these keys in
+// its next request. The gateway sends each answer on the connection of the question. Every question is
+// answered, withdrawn by the server, or refused. Questions above MAX_OPEN are refused immediately (A8,
+// ARCHITECTURE.md).
 
 import { errorMessage, resultTextMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

@@ -1,6 +1,6 @@
-// Environment for local servers: a few common variables, and the variables of the catalog entry. Nothing
-// else, because the environment of the gateway contains its own key and tokens of other servers (A9,
-// ARCHITECTURE.md).
+// Environment for local servers: a few common variables, and the variables of the catalog entry. A server
+// inherits all other variables only with `inherit_env: true`, because the environment of the gateway contains
+// its own key and tokens of other servers (A9, ARCHITECTURE.md).
 
 import type { StdioEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { Launch } from './start-failure.ts';

@@ -28,8 +28,11 @@ export interface Stored {
   readonly hints: Hints;
   readonly cuts?: Cuts;
   readonly unreadable?: UnreadableItems;
+  /** Protocol generations that the server supports; absent until probed. */
   readonly eras?: Eras;
+  /** True if every list is known, or declared missing by the server. */
   readonly isLearnt: boolean;
+  /** Client capabilities that the gateway declared when it fetched the lists. */
   readonly offered: readonly string[];
 }
 

@@ -2,11 +2,11 @@
 // probe uses its own connection (over stdio: its own process), because some servers stay in the era of their
 // first request or exit on an unknown one (2026-07-28, "Backward Compatibility" of both transports). Only a
 // response gives a permanent result. A server that does not respond counts as legacy until its next start
-// fails. A failed server is probed only after its backoff. No probe survives `kill` (A5, ARCHITECTURE.md).
+// fails. A failed server is probed only after its backoff. `kill` ends all probes (A5, ARCHITECTURE.md).
 //
-// A process that exits at `server/discover` is a legacy server or broken. The next start, in the legacy era,
-// confirms the era or reports the failure. After SILENCE_MS the server was already probed with `initialize`
-// as well.
+// A process that exits at `server/discover` is a legacy server or broken. If it exits within SILENCE_MS, the
+// next start, in the legacy era, confirms the era or reports the failure. If it exits later, a second probe
+// with `initialize` has already begun, and its result counts.
 
 import type { Era, Eras } from '../../jsonrpc/modern-meta.ts';
 import type { ServerCache } from '../cache/cache.ts';

@@ -1,7 +1,7 @@
-// Lists of a server that differ between its clients: per class of client capabilities
-// (listing-capabilities.ts), and per process with lists that changed after its start (`isolation: session`).
-// The client of an unchanged process receives the lists of its class. The sets are immutable, so views can be
-// cached by their version. Limits: MAX_CLASSES classes, and the memory budget of the server's lists (A8,
+// Lists of a server that differ between its clients. Each class of client capabilities
+// (listing-capabilities.ts) has its own set. With `isolation: session`, the lists of a private process can
+// change after its start; then its client has its own set. A set is immutable and has a version, by which
+// merged lists can be cached. Limits: MAX_CLASSES classes, and the memory budget of the server's lists (A8,
 // ARCHITECTURE.md).
 
 import type { Cuts, Hints } from '../cache/cache-file.ts';
@@ -43,10 +43,12 @@ const MAX_CLASSES = 8;
 
 let versions = 0;
 
+/** The sets of a server for single classes and processes. All other clients receive its cached lists. */
 export class OwnLists {
   readonly #budget: ListBudget;
   /** By class key, the least recently stored first. */
   readonly #byClass = new Map<string, OwnSet>();
+  /** By private process, for processes whose lists have changed. */
   readonly #byMember = new Map<PoolMember, OwnSet>();
   /** Classes with lists fetched since the server started. */
   readonly #fresh = new Set<string>();

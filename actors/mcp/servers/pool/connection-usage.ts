@@ -1,5 +1,5 @@
 // Determines which connection serves a client, and which connections are in use. Without own state: derived
-// from the eras, the pool members and the subscriptions.
+// from the pool members, the subscriptions and the eras (protocol generations, jsonrpc/modern-meta.ts).
 
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallOwner } from '../calls/owner.ts';
@@ -17,6 +17,7 @@ export interface ConnectionUsageOptions {
   readonly subscriptions: Subscriptions;
   readonly tasks: TaskRecords;
   readonly pool: Pool;
+  /** Sends the calls of the server, and knows the expected retries of suspended calls. */
   readonly handle: Handle;
 }
 
@@ -52,7 +53,10 @@ export class ConnectionUsage {
     return member.owner === undefined && subscriptions.some((owner) => this.isServedBy(owner, member));
   }
 
-  /** Returns true if the connection must stay open: for calls, running tasks or listeners of this server. */
+  /**
+   * Returns true if the connection must not be closed: it is still opening, or has calls, expected retries,
+   * running tasks or listeners of this server.
+   */
   isInUse(member: PoolMember): boolean {
     const { server, subscriptions, tasks, handle } = this.#options;
     const { isOpen, inFlight, owner } = member;
