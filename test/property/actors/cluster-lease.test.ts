@@ -25,7 +25,7 @@ interface LeaseRequest {
   held: HeldLease | undefined;
 }
 
-test('at most one node is connected, a holder learns of a lost lease before the next node connects, and waiters connect', async () => {
+test('at most one node is connected; a lost lease is reported before the next node connects, and waiting nodes connect', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const shared = new FakeCluster();
@@ -88,7 +88,7 @@ test('at most one node is connected, a holder learns of a lost lease before the 
   );
 });
 
-test('a waiting node is notified of the lease holder; an account open to every node needs no wait', async () => {
+test('a node that waits for a lease learns its holder; an account that every node may connect needs no wait', async () => {
   const shared = new FakeCluster();
   const [acquisition, two] = [shared.join('one'), shared.join('two')];
   const heldLease = await new ClusterLease(acquisition.cluster).acquire(

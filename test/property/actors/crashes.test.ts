@@ -136,7 +136,7 @@ test('an event that crashes the process becomes dead after a limited number of c
   );
 });
 
-test('an event whose crashes interrupt even its mark as dead is dead after a few starts', async () => {
+test('an event that crashes the process even before it is stored as dead becomes dead after a few starts', async () => {
   const file = join(folder, 'given-up.db');
   let opened = openEngineStore({ file });
   await opened.store.append([eventOf('e', 'k/e')]);
@@ -157,7 +157,7 @@ test('an event whose crashes interrupt even its mark as dead is dead after a few
   await opened.store.close();
 });
 
-test('many hanging events of one agent delay no schedule across crashes', async () => {
+test('many hanging events of one agent do not delay a schedule, even if the process crashes repeatedly', async () => {
   const file = join(folder, 'held-up.db');
   let opened = openEngineStore({ file });
   const claimedKeys = async () => (await opened.store.claim(256, LEASE_MS)).map(({ key }) => key);

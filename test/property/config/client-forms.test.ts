@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Catalogs in the formats of clients are read as the same catalog. An imported catalog contains no secret,
-// and is the same once the variables are set.
+// A catalog in a client's format has the same servers as in the gateway's format. An imported catalog has no
+// secret, and has the same servers once its variables are set.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -88,6 +88,7 @@ describe("a catalog in a client's format", () => {
         form,
         fc.boolean(),
         async (given, { path, limited, write: inForm }, hasComments) => {
+          // `limited` removes the properties that the client's format does not support.
           const serversById = Object.fromEntries(
             Object.entries(given).map(([id, each]) => [id, limited(each)]),
           );
@@ -102,14 +103,16 @@ describe("a catalog in a client's format", () => {
   });
 });
 
+// The suffix makes a secret different from all other texts of the catalog.
 const secret = fc.stringMatching(/^[A-Za-z0-9]{8,24}$/).map((value) => `${value}7q`);
-type Place = (value: string) => PlainServer['place'];
+/** Returns the command or URL of a server that contains the secret `value`. */
+type PlaceOfSecret = (value: string) => PlainServer['place'];
 const program = (args: readonly string[], env: Record<string, string> = {}) => ({
   command: 'node',
   args,
   env,
 });
-const locations: readonly Place[] = [
+const placesOfSecret: readonly PlaceOfSecret[] = [
   (value) => program([], { API_KEY: value }),
   (value) => program([], { GITHUB_PERSONAL_ACCESS_TOKEN: value, LEVEL: 'info' }),
   (value) => program([], { DB_PASSWORD: value }),
@@ -130,18 +133,24 @@ const locations: readonly Place[] = [
 ];
 
 describe('an imported catalog', () => {
-  test('contains no secret, and is the same catalog once the variables are set', async () => {
-    const secretAtLocation = fc.tuple(secret, fc.constantFrom(...locations));
+  test('contains no secret, and has the same servers once its variables are set', async () => {
+    const secretAndPlace = fc.tuple(secret, fc.constantFrom(...placesOfSecret));
     await fc.assert(
       fc.asyncProperty(
-        fc.dictionary(name, secretAtLocation, { minKeys: 1, maxKeys: 4 }),
+        fc.dictionary(name, secretAndPlace, { minKeys: 1, maxKeys: 4 }),
         form,
         async (given, { path, write: inForm }) => {
           const serversById = Object.fromEntries(
-            Object.entries(given).map(([id, [value, place]]) => {
+            Object.entries(given).map(([id, [value, placeOf]]) => {
               return [
                 id,
-                { place: place(value), isOff: false, allow: undefined, deny: [], timeoutSeconds: undefined },
+                {
+                  place: placeOf(value),
+                  isOff: false,
+                  allow: undefined,
+                  deny: [],
+                  timeoutSeconds: undefined,
+                },
               ];
             }),
           );
@@ -158,7 +167,7 @@ describe('an imported catalog', () => {
           );
           for (const value of secrets) expect(yaml).not.toContain(value);
           expect(JSON.stringify(variables)).not.toMatch(new RegExp(secrets.join('|')));
-          // The value of each variable is found by comparison. Equal secrets share a variable.
+          // Equal secrets share a variable.
           const own = write('own/catalog.yaml', JSON.stringify(gatewayForm(serversById)));
           const imported = write('own/imported.yaml', yaml);
           const values = valuesOf(
@@ -174,7 +183,7 @@ describe('an imported catalog', () => {
   });
 });
 
-/** Compares the texts with the originals. */
+/** Returns the values of the variables: the original texts at the places of the references. */
 function valuesOf(after: unknown, before: unknown, names: readonly string[]): Record<string, string> {
   const values: Record<string, string> = {};
   const compare = (now: unknown, then: unknown): void => {

@@ -1,4 +1,5 @@
-// Matching compared with a direct reading of the rules: all triggers that accept the event, sorted.
+// The choice of a trigger for an event, compared with a simple implementation of the rules: all triggers that
+// accept the event, sorted.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -132,7 +132,7 @@ const weighted = fc.oneof(
 );
 
 describe('the server machine', () => {
-  test('follows the transition table, with gate and pool in the expected state (A1)', () => {
+  test('follows the transition table, and its call gate and connection pool have the expected state (A1)', () => {
     const commands = fc.commands([weighted.map((eventName) => new SendEvent(eventName))], {
       maxCommands: 60,
     });

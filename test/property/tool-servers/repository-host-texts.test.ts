@@ -72,7 +72,7 @@ describe('the next page in a Link header', () => {
   });
 });
 
-describe('the token of the host', () => {
+describe('the access token of the repository host', () => {
   const secret = 'tok_0123456789';
   const call: ServerToolCall = { signal: new AbortController().signal, report: () => {} };
   const tool = (run: ServerTool['run']): ServerTool =>

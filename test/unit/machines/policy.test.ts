@@ -12,6 +12,8 @@ const policy: RestartPolicy = {
 const failed = { kind: 'failed', error: new Error('no') } as const;
 const doneEnding = { kind: 'done' } as const;
 
+// Arguments of decideRestart: policy, ending, times of counted restarts, current time, random number (0…1),
+// times of uncounted restarts.
 describe('a restart decision', () => {
   test('forgets a temporary child however it ended', () => {
     const temporary: RestartPolicy = { ...policy, restart: 'temporary' };
@@ -87,7 +89,7 @@ describe('a server that is away', () => {
     });
   });
 
-  test('is restarted with the same pauses as any other', () => {
+  test('is restarted with the same pauses as any other failed server', () => {
     expect(decideRestart(policy, away, [0, 5], 10, 0)).toEqual({ do: 'restart', inMs: 300 });
   });
 });

@@ -92,7 +92,7 @@ const changes = [
   ['America/New_York', Date.UTC(2027, 10, 7, 6)],
 ] as const;
 
-test('at clock changes by an hour the instants of a cron expression equal those of node-schedule', () => {
+test('at clock changes by one hour the instants of a cron expression equal those of node-schedule', () => {
   const hours = fc.oneof(fc.constantFrom('0', '1', '2', '3', '1,3', '*/2', '1-2', '2-4', '*'), field(0, 23));
   const minutes = fc.constantFrom('0', '30', '*/20', '59');
   fc.assert(
@@ -172,7 +172,7 @@ test('the instants of a cron expression do not depend on the start of the search
   );
 });
 
-test('the last instants of a cron expression in a period equal the end of the full list', () => {
+test('the last instants of a cron expression in a period are the end of the list of all instants in this period', () => {
   fc.assert(
     fc.property(
       expression,

@@ -44,6 +44,7 @@ async function tryEngine(rehearses: boolean, kinds: typeof testClockSteps, numRu
       };
       const advance = (ms: number) => opened.advance(ms);
       const setClock = (byMs: number) => opened.setClock(byMs);
+      // The steps collect the claimed turns, and commit them later.
       const world: World = { model, store: opened.store, turns: [], advance, setClock, reopen };
       try {
         await fc.asyncModelRun(() => ({ model, real: world }), steps);
@@ -79,7 +80,8 @@ test('the store in a worker thread matches its contract', async () => {
         return store;
       };
       const model = new Model();
-      // The worker reads the system clock. The model accepts a claim of any waiting event.
+      // The worker reads the system clock, which the model does not know. With an infinite latest time, every
+      // waiting event may be due, and the model accepts its claim.
       const latestTime = Number.POSITIVE_INFINITY;
       const world: World = {
         model,

@@ -1,5 +1,5 @@
-// Loading any resource files reports problems inside the files. A valid resource loads, and a single mistake
-// is reported at the right position.
+// For any resource files, each reported problem is inside its file. A valid resource loads. A single mistake
+// is reported at its position.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';

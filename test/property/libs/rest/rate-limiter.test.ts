@@ -57,7 +57,7 @@ describe('the rate limiter of a credential', () => {
     await Promise.all(both);
   });
 
-  test('gives the first slot to the refused request, and queues new callers after announced times', async () => {
+  test('reserves the first slot after a pause for the refused request, and gives later slots to new callers', async () => {
     const { clock, pace } = timed();
     await fails(pace, 5_000);
     const first = pace.reserveSlot();

@@ -1,5 +1,5 @@
-// Fleets of random members that answer, fail or return invalid data, in random order: the result equals a
-// short computation from all answers.
+// Members of random fleets answer, fail or return invalid data, in random order. The result of a fleet
+// equals a short computation from all answers.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -119,7 +119,7 @@ function expectedResult(
   return undefined;
 }
 
-it('a fleet has the same result for any order of answers', () => {
+it('a fleet of agents has the same result for any order of the answers of its members', () => {
   fc.assert(
     fc.property(arbFleet, fc.infiniteStream(fc.nat(1_000)), ({ settings, deedOf }, choices) => {
       const pick = (count: number) => (choices.next().value ?? 0) % count;

@@ -27,7 +27,7 @@ test.each([
   ['a file on PATH that is not executable', { command: 'text' }, 'there is no program text on PATH'],
   ['a folder', { command: folder }, `${folder} is not an executable file`],
   [
-    'an own PATH without it',
+    'a program that is not on the PATH of its entry',
     { command: 'program', env: { PATH: '/' } },
     'there is no program program on PATH',
   ],

@@ -40,14 +40,14 @@ test.each([
   expect(text).toContain(`open http://${address}:80/ in`);
 });
 
-test('a gateway with an API key is shown with the place of the key', () => {
+test('the banner of a gateway with an API key names the variable of the key, and does not show the key', () => {
   const gateway = { ...gatewayOf(), config: { api_key: 'hush-hush-4711' } } as unknown as GatewayRuntime;
   const text = banner(gateway, bannerInput);
   expect(text).toContain('\nTry, with the key in GATEWAY_API_KEY:\n');
   expect(text).not.toContain('hush');
 });
 
-test('a gateway with agents only names them, with a command to try', () => {
+test('the banner of a gateway without servers lists its agents and fleets, with a command to try', () => {
   const gateway = { ...gatewayOf(), mcp: { servers: { all: () => [] } } } as unknown as GatewayRuntime;
   const targets = {
     agents: [

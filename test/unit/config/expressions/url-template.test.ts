@@ -1,4 +1,5 @@
-// URL templates in flows: encoding of values, refused templates and values.
+// URL templates in flows: encoding of values, refused templates and values. The invariant URL1 is in
+// config/expressions/url-template.ts.
 
 import { describe, expect, test } from 'vitest';
 import { readParts } from '../../../../config/expressions/template.ts';
@@ -119,11 +120,14 @@ describe('a value in a URL', () => {
     [`http://u:p@h.example/${Q}`, 'send credentials in a header', 0],
     [`http://h.example:99999/${Q}`, 'is not an http or https address', 0],
     ['ftp://h.example/', 'should begin with http://', 0],
-  ])('is refused if literal text changes its meaning: %s', (text, message, at) => {
-    expect(parse(text)).toEqual({ message: expect.stringContaining(message), at });
-  });
+  ])(
+    'is not allowed in a URL with ambiguous text, an unusable expression or another scheme: %s',
+    (text, message, at) => {
+      expect(parse(text)).toEqual({ message: expect.stringContaining(message), at });
+    },
+  );
 
-  test('is not encoded if the URL has no template', () => {
+  test('is absent in a URL without expressions, which is only normalized', () => {
     expect(render('http://h.example/a/../b?x=#y', '')).toBe('http://h.example/b?x=#y');
   });
 });

@@ -65,7 +65,7 @@ test('GET /triggers returns the retry settings of a trigger', () => {
   });
 });
 
-test("the inspector returns the connection with the trigger's figures, and its page describes it", () => {
+test('the inspector shows the state and the redacted error of the platform connection of a trigger', () => {
   const numbers = triggerState(status, new RecordView(new Redactor(['ECONNRESET'])));
   expect(numbers.connection).toMatchObject({ state: 'backingOff', last_error: 'read [redacted]' });
   expect(triggerFigures(numbers, 6_000).at(-1)).toEqual([

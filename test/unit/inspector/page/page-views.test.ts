@@ -398,7 +398,7 @@ describe('texts', () => {
   });
 });
 
-test('a kind of work is found by the address of its actor', () => {
+test('the inspector finds the figures of a work queue by the address of its actor', () => {
   const none = { done: 0, ignored: 0, held: 0, deferred: 0, failed: 0, retried: 0, dead: 0, lost: 0 };
   const work = (name: string, handled: number): WorkNumbers => ({
     ...none,

@@ -20,8 +20,8 @@ describe('a refusal by rate limits', () => {
 
   test('uses the clock of the host, not the local clock', () => {
     const otherClock = { ...exhausted, date: 'Tue, 20 Jan 1990 10:00:00 GMT' };
-    const opensThen = Date.parse(otherClock.date) / 1000 + 5;
-    expect(usedUpMs(new Headers({ ...otherClock, 'x-ratelimit-reset': String(opensThen) }))).toBe(5_000);
+    const resetAt = Date.parse(otherClock.date) / 1000 + 5;
+    expect(usedUpMs(new Headers({ ...otherClock, 'x-ratelimit-reset': String(resetAt) }))).toBe(5_000);
   });
 
   test('for too many concurrent requests contains its pause, in seconds or as a date', () => {
@@ -31,7 +31,7 @@ describe('a refusal by rate limits', () => {
     expect(limitOf(429, { date, 'retry-after': until }, '')).toEqual({ kind: 'secondary', waitMs: 9_000 });
   });
 
-  test('of an exhausted bucket with a delay closes only this bucket', () => {
+  test('with an exhausted quota is a primary limit, unless its message names a secondary limit', () => {
     const headers = { ...exhausted, 'retry-after': '7' };
     expect(limitOf(403, headers, 'API rate limit exceeded')).toEqual({ kind: 'primary', waitMs: 7_000 });
     expect(limitOf(403, headers, 'You have exceeded a secondary rate limit.')?.kind).toBe('secondary');
@@ -66,9 +66,9 @@ describe('a refusal by rate limits', () => {
 
 describe('rate limit headers', () => {
   test.each([
-    ['a time of day', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${now + 12}` }, 12_000],
+    ['seconds since 1970', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${now + 12}` }, 12_000],
     [
-      'a fractional time of day',
+      'fractional seconds since 1970',
       { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${now + 1.5}` },
       1_500,
     ],

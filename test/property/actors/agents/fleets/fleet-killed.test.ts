@@ -66,7 +66,7 @@ function expectedAnswer(fleet: Fleet, behaviours: readonly Behaviour[]): string 
   }
 }
 
-it('a fleet has the same answer wherever its process is killed', async () => {
+it('a fleet of agents returns the same answer, whenever its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(arbFleet, async ({ deeds: behaviours, endsAt, ...settings }) => {
       const fleet = fleetOf(behaviours, settings);

@@ -126,7 +126,7 @@ const arbPlan = fc.array(fc.array(fc.constantFrom(...behaviours), { minLength: 1
   maxLength: 3,
 });
 
-it('a manager has the same answer wherever its process is killed', async () => {
+it('a fleet with a managing agent returns the same answer, whenever its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(
       arbPlan,

@@ -43,8 +43,9 @@ test('servers of agents run while runs use them, stop when unneeded, and never e
             leases.push({ ...one, lease: owned.lease(one.agent, 's', entryOf(one.command)) });
           } catch (error) {
             expect(error).toMatchObject({ code: 'ERR_OVERLOADED', isUnsent: true });
-            // An agent may use as many servers as it leaves slots free, so that other agents find a slot.
-            // Stopping all unused servers would not free enough slots for one more: none was stopped.
+            // An agent may use at most as many servers as slots are free, so that other agents find a slot.
+            // One more server would break this rule even if all unused servers were stopped. Therefore no
+            // unused server was stopped.
             const leasedServers = [...new Set(leases.map((lease) => `${lease.agent} ${lease.command}`))];
             const own = leasedServers.filter((key) => key.startsWith(one.agent));
             expect(own.length + 1).toBeGreaterThan(MAX_SERVERS - leasedServers.length);

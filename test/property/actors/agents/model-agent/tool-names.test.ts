@@ -37,7 +37,7 @@ test('the tool names of an agent do not depend on the order of the tools', () =>
   );
 });
 
-test('a tool keeps a unique name, unless providers reject the name or it looks like `server__tool`', () => {
+test('a tool keeps a unique name, unless providers reject it, or it looks like `server__tool` or ends like a digest', () => {
   fc.assert(
     fc.property(tools, (some) => {
       const names = toolNames(some, []);
@@ -50,7 +50,7 @@ test('a tool keeps a unique name, unless providers reject the name or it looks l
   );
 });
 
-test('`server__tool` names only the tool `tool` of the server `server`, for any tool names of other servers', () => {
+test('`server__tool` names only the tool `tool` of `server`, for any other tools, unless a longer server id fits too', () => {
   fc.assert(
     fc.property(tools, (some) => {
       // Each server also offers tools named like the full names of tools on other servers.

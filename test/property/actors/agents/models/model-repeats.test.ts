@@ -11,7 +11,7 @@ const passing = fc.record({
   isFinal: fc.constant(false),
   isRateLimited: fc.boolean(),
   isUnusableNow: fc.boolean(),
-  // Too long to wait for, or no delay.
+  // Without a delay, or with a delay that is too long to wait for.
   retryAfterMs: fc.constantFrom(undefined, 100_000, 200_000),
 });
 const final = fc.constant({ description: 'answered 400', isFinal: true });
@@ -123,7 +123,7 @@ const anyRaw = fc.oneof(
   }),
 );
 
-it('the calls of any journaled answer are sent back with the ids of the run', () => {
+it('the tool calls of a journaled model answer are sent back to the model with the ids of the run', () => {
   fc.assert(
     fc.property(texts, calls, anyRaw, (text, made, raw) => {
       const messages: ModelMessage[] = [

@@ -1,4 +1,5 @@
-// Greedy holders share a budget: it is never exceeded, and all new holders get a part.
+// Holders that reserve as much as possible share a budget. It is never exceeded, and each new holder gets a
+// part.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -45,7 +46,7 @@ describe('a budget', () => {
     );
   });
 
-  test('with a common part gives that part to any holder, and reserves the rest for other holders', () => {
+  test('with a common part gives this part to any single holder, and reserves the rest for other holders', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 500 }), fc.nat(499), (total, part) => {
         const common = part % total;

@@ -33,40 +33,40 @@ test('each wait in a list of deadlines expires once, at its deadline, and never 
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
       vi.clearAllTimers();
       const deadlines = new Deadlines<Wait>(100);
-      const pendingWaits: Wait[] = [];
+      const waits: Wait[] = [];
       /** Deadlines of the pending waits. */
-      const due = new Map<Wait, number>();
+      const pendingUntil = new Map<Wait, number>();
       const add = (wait: Wait) => {
         deadlines.add(wait, performance.now());
-        due.set(wait, performance.now() + 100);
+        pendingUntil.set(wait, performance.now() + 100);
       };
       const pass = (ms: number) => {
         vi.advanceTimersByTime(ms);
-        for (const [wait, at] of due) {
+        for (const [wait, at] of pendingUntil) {
           if (at > performance.now()) {
             expect(wait.endedAt).toEqual([]);
             continue;
           }
           expect(wait.endedAt).toEqual([at]);
-          due.delete(wait);
+          pendingUntil.delete(wait);
         }
       };
       for (const one of steps) {
-        const wait = 'which' in one ? pendingWaits[one.which % Math.max(1, pendingWaits.length)] : undefined;
+        const wait = 'which' in one ? waits[one.which % Math.max(1, waits.length)] : undefined;
         if (one.do === 'pass') pass(one.ms);
         else if (one.do === 'add') {
           const added = new Wait();
-          pendingWaits.push(added);
+          waits.push(added);
           add(added);
         } else if (wait !== undefined) {
           deadlines.delete(wait);
-          if (due.delete(wait) && one.do === 'renew') add(wait);
+          if (pendingUntil.delete(wait) && one.do === 'renew') add(wait);
         }
       }
       pass(101);
-      expect(due.size).toBe(0);
+      expect(pendingUntil.size).toBe(0);
       pass(200);
-      expect(pendingWaits.every(({ endedAt }) => endedAt.length <= 1)).toBe(true);
+      expect(waits.every(({ endedAt }) => endedAt.length <= 1)).toBe(true);
       expect(vi.getTimerCount()).toBe(0);
     }),
   );

@@ -26,11 +26,13 @@ const block = fc
   );
 const text = fc.array(fc.oneof(prose, block), { maxLength: 8 }).map((pieces) => pieces.join('\n\n'));
 
-const options = fc.record({
+const limits = {
   limit: fc.integer({ min: 200, max: 600 }),
   unit: fc.constantFrom<TextUnit>('utf16', 'utf8', 'json'),
-  markRoom: fc.integer({ min: 0, max: 10 }),
-});
+};
+const options = fc.record(limits);
+/** `markSpace` is reserved in the first part, for a mark of the sender. */
+const optionsWithMark = fc.record({ ...limits, markSpace: fc.integer({ min: 0, max: 10 }) });
 
 const size = (part: string, unit: TextUnit) => {
   if (unit === 'utf16') return part.length;
@@ -40,7 +42,7 @@ const size = (part: string, unit: TextUnit) => {
 const isFenceLine = (each: string) => /^\s*(```|~~~)/.test(each);
 
 /** Returns the text without blanks and fences. */
-const textWithoutMarks = (texts: readonly string[]) =>
+const textWithoutFences = (texts: readonly string[]) =>
   texts
     .flatMap((each) => each.split('\n'))
     .filter((each) => !isFenceLine(each))
@@ -61,9 +63,9 @@ function openAtEnd(part: string, opened?: string): string | undefined {
 }
 
 describe('a split text', () => {
-  test('has parts within the limit in the unit of the platform, the first with space for a mark', () => {
+  test('has parts within the limit in the unit of the platform, with space for a mark of the sender in the first part', () => {
     fc.assert(
-      fc.property(text, options, (written, { limit, unit, markRoom: markSpace }) => {
+      fc.property(text, optionsWithMark, (written, { limit, unit, markSpace }) => {
         for (const [i, part] of splitText(written, { limit, unit, markSpace }).entries())
           expect(size(part, unit)).toBeLessThanOrEqual(i === 0 ? limit - markSpace : limit);
       }),
@@ -74,7 +76,7 @@ describe('a split text', () => {
     fc.assert(
       fc.property(text, options, (written, each) => {
         const parts = splitText(written, each);
-        expect(textWithoutMarks(parts)).toBe(textWithoutMarks([written]));
+        expect(textWithoutFences(parts)).toBe(textWithoutFences([written]));
         for (const part of parts) expect(part.isWellFormed()).toBe(true);
       }),
     );
@@ -92,21 +94,22 @@ describe('a split text', () => {
         // Reads the source along with the parts. The next part must start with the block that is still open.
         for (const part of parts) {
           if (open !== undefined) expect(part.split('\n')[0]).toBe(open.trimEnd());
-          let left = textWithoutMarks([part]).length;
+          let remaining = textWithoutFences([part]).length;
           for (; at < lines.length; at += 1) {
             const source = lines[at] ?? '';
-            const length = textWithoutMarks([source]).length;
+            const length = textWithoutFences([source]).length;
             const after = openAtEnd(source, open);
             const isClosing = open !== undefined && after === undefined;
-            if (length > left || (left === 0 && length > 0) || (left === 0 && after !== open && !isClosing))
-              break;
-            // A blank line at the cut may belong to either side.
-            if (left === 0 && !isClosing) return;
-            left -= length;
+            const isOpening = after !== open && !isClosing;
+            // The line is in the next part: its text does not fit, or it opens a block after this part.
+            if (length > remaining || (remaining === 0 && (length > 0 || isOpening))) break;
+            // A blank line at the cut may belong to either side: the later lines cannot be assigned to parts.
+            if (remaining === 0 && !isClosing) return;
+            remaining -= length;
             open = after;
           }
           // A part that stops inside a line does not show where later lines belong.
-          if (left > 0) return;
+          if (remaining > 0) return;
         }
       }),
     );
@@ -130,7 +133,7 @@ describe('a split text', () => {
 
   test('fills every part except the last to at least half the limit', () => {
     fc.assert(
-      fc.property(text, options, (written, { limit, unit, markRoom: markSpace }) => {
+      fc.property(text, optionsWithMark, (written, { limit, unit, markSpace }) => {
         const parts = splitText(written, { limit, unit, markSpace });
         for (const part of parts.slice(0, -1))
           expect(size(part, unit)).toBeGreaterThan((limit - markSpace) / 2);

@@ -1,5 +1,5 @@
-// Messages that are read piece by piece: dropped messages keep the id, and a stored message has the same
-// envelope as the whole message.
+// Messages that are read piece by piece. A message that is too large to store still yields its id. A stored
+// message has the same envelope as the whole message.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -125,7 +125,8 @@ function inPieces(bytes: Buffer, cuts: readonly number[]): LargeMessage {
 }
 
 /**
- * Reads the whole text. Returns the envelope if it is a response with an id, and without null members.
+ * Reads the whole text. Returns the envelope of a response; undefined for another message, for a null id, and
+ * if the reader has changed the bytes, as it does to remove null members.
  */
 function answerFrom(bytes: Buffer): Envelope | undefined {
   try {
@@ -201,6 +202,7 @@ describe('a response in pieces', () => {
           params: expected.params,
         });
         expect(Array.isArray(answer.message)).toBe(true);
+        // The first access to `bytes` joins the pieces. Afterwards `message` is the joined buffer.
         expect(answer.bytes.equals(expected.bytes)).toBe(true);
         expect(answer.message).toBe(answer.bytes);
       }),
@@ -217,9 +219,10 @@ describe('a response in pieces', () => {
     ['an array', '[{"id":7,"result":1}]'],
     ['an incomplete response', '{"id":7,"result":1'],
     ['two answers', '{"id":7,"result":1}{"id":7,"result":1}'],
-    ['a dropped message', ''],
+    ['an empty text', ''],
   ])('is not found in %s', (_, raw) => {
     expect(inPieces(Buffer.from(raw), [3]).answer()).toBeUndefined();
+    // A message without stored pieces is never a response.
     const dropped = inPieces(Buffer.from('{"id":7,"result":1}'), []);
     dropped.pieces = undefined;
     expect(dropped.answer()).toBeUndefined();

@@ -134,7 +134,7 @@ describe('a chunked text', () => {
     );
   });
 
-  test('of a few random grammar characters has the same result as the whole text', () => {
+  test('of a few random JSON characters has the same result as the whole text', () => {
     const soup = fc.string({
       unit: fc.constantFrom(...'{}[]",:\\u0123e.-+E truefalsn\r\n'.split('')),
       maxLength: 14,
@@ -148,7 +148,7 @@ describe('a chunked text', () => {
     );
   });
 
-  test('has the same result for any cut in two, and byte by byte', () => {
+  test('has the same result in two chunks with any cut, and in chunks of one byte', () => {
     const texts = [
       '{"a":-12.50e+07,"b":[true,false,null,0,{"c":"\\u00e9\\n\\\\"}],"\\u0069d":"x" , "d" : 1E5}\r\n',
       '{"a":01}',

@@ -53,7 +53,7 @@ it('the envelope of a composed call equals the envelope read from its bytes', ()
   );
 });
 
-it('arguments are rejected exactly if a reader rejects the message', () => {
+it('the arguments of a composed call are rejected exactly if a reader rejects its bytes', () => {
   for (const levels of [1, MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH]) {
     const args = { deep: JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown };
     const text = JSON.stringify({

@@ -144,7 +144,7 @@ describe('a server start', () => {
     expect(second.recorder.ends).toBe(0);
   });
 
-  test('that failed is reported for the replacement of a changed server', async () => {
+  test('that failed is reported to a call that waits for the replacement of a changed server', async () => {
     const [old, changed] = [make({}, { hasManualInitialize: true }), make({}, { hasManualInitialize: true })];
     const { recorder, call } = old.call(undefined, '1', 'a');
     await settle();
@@ -158,7 +158,7 @@ describe('a server start', () => {
     expect(recorder.errors[0]?.message).toMatch(/could not be started: the new one$/);
   });
 
-  test('that failed is reported for the last of several replacements', async () => {
+  test('that failed is reported to a waiting call whose server was replaced twice, with the newest error', async () => {
     const [old, changed, newest] = [0, 1, 2].map(() => make({}, { hasManualInitialize: true }));
     if (old === undefined || changed === undefined || newest === undefined)
       throw new Error('there are three');
@@ -176,7 +176,7 @@ describe('a server start', () => {
     expect(recorder.errors[0]?.message).toMatch(/could not be started: the newest$/);
   });
 
-  test('that is slow does not report an earlier failure to a new call', async () => {
+  test('that is slow does not report the failure of an earlier start to a new call', async () => {
     const managed = make({}, { hasManualInitialize: true });
     managed.call(undefined, '1', 'a');
     await settle();
@@ -331,7 +331,7 @@ describe('a call that was certainly not executed', () => {
 });
 
 describe('calls that wait for an exclusive connection', () => {
-  test('are rejected if none is free, even thousands of calls, and the server continues', async () => {
+  test('are rejected after the server start if the pool is full, even thousands of calls, and the server continues', async () => {
     const managed = make(
       { isolation: 'session', pool: { max: 1, in_flight: 256, waiting: 10_000 } },
       { hasManualInitialize: true },

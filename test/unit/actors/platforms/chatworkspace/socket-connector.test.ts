@@ -1,5 +1,5 @@
-// Socket connection of an app: shared by triggers, kept, refused and retried. Events are stored. The platform
-// runs on loopback, with real HTTP and sockets.
+// Socket connection of an app: shared by triggers, kept over reloads, refused and retried. Events are stored.
+// The platform runs on loopback, with real HTTP and sockets.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { chatWorkspaceAdapter } from '../../../../../actors/platforms/chatworkspace/adapter.ts';
@@ -13,16 +13,16 @@ import { tooMany, WebError } from '../../../../fixtures/workspace-platform/web-e
 import { type Fault, WorkspacePlatform } from '../../../../fixtures/workspace-platform/workspace-platform.ts';
 
 let platform: WorkspacePlatform;
-let installed: App;
-let app: AppSockets;
+let app: App;
+let sockets: AppSockets;
 let host: TestSourceHost;
 let adapter: ReturnType<typeof chatWorkspaceAdapter>;
 const closing: (() => Promise<unknown>)[] = [];
 
 beforeEach(async () => {
   platform = await new WorkspacePlatform({ redeliverMs: 200, pingMs: 100 }).start();
-  installed = platform.addApp('A0111');
-  app = platform.socketsOf(installed);
+  app = platform.addApp('A0111');
+  sockets = platform.socketsOf(app);
   host = new TestSourceHost();
   adapter = chatWorkspaceAdapter(adapterServices(host));
 });
@@ -35,8 +35,8 @@ afterEach(async () => {
 async function open(name = 'ops', config: object = {}) {
   const trigger = chatWorkspaceTrigger(name, {
     mode: 'socket',
-    app_token: installed.appToken,
-    bot_token: installed.botToken,
+    app_token: app.appToken,
+    bot_token: app.botToken,
     signing_secret: undefined,
     app_id: undefined,
     api_root: platform.apiRoot,
@@ -49,13 +49,13 @@ async function open(name = 'ops', config: object = {}) {
 
 async function openConnection(): Promise<() => Promise<void>> {
   const close = await open();
-  await eventually(() => expect(app.open).toHaveLength(1));
+  await eventually(() => expect(sockets.open).toHaveLength(1));
   return close;
 }
 
 const mentionPayload = (ts: string, more: object = {}) => ({
-  api_app_id: app.id,
-  team_id: installed.team,
+  api_app_id: sockets.id,
+  team_id: app.team,
   type: 'event_callback',
   event_id: `Ev${ts}`,
   event: {
@@ -63,7 +63,7 @@ const mentionPayload = (ts: string, more: object = {}) => ({
     user: 'UANN',
     channel: 'C0111',
     ts,
-    text: `<@${installed.user}> hello`,
+    text: `<@${app.user}> hello`,
     ...more,
   },
 });
@@ -74,15 +74,15 @@ const ids = () => host.store.events.map(({ id }) => id);
 describe('an envelope', () => {
   test('creates one event, for any number of deliveries on any socket', async () => {
     await openConnection();
-    const first = app.deliver('events_api', mentionPayload('1.1'));
+    const first = sockets.deliver('events_api', mentionPayload('1.1'));
     await eventually(() => expect(first.ackedAt).toBeDefined());
-    const [old] = app.open;
-    app.announceEnd('refresh_requested');
-    await eventually(() => expect(app.open).toHaveLength(2));
-    const again = [old, app.open.at(-1)].map((socket) =>
-      app.deliver('events_api', mentionPayload('1.1', { type: 'message' }), socket),
+    const [old] = sockets.open;
+    sockets.announceEnd('refresh_requested');
+    await eventually(() => expect(sockets.open).toHaveLength(2));
+    const again = [old, sockets.open.at(-1)].map((socket) =>
+      sockets.deliver('events_api', mentionPayload('1.1', { type: 'message' }), socket),
     );
-    const other = app.deliver('slash_commands', {
+    const other = sockets.deliver('slash_commands', {
       command: '/deploy',
       text: 'now',
       channel_id: 'C0111',
@@ -99,13 +99,13 @@ describe('an envelope', () => {
   test('without content for an agent is acknowledged and ignored', async () => {
     await openConnection();
     const all = [
-      ['events_api', { type: 'app_rate_limited', team_id: installed.team, minute_rate_limited: 1 }],
+      ['events_api', { type: 'app_rate_limited', team_id: app.team, minute_rate_limited: 1 }],
       ['events_api', undefined],
-      ['events_api', mentionPayload('2.1', { user: installed.user })],
+      ['events_api', mentionPayload('2.1', { user: app.user })],
       ['interactive', { type: 'news' }],
       ['workflow_step', {}],
       ['', null],
-    ].map(([type, payload]) => app.deliver(type as string, payload));
+    ].map(([type, payload]) => sockets.deliver(type as string, payload));
     await eventually(() => expect(all.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
     expect(ids()).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe('an envelope', () => {
   test('is not acknowledged while the store is full, and is stored once afterwards', async () => {
     await openConnection();
     host.store.fault = new Error('the disk is full');
-    const one = app.deliver('events_api', mentionPayload('3.1'));
+    const one = sockets.deliver('events_api', mentionPayload('3.1'));
     await eventually(() => expect(one.ids.length).toBeGreaterThan(1));
     expect(one.ackedAt).toBeUndefined();
     host.store.fault = undefined;
@@ -125,17 +125,18 @@ describe('an envelope', () => {
 describe('the connection', () => {
   test('is shared by all triggers of the app, and is kept when they change', async () => {
     const close = await openConnection();
-    const [socket] = app.open;
+    const [socket] = sockets.open;
     await open('second');
+    // A reload opens the new version of a trigger before it closes the old one.
     await open('ops');
     await close();
-    const one = app.deliver('events_api', mentionPayload('4.1'));
+    const one = sockets.deliver('events_api', mentionPayload('4.1'));
     await eventually(() => expect(one.ackedAt).toBeDefined());
     expect(JSON.parse(host.event(0).meta)).toMatchObject({ triggers: ['ops', 'second'] });
-    expect(app.open).toEqual([socket]);
+    expect(sockets.open).toEqual([socket]);
     expect(platform.callsOf('apps.connections.open')).toHaveLength(1);
     for (const each of closing.splice(0)) await each();
-    await eventually(() => expect(app.open).toHaveLength(0));
+    await eventually(() => expect(sockets.open).toHaveLength(0));
   });
 
   test.each(['invalid_auth', 'not_allowed_token_type', 'account_inactive', 'link_disabled'])(
@@ -155,8 +156,8 @@ describe('the connection', () => {
   ] as const)('is established although the identity request gets %s', async (_, fault) => {
     platform.fail('auth.test', fault, { times: 1_000 });
     await open();
-    await eventually(() => expect(app.open).toHaveLength(1), 12_000);
-    const one = app.deliver('slash_commands', {
+    await eventually(() => expect(sockets.open).toHaveLength(1), 12_000);
+    const one = sockets.deliver('slash_commands', {
       command: '/deploy',
       channel_id: 'C0111',
       user_id: 'UANN',
@@ -172,7 +173,7 @@ describe('the connection', () => {
     await openConnection();
     const closeRefused = await open('second', { bot_token: 'xoxb-1-2-nobody' });
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
-    expect(app.open).toHaveLength(1);
+    expect(sockets.open).toHaveLength(1);
     await open('second');
     await closeRefused();
     await open('ops', { bot_token: 'xoxb-1-2-nobody' });
@@ -183,9 +184,9 @@ describe('the connection', () => {
 
   test('is opened with any accepted bot token', async () => {
     await Promise.all([open('first', { bot_token: 'xoxb-1-2-nobody' }), open('second')]);
-    await eventually(() => expect(app.open).toHaveLength(1));
+    await eventually(() => expect(sockets.open).toHaveLength(1));
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
-    const one = app.deliver('events_api', mentionPayload('5.1'));
+    const one = sockets.deliver('events_api', mentionPayload('5.1'));
     await eventually(() => expect(one.ackedAt).toBeDefined());
   });
 
@@ -210,11 +211,10 @@ describe('the connection', () => {
 
   test('logs no credentials', async () => {
     refuse({ kind: 'refuse', error: new WebError('internal_error') });
-    app.faults.push({ kind: 'refuse', status: 400 });
+    sockets.faults.push({ kind: 'refuse', status: 400 });
     await openConnection();
     const logged = JSON.stringify(host.lines);
     expect(logged).toContain('status 400');
-    for (const secret of [installed.appToken, installed.botToken, 'ticket'])
-      expect(logged).not.toContain(secret);
+    for (const secret of [app.appToken, app.botToken, 'ticket']) expect(logged).not.toContain(secret);
   });
 });

@@ -22,6 +22,7 @@ function add(id: string, more: Partial<FakeSubscription> = {}): FakeSubscription
   return subscription;
 }
 
+/** The check needs an api_key: the configuration `notes` has one, `events` has none. */
 const openTrigger = (checkEveryMs = 3_600_000, config: object = notes) =>
   bench.open(config, 'incidents', { firstCheckMs: 5, checkEveryMs });
 const enabled = () => bench.platform.callsMatching(ENABLE).map(({ what }) => what.split('/')[2]);
@@ -125,6 +126,7 @@ describe('a failed check', () => {
 
   test('is reported again after a success in between', async () => {
     bench.platform.refuse(LIST, restRefusal(2010));
+    // One more refusal, after two other requests.
     bench.platform.fail(LIST, { kind: 'refuse', refusal: restRefusal(2010) }, 1, 2);
     await openTrigger(15);
     await vi.waitFor(() => expect(lines()).toHaveLength(2));
@@ -137,6 +139,7 @@ describe('a failed check', () => {
     bench.platform.refuse(ENABLE, restRefusal(2010));
     await openTrigger(20);
     await vi.waitFor(() => expect(enabled()).toHaveLength(2));
+    // Diagnostics are listed newest first.
     expect(diagnosticTexts().at(-1)).toMatch(/could not check for disabled webhooks: 2010/);
   });
 

@@ -1,3 +1,5 @@
+// Queries of Jira's match API: requests, refusals, verdicts about new events, and the cache of verdicts.
+
 import { describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { JqlMatch } from '../../../../../actors/platforms/issuetracker/jql-match.ts';
@@ -130,13 +132,13 @@ describe('the tracker', () => {
   });
 
   test('receives a limited number of concurrent requests', async () => {
-    let answer = () => {};
-    const queryArrived = new Promise<void>((resolve) => {
-      answer = resolve;
+    let releaseResponses = () => {};
+    const whenReleased = new Promise<void>((resolve) => {
+      releaseResponses = resolve;
     });
     const match = new JqlMatch(
       async () => {
-        await queryArrived;
+        await whenReleased;
         return matches([10040]);
       },
       'tracker.example',
@@ -151,7 +153,7 @@ describe('the tracker', () => {
     await new Promise((done) => setTimeout(done, 0));
     const fault = await errorOf(match.verdicts(issue, ['a']));
     expect(fault).toMatchObject({ isRateLimited: true, isUncontacted: true, retryAfterMs: 1_000 });
-    answer();
+    releaseResponses();
     expect((await Promise.all(others)).every((found) => found.get('a') === true)).toBe(true);
     expect((await match.verdicts(issue, ['a'])).get('a')).toBe(true);
   });
@@ -168,7 +170,7 @@ describe('a negative verdict about a new event', () => {
     return { verdict: verdicts.get(query), asked: requests[1]?.json };
   };
 
-  test('is confirmed by a search that is negative or refused', async () => {
+  test('is final if a search is negative or refused, and changes if the search finds the issue', async () => {
     expect((await verdict(found('10040'))).verdict).toBe(true);
     for (const answer of [found(), found('10041'), answerOf(400), answerOf(404), answerOf(200, 'a page')])
       expect((await verdict(answer)).verdict).toBe(false);

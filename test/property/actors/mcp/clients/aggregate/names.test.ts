@@ -73,7 +73,7 @@ test('every merged tool name is valid for model APIs and refers to one tool', ()
   );
 });
 
-test('`server__tool` names only the tool `tool` of `server`, unless it fits a longer server id or is a digest', () => {
+test('`server__tool` names only the tool `tool` of `server`, unless a longer server id fits or the name ends with a digest', () => {
   fc.assert(
     fc.property(world, (servers) => {
       const all = withChosenNames(servers);

@@ -1,5 +1,5 @@
-// Items of merged lists are valid for the schemas of both SDK generations, even if servers list invalid
-// items. Valid items keep their bytes.
+// Items of merged lists are valid for the schemas of SDK v1 (clients of the legacy era) and SDK v2 (clients
+// of both eras), even if servers list invalid items. Valid items keep their bytes.
 
 import { specTypeSchemas } from '@modelcontextprotocol/client';
 import {
@@ -27,20 +27,20 @@ import { runs } from '../../../../../fixtures/property-runs.ts';
 import { ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 import { fullItems, mutated } from '../../../../../fixtures/server/mutated-items.ts';
 
-const first = {
+const schemasOfSdk1 = {
   tools: ToolSchema,
   prompts: PromptSchema,
   resources: ResourceSchema,
   resourceTemplates: ResourceTemplateSchema,
 };
-const second = {
+const schemasOfSdk2 = {
   tools: specTypeSchemas.Tool,
   prompts: specTypeSchemas.Prompt,
   resources: specTypeSchemas.Resource,
   resourceTemplates: specTypeSchemas.ResourceTemplate,
 };
 
-/** The error with which SDK v1 rejects a list for a result schema. */
+/** Returns the error, if any, with which SDK v1 rejects a tool list because of this output schema. */
 function compileFault(schema: unknown): readonly unknown[] {
   if (schema === undefined) return [];
   try {
@@ -51,14 +51,14 @@ function compileFault(schema: unknown): readonly unknown[] {
   }
 }
 
-/** Returns the validation errors of clients on either generation. */
+/** Returns the validation errors of clients of this era. */
 function faultsOf(kind: ListKind, era: 'legacy' | 'modern', item: unknown): readonly unknown[] {
   const found: unknown[] = [];
   if (era === 'legacy') {
-    found.push(...(first[kind].safeParse(item).error?.issues ?? []));
+    found.push(...(schemasOfSdk1[kind].safeParse(item).error?.issues ?? []));
     found.push(...compileFault((item as { outputSchema?: unknown } | null)?.outputSchema));
   }
-  const result = second[kind]['~standard'].validate(item);
+  const result = schemasOfSdk2[kind]['~standard'].validate(item);
   if (result instanceof Promise) throw new Error('the schema is not synchronous');
   return [...found, ...(result.issues ?? [])];
 }
@@ -98,6 +98,7 @@ test.each(everyListKind)('%s of a merged list are valid, and no valid item is lo
         for (const item of parseStrictly(json)[kind] ?? []) expect(faultsOf(kind, era, item)).toEqual([]);
         for (const item of [...before, ...after]) {
           const name = key === 'name' ? `s__${item.key}` : item.key;
+          // Merged lists have no task support (task-support.ts). All other bytes are kept.
           expect(json).toContain(itemJson(withoutTaskSupport(item), name));
         }
       },

@@ -1,5 +1,5 @@
-// Compares the byte parser with `eventsource-parser`. The latter reads the whole stream as Latin-1 text, in
-// which every byte is one character. The byte parser reads the same bytes in random chunks.
+// Compares the byte parser with the reference parser `eventsource-parser`. The byte parser reads random
+// chunks. The reference parser reads the whole stream as Latin-1 text, in which every byte is one character.
 
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
@@ -100,7 +100,7 @@ test('a stream has the same events byte by byte as in one piece', () => {
   );
 });
 
-test('the data of an event has every byte that was sent, whether it is UTF-8 or not', () => {
+test('the data of an event has every sent byte, even if it is not UTF-8', () => {
   const anyBytes = fc
     .uint8Array({ minLength: 1, maxLength: 300 })
     .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte))));

@@ -146,7 +146,7 @@ test('discovery does not check known servers with one list for all clients again
   expect(checks).toBe(200);
 });
 
-describe('a known server that may list more for one client', () => {
+describe('a server with known lists, which may list more items for one client', () => {
   const client: ListingClient = {
     capabilities: { sampling: {} },
     era: 'legacy',
@@ -155,7 +155,7 @@ describe('a known server that may list more for one client', () => {
   const knownServer = () =>
     Object.assign(new ListedServer('s', { tools: ['t'] }), { mayShowMoreTo: () => true });
 
-  test('is started when that client requests a list, with a short wait', async () => {
+  test('is started when this client requests a list, and the list request waits a few seconds', async () => {
     const server = knownServer();
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = discoveryOf(server);
@@ -170,7 +170,7 @@ describe('a known server that may list more for one client', () => {
     expect(hasSettled).toBe(true);
   });
 
-  test('is not started by the discovery at gateway start, and delays no other client', async () => {
+  test('is not started by the discovery at gateway start, and delays no list request of other clients', async () => {
     const server = knownServer();
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = discoveryOf(server);
@@ -181,7 +181,7 @@ describe('a known server that may list more for one client', () => {
   });
 });
 
-test('discovery starts a server that failed before the first list, without waiting', () => {
+test('discovery starts a server that failed before its lists were known, and no list request waits for it', () => {
   const server = Object.assign(new ListedServer('s'), { lastError: new Error('exit code 1') });
   const discovery = discoveryOf(server);
   expect(discovery.waitForLists(25_000)).toBeUndefined();

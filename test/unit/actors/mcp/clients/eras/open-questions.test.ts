@@ -58,7 +58,7 @@ test('server requests receive no response after they are withdrawn or rejected',
   expect(questions.size).toBe(0);
 });
 
-test('server requests are limited: one more is rejected immediately, and its name is never used again', () => {
+test('a server request above 256 open ones is rejected immediately; the key of a withdrawn request is not used again', () => {
   const questions = new OpenQuestions();
   for (let n = 0; n < 256; n += 1) expect(questions.add(first, question(n))).toBe(true);
   expect(questions.add(first, question('more'))).toBe(false);

@@ -73,7 +73,7 @@ describe('the exit of a Node program with an uncaught error', () => {
   });
 });
 
-test('the exit of any other program is explained by its last stderr line, regardless of earlier errors', () => {
+test('the exit of a program other than Node is explained by its last stderr line, regardless of earlier errors', () => {
   expect(informativeLine(['Error: no answer yet', '    ^', 'trying again', 'fatal: no key'])).toBe(
     'its last line on stderr: fatal: no key',
   );
