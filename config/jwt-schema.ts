@@ -15,7 +15,8 @@ export function jwtSchema(description: string) {
         text("URL of the issuer's keys. Default: from ISSUER/.well-known/openid-configuration."),
       ),
       claims: textByKey('^\\S+$', Type.String(), {
-        description: 'Required claims with their values. List claims, and scope, must include the value.',
+        description:
+          'Required claims with their values. A claim with a list, or scope, must include the value.',
       }),
       tolerance_seconds: seconds('Maximum clock difference between issuer and gateway.', 60),
     },

@@ -66,7 +66,7 @@ const sharedFields = {
       }),
       in_flight: Type.Integer({
         description:
-          'Maximum concurrent requests; per session with isolation session. From 8, a single session can use at most seven eighths.',
+          'Maximum concurrent requests; per session with isolation session. With isolation shared and a limit of 8 or more, one session can use at most seven eighths.',
         default: 256,
         minimum: 1,
         maximum: 100_000,
@@ -86,7 +86,8 @@ const sharedFields = {
       interval_seconds: secondsOrZero('Interval between pings; 0 = no health checks.', 30),
       timeout_seconds: seconds('Ping timeout.', 5),
       failures: Type.Integer({
-        description: 'Consecutive failed pings before another request decides if the connection is closed.',
+        description:
+          'Consecutive failed pings before a tools/list request is sent; without a response to it, the connection is closed.',
         default: 3,
         minimum: 1,
         maximum: 1000,

@@ -166,7 +166,7 @@ export const gatewaySchema = Type.Object(
     }),
     state_dir: Type.String({
       description:
-        'Folder for persistent state: accepted events, conversations, child records, cached lists. Relative to this file; one gateway per folder.',
+        'Folder for persistent state: accepted events, conversations, records of child processes, cached lists. Relative to this file; one gateway per folder.',
       default: './.gateway',
       minLength: 1,
       pattern: '^[^\\0]*$',
@@ -228,7 +228,7 @@ export const gatewaySchema = Type.Object(
     learn: Type.Optional(
       Type.Enum(['at_start', 'on_demand'], {
         description:
-          'Start of servers without cached lists: at_start (at startup, eight at a time) or on_demand (when a client requests a list). Default: at_start for gateway-stdio, on_demand for gateway-http.',
+          'Time at which the gateway starts a server to learn its lists, if the cache has none: at_start (at startup, eight servers at a time) or on_demand (when a client requests a list). Default: at_start for gateway-stdio, on_demand for gateway-http.',
       }),
     ),
     shutdown_seconds: secondsOrZero(
