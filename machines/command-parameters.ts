@@ -18,8 +18,8 @@ export type CommandParameters =
     };
 
 /**
- * Parses the parameters. `namedValues` are values sent besides the text; they override the text and are all
- * passed on.
+ * Parses the parameters. `namedValues` are values that the platform sent in addition to the text. They
+ * override the text. The result contains all of them, also undeclared ones.
  */
 export function commandParameters(
   parameters: readonly Parameter[],
@@ -94,14 +94,14 @@ interface Word {
   /** Name of `name=value`, otherwise undefined. `value` has no quotes. */
   readonly name: string | undefined;
   readonly value: string;
-  /** The whole text, unquoted. */
+  /** Word without quotes; for `name=value` the original text. */
   readonly whole: string;
 }
 
 /** Maximum scanned length, because each word may scan the whole text for a closing quote. */
 const MAX_SCANNED = 8192;
 
-/** A quote opens at the beginning of words or values, and closes before white space or the last character. */
+/** A quote opens at the beginning of a word or value. It closes before white space or at the text's end. */
 const pattern =
   /(?:([A-Za-z_][\w-]*)=)?(?:"((?:[^"\\]|\\[\s\S])*)"(?!\S)|'((?:[^'\\]|\\[\s\S])*)'(?!\S)|(\S*))/y;
 

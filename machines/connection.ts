@@ -1,5 +1,6 @@
 // State machine of a platform connection, which several triggers may share: connecting → connected →
-// backingOff → connecting …; failed while the platform rejects it; closing → ended when no trigger uses it.
+// backingOff → connecting …; `failed` instead of `backingOff` if the operator must correct the cause;
+// closing → ended when no trigger uses it.
 // Supervised by machines/supervisor.ts, but this machine decides the pauses between attempts, because
 // platforms request them. The actor `run` owns the connection. It lives exactly in `connecting`, `connected`
 // and `closing`; stopping it releases all its resources. `backingOff` and `failed` pause and lead back to
@@ -29,7 +30,7 @@ export type ConnectionState = 'connecting' | 'connected' | 'backingOff' | 'faile
 export interface ConnectionInput {
   readonly key: string;
   readonly generation: number;
-  /** Epoch milliseconds; monotonic. */
+  /** Current time in epoch milliseconds, from a clock that never goes back. */
   readonly now: () => number;
   /** Returns 0…1. */
   readonly random: () => number;
@@ -77,6 +78,7 @@ const STEADY_MS = 10_000;
 
 const lostTransitions = (state: 'connecting' | 'connected') => {
   const actions = { type: 'noteFailure', params: { wasConnected: state === 'connected' } } as const;
+  // A failure is visible if the operator must correct its cause, such as a rejected credential.
   return [
     { guard: 'isVisible', target: 'failed', actions },
     { target: 'backingOff', actions },

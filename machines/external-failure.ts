@@ -1,5 +1,5 @@
-// Failures whose cause is outside the child. An error has the mark itself, or one of its causes has it. The
-// restart policy treats the two kinds differently:
+// Two kinds of failures with a cause outside the supervised child actor. A property marks them: on the error
+// itself, or on one of its causes. The restart policy treats the kinds differently:
 //
 // - External: the child itself is sound, for example when the node that runs a server has left the cluster.
 //   Such failures do not count, because parking the child would not help.

@@ -1,7 +1,7 @@
 // Error of a request without a usable response. `mayHaveArrived` is false only if the platform certainly has
-// not processed the request. The message contains the host and a system error code, but no address, header or
-// foreign text, because these may contain a token. For the same reason, fetch errors are not attached as the
-// cause.
+// not processed the request. The message contains the host and a system error code. It contains no URL path,
+// query, header or foreign text, because these may contain a token. For the same reason, fetch errors are not
+// attached as the cause.
 
 export type FaultKind =
   /** The connection could not be established. */
@@ -18,7 +18,7 @@ export type FaultKind =
   | 'too-large'
   /** The response is a forbidden redirect. `code` contains the reason. */
   | 'redirected'
-  /** Connections to the address are forbidden. */
+  /** Connections to the IP address of the host are forbidden. */
   | 'forbidden';
 
 export interface FaultDetails {

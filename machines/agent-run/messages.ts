@@ -42,7 +42,7 @@ export function recentConversation<T extends ChatMessage>(
 
 export type ModelMessage =
   | { readonly role: 'user'; readonly text: string }
-  /** `raw` is the value of the journal row; undefined for a response of another run. */
+  /** `raw` is the provider-specific form of the response; undefined for a response of another run. */
   | {
       readonly role: 'assistant';
       readonly text: string;

@@ -1,6 +1,6 @@
-// Flow journal rows about nodes. A node is named by its path: the id, with loop and iteration number before
-// it inside a loop: `ship`, `poll#3/check`. Rows are stored permanently: released fields keep their meaning,
-// and changes only add fields.
+// Flow journal rows about nodes. `in` is the path of the node. Outside of loops it is the node's id: `ship`.
+// Inside a loop it starts with the loop and the iteration number: `poll#3/check`. Rows are stored
+// permanently, so released fields keep their meaning, and changes only add fields.
 
 export type FlowRow =
   /** The node starts, or restarts after `again`; effects are possible from now on. */

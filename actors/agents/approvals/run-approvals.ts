@@ -1,6 +1,7 @@
-// Interface for runs that need approvals. To request approvals, a run parks (parked.ts) under the name
-// `approvalWake(event id)`, and commits the requests with this result. Each decision wakes the run, which
-// then reads the outcomes. The run also expires overdue approvals; the first decision counts.
+// Interface for runs that need approvals. A run that requests approvals returns a `Parked` result
+// (parked.ts): it is suspended, with `approvalWake(event id)` as the `parkedOn` name. The requests are
+// committed with that result. Each decision wakes the run, which then reads the outcomes. The run also
+// expires overdue approvals; the first decision counts.
 
 import type { ToolPolicy } from '../../../config/resources/agents/model-runtime.ts';
 import type { Effects } from '../../events/inbox/work.ts';
@@ -27,7 +28,7 @@ export interface ApprovalRequest {
 
 export interface CreatedRequest {
   readonly id: string;
-  /** Must be committed with the result that parks the run (parked.ts). */
+  /** Must be committed with the `Parked` result of the run (parked.ts). */
   readonly effects: Pick<Effects, 'emit' | 'asks'>;
   /** Undefined: no expiry. */
   readonly expiresInMs: number | undefined;
@@ -57,5 +58,5 @@ export interface RunApprovals {
   outcome(id: string): Promise<ApprovalOutcome | undefined>;
 }
 
-/** Returns the name that a run parks on while it waits for its approvals. */
+/** Returns the `parkedOn` name of a run that waits for its approvals. */
 export const approvalWake = (eventId: string): string => `approval ${eventId}`;

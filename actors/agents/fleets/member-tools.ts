@@ -51,7 +51,7 @@ export class MemberTools implements RunTools {
   }
 
   list(): readonly AgentTool[] {
-    // `goesOn`: an interrupted call continues, because the member's rows are stored.
+    // `goesOn`: an interrupted call continues, because the journal has the rows of the member.
     return this.#members.map(({ name, description }) => ({
       server: RUN_SERVER,
       tool: PREFIX + name,
@@ -97,7 +97,7 @@ export class MemberTools implements RunTools {
     try {
       const reply = await ask(member, path, question, signal);
       if (isParked(reply)) {
-        // A parked member is checked repeatedly; a check without changes needs no rows.
+        // A parked (suspended) member is called again at each check. A check without effects needs no rows.
         const { steps = [], emit = [], asks = [] } = reply.effects ?? {};
         if (steps.length + emit.length + asks.length > 0)
           journal.addOfPart(path, reply.state, reply.effects ?? {});

@@ -31,9 +31,9 @@ const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: WorkRunner<T> 
   Conditional: async () => ({ output: {} }),
   Parallel: async () => ({ output: {} }),
   Join: async () => ({ output: {} }),
-  Wait: async ({ for: unit, value }, { values, hasWaited }) => {
+  Wait: async ({ for: mode, value }, { values, hasWaited }) => {
     if (hasWaited) return { output: {} };
-    const wakeInMs = waitMs(unit, valueIn(value, values));
+    const wakeInMs = waitMs(mode, valueIn(value, values));
     return wakeInMs === 0 ? { output: {} } : { parkedOn: 'a time', wakeInMs };
   },
   Transform: async ({ set }, { values }) => ({
@@ -45,6 +45,7 @@ const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: WorkRunner<T> 
 /** Runs one attempt of a node. Rejects with a HandlerError, which is final if a retry cannot succeed. */
 export function runNode(host: NodeHost): Promise<NodeResult | Parked> {
   const { work } = host.node;
+  // The engine runs the nodes of each iteration; the loop node itself has no work.
   if (work.type === 'Loop') return Promise.reject(new TypeError('a loop works through its turns'));
   return (works[work.type] as WorkRunner<typeof work.type>)(work as never, host);
 }
@@ -78,13 +79,14 @@ async function askHandler(
 
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
-function waitMs(unit: 'seconds' | 'until', value: unknown): number {
+/** Returns the duration of a wait for a number of seconds, or until a time. */
+function waitMs(mode: 'seconds' | 'until', value: unknown): number {
   const ms =
-    unit === 'seconds'
+    mode === 'seconds'
       ? Number(value) * 1000
       : Date.parse(typeof value === 'string' ? value : '') - Date.now();
   if (!Number.isFinite(ms) || typeof value === 'boolean' || value === null)
-    throw new HandlerError(`cannot wait ${unit === 'until' ? 'until' : 'for'} ${JSON.stringify(value)}`, {
+    throw new HandlerError(`cannot wait ${mode === 'until' ? 'until' : 'for'} ${JSON.stringify(value)}`, {
       isFinal: true,
     });
   return Math.min(LONGEST_WAIT_MS, Math.max(0, ms));

@@ -57,7 +57,7 @@ export class ModelAgent implements Handler {
     }
   }
 
-  /** Logs unknown tool names once per version of the file. */
+  /** Logs unknown tool names once: a changed file gets a new ModelAgent. */
   #warnOfUnknownNames(agent: string, runtime: ModelRuntime, agentTools: readonly AgentTool[]): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;

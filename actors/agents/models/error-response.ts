@@ -1,5 +1,5 @@
 // Parses error responses of model providers: the requested pause, a known reason, and the tool whose
-// definition was refused. No other part of the body is used (ME1, model-errors.ts).
+// definition was refused. No other part of the body is used (invariant ME1, model-errors.ts).
 
 import { parseJson } from '../../../config/reader/json-text.ts';
 import { retryAfterMs } from '../../../libs/rest/retry-after.ts';
@@ -22,7 +22,7 @@ const reasons: ReadonlySet<unknown> = new Set([
  * Known messages of providers that have no error code for these reasons. A proxy puts its path, or the
  * exception of the provider, before the message.
  */
-const wordings: readonly (readonly [RegExp, string])[] = [
+const reasonsByMessage: readonly (readonly [RegExp, string])[] = [
   [/^Your credit balance is too low/, 'insufficient_quota'],
   [/(?:^|- )Budget has been exceeded!/, 'budget_exceeded'],
   [/^API key (?:not valid|expired)|(?:^|- )Incorrect API key provided/, 'invalid_api_key'],
@@ -46,7 +46,7 @@ interface ErrorAnswer {
 export function readErrorAnswer(headers: Headers, body: string, tools: readonly string[] = []): ErrorAnswer {
   const error = errorIn(body);
   const message = messageOf(error);
-  const reason = [error?.code, error?.type, wordingOf(message)].find((code) => reasons.has(code));
+  const reason = [error?.code, error?.type, reasonOfMessage(message)].find((code) => reasons.has(code));
   return {
     retryAfterMs: millisecondsIn(headers) ?? retryAfterMs(headers) ?? retryDelayIn(error?.details),
     reason: reason as string | undefined,
@@ -60,8 +60,8 @@ function millisecondsIn(headers: Headers): number | undefined {
   return /^\d{1,8}(\.\d+)?$/.test(text) ? Math.ceil(Number(text)) : undefined;
 }
 
-function wordingOf(message: string): string | undefined {
-  return wordings.find(([pattern]) => pattern.test(message))?.[1];
+function reasonOfMessage(message: string): string | undefined {
+  return reasonsByMessage.find(([pattern]) => pattern.test(message))?.[1];
 }
 
 function toolIn(text: string, tools: readonly string[]): string | undefined {

@@ -42,8 +42,8 @@ export function parseFlowDefinition(definition: string): DefinedGraph | undefine
 }
 
 /**
- * Returns the target nodes of the connections that a finished node has taken. `takenIndexes` is the member
- * `taken` of the node's row `left`: indexes into its outgoing connections (`connectionIndex` below).
+ * Returns the target nodes of the connections that a finished node has taken. `takenIndexes` comes from the
+ * journal row of kind `left`, which ends the node: its `taken` has indexes into the outgoing connections.
  */
 export function takenTargets(
   { graph }: DefinedGraph,
@@ -52,11 +52,12 @@ export function takenTargets(
 ): readonly string[] {
   const parsed = nodePath(path);
   if (parsed === undefined || !Array.isArray(takenIndexes)) return [];
-  let around: FlowGraph | undefined = graph;
-  for (const { loop } of parsed.turns) around = around?.nodes.find(({ id }) => id === loop)?.inside;
-  if (around === undefined) return [];
+  let ownGraph: FlowGraph | undefined = graph;
+  // Descends through the loops around the node, to the graph that contains it.
+  for (const { loop } of parsed.turns) ownGraph = ownGraph?.nodes.find(({ id }) => id === loop)?.inside;
+  if (ownGraph === undefined) return [];
   // An arrow is a connection, or the link to an `onError` node, which has no `connectionIndex`.
-  const { nodes, arrows, outOf, indexOf } = wiringOf(around);
+  const { nodes, arrows, outOf, indexOf } = wiringOf(ownGraph);
   return (outOf[indexOf.get(parsed.id) ?? -1] ?? []).flatMap((arrowIndex) => {
     const { connectionIndex, to } = arrows[arrowIndex] ?? {};
     const node =

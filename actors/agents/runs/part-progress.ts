@@ -1,5 +1,5 @@
-// Progress of flow nodes and fleet members, computed from the journal. Flows list members of every fleet that
-// they call.
+// Progress of flow nodes and fleet members, computed from the journal. A flow also lists the members of each
+// fleet that it calls. `in` of a row is the path of its node or member.
 
 import type { Step } from '../../store/run.ts';
 import { parseFleetDefinition } from './fleet-definition.ts';

@@ -321,7 +321,7 @@ describe('approvals in the inspector', () => {
     });
   });
 
-  test('are refused with the reason', async () => {
+  test('stay pending if a decision with an unknown id or an invalid body is refused', async () => {
     const decide = (id: string, body: string) =>
       ask(`${gateway.url}/inspector/api/approvals/${id}/approve`, {
         method: 'POST',

@@ -231,8 +231,8 @@ describe('a modern client', () => {
   });
 });
 
-describe('a server whose exit the client does not notice', () => {
-  test('is available for the next call', async () => {
+describe('a server that fails while the MCP client stays connected to gateway-stdio', () => {
+  test('is available for a later call if its process has crashed', async () => {
     const client = await StdioClient.connect(
       configured(
         { servers: { echo: fault('echo', { restart: { min_backoff_ms: 10 } }) } },
@@ -248,7 +248,7 @@ describe('a server whose exit the client does not notice', () => {
     await until('its end', () => !isAlive(next));
   });
 
-  test('is available for the next call if it is remote and has lost its sessions', async () => {
+  test('is available for a later call if it is remote and has lost its sessions', async () => {
     const own = await everythingOverHttp();
     const client = await StdioClient.connect(['--url', own.url]);
     expect(await client.call('echo', { text: 'a' })).toEqual({ text: 'a' });

@@ -110,7 +110,7 @@ describe('the rules of a trigger', () => {
     expect(ruleOf([desk], text)).toBe(expected);
   });
 
-  test('precede the default of another trigger, and follow its command', () => {
+  test('take precedence over the default of another trigger, but not over a command of that trigger', () => {
     const plain = trigger('a-plain-one', ['refund'], 'anybody');
     expect(chosenTriggers([plain, desk], { text: 'an invoice' })).toMatchObject({ trigger: 'desk' });
     expect(chosenTriggers([plain, desk], { text: 'refund' })).toMatchObject({ trigger: 'a-plain-one' });

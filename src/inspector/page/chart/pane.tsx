@@ -46,7 +46,7 @@ export function ChartPane({ actor, definition, isMailboxParent }: ChartPaneProps
 }
 
 function noMachineText(isMailboxParent: boolean): string {
-  const more = isMailboxParent ? ' Its children do: one per key with work.' : '';
+  const more = isMailboxParent ? ' Each child has one, for a conversation or a destination.' : '';
   return `This actor has no state machine.${more}`;
 }
 

@@ -1,6 +1,6 @@
-// Numbers of the last five minutes, for the small charts. The feed sends the numbers of a server only when
-// they change. These samples are stored, up to one per second and server, and converted to values per second
-// on display.
+// Numbers of the last five minutes, for the small charts. The feed is sent once per second, and contains the
+// numbers of a server only if they have changed. They are stored as samples, and converted to values per
+// second on display.
 
 export const SECONDS = 300;
 
@@ -24,6 +24,7 @@ export class History {
       return;
     }
     const last = samples.at(-1);
+    // An additional message within a second, as after a reconnect, replaces the previous sample.
     if (last !== undefined && sample.at - last.at < 500) samples.pop();
     samples.push(sample);
     // Keeps one sample from before the window: it is the value at the start of the window.

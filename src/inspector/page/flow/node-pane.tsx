@@ -1,4 +1,4 @@
-// Node of the flow: connections, and in a run state, input, output, members and steps.
+// Node of a flow, with its connections. In a run it also has its state, input, output, members and steps.
 
 import type { MemberRecord, NodeRecord, StepRecord } from '../../../http/api/run-shapes.ts';
 import { clock } from '../format.ts';
@@ -11,7 +11,10 @@ import { arrowText, type ChartNode, type FlowArrow, type FlowParts } from './gra
 import { MemberList } from './member-list.tsx';
 import { arrowReason, nodeState, tookText, waitingFor } from './node-text.ts';
 
-/** Step kinds that the list of steps omits: the pane shows their content in its other parts. */
+/**
+ * Step kinds that the node's list of steps omits: the pane shows their content in its other parts. `again` is
+ * a failure with a later retry; `kept` only stores a state, and has no text.
+ */
 const NODE_STEP_KINDS: ReadonlySet<string> = new Set([
   'entered',
   'left',
@@ -40,6 +43,7 @@ interface NodePaneProps {
 
 export function NodePane({ node, parts, run }: NodePaneProps) {
   const { place, id, type, description } = node;
+  // `place` is the path without iteration numbers; `path` of the row has them.
   const row = run?.nodes.get(place);
   const into = parts.arrows.filter(({ target }) => target === place);
   const out = parts.arrows.filter(({ source }) => source === place);
@@ -138,6 +142,7 @@ function NodeContent({
   readonly type: string;
   readonly run: RunOfFlow;
 }) {
+  // Steps of members are listed too, except those without a text.
   const ownSteps = run.steps.filter(
     ({ part = '', kind }) =>
       (part === row.path && !NODE_STEP_KINDS.has(kind)) ||

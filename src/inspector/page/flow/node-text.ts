@@ -45,6 +45,7 @@ export function waitingFor(node: NodeRecord, type: string, now: number): string 
   if (node.state !== 'waiting') return undefined;
   const time = node.until === null ? undefined : timeUntil(node.until, now);
   if (node.for_people) return time === undefined ? 'a decision' : `a decision, for at most ${time}`;
+  // `why` of a waiting node is its last error: it waits for a retry.
   if (node.why !== null) return `next attempt${time === undefined ? '' : `, in ${time}`}`;
   const event = type === 'Wait' ? 'its scheduled time' : 'a scheduled time';
   return time === undefined ? event : `${event}, in ${time}`;

@@ -95,7 +95,7 @@ function sessionText(
 ): string {
   return [
     endpoint,
-    era,
+    `protocol era ${era}`,
     `open for ${span(at - opened_at)}`,
     `last message ${span(at - last_seen_at)} ago`,
     `${streams} open ${streams === 1 ? 'stream' : 'streams'}`,

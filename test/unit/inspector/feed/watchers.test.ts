@@ -137,7 +137,7 @@ describe('watchers', () => {
     ]);
   });
 
-  test('receive the return of a server to its earlier state if a new watcher received the state in between', () => {
+  test('receive the state of a server after a brief change, if a new watcher received only the changed state', () => {
     const firstServer = server('one');
     const { watchers } = gatewayOf([firstServer]);
     watchers.watch(stream().http);

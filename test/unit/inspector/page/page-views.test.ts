@@ -293,7 +293,7 @@ describe('the address of a view', () => {
     ]);
   });
 
-  test('has a readable label', () => {
+  test('is shown as the name of its actor or trigger, without the prefix and the generation', () => {
     const key = node('k', 'cs', 'conversation/repohost/acme/site#7#12', 'conversation');
     expect(displayName(key.name)).toBe('repohost/acme/site#7');
     expect(nameAt(addressOf(key, new Map()))).toBe('repohost/acme/site#7');

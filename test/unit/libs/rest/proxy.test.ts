@@ -63,7 +63,7 @@ describe('an unusable proxy', () => {
   });
 });
 
-test('credentials are decoded', () => {
+test('percent-encoded credentials in a proxy URL are decoded for the authorization header', () => {
   expect(proxyCredentials(new URL('http://a%40b:c%3Ad@proxy.example'))).toBe(`Basic ${btoa('a@b:c:d')}`);
   expect(proxyCredentials(new URL(HTTPS_PROXY))).toBeUndefined();
 });

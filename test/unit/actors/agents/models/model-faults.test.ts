@@ -142,7 +142,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(error.message).toMatch(/answered more than (50000|10000) bytes/);
   });
 
-  it('is disconnected when the caller aborts', async () => {
+  it('loses its connection when the caller aborts the request', async () => {
     const control = new AbortController();
     server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
     const answer = requestModel(modelsAt(server.url), [type], modelRequest(), {
