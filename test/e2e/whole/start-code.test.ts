@@ -30,6 +30,7 @@ const OF_TRIGGERS =
 const ALLOWED = new Set([
   'actors/identity/jwt/bearer-token.ts',
   'libs/rest/process-suspension.ts',
+  'libs/rest/proxy.ts',
   'libs/rest/redirect.ts',
   'libs/rest/request-fault.ts',
   'libs/rest/retry-after.ts',
