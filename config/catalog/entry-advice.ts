@@ -11,11 +11,12 @@ import { memberOf } from '../reader/yaml-members.ts';
 import type { YamlTree } from '../reader/yaml-tree.ts';
 import { transportOf } from './transport-words.ts';
 
-/** Numbers from this value on are interpreted as milliseconds. */
+/** Smallest number that is interpreted as milliseconds; smaller numbers are seconds. */
 const MIN_MILLISECONDS = 1000;
 
 /**
- * Returns the entry's aliases: API keys belong in headers for remote servers, in variables for local servers.
+ * Returns the advice for an entry. API keys belong in headers for remote servers, and in variables for local
+ * servers.
  */
 export function entryAdvice(entry: YamlTree): AliasAdvice {
   const isRemote = memberOf(entry, 'url') !== undefined;
@@ -35,9 +36,9 @@ export function entryAdvice(entry: YamlTree): AliasAdvice {
     startuptimeout: timeout('start_timeout_seconds'),
     startuptimeoutms: timeout('start_timeout_seconds', true),
     startuptimeoutsec: timeout('start_timeout_seconds'),
-    transport: runtime,
-    transporttype: runtime,
-    protocol: runtime,
+    transport: adviseRuntime,
+    transporttype: adviseRuntime,
+    protocol: adviseRuntime,
     auth: key,
     authorization: key,
     token: key,
@@ -104,8 +105,8 @@ const runtimes = {
   sse: 'sse',
 };
 
-/** Returns advice for a field that other programs use for the transport or the kind of start. */
-function runtime(value: YamlTree): string {
+/** Returns advice to replace a transport field of another program, such as `transport`, by `runtime`. */
+function adviseRuntime(value: YamlTree): string {
   const transport = transportOf(scalarText(value));
   return replacementAdvice(
     'runtime',

@@ -48,7 +48,8 @@ export function gatewayAdvice(root: YamlTree): AliasAdvice {
     fleets: folder('fleets'),
     flows: folder('flows'),
   };
-  // `auth` is known, but here with a key instead of a mapping.
+  // `forms` has the hints on known fields with a value in the wrong format: `auth` is a mapping, and a text
+  // is probably the API key.
   return { names, forms: { auth: apiKey } };
 }
 
@@ -79,8 +80,8 @@ function portIn(root: YamlTree): string {
 }
 
 /**
- * Returns the host from an unknown key, 127.0.0.1 by default. Hosts beyond loopback become the placeholder
- * `HOST`, because advice must not repeat text of the file.
+ * Returns the host from an unknown key, 127.0.0.1 by default. Hosts other than localhost, 127.0.0.1 and
+ * 0.0.0.0 become the placeholder `HOST`, because advice must not repeat text of the file.
  */
 function hostIn(root: YamlTree): string {
   const keys = ['host', 'hostname', 'address', 'bind'];

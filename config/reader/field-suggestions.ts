@@ -9,7 +9,7 @@ import { suggest } from './suggest.ts';
 import { synonymOf } from './synonyms.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
-/** Suggestions for the fields of one document. */
+/** Finds suggestions for the fields of one document. */
 export class FieldSuggestions {
   readonly #prefix: string;
   readonly #aliases = new Map<string, readonly string[]>();
@@ -22,12 +22,12 @@ export class FieldSuggestions {
     this.#prefix = prefix;
   }
 
-  /** Adds further names for the keys at `path`. */
+  /** Adds further valid names for the keys at `path`. */
   addAliases(path: string, names: readonly string[]): void {
     this.#aliases.set(path, names);
   }
 
-  /** Adds advice on foreign keys and values at `path`. */
+  /** Adds advice on keys and values of other programs at `path`. */
   addAdvice(path: string, advice: AliasAdvice): void {
     this.#advice.set(path, advice);
   }
@@ -62,6 +62,7 @@ export class FieldSuggestions {
       return field === undefined ? [] : [`${name}.${field}`];
     });
     if (below.length === 1) return below[0];
+    // The enclosing paths are sorted, the parent last. The parent of a field at the top level is ''.
     const parent = pathsAround(path).at(-1) ?? '';
     const above = path === '' ? undefined : matchingField(key, this.#mappings.get(parent));
     return above === undefined ? undefined : prefixPath(this.#prefix, joinPath(parent, above));

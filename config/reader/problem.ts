@@ -1,5 +1,5 @@
-// Configuration problems. Each has a position, so that operators and editors that support `file:line:column:
-// message` can jump to it; all are reported together. Messages do not contain secrets (A9, ARCHITECTURE.md).
+// Configuration problems, which are all reported together. Each has a position, `file:line:column`, so that
+// operators and editors can jump to it. Messages contain no secrets (invariant A9 in ARCHITECTURE.md).
 
 import { isAbsolute, relative } from 'node:path';
 

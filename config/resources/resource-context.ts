@@ -16,13 +16,13 @@ export interface PlatformSettings {
   readonly [member: string]: unknown;
 }
 
-/** Settings by platform, such as `repohost`. */
+/** Settings by name of the platform, such as `schedule` or `http`. */
 export type Platforms = Readonly<Record<string, PlatformSettings | undefined>>;
 
 export interface ResourceContext {
   readonly platforms: Platforms;
   readonly listen: ListenAddress | undefined;
-  /** For triggers that set no default agent. */
+  /** Default agent of triggers that name none. */
   readonly defaultAgent: string | undefined;
 }
 
@@ -31,9 +31,9 @@ export interface ServerPosition {
   readonly path: string;
 }
 
-/** Document after validation. */
+/** Validated document of a resource file. */
 export interface ReadResource {
-  /** From the file; undefined if it cannot be determined. */
+  /** Kind in the file; undefined if it is missing or invalid. */
   readonly kind: string | undefined;
   readonly name: string | undefined;
   readonly reader: SchemaReader;

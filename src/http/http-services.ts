@@ -1,5 +1,5 @@
 // Services shared by the listener for clients and the listener for other nodes: operator token,
-// identification of senders, heartbeat, memory budget for bodies. Drained after both listeners.
+// identification of senders, heartbeat, memory budget for bodies. Drained after both listeners are drained.
 
 import type { Part } from '../../actors/base/supervision/part.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
@@ -22,7 +22,7 @@ export class HttpServices implements Part {
   /** Empty if an API key is set or the disk is full. */
   readonly operatorToken: string;
   readonly identification: Identification;
-  /** Keeps streams alive. */
+  /** Sends keepalive comments on idle streams. */
   readonly heartbeat = new Heartbeat();
   /** Memory budget for bodies of unverified senders. */
   readonly unverifiedBodies: BodyBudget;
@@ -40,6 +40,7 @@ export class HttpServices implements Part {
         new Identification(key, undefined, new ApiKey(operatorToken)),
       );
     const { makeJwtVerifier } = await import('../../actors/identity/jwt/make-jwt-verifier.ts');
+    // No operator token: `auth.jwt` requires an API key, which replaces the operator token.
     return new HttpServices(options, operatorToken, new Identification(key, makeJwtVerifier(auth.jwt)));
   }
 

@@ -6,8 +6,8 @@ import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';
 import type { RequestForwarder } from './nodes/request-forwarder.ts';
 
-/** State of the automation, for `GET /stats`. */
-interface AutomationState {
+/** Figures of the triggers and agents, for `GET /stats`. */
+interface AutomationStatistics {
   readonly figures: AutomationFigures;
 }
 
@@ -18,10 +18,10 @@ export type ServedGateway = Pick<
 >;
 
 export interface RouteContext extends ServedGateway {
-  /** Keeps streams alive. */
+  /** Sends keepalive comments on idle streams. */
   readonly heartbeat: Heartbeat;
-  /** Undefined if the gateway has no triggers. */
-  readonly triggers: AutomationState | undefined;
+  /** Figures for `GET /stats`; undefined if the gateway has no triggers. */
+  readonly triggers: AutomationStatistics | undefined;
   /** Forwards requests to other nodes; undefined if the gateway is not in a cluster. */
   readonly forwarder: RequestForwarder | undefined;
   /** Returns the headers that prove knowledge of the operator token (operator-proof.ts). */

@@ -27,7 +27,7 @@ export class Webhooks {
     this.#refused = new RefusedEvents(gateway.log);
   }
 
-  /** Opens a separate listener, which serves only webhooks. Returns its close function. */
+  /** Opens a separate listener that serves only webhooks. Returns its close function. */
   readonly open: OpenListener = async ({ host, port }: ListenerAddress, at) => {
     const { config, log, alarms } = this.#gateway;
     const handler: ListenerOptions['handler'] = (request, reply) => {
@@ -37,6 +37,7 @@ export class Webhooks {
       context.error(404, 'there is no webhook at this path');
       return undefined;
     };
+    // `setting` is the field that error messages name if the address cannot be opened.
     const listener = await listen({
       ...{ host, port, handler, maxBodyBytes: config.limits.body_bytes, setting: 'port' },
       onFault: internalErrorReporter(log),
@@ -44,7 +45,7 @@ export class Webhooks {
     return gracefulCloser(listener);
   };
 
-  /** Handles a webhook request. Returns undefined after responding. */
+  /** Handles a webhook request. Returns undefined if it has already responded. */
   receive(context: ExchangeContext, hook: Webhook): BodyHandler | undefined {
     return handleWebhook(context, hook, this.#unverifiedBodies, this.#fail);
   }

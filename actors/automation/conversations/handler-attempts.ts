@@ -1,6 +1,6 @@
 // Runs one attempt of a handler with slot, deadline, typing indicator and draft, and returns the outcome.
-// admission.ts selects the handler. Each attempt needs a slot (inbox/work-slots.ts), which is released when
-// the handler has really finished.
+// admission.ts selects the handler. Each attempt needs a slot (inbox/work-slots.ts). The slot is released
+// only when the handler has finished, even after a timeout.
 
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Match } from '../../../machines/matching.ts';
@@ -100,7 +100,7 @@ export interface HandlerAttemptsOptions {
     ApprovalTriggers;
   readonly slots: WorkSlots;
   readonly records: Pick<Store, 'delivery' | 'steps'>;
-  /** Delay before a draft is shown (draft.ts). */
+  /** Delay before a draft is shown, in milliseconds; see draft.ts. */
   readonly draftAfterMs: number | undefined;
   /** Returns the notices about the late answer, sent by the named trigger. */
   lateNotices(event: StoredEvent, triggerName: string): readonly NewEvent[];
@@ -135,6 +135,7 @@ export class HandlerAttempts {
     const { retry } = trigger;
     const notAfter = time?.endsAt;
     const targetName = targetText(target);
+    // Without a free slot, `take` returns the name of the slot group in which the event waits.
     const slot = slots.take(targetName, trigger.name, event);
     if (typeof slot === 'string') return queuedOutcome(slot, trigger, `the ${targetName}`, notAfter);
     const limit = attemptLimit(trigger, target, routing.attemptSecondsOf(target));
@@ -154,8 +155,8 @@ export class HandlerAttempts {
       const job = jobOf(event, inbound, { command, parameters, trigger, target, history });
       draft = this.#draftOf(routedEvent, assignment, deadline.signal);
       const limits = { signal: deadline.signal, limitMs: deadline.limitMs, ...progressSinks(live, draft) };
-      const people = { approvals, messages: new EventMessages(routedEvent, routing) };
-      const context = new RunContext(assignment, routing.services, limits, records, people);
+      const runPeople = { approvals, messages: new EventMessages(routedEvent, routing) };
+      const context = new RunContext(assignment, routing.services, limits, records, runPeople);
       const answer = await handler.run(job, context);
       // True if an edit in progress may still change the draft message.
       const mayDraftChange = await draft?.end();
@@ -163,8 +164,8 @@ export class HandlerAttempts {
         live?.reportPark(answer.effects);
         return parkedOutcome(event, trigger, answer, time?.remainingMs);
       }
-      // The answer replaces the draft message, also one of an earlier attempt. If a late edit could overwrite
-      // the answer, it is a new message instead.
+      // The answer replaces the draft message, even if an earlier attempt sent the draft. If a late edit
+      // could overwrite the answer, the answer is sent as a new message.
       const hasDraft = draft?.hasMessage === true || mayHaveDraft(routedEvent);
       const replacesDraft = mayDraftChange !== true && hasDraft;
       // A command that needed an approval has a journal, even if its agent writes none.

@@ -49,7 +49,7 @@ const draftOf = (text: string) => (text.length <= MAX_DRAFT ? text : text.trimSt
 interface AnswerForm {
   /** @default 'success' */
   readonly status?: OutboundMessage['status'];
-  /** True if a draft may exist: the message edits the draft. */
+  /** True if a draft may exist. The message then edits the draft. */
   readonly replacesDraft?: boolean;
   /** @default setting of the trigger */
   readonly mentions?: OutboundMessage['mentions'];
@@ -70,8 +70,7 @@ export function answerRows(
       { text, card, status, mentions },
       replacesDraft ? editOfDraft(routedEvent) : POST,
     );
-  // The answer is empty. A text is needed only if the platform shows a pending answer, or for an existing
-  // draft.
+  // The answer is empty. It needs a text only if the platform shows a pending answer or a draft may exist.
   const { isAwaited = false } = routedEvent.inbound;
   if (!replacesDraft) return isAwaited ? rowsOf(routedEvent, { text: EMPTY_ANSWER, status }, POST) : [];
   return rowsOf(
@@ -82,7 +81,8 @@ export function answerRows(
 }
 
 /**
- * Returns outcome fields for a gateway message, which is not added to the history. Throws UnrenderableError.
+ * Returns outcome fields for a text from the gateway itself instead of an agent. The text is not added to the
+ * history. Throws UnrenderableError.
  */
 export function messageOutcome(routedEvent: RoutedEvent, text: string, form: AnswerForm = {}) {
   return { trigger: routedEvent.trigger.name, answer: text, emit: answerRows(routedEvent, { text }, form) };

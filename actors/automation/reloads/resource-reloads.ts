@@ -28,21 +28,22 @@ export class ResourceReloads {
   }
 
   /**
-   * Applies the files that `load` reads, and returns the result of `applyRest`. Folder changes are processed
-   * afterwards. If `reload` rejects with ConfigError, nothing has changed.
+   * Applies the files that `load` reads, then calls `afterApply` with the changed triggers and returns its
+   * result. Folder changes are processed afterwards. If `reload` rejects with ConfigError, nothing has
+   * changed.
    */
   reload<T>(
     load: () => Promise<LoadedResources>,
-    applyRest: (difference: TriggerDifference) => Promise<T>,
+    afterApply: (difference: TriggerDifference) => Promise<T>,
   ): Promise<T> {
     return this.#enqueue(async () => {
       const resources = await load();
       if (hasError(resources.problems)) throw new ConfigError(resources.problems);
-      return applyRest(this.#options.apply(resources));
+      return afterApply(this.#options.apply(resources));
     });
   }
 
-  /** Handles a changed file. Never rejects. */
+  /** Reloads after a file has changed. Never rejects. */
   async onChanged(): Promise<void> {
     const { load, current, apply, onProblems, log } = this.#options;
     try {

@@ -22,6 +22,7 @@ export class Pauses {
   /** Reads the pauses; must be called once, at the start. */
   async load(store: Store): Promise<void> {
     for (const name of await store.keys(SPACE)) this.#names.add(name);
+    // `holders` returns the names of the triggers with held events.
     for (const name of await store.holders()) await this.onHeld(store, name);
   }
 
@@ -53,8 +54,8 @@ export class Pauses {
   }
 
   /**
-   * Resolves when the pause is durable. If it rejects, nothing has changed; if the store committed too late
-   * to respond, the pause applies after the next read or start.
+   * Resolves when the pause is durable. If it rejects, the trigger usually continues unchanged. The exception
+   * is a store that committed the pause without a response: the pause applies after the next read or start.
    */
   pause(store: Store, name: string): Promise<void> {
     return this.#enqueue(async () => {
@@ -69,7 +70,7 @@ export class Pauses {
       const wasPaused = this.#names.delete(name);
       try {
         await store.release(name);
-        // Deleted last: after crashes the trigger is still paused.
+        // Deleted last, so that the trigger is still paused if the process crashes before this line.
         await store.delete(SPACE, name);
       } catch (error) {
         if (wasPaused) this.#names.add(name);
@@ -78,7 +79,7 @@ export class Pauses {
     });
   }
 
-  /** Releases held events of the trigger unless it is paused. */
+  /** Called when events of the trigger are held. Releases them unless the trigger is paused. */
   async onHeld(store: Store, name: string): Promise<void> {
     if (!this.#names.has(name)) await store.release(name);
   }

@@ -45,11 +45,11 @@ export function triggerHost(
     waitUntilSettled,
     discard,
     cancel,
-    // Marks sent messages as dead that the platform could not deliver. The prefix selects all destinations of
-    // the account.
+    // A platform may report later that it could not deliver a sent message. The message is then marked as
+    // dead. The prefix selects all destinations of the account.
     undeliver: (platform, account, messages) =>
       deliveries.undeliver(destinationKey({ platform, account }, ''), messages),
-    // The proof of a webhook request is its signature, token or key.
+    // Counts webhook requests with a wrong proof: a signature, a token or a key.
     onProofRefused: (trigger, refusal) => counters.countRefused(trigger, refusal),
     listen: (webhook, address) => listeners.listen(webhook, address),
     connections: {

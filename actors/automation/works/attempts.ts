@@ -8,13 +8,13 @@ import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { StoredEvent } from '../../store/event.ts';
 import type { AnswerTime } from '../conversations/run-deadline.ts';
 
-/** Default pause for rate limits. */
+/** Pause after a rate limit, unless the platform requests another pause. */
 export const RATE_LIMIT_PAUSE_MS = 60_000;
 
 /**
  * Returns the final outcome if all attempts are used, or if the process crashed CRASH_LIMIT times while it
- * handled the event. An attempt is counted when the event is claimed, so an expired claim counts as a failed
- * attempt. Attempts that ended with a crash of the process do not count as failed.
+ * handled the event. `attempt` counts the claims of the event, so an attempt whose claim expired is included.
+ * Attempts that ended with a crash of the process are subtracted, because `crashes` has a separate limit.
  */
 export function exhaustedOutcome({ name, retry }: Trigger, event: StoredEvent): WorkOutcome | undefined {
   const { attempt, crashes } = event;
@@ -25,7 +25,7 @@ export function exhaustedOutcome({ name, retry }: Trigger, event: StoredEvent): 
   return { ...final, note: `all ${retry.attempts} attempts are used; the last claim expired` };
 }
 
-/** Returns the outcome if the reply deadline has passed or is too close. */
+/** Returns the outcome of an event whose reply deadline has passed or is too close. */
 export function lateOutcome({ name, retry }: Trigger, { limitText }: AnswerTime): WorkOutcome {
   const note = `not started: the reply time of the platform (${limitText}) is over or almost over`;
   return { kind: 'failed', trigger: name, note, isFinal: true, notice: 'late', retry };
@@ -56,6 +56,7 @@ export function failedRequestOutcome(
 ): Extract<WorkOutcome, { kind: 'deferred' | 'failed' }> {
   const note = error instanceof Error ? error.message : String(error);
   if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
+  // `isUncontacted`: a rate limit of the gateway refused the request before it was sent.
   const { isFinal, isRateLimited, isUncontacted, isOutcomeUnknown, retryAfterMs } = error;
   const fullNote = isOutcomeUnknown ? `${note}; it may have arrived` : note;
   const inMs = retryAfterMs ?? RATE_LIMIT_PAUSE_MS;

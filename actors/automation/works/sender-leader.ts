@@ -1,7 +1,8 @@
 // Leader per platform: one cluster node sends the messages, because rate limits, pauses and circuit breakers
 // (outbox/pacing.ts, circuits.ts) are in the memory of the sending node. A new leader takes over when the old
-// leader stops, loses the database or is suspended. Nodes with triggers of the platform have precedence. Even
-// with two leaders, the claims on destinations keep the messages in order. Loaded only in clusters.
+// leader stops, loses the database or is suspended. Nodes with triggers of the platform have precedence. If
+// two nodes lead for a short time, their claims on destinations keep the messages in order. Loaded only in
+// clusters.
 
 import type { WorkGate } from '../../events/inbox/work-gate.ts';
 import type { Cluster, Member, NodeLease } from '../../store/membership.ts';
@@ -33,7 +34,7 @@ export class SenderLeader implements WorkGate {
   #lastMembers = '';
   #timer: NodeJS.Timeout | undefined;
 
-  /** Starts the attempts. */
+  /** Starts the attempts to become leader. */
   constructor(options: SenderLeaderOptions) {
     this.#options = options;
     this.#stopWatching = options.cluster.membership.watch({
@@ -99,7 +100,7 @@ export class SenderLeader implements WorkGate {
   }
 
   async #becomeLeader(request: Promise<NodeLease | undefined>): Promise<void> {
-    // The database is unavailable; the next attempt repeats the request.
+    // If the database is unavailable, this node does not lead, and the next attempt repeats the request.
     const lease = await request.catch(() => undefined);
     if (lease === undefined) return;
     this.#lease = lease;

@@ -1,5 +1,5 @@
-// Converts server entries to the format of the file that an edit changes (edit-catalog.ts). Clients name the
-// fields for address and transport differently, write references to variables differently, and disable a
+// Converts server entries to the format of the file that an edit changes (edit-catalog.ts). Files of clients
+// have different fields for address and transport, and different references to variables. They disable a
 // server by `enabled: false` or `disabled: true`. A native catalog keeps the native format.
 
 import { basename, dirname } from 'node:path';
@@ -54,6 +54,7 @@ function toClientFormat(ours: EntryToWrite, client: ClientRecord | undefined): E
     url === undefined
       ? withProgramType(ours, client)
       : { ...toAddressFields(url, runtime === 'sse', client), ...rest };
+  // VS Code (`input`) prefers prompts, `${input:name}`, but also supports `${env:NAME}`.
   return client?.reference === 'env' || client?.reference === 'input' ? withEnvReferences(entry) : entry;
 }
 
@@ -72,7 +73,7 @@ function toAddressFields(url: unknown, isSse: boolean, client: ClientRecord | un
   return client?.id === 'gemini' ? { url } : { type: 'sse', [urlKey]: url };
 }
 
-/** Rewrites `${NAME}` to `${env:NAME}`, the only form that VS Code, Cursor and Windsurf support. */
+/** Rewrites `${NAME}` to `${env:NAME}`, the syntax for variables in VS Code, Cursor and Windsurf. */
 function withEnvReferences(value: EntryToWrite): EntryToWrite {
   const text = JSON.stringify(value).replace(/(?<!\$)\$\{([A-Za-z_]\w*)\}/g, `\${env:$1}`);
   return JSON.parse(text) as EntryToWrite;

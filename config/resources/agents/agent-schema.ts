@@ -38,12 +38,12 @@ const patterns = (description: string) =>
 const policySchema = Type.Object(
   {
     deny: patterns(
-      'Hidden tools: glob patterns of TOOL, SERVER/TOOL or SERVER__TOOL, or destructive, or readonly.',
+      'Hidden tools: glob patterns of TOOL, SERVER/TOOL or SERVER__TOOL; the words destructive and readonly select tools by this hint.',
     ),
     ask: patterns('Tools that need approval for each call; same patterns as deny.'),
     ...approvalFields,
   },
-  { description: 'Tool policy, applied in the order deny, ask, allow.', default: {} },
+  { description: 'Tool policy: first deny, then ask; other tools need no approval.', default: {} },
 );
 
 export const memorySchema = Type.Object(

@@ -51,7 +51,7 @@ export function toolServers(servers: YamlTree, reader: SchemaReader, path: strin
   return { kind: 'list', offset: servers.offset, items };
 }
 
-/** Keys in items that merely name a tool. */
+/** Keys of an item that only refers to a tool and defines no server. */
 const nameKeys = ['name', 'server', 'enabled', 'description', 'source'];
 
 /** Moves each item of `tools` to its field, and translates the fields of tool servers. */
@@ -79,13 +79,12 @@ export function withTools(reader: SchemaReader, agent: YamlMap, path: string): Y
     reader.report(at, itemFault(item));
     return [];
   });
-  // External runtimes have no policy. If all items are disabled, removes `tools`: an empty list would allow
-  // no tools.
-  const isRunByGateway = !hasExternalRuntime(agent);
-  const isAllOff = tools.items.length > 0 && tools.items.every(isDisabled);
+  // If all items are disabled, `tools` is removed, because an empty list would allow no tools.
+  const hasPolicy = canHavePolicy(agent);
+  const areAllDisabled = tools.items.length > 0 && tools.items.every(isDisabled);
   let rest: YamlTree = withMember(agent, 'tools', () => ({ ...tools, items }));
-  if (isRunByGateway && isAllOff) rest = withoutMembers(rest, ['tools']);
-  if (isRunByGateway) rest = withItems(rest, ['policy', 'deny'], denied, tools.offset);
+  if (hasPolicy && areAllDisabled) rest = withoutMembers(rest, ['tools']);
+  if (hasPolicy) rest = withItems(rest, ['policy', 'deny'], denied, tools.offset);
   return translateFields(
     reader,
     withItems(rest, ['mcp_servers'], serverEntries, tools.offset),
@@ -94,9 +93,10 @@ export function withTools(reader: SchemaReader, agent: YamlMap, path: string): Y
   );
 }
 
-const hasExternalRuntime = (agent: YamlMap) =>
-  memberOf(agent, 'runtime') !== undefined ||
-  textOf(memberOf(agent, 'model'))?.startsWith('scripted:') === true;
+/** Returns false for external programs and scripted models. Both refuse `policy` (read-agent.ts). */
+const canHavePolicy = (agent: YamlMap) =>
+  memberOf(agent, 'runtime') === undefined &&
+  textOf(memberOf(agent, 'model'))?.startsWith('scripted:') !== true;
 
 function isDisabled(item: YamlTree): boolean {
   const enabled = memberOf(item, 'enabled');
@@ -119,9 +119,12 @@ function serverIn(item: YamlMap): { readonly name: string; readonly entry: YamlT
   const inner = memberOf(item, 'mcp') ?? (isServerType(item) ? memberOf(item, 'config') : undefined);
   const settings =
     inner ?? (isServerType(item) ? withoutMembers(item, ['type', 'enabled', 'description']) : undefined);
-  const id = textOf(settings);
-  if (settings === undefined || id !== undefined)
-    return settings && id !== undefined ? { name: id, entry: scalarLike(settings, id) } : undefined;
+  // The settings may be only the name of a server: `mcp: files`.
+  const serverName = textOf(settings);
+  if (settings === undefined || serverName !== undefined)
+    return settings && serverName !== undefined
+      ? { name: serverName, entry: scalarLike(settings, serverName) }
+      : undefined;
   const isOfCatalog = memberOf(settings, 'server') !== undefined;
   const nameTree = memberOf(settings, 'name') ?? memberOf(item, 'name') ?? memberOf(settings, 'server');
   const name = textOf(nameTree);

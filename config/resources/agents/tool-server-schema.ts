@@ -26,6 +26,7 @@ export const toolServersSchema = Type.Unsafe<readonly (string | WrittenToolServe
         properties: {
           name: serverName('Name of an inline server.'),
           server: serverName('Id of a server of the catalog.'),
+          // The catalog's fields, and their aliases in files of desktop clients.
           ...desktopFields,
         },
         oneOf: ['command', 'url', 'server'].map((key) => ({ required: [key] })),

@@ -48,8 +48,8 @@ export type BusinessMessengerConfig = Omit<
 > & { readonly app_secret: string };
 
 /**
- * Oldest supported major version; the platform supports a version for two years. The default is older, and
- * causes a warning.
+ * Oldest major version that the platform supports; it supports a version for two years. The default of
+ * `api_version` is older, and causes a warning.
  */
 const OLDEST_SUPPORTED_VERSION = 21;
 
@@ -96,16 +96,17 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
 type NumberTrigger = TriggerOf<string, BusinessMessengerConfig>;
 
 /**
- * Two triggers overlap unless their lists are disjoint. A trigger with lists is more specific than a trigger
- * without. The patterns of rules are not compared: two triggers with rules count as overlapping.
+ * Returns true if a message may match both triggers: they accept a common sender, and both have rules or they
+ * have a common command. A trigger with lists of senders takes precedence over a trigger without, so they do
+ * not overlap. The patterns of rules are not compared.
  */
 function doMessagesOverlap(a: NumberTrigger, b: NumberTrigger): boolean {
   if (a.config.phone_number_id !== b.config.phone_number_id || a.config.app_secret !== b.config.app_secret)
     return false;
-  const as = [...a.config.allowed_numbers, ...a.config.allowed_users];
-  const bs = [...b.config.allowed_numbers, ...b.config.allowed_users];
-  if ((as.length === 0) !== (bs.length === 0)) return false;
-  if (!doListsOverlap(as, bs, (one, other) => one === other)) return false;
+  const sendersOfA = [...a.config.allowed_numbers, ...a.config.allowed_users];
+  const sendersOfB = [...b.config.allowed_numbers, ...b.config.allowed_users];
+  if ((sendersOfA.length === 0) !== (sendersOfB.length === 0)) return false;
+  if (!doListsOverlap(sendersOfA, sendersOfB, (one, other) => one === other)) return false;
   const haveRules = (a.rules ?? []).length > 0 && (b.rules ?? []).length > 0;
   return haveRules || commandsInCommon(a, b).length > 0;
 }

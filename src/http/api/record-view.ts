@@ -1,5 +1,5 @@
 // Views of API records. The full view returns stored texts unchanged. The brief view (`?view=brief`) is for
-// screens: it redacts and cuts foreign texts.
+// screens: it redacts and cuts texts of senders, agents and servers.
 //
 // RV1  Requests from the inspector always get the brief view (A9, ARCHITECTURE.md): they are authenticated by
 //      its cookie, which grants less than the API key (IA1, inspector/access.ts).
@@ -25,7 +25,7 @@ export class RecordView {
     return this.#redactor !== undefined;
   }
 
-  /** Returns the text in this view; null for undefined. `isCut`: the text was already cut. */
+  /** Returns the text in this view; null for undefined. `isCut` is true if the text was already cut. */
   text(text: string, maxChars: number, isCut?: boolean): string;
   text(text: string | undefined, maxChars: number, isCut?: boolean): string | null;
   text(text: string | undefined, maxChars: number, isCut = false): string | null {

@@ -64,6 +64,7 @@ export interface StepRecord extends Omit<StepView, 'at' | 'tookMs' | 'until' | '
   readonly at: string;
   readonly took_ms?: number;
   readonly until?: string;
+  /** A pause is `time` in the journal, and `timer` in RunRecord. */
   readonly waiting_for?: 'approval' | 'time';
 }
 
@@ -76,6 +77,7 @@ export interface RawStepRecord {
 
 /** Progress of a flow node or a fleet member. */
 interface PartRecord {
+  /** Reason of the last failure or skip. */
   readonly why: string | null;
   readonly started_at: string | null;
   readonly ended_at: string | null;
@@ -86,7 +88,7 @@ interface PartRecord {
 }
 
 export interface NodeRecord extends PartRecord {
-  /** Path with the turns of loops: `poll#3/check`. */
+  /** Path with the turn of each loop: `poll#3/check`. */
   readonly path: string;
   /** Path without turns: `poll/check`. */
   readonly place: string;
@@ -96,18 +98,20 @@ export interface NodeRecord extends PartRecord {
   /** Current loop turn. */
   readonly turn: number | null;
   readonly attempts: number;
+  /** End of the wait. */
   readonly until: string | null;
+  /** True if the node waits for an approval. */
   readonly for_people: boolean;
   /** Beginning of a loop's list, or of the request to an agent or fleet. */
   readonly input: string | null;
   /** Approval id, for type Approval. */
   readonly approval: string | null;
-  /** Targets of the connections that were taken; null if the node is unfinished. */
+  /** Target nodes of the connections that the run followed; null if the node is unfinished. */
   readonly taken: readonly string[] | null;
 }
 
 export interface MemberRecord extends PartRecord {
-  /** Name of the member, in a flow with the node before it: `review/security`. */
+  /** Name of the member; in a flow, the node and the member: `review/security`. */
   readonly path: string;
   readonly name: string;
   readonly state: MemberState;

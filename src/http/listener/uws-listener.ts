@@ -28,7 +28,7 @@ type UwsModule = typeof import('uWebSockets.js');
 
 /** Loads the native addon. Rejects if none exists for this platform and version of Node. */
 export async function loadUws(): Promise<UwsModule> {
-  // The addon reads it when it is loaded. The default of 4 kB is too small for some signed tokens.
+  // The addon reads this variable when it is loaded. Its default of 4 kB is too small for some signed tokens.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_HEADER_BYTES);
   try {
     return await import('uWebSockets.js');
@@ -68,6 +68,7 @@ class UwsRequest implements HttpRequest {
     return this.#remoteAddress;
   }
 
+  /** False for chunked bodies: uWebSockets.js checks their framing too loosely (seam.ts). */
   get isBodyExact(): boolean {
     return this.headers['transfer-encoding'] === undefined;
   }
@@ -110,7 +111,7 @@ class UwsListener implements Listener, ReplyOwner {
     listenExclusively(this.#app, options, (socket) => {
       this.#socket = socket;
     });
-    // The function also accepts a listen socket, although its type does not.
+    // us_socket_local_port also accepts a listen socket, although its type does not.
     const port = this.#socket ? uws.us_socket_local_port(this.#socket as never) : options.port;
     this.address = { host: options.host, port };
   }
@@ -150,9 +151,9 @@ class UwsListener implements Listener, ReplyOwner {
     reply.isLastOfConnection = isChunked;
     const deadlines = isChunked ? this.#chunks.deadlines : this.#bodyDeadlines;
     if (!serveRequest(request, reply, this.#options, this.#bodies, deadlines)) {
-      // Deferred: after an immediate response, the server would parse the next bytes as a request, even if it
-      // closes the connection. While this request is open, further bytes make the server close the
-      // connection.
+      // Deferred: after an immediate response, the server would parse the next bytes as a request, even if
+      // the response closes the connection. While this request is open, the server closes the connection when
+      // further bytes arrive.
       setImmediate(() => refuseMalformed(request, reply));
     }
     reply.watch();

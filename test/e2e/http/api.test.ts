@@ -244,7 +244,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     expect(answer.json).toMatchObject({ id: 1, error: { code: -32000, data: { server: 'off' } } });
   });
 
-  test('count requests, failures and requests in flight for GET /stats, in total and per server', async () => {
+  test('report the numbers of requests, failures and requests in flight at GET /stats, in total and per server', async () => {
     const fresh = await startGateway({
       http,
       servers: { api: apiServer(), off: apiServer({ enabled: false }) },

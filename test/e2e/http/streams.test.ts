@@ -76,7 +76,7 @@ describe.each(httpEngines)('streams on %s', (http) => {
     expect(answer.json.id).toBe('x');
   });
 
-  test('any other first message starts a stream: events in order, the answer last, then the stream closes', async () => {
+  test('a first message before the answer starts a stream, which sends events in order, then the answer, and closes', async () => {
     const session = await initialize(address);
     const stream = postStream(address, talk({ before: 3 }, 'x', 7), session);
     await stream.ended();

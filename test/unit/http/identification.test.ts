@@ -10,13 +10,13 @@ import { KeyServer, signingKey } from '../../fixtures/key-server.ts';
 const key = new ApiKey('correct horse battery staple');
 const headers = { 'x-api-key': 'correct horse battery staple' };
 
-test('without an API key every request is anonymous, whatever its credentials', () => {
+test('without an API key every request is anonymous, even with credentials', () => {
   const identification = new Identification(new ApiKey(''), undefined);
   expect(identification.of({})).toBe(anonymous);
   expect(identification.of({ authorization: 'Bearer a.b.c' })).toBe(anonymous);
 });
 
-test('the API key is checked synchronously and reuses its principal, also with token verification', async () => {
+test('a sender with the API key is identified synchronously, even if tokens of an issuer are accepted too', async () => {
   const signing = await signingKey('first');
   await using provider = await KeyServer.start([signing]);
   const tokens = new JwtVerifier({
@@ -42,7 +42,7 @@ test('the API key is checked synchronously and reuses its principal, also with t
   expect(identification.of(token)).toMatchObject({ kind: 'token', name: 'alice' });
 });
 
-test('without an issuer a token is an invalid key', () => {
+test('a token is refused as an invalid API key if no issuer is configured', () => {
   expect(new Identification(key, undefined).of({ authorization: 'Bearer a.b.c' })).toMatchObject({
     kind: 'forbidden',
     reason: 'Invalid API key',

@@ -158,7 +158,7 @@ describe('the platforms of a gateway file', () => {
     expect(loaded?.secrets).toContain('a-token-of-it');
   });
 
-  test('may have vendor names, be in spec, and refer to variables', async () => {
+  test('may be below spec, with vendor names as keys and with references to variables', async () => {
     const { loaded, lines } = await folder.loadGateway(
       `spec:
   platforms:

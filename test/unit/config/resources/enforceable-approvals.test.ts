@@ -72,7 +72,7 @@ describe('a trigger without verification', () => {
     expect(await errors(agent, messenger(`app_secret: "0123456789abcdef"${config}`))).toEqual([]);
   });
 
-  test('cannot receive decisions for a flow step, or for a channel referenced in another file', async () => {
+  test('cannot receive decisions about an Approval node of its flow, or of a flow with an approval channel in its chat', async () => {
     const flow = (rules: string) =>
       resource(
         'Flow',

@@ -65,7 +65,7 @@ const handle = ({ triggers }: { readonly triggers: TriggerCounters }, times: num
   for (let each = 0; each < times; each += 1) triggers.count('orders', 'done');
 };
 
-test('the counters of a process are added once: while it is a member, after it left, and after it returned', async () => {
+test('the cluster total includes the counters of a process once: as a member, after it left, and after it returned', async () => {
   const { store, start, members, readCurrent } = cluster();
   const [a, b, c] = [start('a'), start('b'), start('c')];
   handle(a, 1);

@@ -122,7 +122,7 @@ describe('a separate webhook listener', () => {
     expect(answerOf(opened[0]?.at('/in'))).toBe(503);
   });
 
-  test('is opened again by a returning trigger while requests of the previous listener are running', async () => {
+  test('is opened again for a trigger that was closed and added again, while old requests are running', async () => {
     const firstTable = table('one');
     await (await firstTable.add(member('a'), '/in', address))();
     const leave = await firstTable.add(member('a'), '/in', address);
@@ -131,7 +131,7 @@ describe('a separate webhook listener', () => {
     expect(opened.map(({ graces }) => graces.length)).toEqual([1, 1]);
   });
 
-  test('with other triggers responds 503 at the path of a closed trigger, and later 404', async () => {
+  test('responds 503, later 404, at the path of a closed trigger if other triggers keep the listener open', async () => {
     const firstTable = table('one');
     const leave = await firstTable.add(member('a'), '/in', address);
     await firstTable.add(member('b'), '/other', address);
@@ -141,7 +141,7 @@ describe('a separate webhook listener', () => {
     expect([answerOf(opened[0]?.at('/other')), opened[0]?.graces]).toEqual(['one', []]);
   });
 
-  test('with other triggers accepts a closed trigger that returns to its path', async () => {
+  test('serves a closed trigger again at its path if other triggers kept the listener open', async () => {
     const firstTable = table('one');
     const leave = await firstTable.add(member('a'), '/in', address);
     await firstTable.add(member('b'), '/other', address);
