@@ -19,7 +19,8 @@ export function readState(session: ClientSession, servers: readonly ManagedServe
     for (const uri of server.subscriptions.urisOf(session)) {
       length += uri.length;
       const isQualified = session.qualifiedSubscriptions.has(server.id, uri);
-      if (length <= MAX_URI_CHARS) subscriptions.push([server.id, uri, ...(isQualified ? [true] : [])]);
+      if (length > MAX_URI_CHARS) continue;
+      subscriptions.push(isQualified ? [server.id, uri, true] : [server.id, uri]);
     }
   }
   return { level, subscriptions, processes: [...session.processes] };
@@ -34,7 +35,8 @@ export function applyState(
   for (const server of servers) {
     if (level !== undefined) server.setLevel(session, level);
     const own = subscriptions.filter(([id]) => id === server.id);
-    for (const [id, uri, isQualified = false] of own) session.qualifiedSubscriptions.note(id, uri, isQualified);
+    for (const [id, uri, isQualified = false] of own)
+      session.qualifiedSubscriptions.note(id, uri, isQualified);
     const uris = own.map(([, uri]) => uri);
     if (uris.length > 0) void subscribeResources(server, session, uris);
     if (processes.includes(server.id)) session.noteLostProcess(server.id);

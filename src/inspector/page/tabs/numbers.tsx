@@ -108,7 +108,9 @@ function serverFigures(server: ServerView, now: number): [string, string][] {
 }
 
 function installFigure({ program, is_waiting, lines, last_line }: InstallRecord): [string, string] {
-  const progress = is_waiting ? 'queued' : `${count(lines)} lines${last_line === null ? '' : `, ${last_line}`}`;
+  const progress = is_waiting
+    ? 'queued'
+    : `${count(lines)} lines${last_line === null ? '' : `, ${last_line}`}`;
   return ['installing', `${program}, ${progress}`];
 }
 

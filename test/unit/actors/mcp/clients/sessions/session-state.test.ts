@@ -13,6 +13,7 @@ afterEach(() => managed.end());
 const newSession = () =>
   new ClientSession({
     id: 's',
+    target: undefined,
     protocolVersion: '2025-06-18',
     clientInfo: {},
     capabilities: {},
