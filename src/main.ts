@@ -3,7 +3,7 @@
 // imported separately, so a command does not load the gateway, and the gateway loads no command.
 
 import { fileURLToPath } from 'node:url';
-import { hasProxy } from '../libs/rest/proxy.ts';
+import { useForwardProxies } from '../actors/gateway/forward-proxies.ts';
 import { addBundledPrograms } from './bundled-programs.ts';
 import { parseOptions } from './cli/options.ts';
 import { printMessage } from './cli/views/output.ts';
@@ -11,7 +11,7 @@ import { printMessage } from './cli/views/output.ts';
 /** Returns the exit code; undefined while the gateway runs. */
 async function main(): Promise<number | undefined> {
   addBundledPrograms(process.env);
-  if (hasProxy()) (await import('../libs/rest/proxy-fetch.ts')).useProxies();
+  await useForwardProxies();
   const [first, ...rest] = process.argv.slice(2);
   if (first === 'stdio') {
     const { runStdio } = await import('./stdio/run-stdio.ts');

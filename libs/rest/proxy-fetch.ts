@@ -1,4 +1,4 @@
-// Directs `fetch` to the proxies of the environment (proxy.ts). Node 20 has no such option, so undici's
+// Directs `fetch` to the proxies of the environment (proxy.ts). Node 20 has no option for it, so undici's
 // dispatchers replace the one of Node. Loaded only if a proxy is configured.
 
 import { Agent, Dispatcher, ProxyAgent, setGlobalDispatcher } from 'undici';

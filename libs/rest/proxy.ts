@@ -60,7 +60,7 @@ function isLoopback(hostname: string): boolean {
   return /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i.test(hostname);
 }
 
-/** Matches `*`, a domain with its subdomains, an address, or a network (10.0.0.0/8), each with a port or not. */
+/** Matches `*`, a domain with its subdomains, an address or a network (10.0.0.0/8), also with a port. */
 function matches(exception: string, host: string, port: string): boolean {
   if (exception === '*') return true;
   const network = /^(.+)\/(\d+)$/.exec(exception);

@@ -1,6 +1,6 @@
-// The installations of all servers. At most MAX_SLOTS run concurrently, in order of request. Servers with equal
-// packages share an installation. A running installation continues without users; a queued one is dropped
-// with the last user.
+// The installations of all servers. At most MAX_SLOTS run concurrently, in order of request. Servers with
+// equal packages share an installation. A running installation continues without users; a queued one is
+// dropped with the last user.
 
 import { availableParallelism, totalmem } from 'node:os';
 import { StoppedError } from '../../base/errors/errors.ts';

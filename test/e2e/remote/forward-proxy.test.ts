@@ -1,5 +1,5 @@
-// Remote servers and models behind a forward proxy, with the proxy of another author. The proxy resolves every
-// name under .test to this machine.
+// Remote servers and `fetch` behind a forward proxy, with the proxy of another author. The proxy resolves
+// every name to this machine.
 
 import { writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';

@@ -12,7 +12,7 @@ const MAX_CHARS = 500;
 
 export const isIndented = (line: string) => /^\s/.test(line);
 
-/** Returns the last line that matches `head` and the lines below it; undefined if one of those is no part. */
+/** Returns the last line that matches `head` and the lines below it; undefined if a line is no part. */
 export function blockIn(
   lines: readonly string[],
   head: RegExp,
