@@ -14,17 +14,21 @@ export class ProxyError extends Error {
  * Returns the proxy for requests to a URL; undefined for a direct connection. Throws ProxyError if the
  * variable has no HTTP URL.
  */
-export function proxyFor({ protocol, hostname, port }: URL, env: Environment = process.env): URL | undefined {
+export function proxyFor(url: URL, env: Environment = process.env): URL | undefined {
+  const { protocol, hostname, port } = url;
   const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const value = variable(env, name);
   if (value === '' || isLoopback(hostname)) return undefined;
-  const host = hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const host = hostOf(url).toLowerCase();
   const effectivePort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
   const exceptions = variable(env, 'NO_PROXY')
     .toLowerCase()
     .split(/[\s,]+/);
   return exceptions.some((each) => matches(each, host, effectivePort)) ? undefined : proxyUrl(name, value);
 }
+
+/** Returns the host without the brackets of an IPv6 address. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
 /** Returns true if the environment names a proxy. Throws ProxyError like `proxyFor`. */
 export function hasProxy(env: Environment = process.env): boolean {

@@ -45,8 +45,8 @@ export class FolderWatch {
       this.#watchedIdentity = undefined;
       if (identity !== undefined) this.#open(identity);
     }
-    // A new, removed or replaced folder counts as a change. So does an error of a running watch, which may
-    // have missed changes. A watch that could not start does not.
+    // A new, removed or replaced folder is a change. An error of a running watch counts as a change, because
+    // the watch may have missed one. An error at the start does not count.
     if (identity !== this.#lastIdentity) this.#notify();
     this.#lastIdentity = identity;
   }

@@ -5,7 +5,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { proxyCredentials } from '../../../../libs/rest/proxy.ts';
+import { hostOf, proxyCredentials } from '../../../../libs/rest/proxy.ts';
 
 export interface Tunnel {
   destroy(): void;
@@ -17,7 +17,6 @@ interface Destination {
 }
 
 const inUrl = ({ host, port }: Destination) => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1');
 
 /** Opens a tunnel, then calls `onOpen` or `onFailure` once. */
 export function openTunnel(
@@ -45,7 +44,7 @@ export function openTunnel(
     socket.destroy();
     onFailure(new Error(refusalText(proxy, statusCode, statusMessage)));
   });
-  request.once('error', (error) => onFailure(new Error(`proxy ${proxy.host}: ${error.message}`)));
+  request.on('error', (error) => onFailure(new Error(`proxy ${proxy.host}: ${error.message}`)));
   request.end();
   return request;
 }
@@ -66,9 +65,10 @@ export function connectToProxy(proxy: URL): Socket {
     : connectTcp({ host, port: Number(proxy.port || 80) });
 }
 
-/** Returns the head of a request with the whole address, and with the credentials of the proxy. */
-export function proxiedHead(head: string, destination: Destination, proxy: URL): string {
+/** Returns a function that adds the whole address and the proxy credentials to the head of a request. */
+export function headRewriter(destination: Destination, proxy: URL): (head: string) => string {
+  const origin = ` http://${inUrl(destination)}`;
   const credentials = proxyCredentials(proxy);
   const line = credentials === undefined ? '' : `proxy-authorization: ${credentials}\r\n`;
-  return head.replace(' ', ` http://${inUrl(destination)}`).replace('\r\n', `\r\n${line}`);
+  return (head) => head.replace(' ', origin).replace('\r\n', `\r\n${line}`);
 }

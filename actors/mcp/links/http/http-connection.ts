@@ -6,7 +6,7 @@
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { connectToProxy, openTunnel, proxiedHead, type Tunnel } from './forward-proxy.ts';
+import { connectToProxy, headRewriter, openTunnel, type Tunnel } from './forward-proxy.ts';
 import { PacedReader, type ReadingTurn } from './paced-reader.ts';
 import { HttpFault, type ResponseHead } from './response-head.ts';
 import { ResponseParser, type ResponseReader } from './response-parser.ts';
@@ -63,6 +63,8 @@ export class HttpConnection implements ResponseReader {
   #reader: PacedReader | undefined;
   readonly #parser = new ResponseParser(this);
   #tunnel: Tunnel | undefined;
+  /** Only for requests without TLS through a proxy. */
+  #rewriteHead: ((head: string) => string) | undefined;
   #user: ConnectionUser | undefined;
   #isConnected = false;
   #isDestroyed = false;
@@ -92,8 +94,10 @@ export class HttpConnection implements ResponseReader {
     }, connectTimeoutMs);
     if (proxy === undefined)
       this.#attach(isTls ? this.#startTls({ host, port }) : connectTcp({ host, port }));
-    else if (!isTls) this.#attach(connectToProxy(proxy));
-    else {
+    else if (!isTls) {
+      this.#rewriteHead = headRewriter(destination, proxy);
+      this.#attach(connectToProxy(proxy));
+    } else {
       const onOpen = (socket: Socket) => this.#attach(this.#startTls({ socket }));
       this.#tunnel = openTunnel(proxy, destination, onOpen, (error) => this.#fail(error));
     }
@@ -237,8 +241,7 @@ export class HttpConnection implements ResponseReader {
   /** Called after the connection is established. */
   #write(text: string, body: Buffer | undefined): void {
     const socket = this.#socket as Socket;
-    const { proxy, isTls } = this.#destination;
-    const head = proxy === undefined || isTls ? text : proxiedHead(text, this.#destination, proxy);
+    const head = this.#rewriteHead?.(text) ?? text;
     if (body === undefined) {
       socket.write(head, 'latin1');
     } else if (body.length <= SMALL_BODY_BYTES) {
