@@ -54,17 +54,17 @@ const forLocal = refused(remote);
 
 const gatewayTables = { gateway: table({ ...gateway, required: gateway.else.required }) };
 const catalogTables = {
-  local: table({ ...only(own, (key) => forLocal.includes(key)), required: local.required }),
-  remote: table({ ...only(own, (key) => forRemote.includes(key)), required: remote.required }),
-  server: table(only(own, (key) => !forLocal.includes(key) && !forRemote.includes(key))),
-  desktop: table(only(desktop, (key) => own.properties[key] === undefined)),
+  local: table({ ...pick(own, (key) => forLocal.includes(key)), required: local.required }),
+  remote: table({ ...pick(own, (key) => forRemote.includes(key)), required: remote.required }),
+  server: table(pick(own, (key) => !forLocal.includes(key) && !forRemote.includes(key))),
+  desktop: table(pick(desktop, (key) => own.properties[key] === undefined)),
 };
 
 const trigger = readSchema('trigger');
 const spec = trigger.else.properties.spec;
 // The first value of each enum is the type name, followed by aliases.
 const typeNames = spec.allOf.map(({ if: { properties } }) => properties.type.enum[0]);
-const named = only(spec, (key) => key !== 'config');
+const named = pick(spec, (key) => key !== 'config');
 named.properties.type = { ...named.properties.type, enum: typeNames, anyOf: undefined };
 const command = Object.values(spec.properties.commands.patternProperties)[0];
 const typeTables = Object.fromEntries(
@@ -79,7 +79,7 @@ const sources = readdirSync(values.sources)
 const triggerTables = {
   trigger: table({
     ...trigger,
-    properties: { ...trigger.properties, spec: only(spec, (key) => key !== 'config') },
+    properties: { ...trigger.properties, spec: pick(spec, (key) => key !== 'config') },
   }),
   command: table(command),
   parameter: table(command.properties.parameters.items),
@@ -93,19 +93,19 @@ const node = flow.$defs.nodes.items;
 const separate = ['spec', 'nodes', 'connections'];
 const nodeTables = Object.fromEntries(
   node.allOf.flatMap(({ if: { properties }, then }) => {
-    const config = only(then.properties.config, (key) => !separate.includes(key));
+    const config = pick(then.properties.config, (key) => !separate.includes(key));
     if (Object.keys(config.properties).length === 0) return [];
     return [[properties.type.enum[0].toLowerCase(), table(config)]];
   }),
 );
 const fleetTables = {
   fleet: table(fleet),
-  member: table(only(fleet.properties.spec.properties.agents.items, (key) => key !== 'spec')),
+  member: table(pick(fleet.properties.spec.properties.agents.items, (key) => key !== 'spec')),
 };
 const flowTables = {
   flow: table({
     ...flow,
-    properties: { ...flow.properties, spec: only(flow.properties.spec, (key) => !separate.includes(key)) },
+    properties: { ...flow.properties, spec: pick(flow.properties.spec, (key) => !separate.includes(key)) },
   }),
   node: table({
     ...node,
@@ -239,7 +239,7 @@ function nodeTypes({ allOf }) {
   return allOf.map(({ if: { properties } }) => properties.type.enum[0]);
 }
 
-function only(schema, isWanted) {
+function pick(schema, isWanted) {
   const properties = Object.fromEntries(Object.entries(schema.properties).filter(([key]) => isWanted(key)));
   return { ...schema, properties };
 }

@@ -32,9 +32,13 @@ async function names(client: McpClient): Promise<string[]> {
   return (await client.client.listTools()).tools.map(({ name }) => name);
 }
 
-async function json(url: string, init?: RequestInit) {
-  // biome-ignore lint/suspicious/noExplicitAny: each test knows the type of its response
-  return (await (await fetch(url, init)).json()) as any;
+interface Stats {
+  requests: { total: number };
+  profiles: Record<'work' | 'home', { requests: { total: number } }>;
+}
+
+async function json<T>(url: string, init?: RequestInit): Promise<T> {
+  return (await (await fetch(url, init)).json()) as T;
 }
 
 function rewrite({ folder }: GatewayProcess, change: (settings: Record<string, unknown>) => void): void {
@@ -44,7 +48,8 @@ function rewrite({ folder }: GatewayProcess, change: (settings: Record<string, u
   writeFileSync(file, JSON.stringify(settings));
 }
 
-const reload = ({ url }: GatewayProcess) => json(`${url}/admin/reload`, { method: 'POST' });
+const reload = ({ url }: GatewayProcess) =>
+  json<{ problems: string[] }>(`${url}/admin/reload`, { method: 'POST' });
 
 describe.each(httpEnginesInTurn)('a profile, over %s', (http) => {
   let running: Promise<GatewayProcess> | undefined;
@@ -62,8 +67,10 @@ describe.each(httpEnginesInTurn)('a profile, over %s', (http) => {
     ];
     expect(await names(work)).toEqual(['echo', 'touch', 'update', 'stats'].map((name) => `alpha__${name}`));
     // The other servers were not started.
-    const { servers: states } = await json(`${gateway.url}/servers`);
-    expect(states.map(({ id, state }: { id: string; state: string }) => [id, state !== 'stopped'])).toEqual([
+    const { servers: states } = await json<{ servers: { id: string; state: string }[] }>(
+      `${gateway.url}/servers`,
+    );
+    expect(states.map(({ id, state }) => [id, state !== 'stopped'])).toEqual([
       ['alpha', true],
       ['beta', false],
       ['gamma', false],
@@ -189,7 +196,7 @@ describe('a reload that changes profiles', () => {
     await home.client.subscribeResource({ uri: 'gamma://own' });
     await home.client.setLoggingLevel('debug');
     expect(await errorOf(work.call('gamma__echo'))).toMatchObject({ code: -32602 });
-    const stats = await json(`${gateway.url}/stats`);
+    const stats = await json<Stats>(`${gateway.url}/stats`);
     expect(stats.profiles.work).toMatchObject({
       servers: ['alpha'],
       requests: { failed: 1, in_flight: 0 },
@@ -200,8 +207,10 @@ describe('a reload that changes profiles', () => {
     expect(stats.profiles.home.requests.total).toBeGreaterThanOrEqual(4);
     expect(stats.requests.total).toBeGreaterThan(stats.profiles.home.requests.total);
 
-    const { sessions } = await json(`${gateway.url}/inspector/sessions?filter=@home`);
-    expect(sessions.map(({ endpoint }: { endpoint: string }) => endpoint)).toEqual(['/mcp/@home']);
+    const { sessions } = await json<{ sessions: { endpoint: string }[] }>(
+      `${gateway.url}/inspector/sessions?filter=@home`,
+    );
+    expect(sessions.map(({ endpoint }) => endpoint)).toEqual(['/mcp/@home']);
 
     // gamma moves from home to work, by changes of the catalog and the gateway file.
     work.notes.length = 0;
@@ -222,7 +231,7 @@ describe('a reload that changes profiles', () => {
     await home.call('beta__echo');
     expect(home.count(updated)).toBe(0);
     expect((await every.request('tools/list')).status).toBe(404);
-    expect(Object.keys((await json(`${gateway.url}/stats`)).profiles)).toEqual(['work', 'home']);
+    expect(Object.keys((await json<Stats>(`${gateway.url}/stats`)).profiles)).toEqual(['work', 'home']);
 
     // Another list changes: only clients of profiles with that server are notified.
     home.notes.length = 0;

@@ -36,9 +36,13 @@ async function declared(words: readonly string[]): Promise<{ command: Command; r
   }
 }
 
+const titled = commands.map((words) => {
+  const name = words.filter((word) => word !== undefined);
+  return [name.join(' '), name] as const;
+});
+
 describe('the help', () => {
-  test.each(commands)('of %s %s ends with examples of this command, which parse', async (...words) => {
-    const name = words.filter((word) => word !== undefined);
+  test.each(titled)('of %s ends with examples of this command, which parse', async (_, name) => {
     const { stdout } = await runHere([...name, '--help']);
     const [, section] = stdout.split('\nExamples:\n');
     const lines = (section ?? '').trimEnd().split('\n');
