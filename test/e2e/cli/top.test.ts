@@ -115,6 +115,8 @@ describe('the command `top` in a terminal', () => {
     await terminal.waitForText(/^one/);
     terminal.type('\u001a');
     await eventually('the ordinary screen', () => terminal.text.endsWith('␛[?25h␛[?1049l'));
+    // SIGCONT has no effect on a process that has not stopped yet.
+    await eventually('the suspension', () => terminal.isSuspended);
     process.kill(terminal.pid, 'SIGCONT');
     await eventually('the window', () =>
       /␛\[\?1049h␛\[\?25l␛\[H.*one/s.test(terminal.text.split('␛[?1049l')[1] ?? ''),

@@ -234,7 +234,7 @@ describe.concurrent('a stdio server with era: auto', () => {
     // A manual start ignores the backoff. Requests that waited for the era are answered, except the first,
     // whose probe had no result.
     expect((await ask(`${gateway.url}/servers/it/start`, { method: 'POST' })).status).toBe(200);
-    expect((await first).json.error.data.reason).toBe('ERR_UNAVAILABLE');
+    expect((await first).error?.data).toMatchObject({ reason: 'ERR_UNAVAILABLE' });
     for (const response of await Promise.all(waiting))
       expect(JSON.parse(textOf(response)).era).toBe('modern');
   });
@@ -249,12 +249,14 @@ describe.concurrent('a stdio server with era: auto', () => {
     const pids = new Set<string>();
     await eventually('the park', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => modern(address, toolCall('pid'))));
-      const reasons = answers.map(({ json }) => String(json.error?.data.reason));
+      const reasons = answers.map(({ error }) =>
+        String((error?.data as { reason?: string } | undefined)?.reason),
+      );
       for (const reason of reasons) pids.add(reason);
       return reasons.every((reason) => reason === 'ERR_UNAVAILABLE');
     });
     const before = starts(server);
-    expect((await modern(address, toolCall('pid'))).json.error.data.reason).toBe('ERR_UNAVAILABLE');
+    expect((await modern(address, toolCall('pid'))).error?.data).toMatchObject({ reason: 'ERR_UNAVAILABLE' });
     expect(starts(server)).toBe(before);
     expect(['ERR_START_FAILED', 'ERR_UNAVAILABLE']).toEqual(expect.arrayContaining([...pids]));
   });
@@ -293,7 +295,7 @@ describe.concurrent('a running probe', () => {
     const waiting = modern(address, toolCall('pid'));
     await eventually('the probe', () => starts(server) > 0);
     expect((await ask(`${gateway.url}/servers/it/stop`, { method: 'POST' })).status).toBe(200);
-    expect((await waiting).json.error.data.reason).toBe('ERR_STOPPED');
+    expect((await waiting).error?.data).toMatchObject({ reason: 'ERR_STOPPED' });
     await eventually('the end of the probe', () => !server.pids().some(isAlive));
     server.become({ modern: true, discover: 'refuse', startMs: 0, stubborn: false });
     expect(JSON.parse(textOf(await modern(address, toolCall('pid')))).era).toBe('modern');
@@ -306,7 +308,7 @@ describe.concurrent('a running probe', () => {
     await eventually('the probe', () => starts(server) > 0);
     gateway.writeCatalog({});
     expect((await ask(`${gateway.url}/admin/reload`, { method: 'POST' })).json.removed).toEqual(['it']);
-    expect((await waiting).json.error.data.reason).toBe('ERR_STOPPED');
+    expect((await waiting).error?.data).toMatchObject({ reason: 'ERR_STOPPED' });
     await eventually('the end of the probe', () => !server.pids().some(isAlive));
   });
 
@@ -412,7 +414,7 @@ describe.concurrent('a remote server with era: auto', () => {
       ]);
       remote.refusal = undefined;
       expect((await ask(`${gateway.url}/servers/it/start`, { method: 'POST' })).status).toBe(200);
-      expect((await modern(address, toolCall('stats'))).json.error).toBeUndefined();
+      expect((await modern(address, toolCall('stats'))).error).toBeUndefined();
       expect(verdicts(gateway)).toEqual([modernOnly]);
     },
   );

@@ -122,7 +122,7 @@ describe('triggers in the inspector', () => {
     await page.locator('#tab-details').click();
     await page.locator('.details', { hasText: /typeHTTP/ }).waitFor();
     await rowOf(page, 'outbox').click();
-    await page.locator('.empty', { hasText: 'one per key' }).waitFor();
+    await page.locator('.empty', { hasText: 'Each child has one' }).waitFor();
     expect(complaints).toEqual([]);
   });
 
