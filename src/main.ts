@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 // Entry point of actor-gateway, also installed as gateway-http: runs a command or the gateway. Each is
-// imported separately, so a command does not load the gateway, and the gateway loads no command.
+// imported separately: a command loads neither the gateway nor its options, and the gateway no command.
 
 import { fileURLToPath } from 'node:url';
 import { useForwardProxies } from '../actors/gateway/forward-proxies.ts';
 import { addBundledPrograms } from './bundled-programs.ts';
-import { parseOptions } from './cli/options.ts';
 import { printMessage } from './cli/views/output.ts';
 
 /** Returns the exit code; undefined while the gateway runs. */
@@ -21,6 +20,7 @@ async function main(): Promise<number | undefined> {
     const { runCommand } = await import('./cli/commands/run-command.ts');
     return runCommand([first, ...rest]);
   }
+  const { parseOptions } = await import('./cli/options.ts');
   const parsed = parseOptions(process.argv.slice(2));
   if (parsed.do === 'exit') return parsed.code;
   const { options } = parsed;
