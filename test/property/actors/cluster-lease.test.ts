@@ -1,5 +1,6 @@
-// The account lease, which allows one node to connect a platform account: random requests, releases, lost
-// memberships and rejoins of several nodes.
+// The account lease, which allows one node of a cluster to connect a platform account. Three nodes request and
+// release the lease, lose their membership and rejoin, in random order. At most one node holds a valid lease,
+// and a waiting node gets a free lease within the retry interval.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -11,9 +12,14 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const ACCOUNT = 'botmessenger/42';
-/** The longest retry interval of a waiter. */
-const BOUND_MS = 500;
+/** Longest interval between two attempts of a waiting node. */
+const MAX_RETRY_INTERVAL_MS = 500;
 
+/**
+ * A step of one node. `take` requests the lease, `release` releases it, `giveUp` cancels a pending request, and
+ * `pass` lets time pass. Steps of the membership: `lose` ends it, and the other nodes do not know that. `bury`
+ * ends it, and the other nodes know it. `overdue` ends it, and the node has not noticed. `enter` joins again.
+ */
 const step = fc.record({
   node: fc.nat(2),
   do: fc.constantFrom('take', 'take', 'release', 'giveUp', 'lose', 'bury', 'enter', 'overdue', 'pass'),
@@ -21,66 +27,72 @@ const step = fc.record({
 
 interface LeaseRequest {
   readonly node: number;
+  /** Cancels the request. */
   readonly leaving: AbortController;
+  /** Undefined while the request waits. */
   held: HeldLease | undefined;
 }
 
 test('at most one node is connected; a lost lease is reported before the next node connects, and waiting nodes connect', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const shared = new FakeCluster();
-      const nodes = [1, 2, 3].map(() => shared.join());
-      const leases = nodes.map(({ cluster }) => new ClusterLease(cluster));
+      const cluster = new FakeCluster();
+      const nodes = [1, 2, 3].map(() => cluster.join());
+      const leases = nodes.map((node) => new ClusterLease(node.cluster));
       const requests: LeaseRequest[] = [];
-      const holding = () => requests.filter(({ held }) => held !== undefined && !held.lossSignal.aborted);
+      const validRequests = () => requests.filter(({ held }) => held !== undefined && !held.lossSignal.aborted);
       const settle = () => vi.advanceTimersByTimeAsync(0);
-      const end = (one: LeaseRequest | undefined) => {
-        if (one === undefined) return;
-        one.held?.release();
-        one.leaving.abort(new Error('given up'));
-        requests.splice(requests.indexOf(one), 1);
+      const endRequest = (request: LeaseRequest | undefined) => {
+        if (request === undefined) return;
+        request.held?.release();
+        request.leaving.abort(new Error('given up'));
+        requests.splice(requests.indexOf(request), 1);
       };
-      for (const { node: at, do: action } of steps) {
-        const { node } = nodes[at] ?? {};
-        const lease = leases[at];
+      const endLostLeases = () => {
+        for (const request of [...requests]) if (request.held?.lossSignal.aborted) endRequest(request);
+      };
+      for (const { node: index, do: action } of steps) {
+        const { node } = nodes[index] ?? {};
+        const lease = leases[index];
         if (node === undefined || lease === undefined) continue;
         if (action === 'take') {
-          const one: LeaseRequest = { node: at, leaving: new AbortController(), held: undefined };
-          requests.push(one);
-          lease.acquire(ACCOUNT, one.leaving.signal).then(
+          const request: LeaseRequest = { node: index, leaving: new AbortController(), held: undefined };
+          requests.push(request);
+          lease.acquire(ACCOUNT, request.leaving.signal).then(
             (held) => {
-              if (one.leaving.signal.aborted) held.release();
-              else one.held = held;
+              if (request.leaving.signal.aborted) held.release();
+              else request.held = held;
             },
             () => {},
           );
         } else if (action === 'release')
-          end(requests.find((one) => one.node === at && one.held !== undefined));
-        else if (action === 'giveUp') end(requests.find((one) => one.node === at && one.held === undefined));
+          endRequest(requests.find((request) => request.node === index && request.held !== undefined));
+        else if (action === 'giveUp')
+          endRequest(requests.find((request) => request.node === index && request.held === undefined));
         else if (action === 'lose') node.lose();
         else if (action === 'bury') node.bury();
         else if (action === 'overdue') node.isOverdue = true;
         else if (action === 'enter' && !node.isInTables) node.enter();
-        else if (action === 'pass') await vi.advanceTimersByTimeAsync(BOUND_MS);
+        else if (action === 'pass') await vi.advanceTimersByTimeAsync(MAX_RETRY_INTERVAL_MS);
         await settle();
-        // Each access first checks whether the membership is overdue.
+        // Reading `isMember` ends an overdue membership, as each access of a real node does.
         for (const { node: each } of nodes) void (each.isOverdue && each.isMember);
-        expect(holding().length).toBeLessThanOrEqual(1);
-        for (const one of [...requests]) if (one.held?.lossSignal.aborted) end(one);
+        expect(validRequests().length).toBeLessThanOrEqual(1);
+        endLostLeases();
       }
-      // All nodes have rejoined. A waiter must connect within the bound.
+      // All nodes rejoin. Then one of the waiting requests succeeds within the retry interval.
       for (const { node } of nodes) {
         node.bury();
         node.enter();
       }
-      for (const one of [...requests]) if (one.held?.lossSignal.aborted) end(one);
-      await vi.advanceTimersByTimeAsync(BOUND_MS);
-      expect(holding().length).toBe(Math.min(1, requests.length));
+      endLostLeases();
+      await vi.advanceTimersByTimeAsync(MAX_RETRY_INTERVAL_MS);
+      expect(validRequests().length).toBe(Math.min(1, requests.length));
       while (requests.length > 0) {
-        const [first] = holding();
-        end(first ?? requests[0]);
-        await vi.advanceTimersByTimeAsync(BOUND_MS);
-        expect(holding().length).toBe(Math.min(1, requests.length));
+        const [first] = validRequests();
+        endRequest(first ?? requests[0]);
+        await vi.advanceTimersByTimeAsync(MAX_RETRY_INTERVAL_MS);
+        expect(validRequests().length).toBe(Math.min(1, requests.length));
       }
       expect(vi.getTimerCount()).toBe(0);
     }),
@@ -89,27 +101,20 @@ test('at most one node is connected; a lost lease is reported before the next no
 });
 
 test('a node that waits for a lease learns its holder; an account that every node may connect needs no wait', async () => {
-  const shared = new FakeCluster();
-  const [acquisition, two] = [shared.join('one'), shared.join('two')];
-  const heldLease = await new ClusterLease(acquisition.cluster).acquire(
-    ACCOUNT,
-    new AbortController().signal,
-  );
+  const cluster = new FakeCluster();
+  const [one, two] = [cluster.join('one'), cluster.join('two')];
+  const heldLease = await new ClusterLease(one.cluster).acquire(ACCOUNT, new AbortController().signal);
   const holders: (string | undefined)[] = [];
   const lease = new ClusterLease(two.cluster);
   const leaving = new AbortController();
   const waiting = lease.acquire(ACCOUNT, leaving.signal, { onWaits: (node) => holders.push(node) });
   await vi.advanceTimersByTimeAsync(10);
   expect(holders).toEqual(['one']);
-  const shares = { isOnEveryNode: true };
-  const first = await new ClusterLease(acquisition.cluster).acquire(
-    'botmessenger/43',
-    leaving.signal,
-    shares,
-  );
-  const second = await lease.acquire('botmessenger/43', leaving.signal, shares);
+  const options = { isOnEveryNode: true };
+  const first = await new ClusterLease(one.cluster).acquire('botmessenger/43', leaving.signal, options);
+  const second = await lease.acquire('botmessenger/43', leaving.signal, options);
   for (const { release } of [first, second]) release();
   heldLease.release();
-  await vi.advanceTimersByTimeAsync(BOUND_MS);
+  await vi.advanceTimersByTimeAsync(MAX_RETRY_INTERVAL_MS);
   (await waiting).release();
 });

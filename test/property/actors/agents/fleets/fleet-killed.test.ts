@@ -1,5 +1,6 @@
-// Fleets of members that answer, fail, or fail temporarily, while processes are killed at random commits: the
-// answer equals a direct computation, and members with durable answers do not run again.
+// Random fleets whose members answer, fail, or fail temporarily. The process is killed at random commits. The
+// answer equals a computation without kills, a member with a stored answer does not run again, and each member
+// keeps its idempotency key.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -11,10 +12,11 @@ import type { MemberRow } from '../../../../../machines/fleet-run/rows.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
 
+/** Answer of a member (`yes`, `no`), a final failure, or one temporary failure before `yes` (`flaps`). */
 type Behaviour = 'yes' | 'no' | 'fails' | 'flaps';
 
 const arbFleet = fc.record({
-  deeds: fc.array(fc.constantFrom<Behaviour>('yes', 'yes', 'no', 'fails', 'flaps'), {
+  behaviours: fc.array(fc.constantFrom<Behaviour>('yes', 'yes', 'no', 'fails', 'flaps'), {
     minLength: 1,
     maxLength: 5,
   }),
@@ -26,17 +28,19 @@ const arbFleet = fc.record({
   ),
   on_failure: fc.constantFrom('fail' as const, 'skip' as const),
   concurrency: fc.integer({ min: 1, max: 3 }),
-  endsAt: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 4 }),
+  /** Number of commits before each kill. */
+  commitsBeforeKills: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 4 }),
 });
 
-function fleetOf(behaviours: readonly Behaviour[], more: Omit<FleetSettings, 'members'>): Fleet {
+function fleetOf(behaviours: readonly Behaviour[], settings: Omit<FleetSettings, 'members'>): Fleet {
   const members = behaviours.map((_, n) => ({
     name: `m${n}`,
     agent: `m${n}`,
     description: undefined,
     weight: 1_000,
     isManager: false,
-    tier: more.coordination.mode === 'tiered' ? 1 + (n % 2) : 1,
+    // Tiered fleets have two tiers.
+    tier: settings.coordination.mode === 'tiered' ? 1 + (n % 2) : 1,
   }));
   const rest = {
     name: 'f',
@@ -46,10 +50,13 @@ function fleetOf(behaviours: readonly Behaviour[], more: Omit<FleetSettings, 'me
     timeout_seconds: 60,
     definition: '{}',
   };
-  return { ...rest, ...more, members, budget: { tokens: undefined, tool_calls: undefined, cost: undefined } };
+  return { ...rest, ...settings, members, budget: { tokens: undefined, tool_calls: undefined, cost: undefined } };
 }
 
-/** Returns the result without crashes, computed from the plan alone. */
+/**
+ * Returns the answer without kills, computed from the plan alone. Undefined for a fleet that fails. `v` is the
+ * field that the consensus compares.
+ */
 function expectedAnswer(fleet: Fleet, behaviours: readonly Behaviour[]): string | undefined {
   const rows: MemberRow[] = [];
   for (;;) {
@@ -68,29 +75,29 @@ function expectedAnswer(fleet: Fleet, behaviours: readonly Behaviour[]): string 
 
 it('a fleet of agents returns the same answer, whenever its process is killed', async () => {
   await fc.assert(
-    fc.asyncProperty(arbFleet, async ({ deeds: behaviours, endsAt, ...settings }) => {
+    fc.asyncProperty(arbFleet, async ({ behaviours, commitsBeforeKills, ...settings }) => {
       const fleet = fleetOf(behaviours, settings);
       const run = new KillableRun();
-      const flapped = new Set<string>();
-      const keys = new Map<string, string>();
-      let atWork = 0;
+      const failedOnce = new Set<string>();
+      const keysByMember = new Map<string, string>();
+      let runningMembers = 0;
       const handlerOf = ({ name }: { readonly name: string }): Handler => ({
         run: async (job: Job) => {
-          const before = run.rows.filter((row) => row.in === name).map(({ kind }) => kind);
-          // A fleet that had failed before the kill runs only the members that have no answer.
-          expect(before[0]).toBe('entered');
-          expect(['entered', 'retried']).toContain(before.at(-1));
-          expect(before).not.toContain('ended');
-          expect(keys.get(name) ?? job.idempotencyKey).toBe(job.idempotencyKey);
-          keys.set(name, job.idempotencyKey);
-          atWork += 1;
-          expect(atWork).toBeLessThanOrEqual(fleet.concurrency);
+          // The journal contains the start of this member, and no answer of it.
+          const rowKinds = run.rows.filter((row) => row.in === name).map(({ kind }) => kind);
+          expect(rowKinds[0]).toBe('entered');
+          expect(['entered', 'retried']).toContain(rowKinds.at(-1));
+          expect(rowKinds).not.toContain('ended');
+          expect(keysByMember.get(name) ?? job.idempotencyKey).toBe(job.idempotencyKey);
+          keysByMember.set(name, job.idempotencyKey);
+          runningMembers += 1;
+          expect(runningMembers).toBeLessThanOrEqual(fleet.concurrency);
           await new Promise((resolve) => setImmediate(resolve));
-          atWork -= 1;
+          runningMembers -= 1;
           const behaviour = behaviours[Number(name.slice(1))] ?? 'fails';
           if (behaviour === 'fails') throw new HandlerError('for good', { isFinal: true });
-          if (behaviour === 'flaps' && !flapped.has(name)) {
-            flapped.add(name);
+          if (behaviour === 'flaps' && !failedOnce.has(name)) {
+            failedOnce.add(name);
             throw new HandlerError('for now');
           }
           const text = behaviour === 'flaps' ? 'yes' : behaviour;
@@ -103,10 +110,10 @@ it('a fleet of agents returns the same answer, whenever its process is killed', 
         firstPauseMs: 1,
       });
       let answer: string | undefined;
-      const remainingKills = [...endsAt];
+      const remainingKills = [...commitsBeforeKills];
       for (;;) {
         run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
-        atWork = 0;
+        runningMembers = 0;
         try {
           const reply = await run.attempt(handler, aJob({ input: 'go' }));
           answer = 'text' in reply ? reply.text : undefined;
@@ -119,11 +126,13 @@ it('a fleet of agents returns the same answer, whenever its process is killed', 
         }
       }
       expect(answer).toBe(expectedAnswer(fleet, behaviours));
-      const ended = run.rows
-        .filter(({ kind, in: of }) => kind === 'ended' && of !== undefined)
+      // No member answered twice. A row without `in` belongs to the fleet.
+      const answeredMembers = run.rows
+        .filter((row) => row.kind === 'ended' && row.in !== undefined)
         .map((row) => row.in);
-      expect(new Set(ended).size).toBe(ended.length);
-      expect(new Set(keys.values()).size).toBe(keys.size);
+      expect(new Set(answeredMembers).size).toBe(answeredMembers.length);
+      // No two members share a key.
+      expect(new Set(keysByMember.values()).size).toBe(keysByMember.size);
     }),
     { numRuns: 150 },
   );

@@ -1,5 +1,6 @@
-// Random flow rows, also in impossible orders: applying single rows and reading all rows result in the same
-// state, which equals values computed from scratch.
+// State of a flow run (FlowProgress, RunNodes) after random journal rows, also in impossible orders. Applying
+// the rows one by one and reading all rows together have the same result. The incrementally updated values
+// equal values that are computed from all nodes.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -10,6 +11,7 @@ import { addRow, runNodes } from '../../../../fixtures/agents/run-nodes.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 
+// A flow with an error path (`rescue`), and a loop within a loop.
 const flow = await flowOf(`
   nodes:
     - { id: a, type: Transform, config: { set: { n: 1 } }, on_error: rescue }
@@ -31,16 +33,18 @@ const flow = await flowOf(`
   connections: [{ from: a, to: b }, { from: outer, to: b }, { from: rescue, to: b }, { from: b, to: end }]`);
 
 const iterations = [1, 2, 3];
-const bodies = [
+/** Path prefix and node ids of the flow itself, and of the iterations of both loops. */
+const flowBodies = [
   { prefix: '', ids: ['a', 'rescue', 'outer', 'b', 'end'] },
   ...iterations.map((n) => ({ prefix: `outer#${n}/`, ids: ['x', 'inner', 'stop'] })),
   ...iterations.flatMap((n) =>
     iterations.map((m) => ({ prefix: `outer#${n}/inner#${m}/`, ids: ['y', 'stop'] })),
   ),
 ];
-const paths = bodies.flatMap(({ prefix, ids }) => ids.map((id) => prefix + id));
+const paths = flowBodies.flatMap(({ prefix, ids }) => ids.map((id) => prefix + id));
 const endPaths = paths.filter((path) => /end$|stop$/.test(path));
 
+/** Path of a node. Some paths belong to no node of the flow. */
 const arbPath = fc.oneof(fc.constantFrom(...paths), fc.constantFrom('nowhere', 'outer#9/x', 'a/member'));
 const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
   { weight: 4, arbitrary: arbPath.map((path): FlowRow => ({ kind: 'entered', in: path })) },
@@ -68,8 +72,8 @@ const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
     .map((path): FlowRow => ({ kind: 'left', in: path, output: 1, taken: [], isEnd: true })),
 );
 
-/** Rows of a deeply nested run, followed by random rows. */
-const deep: readonly FlowRow[] = [
+/** Rows of a run whose inner loop has begun. Random rows follow. */
+const nestedLoopRows: readonly FlowRow[] = [
   { kind: 'entered', in: 'outer' },
   { kind: 'turn', in: 'outer', n: 1 },
   { kind: 'entered', in: 'outer#1/x' },
@@ -98,16 +102,17 @@ function summaryOf(progress: FlowProgress) {
 /** Compares incrementally updated values with values computed from the states and outputs of all nodes. */
 function checkFromScratch(progress: FlowProgress): void {
   const { state } = progress;
-  const working = paths.filter((path) => /^w/.test(state.stateOf(path)?.state ?? ''));
-  const steps = bodies.map(({ prefix, ids }) => {
+  const working = paths.filter((path) => ['working', 'waiting'].includes(state.stateOf(path)?.state ?? ''));
+  const steps = flowBodies.map(({ prefix, ids }) => {
     const values = progress.valuesAt(prefix + ids[0], job, input).steps as Readonly<Record<string, unknown>>;
     return JSON.stringify(ids.map((id) => values[id]));
   });
-  const views = bodies.map(({ prefix, ids }) =>
+  const expectedSteps = flowBodies.map(({ prefix, ids }) =>
     JSON.stringify(
       ids.map((id) => {
-        const { state: states = 'idle', why = '' } = state.stateOf(prefix + id) ?? {};
-        return { state: states, output: state.outputOf(prefix + id) ?? null, error: why };
+        const node = state.stateOf(prefix + id);
+        const output = state.outputOf(prefix + id) ?? null;
+        return { state: node?.state ?? 'idle', output, error: node?.why ?? '' };
       }),
     ),
   );
@@ -118,18 +123,19 @@ function checkFromScratch(progress: FlowProgress): void {
     lengths: results.map(({ jsonLength }) => jsonLength),
   }).toEqual({
     working: working.sort(),
-    steps: views,
+    steps: expectedSteps,
     lengths: results.map(({ values }) => JSON.stringify(values).length),
   });
 }
 
 it('journal rows applied one by one yield the same flow state as all rows together', () => {
   fc.assert(
-    fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isDeep, drawn) => {
+    fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isInNestedLoop, randomRows) => {
       const rows: FlowRow[] = [];
       const progress = new FlowProgress(flow);
-      for (const row of [...(isDeep ? deep : []), ...drawn]) {
+      for (const row of [...(isInNestedLoop ? nestedLoopRows : []), ...randomRows]) {
         rows.push(row);
+        // A retry resets failed nodes, so the state is computed again from all rows.
         if (row.kind === 'retried') progress.recompute(rows);
         else progress.apply(row);
         checkFromScratch(progress);
@@ -143,31 +149,33 @@ it('journal rows applied one by one yield the same flow state as all rows togeth
 });
 
 it('row-by-row updates show the same nodes as one computation from all rows, and a completed node stays completed', () => {
-  const excerpt = (text: string, most: number) => text.slice(0, most);
+  const excerpt = (text: string, maxChars: number) => text.slice(0, maxChars);
   fc.assert(
-    fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isDeep, drawn) => {
-      const all = [...(isDeep ? deep : []), ...drawn];
+    fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isInNestedLoop, randomRows) => {
+      const all = [...(isInNestedLoop ? nestedLoopRows : []), ...randomRows];
       const steps = all.map((row, at) => ({ at, text: JSON.stringify(row) }));
       const runNodesByRow = new RunNodes(flow.definition, excerpt);
       const progress = new FlowProgress(flow);
-      const states = new Map<string, string>();
+      /** Last known state of each node since the last retry. */
+      const lastStates = new Map<string, string>();
       for (const [index, step] of steps.entries()) {
         addRow(runNodesByRow, step);
         const row = all[index] as FlowRow;
         const rows = all.slice(0, index + 1);
-        if (row.kind === 'retried') states.clear();
-        if (row.kind === 'retried') progress.recompute(rows);
-        else progress.apply(row);
+        if (row.kind === 'retried') {
+          lastStates.clear();
+          progress.recompute(rows);
+        } else progress.apply(row);
         for (const path of paths) {
           const { state } = progress.state.stateOf(path) ?? {};
-          if (state !== undefined) states.set(path, state);
+          if (state !== undefined) lastStates.set(path, state);
         }
-        const list = runNodesByRow.list();
-        expect(list).toEqual(runNodes(steps.slice(0, index + 1), flow.definition, excerpt));
+        const shownNodes = runNodesByRow.list();
+        expect(shownNodes).toEqual(runNodes(steps.slice(0, index + 1), flow.definition, excerpt));
         // A node that completed in the shown turn is still shown as completed.
-        for (const { path, state } of list)
-          if (['done', 'failed'].includes(states.get(path) ?? ''))
-            expect([path, state]).toEqual([path, states.get(path)]);
+        for (const { path, state } of shownNodes)
+          if (['done', 'failed'].includes(lastStates.get(path) ?? ''))
+            expect([path, state]).toEqual([path, lastStates.get(path)]);
       }
     }),
     { numRuns: 100 },

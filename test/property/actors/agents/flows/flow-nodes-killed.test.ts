@@ -19,21 +19,24 @@ import { aJob } from '../../../../fixtures/automation/jobs.ts';
 import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
-/** Number of requests by key. */
-let requests = new Map<string, number>();
+/** Number of HTTP requests by idempotency key. */
+let requestCounts = new Map<string, number>();
 const server = createServer((request, response) => {
   const key = String(request.headers['idempotency-key']);
-  const n = (requests.get(key) ?? 0) + 1;
-  requests.set(key, n);
+  const count = (requestCounts.get(key) ?? 0) + 1;
+  requestCounts.set(key, count);
   request.resume();
   // The first request with each key fails with 503.
-  response.writeHead(n === 1 ? 503 : 200, { 'content-type': 'application/json' }).end(JSON.stringify({ n }));
+  const status = count === 1 ? 503 : 200;
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ count }));
 });
 let flow: Flow;
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
+  // After the approval, `ship` sends an HTTP request. Then `pay` (not repeatable) and `look` (read-only) run.
+  // If the outcome of `pay` is unknown after a kill, `unsure` runs instead of `paid`.
   flow = await flowOf(`  nodes:
     - { id: ask, type: Approval, config: { message: "Ship {{ input }}?", approvers: [ada] } }
     - { id: ship, type: HTTP, retry: { attempts: 5, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001 }, config: { method: POST, url: "http://127.0.0.1:${port}/ship", body: { what: "{{ input }}" } } }
@@ -65,7 +68,7 @@ it('each external effect has one key, and each approval and message occurs once,
     fc.asyncProperty(
       fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 8 }),
       async (commitsBeforeKills) => {
-        requests = new Map();
+        requestCounts = new Map();
         const run = new KillableRun();
         const outcomes = new Map<string, ApprovalOutcome>();
         const calls: { readonly tool: string; readonly key: string }[] = [];
@@ -82,7 +85,7 @@ it('each external effect has one key, and each approval and message occurs once,
               approverText: undefined as never,
             };
           },
-          // Records that were never durable are unknown.
+          // A request whose commit did not happen is unknown.
           outcome: async (id) =>
             run.committedEffects.some(({ asks = [] }) => asks.some((each) => each.id === id))
               ? outcomes.get(id)
@@ -122,7 +125,8 @@ it('each external effect has one key, and each approval and message occurs once,
               expect(reply.data).toBe('look done');
               break;
             }
-            for (const [id, each] of outcomes) outcomes.set(id, { ...each, state: 'approved' });
+            // The flow waits: all pending requests are approved.
+            for (const [id, outcome] of outcomes) outcomes.set(id, { ...outcome, state: 'approved' });
             await new Promise((resolve) => setTimeout(resolve, Math.min(reply.wakeInMs ?? 0, 2)));
           } catch (error) {
             expect(error).toBeInstanceOf(ProcessKilled);
@@ -130,16 +134,17 @@ it('each external effect has one key, and each approval and message occurs once,
             await new Promise((resolve) => setTimeout(resolve, 3));
           }
         }
-        expect(requests.size).toBe(1);
+        // All HTTP requests have one key, `pay` is called at most once, and each tool has one key.
+        expect(requestCounts.size).toBe(1);
         expect(calls.filter(({ tool }) => tool === 'pay').length).toBeLessThanOrEqual(1);
-        expect(new Set(calls.map(({ tool, key }) => `${tool} ${key}`)).size).toBe(
-          new Set(calls.map(({ tool }) => tool)).size,
-        );
+        const calledTools = new Set(calls.map(({ tool }) => tool));
+        const callsWithKeys = new Set(calls.map(({ tool, key }) => `${tool} ${key}`));
+        expect(callsWithKeys.size).toBe(calledTools.size);
         const texts = [...messagesByKey.values()];
         expect(texts).toContain('shipped 200 by ada');
         const isPaid = texts.includes('paid');
         expect(texts.some((text) => text.includes('may have happened'))).toBe(!isPaid);
-        // No message is emitted twice.
+        // The messages are `shipped`, and either `paid` or `unsure`. No message is emitted twice.
         const emittedIds = run.committedEffects.flatMap(({ emit = [] }) => emit.map(({ id }) => id));
         expect(new Set(emittedIds).size).toBe(emittedIds.length);
         expect(emittedIds.length).toBe(2);
@@ -159,30 +164,30 @@ it('a retried flow continues at the failed node, also in a loop, and repeats not
         over: "[1, 2]"
         nodes:
           - { id: one, type: Agent, config: { agent: "b" } }
-    - { id: told, type: Response, config: { text: "{{ steps.each.output.results[1].text }}" } }
-  connections: [{ from: first, to: each }, { from: each, to: told }]
+    - { id: answer, type: Response, config: { text: "{{ steps.each.output.results[1].text }}" } }
+  connections: [{ from: first, to: each }, { from: each, to: answer }]
 `);
   const run = new KillableRun();
-  const attemptedSteps: string[] = [];
+  const attemptedPaths: string[] = [];
   let isBroken = true;
   const handler = new FlowHandler(failing, {
     handlerOf: () => ({
       run: async ({ idempotencyKey }) => {
-        // A key has the key of the job (x/y), a nonce and the path of the node.
-        const step = idempotencyKey.split('/').slice(3).join('/');
-        attemptedSteps.push(step);
-        if (step.startsWith('each#2') && isBroken) throw new HandlerError('broken', { isFinal: true });
-        return { text: step };
+        // A key contains the key of the job (x/y), a nonce and the path of the node.
+        const nodePath = idempotencyKey.split('/').slice(3).join('/');
+        attemptedPaths.push(nodePath);
+        if (nodePath.startsWith('each#2') && isBroken) throw new HandlerError('broken', { isFinal: true });
+        return { text: nodePath };
       },
     }),
     readDefinition: async () => failing,
   });
   const job = aJob({ idempotencyKey: 'x/y' });
-  for (let n = 0; n < 2; n += 1)
+  for (let attempt = 1; attempt <= 2; attempt += 1)
     await expect(run.attempt(handler, job)).rejects.toThrow('flow f: each: each#2/one: broken');
   isBroken = false;
   expect(await run.attempt(handler, job)).toMatchObject({ text: 'each#2/one', data: null });
-  expect(attemptedSteps).toEqual(['first', 'each#1/one', 'each#2/one', 'each#2/one', 'each#2/one']);
+  expect(attemptedPaths).toEqual(['first', 'each#1/one', 'each#2/one', 'each#2/one', 'each#2/one']);
 });
 
 it('a flow fails after timeout_seconds, including waits and restarts, and reports its position', async () => {
@@ -196,12 +201,13 @@ it('a flow fails after timeout_seconds, including waits and restarts, and report
   const run = new KillableRun();
   const first = await run.attempt(handler, aJob());
   expect(isParked(first) && first.wakeInMs).toBeLessThanOrEqual(600);
+  // After 300 of the 600 ms, at most 301 remain: timers may fire 1 ms early.
   await new Promise((resolve) => setTimeout(resolve, 300));
   const second = await run.attempt(handler, aJob());
   expect(isParked(second) && second.wakeInMs).toBeLessThanOrEqual(301);
   // Simulates a clock that is set back an hour: the remaining time does not change.
-  const { at, ...otherMembers } = JSON.parse(run.state ?? '{}') as { at: number };
-  run.state = JSON.stringify({ ...otherMembers, at: at + 3_600_000 });
+  const state = JSON.parse(run.state ?? '{}') as { at: number };
+  run.state = JSON.stringify({ ...state, at: state.at + 3_600_000 });
   const third = await run.attempt(handler, aJob());
   expect(isParked(third) && third.wakeInMs).toBeLessThanOrEqual(301);
   await new Promise((resolve) => setTimeout(resolve, 320));
@@ -269,5 +275,6 @@ it('a loop continues while its condition is true for the output of the previous 
     handlerOf: () => ({ run: async ({ input }) => ({ text: input, data: { ready: input === '2' } }) }),
     readDefinition: async () => polling,
   });
+  // Iterations 0, 1 and 2. The output of iteration 2 ends the loop.
   expect(await new KillableRun().attempt(handler, aJob())).toMatchObject({ data: 3 });
 });

@@ -1,5 +1,6 @@
-// The handler of model agents with arbitrary failures: crashes around each commit, model and tool failures,
-// and approvals that arrive in random order, late or never.
+// The handler of model agents with random failures: crashes around each commit, model and tool failures, and
+// approvals that arrive in random order, late or never. Each call follows its journal row, a destructive call
+// follows its approval, and each request contains exactly the messages of the journal.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -16,11 +17,13 @@ const tools = [
 ];
 const policy = { ...aRuntime().policy, ask: ['destructive'] };
 
-const call = fc.constantFrom('read', 'write', 'pay', 'gone');
-const scene = fc.record({
-  /** Calls per answer. The last answer is text. */
-  answers: fc.array(fc.array(call, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
+/** Name of a called tool. `gone` does not exist. */
+const arbTool = fc.constantFrom('read', 'write', 'pay', 'gone');
+const arbScenario = fc.record({
+  /** Tool calls of each model answer. The answer after these is text. */
+  answers: fc.array(fc.array(arbTool, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
   interrupted_calls: fc.constantFrom<'tell' | 'ask'>('tell', 'ask'),
+  /** Crash before or after a commit. */
   crashes: fc.infiniteStream(fc.constantFrom('no', 'no', 'no', 'before', 'after')),
   modelFails: fc.infiniteStream(fc.constantFrom(false, false, false, true)),
   toolFails: fc.infiniteStream(fc.constantFrom('no', 'no', 'lost', 'error')),
@@ -28,11 +31,11 @@ const scene = fc.record({
     fc.constantFrom('approved', 'approved', 'denied', 'expired', 'nothing', 'nothing'),
   ),
 });
-type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
+type Scenario = typeof arbScenario extends fc.Arbitrary<infer T> ? T : never;
 
-const crashed = new Error('killed');
+const crashError = new Error('killed');
 
-async function runScene(scenario: Scene) {
+async function runScenario(scenario: Scenario) {
   const { answers, interrupted_calls, crashes, modelFails, toolFails, decisions } = scenario;
   let crash: 'no' | 'before' | 'after' = 'no';
   const violations: string[] = [];
@@ -42,10 +45,10 @@ async function runScene(scenario: Scene) {
     runtime: aRuntime({ policy, interrupted_calls }),
     onCommit: () => {
       crash = crashes.next().value;
-      if (crash === 'before') throw crashed;
+      if (crash === 'before') throw crashError;
     },
     afterCommit: () => {
-      if (crash === 'after') throw crashed;
+      if (crash === 'after') throw crashError;
     },
     answer: ({ messages }) => {
       if (modelFails.next().value === true) throw new HandlerError('local:one answered 503');
@@ -55,23 +58,25 @@ async function runScene(scenario: Scene) {
       if (calls === undefined) return modelAnswer('done');
       return modelAnswer(
         '',
-        calls.map((name, n) => [name, { said: resultCount, n }] as const),
+        // Different arguments, so that each call can be recognised.
+        calls.map((name, n) => [name, { resultCount, n }] as const),
       );
     },
     call: async (tool, args, { key }) => {
       const id = key.split('/').at(-1);
       if (!world.ofKind('called').some((row) => row.id === id))
-        violations.push(`${key} was made before its row`);
+        violations.push(`${key} was called before its journal row`);
       if (tool === 'pay' && !isApproved(world, args)) violations.push(`${key} was not approved`);
-      const how = toolFails.next().value;
-      if (how === 'lost') throw new ConnectionLostError('the connection ended');
-      return { text: `${tool} done`, isError: how === 'error' };
+      const outcome = toolFails.next().value;
+      if (outcome === 'lost') throw new ConnectionLostError('the connection ended');
+      return { text: `${tool} done`, isError: outcome === 'error' };
     },
   });
+  // Repeats attempts until a reply. Between attempts, some pending approvals are decided.
   let reply: AgentReply | Parked | undefined;
   for (let attempt = 0; attempt < 500; attempt += 1) {
     reply = await world.attempt().catch((error: unknown) => {
-      if (error !== crashed && !(error instanceof HandlerError && !error.isFinal)) throw error;
+      if (error !== crashError && !(error instanceof HandlerError && !error.isFinal)) throw error;
       return undefined;
     });
     if (reply !== undefined && !isParked(reply)) break;
@@ -100,23 +105,24 @@ function isApproved(world: AgentWorld, args: unknown): boolean {
 describe('a model agent with arbitrary failures', () => {
   test('replies once, stores each model answer once, and makes no call with effects under two keys', async () => {
     await fc.assert(
-      fc.asyncProperty(scene, async (scenario) => {
-        const { world, violations, reply } = await runScene(scenario);
+      fc.asyncProperty(arbScenario, async (scenario) => {
+        const { world, violations, reply } = await runScenario(scenario);
         expect(violations).toEqual([]);
         expect(reply).toMatchObject({ text: 'done' });
         const iterations = world.ofKind('answer').map(({ iteration }) => iteration);
         expect(iterations).toEqual(iterations.map((_, n) => n + 1));
         expect(world.ofKind('ended')).toHaveLength(1);
         expect(world.ofKind('begun')).toHaveLength(1);
-        const keys = new Map<string, Set<string>>();
+        const keysByCall = new Map<string, Set<string>>();
         for (const { tool, args, key } of world.made) {
-          const of = `${tool} ${JSON.stringify(args)}`;
-          keys.set(of, (keys.get(of) ?? new Set()).add(key));
+          const call = `${tool} ${JSON.stringify(args)}`;
+          keysByCall.set(call, (keysByCall.get(call) ?? new Set()).add(key));
         }
-        for (const [of, under] of keys) expect([of, under.size]).toEqual([of, 1]);
+        for (const [call, keys] of keysByCall) expect([call, keys.size]).toEqual([call, 1]);
         const writeKeys = world.made.filter(({ tool }) => tool === 'write').map(({ key }) => key);
         // With `tell`, the model decides about a call of unknown outcome; the gateway does not repeat it.
         if (scenario.interrupted_calls === 'tell') expect(new Set(writeKeys).size).toBe(writeKeys.length);
+        // Every opened tool box was released.
         expect(world.released).toBe(world.opened);
       }),
       { numRuns: 300 },

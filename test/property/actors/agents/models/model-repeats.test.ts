@@ -1,3 +1,6 @@
+// Retries of model requests (repeatRequest) with random outcomes: the number of requests is limited, final
+// errors stop the retries, and the next model is used in order. Tool calls of stored answers keep their ids.
+
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
@@ -6,32 +9,35 @@ import { ModelFaultError } from '../../../../../actors/agents/models/model-error
 import { repeatRequest } from '../../../../../actors/agents/models/retries.ts';
 import { promptOf } from '../../../../../actors/agents/models/send-request.ts';
 
-const passing = fc.record({
+const temporaryFailure = fc.record({
   description: fc.constant('answered 500'),
   isFinal: fc.constant(false),
   isRateLimited: fc.boolean(),
   isUnusableNow: fc.boolean(),
-  // Without a delay, or with a delay that is too long to wait for.
+  // Without a delay, or with a delay (ms) that exceeds the remaining time.
   retryAfterMs: fc.constantFrom(undefined, 100_000, 200_000),
 });
-const final = fc.constant({ description: 'answered 400', isFinal: true });
-const modelFault = fc.constant({ description: 'answered 401', isFinal: true, mayFallbackAnswer: true });
-const outcome = fc.oneof(
-  { arbitrary: passing, weight: 8 },
-  { arbitrary: final, weight: 1 },
-  { arbitrary: modelFault, weight: 2 },
+/** Final for the request: no model can answer it. */
+const requestError = fc.constant({ description: 'answered 400', isFinal: true });
+/** Final for this model only: the next model may answer. */
+const modelError = fc.constant({ description: 'answered 401', isFinal: true, mayFallbackAnswer: true });
+const arbOutcome = fc.oneof(
+  { arbitrary: temporaryFailure, weight: 8 },
+  { arbitrary: requestError, weight: 1 },
+  { arbitrary: modelError, weight: 2 },
   { arbitrary: fc.constant('yes'), weight: 1 },
 );
 
 it('no sequence of failures causes more model requests than allowed, and a final error stops the retries immediately', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(outcome, { minLength: 30, maxLength: 30 }),
+      fc.array(arbOutcome, { minLength: 30, maxLength: 30 }),
       fc.integer({ min: 0, max: 4 }),
       fc.integer({ min: 1, max: 4 }),
-      async (outcomes, retries, count) => {
-        const attemptTimes: number[] = [];
-        const [first, ...others] = Array.from({ length: count }, (_, n) => ({
+      async (outcomes, retries, modelCount) => {
+        /** Number of the model of each request. */
+        const usedModels: number[] = [];
+        const [first, ...others] = Array.from({ length: modelCount }, (_, n) => ({
           provider: `p${n}`,
           model: 'm',
         }));
@@ -44,65 +50,64 @@ it('no sequence of failures causes more model requests than allowed, and a final
             firstPauseMs: 0,
           },
           async ({ provider }) => {
-            attemptTimes.push(Number(provider.slice(1)));
-            const each = outcomes[attemptTimes.length - 1];
-            if (typeof each === 'string') return each;
-            throw new ModelFaultError(each as Exclude<typeof each, string | undefined>);
+            usedModels.push(Number(provider.slice(1)));
+            const outcome = outcomes[usedModels.length - 1];
+            if (typeof outcome === 'string') return outcome;
+            throw new ModelFaultError(outcome as Exclude<typeof outcome, string | undefined>);
           },
         ).catch((error: unknown) => error);
 
-        const outcomesSoFar = outcomes.slice(0, attemptTimes.length);
+        const outcomesSoFar = outcomes.slice(0, usedModels.length);
         const last = outcomesSoFar.at(-1);
-        expect(attemptTimes.length).toBeLessThanOrEqual((retries + 1) * count);
-        expect(attemptTimes).toEqual([...attemptTimes].sort((a, b) => a - b));
-        expect(
-          Math.max(...attemptTimes.map((n) => attemptTimes.filter((each) => each === n).length)),
-        ).toBeLessThanOrEqual(retries + 1);
+        expect(usedModels.length).toBeLessThanOrEqual((retries + 1) * modelCount);
+        // The models are used in order, each for at most one request and its retries.
+        expect(usedModels).toEqual([...usedModels].sort((a, b) => a - b));
+        for (const model of usedModels)
+          expect(usedModels.filter((each) => each === model).length).toBeLessThanOrEqual(retries + 1);
         // No request follows an answer or an error that is final for the request. A model with a final error
         // receives no further request.
-        const isOfModel = (each: (typeof outcomes)[number] | undefined): boolean =>
+        const isModelError = (each: (typeof outcomes)[number] | undefined): boolean =>
           typeof each === 'object' && 'mayFallbackAnswer' in each;
         expect(
           outcomesSoFar
             .slice(0, -1)
-            .some((each) => typeof each === 'string' || (each.isFinal && !isOfModel(each))),
+            .some((each) => typeof each === 'string' || (each.isFinal && !isModelError(each))),
         ).toBe(false);
         for (const [n, each] of outcomesSoFar.entries())
-          if (isOfModel(each)) expect(attemptTimes[n + 1]).not.toBe(attemptTimes[n]);
+          if (isModelError(each)) expect(usedModels[n + 1]).not.toBe(usedModels[n]);
         if (typeof last === 'string') {
           expect(result).toBe('yes');
           return;
         }
         expect(result).toBeInstanceOf(HandlerError);
         const error = result as HandlerError;
-        // The last outcome per model. The result is final if all of them are final.
-        const ends = outcomesSoFar.filter((_, n) => attemptTimes[n] !== attemptTimes[n + 1]);
+        // The result is final if the last outcome of each model is final, or if a request error ended it.
+        const lastOutcomes = outcomesSoFar.filter((_, n) => usedModels[n] !== usedModels[n + 1]);
         const isFinalOf = (each: (typeof outcomes)[number] | undefined): boolean =>
           typeof each === 'object' && each.isFinal;
-        expect(error.isFinal).toBe((isFinalOf(last) && !isOfModel(last)) || ends.every(isFinalOf));
-        if (!isFinalOf(last) || isOfModel(last)) expect(new Set(attemptTimes).size).toBe(count);
-        // An outcome with a long delay or an exhausted quota is not retried.
+        expect(error.isFinal).toBe((isFinalOf(last) && !isModelError(last)) || lastOutcomes.every(isFinalOf));
+        if (!isFinalOf(last) || isModelError(last)) expect(new Set(usedModels).size).toBe(modelCount);
+        // An outcome with a long delay or an exhausted quota is not retried with the same model.
         for (const [n, each] of outcomesSoFar.entries())
           if (
             typeof each === 'object' &&
             'isUnusableNow' in each &&
             (each.isUnusableNow || each.retryAfterMs !== undefined)
           )
-            expect(attemptTimes[n + 1]).not.toBe(attemptTimes[n]);
+            expect(usedModels[n + 1]).not.toBe(usedModels[n]);
       },
     ),
     { numRuns: 300 },
   );
 });
 
-const texts = fc.string({ maxLength: 10 });
-const calls = fc.array(
-  fc.record({ id: fc.uuid(), name: fc.constant('look_up'), input: fc.oneof(texts, fc.json()) }),
-  {
-    maxLength: 3,
-  },
+const arbText = fc.string({ maxLength: 10 });
+const arbCalls = fc.array(
+  fc.record({ id: fc.uuid(), name: fc.constant('look_up'), input: fc.oneof(arbText, fc.json()) }),
+  { maxLength: 3 },
 );
-const anyRaw = fc.oneof(
+/** Stored raw answer of a provider (`a` or `b`), or any other JSON. */
+const arbRaw = fc.oneof(
   fc.jsonValue(),
   fc.record({ provider: fc.constantFrom('a', 'b'), parts: fc.jsonValue() }),
   fc.record({
@@ -112,10 +117,10 @@ const anyRaw = fc.oneof(
         fc.record({
           type: fc.constant('tool-call'),
           toolCallId: fc.uuid(),
-          toolName: texts,
+          toolName: arbText,
           input: fc.jsonValue(),
         }),
-        fc.record({ type: fc.constant('text'), text: texts }),
+        fc.record({ type: fc.constant('text'), text: arbText }),
         fc.jsonValue(),
       ),
       { maxLength: 4 },
@@ -125,10 +130,10 @@ const anyRaw = fc.oneof(
 
 it('the tool calls of a journaled model answer are sent back to the model with the ids of the run', () => {
   fc.assert(
-    fc.property(texts, calls, anyRaw, (text, made, raw) => {
+    fc.property(arbText, arbCalls, arbRaw, (text, calls, raw) => {
       const messages: ModelMessage[] = [
         { role: 'user', text: 'x' },
-        { role: 'assistant', text, calls: made, raw },
+        { role: 'assistant', text, calls, raw },
       ];
       const [, assistant] = promptOf('', messages, 'a');
       const parts = (assistant?.content ?? []) as readonly {
@@ -136,7 +141,7 @@ it('the tool calls of a journaled model answer are sent back to the model with t
         readonly toolCallId?: string;
       }[];
       const ids = parts.filter(({ type }) => type === 'tool-call').map(({ toolCallId }) => toolCallId);
-      expect(ids).toEqual(made.map(({ id }) => id));
+      expect(ids).toEqual(calls.map(({ id }) => id));
     }),
   );
 });
