@@ -1,6 +1,7 @@
-// Events that agents parked, while the resources change: agents are replaced or removed, triggers are
-// removed, restored or paused, events are cancelled, and the process stops or is killed. With the real
-// conversation work, pauses and delivery control.
+// Events that agents parked, while the resources change: agents are replaced or removed, triggers are removed,
+// restored or paused, events are cancelled, and the process stops or is killed. The conversation work, the
+// pauses and the delivery control are real. Each event completes once or is cancelled, events of a
+// conversation do not run in parallel, and no state remains.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -25,7 +26,10 @@ import { LogNotes, newEvent, until } from '../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../fixtures/automation/triggers.ts';
 import { engineHarness, memoryHarness, type StoreHarness } from '../../fixtures/store/store-harness.ts';
 
-/** Steps of a run: `wait` parks the event, `hold` parks it and blocks its conversation. */
+/**
+ * Steps of a run: `fail` fails once, `wait` parks the event, `hold` parks it and blocks its conversation. An
+ * event that is parked `for a time` wakes after 5 ms. Any other parked event waits for a decision.
+ */
 const steps = ['checkpoint', 'fail', 'wait', 'hold', 'wait for a time', 'hold for a time'] as const;
 type Step = (typeof steps)[number];
 /** Changes while events are parked. A change concerns a random event, and its agent and trigger. */
@@ -44,10 +48,12 @@ const changes = [
 type Change = (typeof changes)[number];
 
 const retry = { attempts: 1_000, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
-const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
-/** Note of an ignored event. */
+/** Short intervals and grace periods of the dispatcher, so that a test run takes milliseconds. */
+const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
+/** Note of an event that was ignored because its trigger was removed. */
 const TRIGGER_REMOVED = 'its triggers were removed or disabled';
 const TRIGGERS = ['t0', 't1'];
+/** Time after which every claim and pause has ended. */
 const LONG_MS = 3_600_000;
 
 /** Index of the next step, and of the step that parked the event. */
@@ -56,32 +62,37 @@ interface RunState {
   readonly parkedAt?: number;
 }
 
+/** The loaded triggers and agents. Each trigger has an agent of its name. */
 class Configuration {
   readonly triggers = new Map<string, Trigger>();
   readonly agents = new Map<string, Handler>();
-  readonly #agent: () => Handler;
+  readonly #newAgent: () => Handler;
 
-  constructor(agent: () => Handler) {
-    this.#agent = agent;
+  constructor(newAgent: () => Handler) {
+    this.#newAgent = newAgent;
     for (const name of TRIGGERS) this.restore(name);
   }
 
   restore(name: string): void {
     this.triggers.set(name, { ...manualTrigger(name), default_target: agentTarget(name), retry });
-    this.agents.set(name, this.#agent());
+    this.agents.set(name, this.#newAgent());
   }
 }
 
+/** The gateway process with its store, and the agents that run the steps of the events. */
 class World {
   readonly violations: string[] = [];
   readonly cancelled = new Set<string>();
   readonly #harness: StoreHarness;
   readonly #configuration = new Configuration(() => ({ run: (job, context) => this.#run(job, context) }));
+  /** Steps that have failed. Each `fail` step fails once. */
   readonly #failed = new Set<string>();
+  /** Keys with a running event. */
   readonly #running = new Set<string>();
   #dispatcher: Dispatcher | undefined;
   #works: Works | undefined;
   #pauses = new Pauses();
+  /** Number of events that `finish` added. */
   #probes = 0;
 
   constructor(harness: StoreHarness) {
@@ -122,7 +133,7 @@ class World {
     const kinds = workKinds({ store, circuits, platforms: [], routing, concurrency: 3 });
     this.#works = new Works({ store, kinds, maxBodyBytes: 1_000 });
     const { queues } = this.#works;
-    this.#dispatcher = new Dispatcher({ life: new Life(0), store, log: new LogNotes(), queues, ...quick });
+    this.#dispatcher = new Dispatcher({ life: new Life(0), store, log: new LogNotes(), queues, ...quickDispatcher });
   }
 
   async stopProcess(graceMs: number): Promise<void> {
@@ -181,7 +192,7 @@ class World {
     return this.#store.deliveries({ states: ['waiting'], limit: 100 });
   }
 
-  /** Runs the steps of the input, and records violations of the rules of a conversation. */
+  /** Runs the steps in the input of a job, and records violations of the rules of a conversation. */
   async #run({ input, idempotencyKey: id, conversation }: Job, context: HandlerContext) {
     const key = `conversation/${conversation}`;
     if (this.#running.has(key)) this.violations.push(`${id} runs in parallel with another event of its key`);
@@ -218,18 +229,21 @@ class World {
     return { text: '' };
   }
 
-  /** Restores all resources, and checks that all events complete without a violation and leave no state. */
+  /**
+   * Restores all resources, and checks that all events complete without a violation and leave no state. An
+   * additional event (a probe) per key must complete too.
+   */
   async finish(keys: ReadonlySet<string>): Promise<void> {
     await this.restoreAll();
     const probes = [...keys].map((key): NewEvent => eventOf(`probe ${this.#probes++}`, key, []));
     await this.#store.append(probes);
-    const isOver = async () => {
+    const areAllComplete = async () => {
       await this.wake();
       const { queued, running, retrying, held, waiting } = await this.#store.counts();
       if (retrying + waiting > 0) this.#harness.advance(500);
       return queued + running + retrying + held + waiting === 0;
     };
-    await until('all events are complete', isOver, 20_000);
+    await until('all events are complete', areAllComplete, 20_000);
     await this.stopProcess(200);
     this.#harness.advance(LONG_MS);
     expect(await this.#store.claim(10, LONG_MS)).toEqual([]);
@@ -240,23 +254,24 @@ class World {
 
 function eventOf(id: string, key: string, script: readonly Step[]): NewEvent {
   const body = { command: '', parameters: {}, text: script.join(';') };
+  // The key is `conversation/manual/TRIGGER/NUMBER`.
   const trigger = key.split('/')[2];
   return { id, key, meta: JSON.stringify({ trigger }), body: Buffer.from(JSON.stringify(body)), trace: '' };
 }
 
 const arbScript = fc.array(fc.constantFrom(...steps), { minLength: 1, maxLength: 4 });
-/** Trigger, number of the conversation and steps. */
+/** Trigger, number of the conversation, and steps of each event. */
 const arbEvents = fc.array(fc.tuple(fc.constantFrom(...TRIGGERS), fc.nat({ max: 1 }), arbScript), {
   minLength: 1,
   maxLength: 6,
 });
-/** Change, number of the event (modulo the number of events) and delay in ms. */
+/** Change, index of the event (modulo the number of events), and delay in milliseconds. */
 const arbChanges = fc.array(
   fc.tuple(fc.constantFrom(...changes), fc.nat({ max: 5 }), fc.integer({ min: 0, max: 10 })),
   { maxLength: 8 },
 );
 
-async function tryEvents(
+async function checkEvents(
   open: () => Promise<StoreHarness>,
   eventList: readonly (readonly [string, number, readonly Step[]])[],
   changeList: readonly (readonly [Change, number, number])[],
@@ -264,8 +279,9 @@ async function tryEvents(
   const harness = await open();
   const world = new World(harness);
   await world.startProcess();
-  const keyOf = (trigger: string, n: number) => `conversation/manual/${trigger}/${n}`;
-  const events = eventList.map(([trigger, n, script], i) => eventOf(`e${i}`, keyOf(trigger, n), script));
+  const events = eventList.map(([trigger, conversation, script], i) =>
+    eventOf(`e${i}`, `conversation/manual/${trigger}/${conversation}`, script),
+  );
   await harness.store.append(events);
   for (const [change, n, delayMs] of changeList) {
     const index = n % eventList.length;
@@ -294,7 +310,7 @@ test.each([
   'a parked event completes once and leaves no state, for any changes of resources and restarts (store %s)',
   async (_, open, numRuns) => {
     const property = fc.asyncProperty(arbEvents, arbChanges, (eventList, changeList) =>
-      tryEvents(open, eventList, changeList),
+      checkEvents(open, eventList, changeList),
     );
     await fc.assert(property, { numRuns });
   },

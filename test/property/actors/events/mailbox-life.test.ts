@@ -1,4 +1,6 @@
-// The mailbox state machine under random interleavings of run, actor, store and drain.
+// The mailbox state machine (mailbox-life.ts) with random sequences of events from the run, the actor, the
+// store and the drain. The simulation applies the commands of the machine. It checks that one run executes at a
+// time, that each run is committed once with the expected result, and that all important rules are reached.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,54 +12,57 @@ import {
   transition,
 } from '../../../../actors/events/inbox/mailbox-life.ts';
 
-const cuts = ['deadline', 'stopped', 'cancelled', 'lost'] as const;
+const abortReasons = ['deadline', 'stopped', 'cancelled', 'lost'] as const;
+/** Events of the machine, and: `next` (a turn after a commit), `cut turn` (a turn that starts aborted). */
 const happening = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...(['turn', 'moment.over', 'actor', 'ended', 'crash'] as const)) },
   {
     weight: 2,
-    arbitrary: fc.constantFrom(...(['next', 'over', 'patience.over', ...cuts] as const)),
+    arbitrary: fc.constantFrom(...(['next', 'over', 'patience.over', ...abortReasons] as const)),
   },
   { weight: 1, arbitrary: fc.constantFrom(...(['surrender', 'cut turn'] as const)) },
 );
 type Happening = typeof happening extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Rules that the sequences must reach. */
+/** Rules (`PHASE/EVENT`) that the random sequences must reach. */
 const rules = [
-  ...[
-    'resting/turn',
-    'resting/crash',
-    'running/ended',
-    'running/crash',
-    'running/followed',
-    'running/surrender',
-  ],
-  ...[
-    'ended/settle',
-    'ended/crash',
-    'ended/surrender',
-    'committing/turn',
-    'committing/over',
-    'surrendered/over',
-  ],
+  'resting/turn',
+  'resting/crash',
+  'running/ended',
+  'running/crash',
+  'running/followed',
+  'running/surrender',
+  'ended/settle',
+  'ended/crash',
+  'ended/surrender',
+  'committing/turn',
+  'committing/over',
+  'surrendered/over',
 ];
 
 /** Simulates the run, the actor, its event queue and the store. */
-class SimulatedMailbox {
+class MailboxSimulation {
   life = resting;
   isRunning = false;
   isCommitting = false;
+  /** The drain has timed out during a run. */
   isSurrendered = false;
+  /** The actor has crashed during the current run. */
   hasCrashed = false;
   hasActor = false;
+  /** The actor follows the current run. */
   isFollowed = false;
   isAborted = false;
-  firstCut: AbortReason | undefined;
+  firstAbortReason: AbortReason | undefined;
+  /** Numbers of the commands `noteLoss`, `rejectCheckpoint`, `yieldSlot` and `forget`. */
   losses = 0;
   rejections = 0;
   yields = 0;
   removals = 0;
+  /** Events that the actor has not received yet. */
   readonly inbox: string[] = [];
   readonly commits: string[] = [];
+  /** Applied rules, as `PHASE/EVENT`. */
   readonly applied = new Set<string>();
 
   /** Applies a happening if it is possible now. */
@@ -72,8 +77,9 @@ class SimulatedMailbox {
       this.isCommitting = false;
       this.apply({ type: 'over' });
     } else if (happening === 'ended' && this.isRunning) {
+      // The actor is notified of the end only if it follows the run.
       this.isRunning = false;
-      const isForActor = this.isUnderWay && this.life.settler === 'actor';
+      const isForActor = this.isInRun && this.life.settler === 'actor';
       this.apply({ type: 'ended' });
       expect(this.inbox.at(-1) === 'run.ended').toBe(isForActor);
     } else if (happening === 'actor') this.#actorStep();
@@ -81,10 +87,11 @@ class SimulatedMailbox {
     else if (happening === 'surrender') this.#surrender();
     else if (happening === 'moment.over') this.apply({ type: happening });
     else if (happening === 'patience.over') {
-      const expected = this.yields + (this.isUnderWay && this.hasCrashed ? 1 : 0);
+      // Without an actor, the machine frees the slot of a run that does not stop.
+      const expected = this.yields + (this.isInRun && this.hasCrashed ? 1 : 0);
       this.apply({ type: happening });
       expect(this.yields).toBe(expected);
-    } else if (cuts.some((cut) => cut === happening)) this.#cut(happening as AbortReason);
+    } else if (abortReasons.some((reason) => reason === happening)) this.#abort(happening as AbortReason);
   }
 
   apply(event: MailboxEvent): void {
@@ -101,51 +108,55 @@ class SimulatedMailbox {
     this.happen('over');
   }
 
-  get isUnderWay(): boolean {
+  get isInRun(): boolean {
     return this.life.phase === 'running';
   }
 
-  #turn(cut: AbortReason | undefined): void {
-    Object.assign(this, { hasCrashed: false, isAborted: false, firstCut: cut, losses: 0 });
-    this.apply({ type: 'turn', abortReason: cut });
+  #turn(abortReason: AbortReason | undefined): void {
+    Object.assign(this, { hasCrashed: false, isAborted: false, firstAbortReason: abortReason, losses: 0 });
+    this.apply({ type: 'turn', abortReason });
     expect(this.isRunning).toBe(true);
   }
 
-  #cut(cut: AbortReason): void {
-    const [isUnderWay, before] = [this.isUnderWay, this.life.abortReason];
-    this.apply({ type: 'abort', reason: cut });
-    if (!isUnderWay) return;
-    this.firstCut ??= cut;
+  #abort(reason: AbortReason): void {
+    const [isInRun, reasonBefore] = [this.isInRun, this.life.abortReason];
+    this.apply({ type: 'abort', reason });
+    if (!isInRun) return;
+    this.firstAbortReason ??= reason;
     // A lost claim overrides every other reason to abort.
-    expect(this.life.abortReason).toBe(cut === 'lost' || before === 'lost' ? 'lost' : this.firstCut);
-    if (cut === 'lost' && before !== 'lost') expect([this.losses, this.isAborted]).toEqual([1, true]);
+    const isLost = reason === 'lost' || reasonBefore === 'lost';
+    expect(this.life.abortReason).toBe(isLost ? 'lost' : this.firstAbortReason);
+    if (reason === 'lost' && reasonBefore !== 'lost')
+      expect([this.losses, this.isAborted]).toEqual([1, true]);
   }
 
   #crash(): void {
-    const { isUnderWay, isRunning, life, removals } = this;
+    const { isInRun, isRunning, life, removals } = this;
     // XState stops the children of a failed actor first.
     if (this.isFollowed) this.apply({ type: 'abandon' });
     Object.assign(this, { hasActor: false, isFollowed: false });
     this.inbox.length = 0;
-    if (isUnderWay || life.phase === 'ended') this.hasCrashed = true;
-    if (isUnderWay) this.firstCut ??= 'fault';
+    if (isInRun || life.phase === 'ended') this.hasCrashed = true;
+    if (isInRun) this.firstAbortReason ??= 'fault';
     this.apply({ type: 'crash' });
-    // A crash of the actor keeps the mailbox busy.
-    if (isUnderWay)
-      expect([this.isUnderWay, this.isRunning, this.isAborted]).toEqual([true, isRunning, true]);
+    // After a crash, the run is aborted, and the mailbox stays busy until the run ends.
+    if (isInRun)
+      expect([this.isInRun, this.isRunning, this.isAborted]).toEqual([true, isRunning, true]);
+    // A mailbox without work is removed.
     expect(this.removals - removals).toBe(life.phase === 'resting' ? 1 : 0);
   }
 
   #surrender(): void {
-    const isDue = this.isUnderWay || this.life.phase === 'ended';
+    const hasOpenRun = this.isInRun || this.life.phase === 'ended';
     const { rejections } = this;
-    this.isSurrendered ||= isDue;
+    this.isSurrendered ||= hasOpenRun;
     this.apply({ type: 'surrender' });
-    // A surrender commits the return of the claim, as the last commit.
-    expect(this.rejections - rejections).toBe(isDue ? 1 : 0);
-    if (isDue) expect(this.commits.at(-1)).toBe('return');
+    // A surrender rejects the pending checkpoint, and commits the return of the claim as the last commit.
+    expect(this.rejections - rejections).toBe(hasOpenRun ? 1 : 0);
+    if (hasOpenRun) expect(this.commits.at(-1)).toBe('return');
   }
 
+  /** The actor receives its next event. */
   #actorStep(): void {
     const type = this.inbox.shift();
     if (type === 'lasting' && !this.isFollowed) {
@@ -174,13 +185,14 @@ class SimulatedMailbox {
       expect(this.isCommitting).toBe(false);
       if (command.end !== 'return')
         expect([this.isRunning, this.life.abortReason === 'lost']).toEqual([false, false]);
-      const end = this.isSurrendered ? 'return' : this.hasCrashed ? 'fault' : 'outcome';
-      expect(command.end).toBe(end);
+      if (this.isSurrendered) expect(command.end).toBe('return');
+      else expect(command.end).toBe(this.hasCrashed ? 'fault' : 'outcome');
       this.isCommitting = true;
       this.commits.push(command.end);
     } else if (command.do === 'rest') {
       expect([this.isRunning, this.isCommitting, this.isSurrendered]).toEqual([false, false, false]);
     } else {
+      expect(command.do).toBe('forget');
       expect(this.isCommitting).toBe(false);
       this.removals += 1;
     }
@@ -188,19 +200,20 @@ class SimulatedMailbox {
 }
 
 test('a mailbox runs one attempt at a time, and commits the expected result once', () => {
+  /** Commits and rules of all sequences. */
   const seen = new Set<string>();
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 60, size: 'max' }), (happenings) => {
-      const around = new SimulatedMailbox();
+      const mailbox = new MailboxSimulation();
       for (const each of happenings) {
-        if (around.isSurrendered && around.life.phase === 'resting') break;
-        around.happen(each);
-        expect(around.losses).toBeLessThanOrEqual(1);
+        if (mailbox.isSurrendered && mailbox.life.phase === 'resting') break;
+        mailbox.happen(each);
+        expect(mailbox.losses).toBeLessThanOrEqual(1);
       }
-      around.end();
-      expect(around.life).toBe(resting);
-      expect(around.isCommitting).toBe(false);
-      for (const each of [...around.commits, ...around.applied]) seen.add(each);
+      mailbox.end();
+      expect(mailbox.life).toBe(resting);
+      expect(mailbox.isCommitting).toBe(false);
+      for (const each of [...mailbox.commits, ...mailbox.applied]) seen.add(each);
     }),
     { numRuns: 1_000 },
   );
@@ -228,7 +241,7 @@ test('the stop of a mailbox aborts its run, and later reasons to abort are ignor
   const [running] = transition(resting, { type: 'turn', abortReason: undefined });
   const [abandoned, ...commands] = transition(running, { type: 'abandon' });
   expect([abandoned.abortReason, commands]).toEqual(['fault', [{ do: 'abort' }]]);
-  for (const cut of ['deadline', 'stopped', 'cancelled'] as const)
-    expect(transition(abandoned, { type: 'abort', reason: cut })).toEqual([abandoned]);
+  for (const reason of ['deadline', 'stopped', 'cancelled'] as const)
+    expect(transition(abandoned, { type: 'abort', reason })).toEqual([abandoned]);
   expect(transition(abandoned, { type: 'abort', reason: 'lost' })[0].abortReason).toBe('lost');
 });

@@ -10,8 +10,9 @@ import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 import { WaitingChat } from '../../../fixtures/automation/waiting-chat.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
+/** Time from an event to its reply deadline. */
 const WINDOW_MS = 180_000;
-/** Runs are aborted this long before the deadline. */
+/** A run is aborted this time before the deadline. */
 const MARGIN_MS = 30_000;
 /** Tick of the dispatcher, and precision of deadlines and final times. */
 const TICK_MS = 500;
@@ -20,43 +21,50 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** Behaviour of one attempt. A stubborn attempt ignores its abort signal. `hangs` waits for it. */
 const behaviour = fc.constantFrom('answers', 'is slow', 'hangs', 'is stubborn', 'fails', 'is busy', 'parks');
 const step = fc.record({
-  does: fc.constantFrom('say', 'cancel', 'discard', 'replay', 'kill', 'nothing'),
+  /** `say` sends the event, `discard` and `replay` are requests of an operator. */
+  action: fc.constantFrom('say', 'cancel', 'discard', 'replay', 'kill', 'nothing'),
   event: fc.constantFrom('a1', 'a2', 'b1'),
-  passesMs: fc.constantFrom(0, 700, 20_000, 100_000, 149_600, 200_000),
+  // 149,600 ms is just before an attempt is aborted (180 s - 30 s), 200,000 ms is after the deadline.
+  advanceMs: fc.constantFrom(0, 700, 20_000, 100_000, 149_600, 200_000),
 });
 
 /** Final states. A replayed delivery becomes final a second time. */
-const OVER: ReadonlySet<DeliveryState | undefined> = new Set(['done', 'dead', 'ignored']);
+const FINAL_STATES: ReadonlySet<DeliveryState | undefined> = new Set(['done', 'dead', 'ignored']);
 
+/** A chat whose process may be killed, with the times of its events and the violations of the deadlines. */
 class Scenario {
   readonly store = new MemoryStore();
-  readonly saidAt = new Map<string, number>();
+  readonly sentAt = new Map<string, number>();
   readonly endedAt = new Map<string, number>();
   readonly wasKilled = new Set<string>();
-  readonly faults: string[] = [];
+  readonly violations: string[] = [];
   chat: WaitingChat;
+  /** Messages of killed processes. */
   readonly messages: { to: string | undefined; text: string; at: number }[] = [];
+  /** Behaviours of the next attempts. */
   readonly #behaviours: string[];
 
   constructor(behaviours: readonly string[]) {
     this.#behaviours = [...behaviours];
-    this.chat = this.#begin();
+    this.chat = this.#startChat();
   }
 
+  /** Returns the reply deadline of an event. */
   answerBy(id: string): number {
-    return (this.saidAt.get(id) ?? Number.NaN) + WINDOW_MS;
+    return (this.sentAt.get(id) ?? Number.NaN) + WINDOW_MS;
   }
 
-  async happen(does: string, id: string): Promise<void> {
-    if (does === 'say' && !this.saidAt.has(id)) {
-      this.saidAt.set(id, Date.now());
+  async happen(action: string, id: string): Promise<void> {
+    if (action === 'say' && !this.sentAt.has(id)) {
+      this.sentAt.set(id, Date.now());
       await this.chat.say(id, { answerBy: this.answerBy(id) }, id[0]);
-    } else if (does === 'cancel') await this.chat.deliveries.cancel(id, 'cancelled');
-    else if (does === 'discard') await this.chat.deliveries.discard(id, 'discarded');
-    else if (does === 'replay') await this.chat.deliveries.requeue(id);
-    else if (does === 'kill') await this.#kill();
+    } else if (action === 'cancel') await this.chat.deliveries.cancel(id, 'cancelled');
+    else if (action === 'discard') await this.chat.deliveries.discard(id, 'discarded');
+    else if (action === 'replay') await this.chat.deliveries.requeue(id);
+    else if (action === 'kill') await this.#kill();
   }
 
   /** Advances the time, and checks the records on the way. */
@@ -64,15 +72,15 @@ class Scenario {
     const endsAt = Date.now() + ms;
     do {
       await vi.advanceTimersByTimeAsync(Math.min(TICK_MS, Math.max(1, endsAt - Date.now())));
-      await this.#look();
+      await this.#checkRecords();
     } while (Date.now() < endsAt);
   }
 
-  async #look(): Promise<void> {
-    for (const id of this.saidAt.keys()) {
+  async #checkRecords(): Promise<void> {
+    for (const id of this.sentAt.keys()) {
       const record = await this.store.delivery(id);
-      if (OVER.has(record?.state) && !this.endedAt.has(id)) this.endedAt.set(id, Date.now());
-      // The store sets this pause, so the test cannot shorten it.
+      if (FINAL_STATES.has(record?.state) && !this.endedAt.has(id)) this.endedAt.set(id, Date.now());
+      // A retry starts before the abort time. The pause after a crash is excepted: the store sets it.
       if (record?.retryAt !== undefined && record.crashes === 0)
         expect(record.retryAt).toBeLessThan(this.answerBy(id) - MARGIN_MS);
     }
@@ -80,16 +88,16 @@ class Scenario {
 
   /** Kills the process: later actions of it have no effect. */
   async #kill(): Promise<void> {
-    for (const id of this.saidAt.keys()) this.wasKilled.add(id);
+    for (const id of this.sentAt.keys()) this.wasKilled.add(id);
     this.messages.push(...this.chat.sentMessages);
-    const ended = this.chat;
-    ended.refusesMessages = true;
+    const killedChat = this.chat;
+    killedChat.refusesMessages = true;
     this.store.restart();
-    this.chat = this.#begin();
-    void ended.end(0);
+    this.chat = this.#startChat();
+    void killedChat.end(0);
   }
 
-  #begin(): WaitingChat {
+  #startChat(): WaitingChat {
     const retry = { attempts: 4, min_backoff_seconds: 40, max_backoff_seconds: 120, factor: 3 };
     const chat = new WaitingChat({
       store: this.store,
@@ -103,8 +111,8 @@ class Scenario {
 
   async #run(chat: WaitingChat, id: string, { signal }: Parameters<Handler['run']>[1]) {
     if (chat !== this.chat) throw new Error('it is dead');
-    const endsAt = this.answerBy(id) - MARGIN_MS;
-    if (Date.now() >= endsAt) this.faults.push(`${id} was asked about too late`);
+    const abortAt = this.answerBy(id) - MARGIN_MS;
+    if (Date.now() >= abortAt) this.violations.push(`an attempt of ${id} started too late`);
     switch (this.#behaviours.shift() ?? 'answers') {
       case 'fails':
         throw new HandlerError('broken');
@@ -120,7 +128,7 @@ class Scenario {
       case 'hangs':
         return new Promise<never>((_, reject) => {
           signal.addEventListener('abort', () => {
-            if (Date.now() > endsAt + TICK_MS) this.faults.push(`${id} was cut too late`);
+            if (Date.now() > abortAt + TICK_MS) this.violations.push(`${id} was aborted too late`);
             reject(signal.reason);
           });
         });
@@ -139,24 +147,25 @@ test('no handler starts and no message is sent after the reply deadline, and eac
     fc.asyncProperty(scenario, async ({ steps, behaviours }) => {
       vi.useFakeTimers({ now: Date.UTC(2026, 10, 23) });
       const world = new Scenario(behaviours);
-      for (const { does, event, passesMs } of steps) {
-        await world.happen(does, event);
-        await world.pass(passesMs);
+      for (const { action, event, advanceMs } of steps) {
+        await world.happen(action, event);
+        await world.pass(advanceMs);
       }
       await world.pass(2 * WINDOW_MS);
-      expect(world.faults).toEqual([]);
+      expect(world.violations).toEqual([]);
       const allMessages = [...world.messages, ...world.chat.sentMessages];
-      for (const id of world.saidAt.keys()) {
+      for (const id of world.sentAt.keys()) {
         const ownMessages = allMessages.filter(({ to }) => to === id);
         for (const { at } of ownMessages) expect(at).toBeLessThanOrEqual(world.answerBy(id));
-        const ends = ownMessages.filter(
-          ({ text }) => text !== 'yes' && !text.startsWith('This takes longer'),
-        );
-        expect(ends.length).toBeLessThanOrEqual(1);
-        // The process cannot send messages while it is dead, or during the pause after that.
+        // Answers and notices about the end. `This takes longer` is the notice of a waiting event.
+        const finalMessages = ownMessages.filter(({ text }) => !text.startsWith('This takes longer'));
+        const endNotices = finalMessages.filter(({ text }) => text !== 'yes');
+        expect(endNotices.length).toBeLessThanOrEqual(1);
+        // The sender is notified before the deadline. A kill excepts that: the process sends no message while
+        // it is dead, or during the pause after that.
         const endedAt = world.endedAt.get(id);
         if (endedAt !== undefined && endedAt < world.answerBy(id) && !world.wasKilled.has(id))
-          expect(ownMessages.filter(({ text }) => !text.startsWith('This takes longer'))).not.toEqual([]);
+          expect(finalMessages).not.toEqual([]);
       }
       const ended = world.chat.end(0);
       await vi.advanceTimersByTimeAsync(1_000);

@@ -1,28 +1,34 @@
+// Rate limits of outbound messages (pacing.ts): one per account (the messages of one credential), and one per
+// destination. Random messages are sent as early as the limits permit. Rate-limit responses of the platform
+// pause a destination or the whole account.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { Pacing } from '../../../../../actors/events/outbox/pacing.ts';
 
-const EVERY = 10;
-const PLACE = { everyMs: 1_000, burst: 3 };
+const ACCOUNT_INTERVAL_MS = 10;
+const DESTINATION_LIMIT = { everyMs: 1_000, burst: 3 };
 
-/** Sends all messages when they are due. Returns the send times. */
+/**
+ * Sends all messages when they are due, and returns the send times. `counts` are the messages per destination;
+ * the clock advances by `stepMs`.
+ */
 async function sendAll(counts: readonly number[], stepMs: number) {
   let now = 0;
-  const pacing = new Pacing({ accountEveryMs: EVERY, destination: PLACE, now: () => now });
-  const waiting = counts.map((count, destination) => ({ place: `p${destination}`, count, at: 0 }));
+  const pacing = new Pacing({ accountEveryMs: ACCOUNT_INTERVAL_MS, destination: DESTINATION_LIMIT, now: () => now });
+  const waiting = counts.map((count, n) => ({ destination: `p${n}`, count, dueAt: 0 }));
   const sent: { destination: string; at: number }[] = [];
-  for (let guard = 0; waiting.some(({ count }) => count > 0); guard += 1) {
-    if (guard > 100_000) throw new Error('it does not end');
+  for (let ticks = 0; waiting.some(({ count }) => count > 0); ticks += 1) {
+    if (ticks > 100_000) throw new Error('some messages are never sent');
     for (const each of waiting) {
-      if (each.count === 0 || each.at > now) continue;
+      const { destination } = each;
+      if (each.count === 0 || each.dueAt > now) continue;
       try {
-        await pacing.run({ account: 'a', destination: each.place }, async () =>
-          sent.push({ destination: each.place, at: now }),
-        );
+        await pacing.run({ account: 'a', destination }, async () => sent.push({ destination, at: now }));
         each.count -= 1;
       } catch (error) {
-        each.at = now + ((error as DeliveryError).retryAfterMs ?? 0);
+        each.dueAt = now + ((error as DeliveryError).retryAfterMs ?? 0);
       }
     }
     now += stepMs;
@@ -35,19 +41,20 @@ describe('sending', () => {
     const counts = fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(counts, fc.integer({ min: 1, max: 40 }), async (wanted, stepMs) => {
-        const left = await sendAll(wanted, stepMs);
-        expect(left.length).toBe(wanted.reduce((sum, count) => sum + count, 0));
-        for (const destination of new Set(left.map((each) => each.destination))) {
-          const times = left.filter((each) => each.destination === destination).map(({ at }) => at);
+        const sent = await sendAll(wanted, stepMs);
+        expect(sent.length).toBe(wanted.reduce((sum, count) => sum + count, 0));
+        for (const destination of new Set(sent.map((each) => each.destination))) {
+          const times = sent.filter((each) => each.destination === destination).map(({ at }) => at);
+          // Any `burst + 1` consecutive messages of a destination span at least its interval.
           for (const [i, at] of times.entries()) {
-            const before = times[i - PLACE.burst];
-            if (before !== undefined) expect(at - before).toBeGreaterThanOrEqual(PLACE.everyMs);
+            const before = times[i - DESTINATION_LIMIT.burst];
+            if (before !== undefined) expect(at - before).toBeGreaterThanOrEqual(DESTINATION_LIMIT.everyMs);
           }
         }
         // A late message counts for the credential at its due time, so several messages may be sent within
         // one step.
-        const span = (left.at(-1)?.at ?? 0) - (left[0]?.at ?? 0);
-        expect(span + stepMs + EVERY).toBeGreaterThanOrEqual((left.length - 1) * EVERY);
+        const span = (sent.at(-1)?.at ?? 0) - (sent[0]?.at ?? 0);
+        expect(span + stepMs + ACCOUNT_INTERVAL_MS).toBeGreaterThanOrEqual((sent.length - 1) * ACCOUNT_INTERVAL_MS);
       }),
       { numRuns: 60 },
     );
@@ -59,7 +66,7 @@ describe('a rate limit response', () => {
     const clock = { now: 0 };
     const pacing = new Pacing({
       accountEveryMs: 1,
-      destination: PLACE,
+      destination: DESTINATION_LIMIT,
       now: () => clock.now,
       maxDestinations: 100,
     });
@@ -95,10 +102,12 @@ describe('a rate limit response', () => {
     const { clock, refuse, send } = setUp();
     for (let at = 0; at < 500; at += 100) {
       clock.now = at;
+      // The third refusal is for the credential, all other refusals are for the destination.
       await expect(refuse('p', 100, at !== 200)).rejects.toThrow('429');
     }
     clock.now = 500;
     await expect(send('p')).resolves.toBe('sent');
+    // After refusals a destination has no burst.
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 1_000 });
   });
 
@@ -114,6 +123,7 @@ describe('a rate limit response', () => {
     const { clock, pacing, send } = setUp();
     for (let i = 0; i < 1_000; i += 1) pacing.hold('a', `p${i}`, 60_000);
     await expect(send('p999')).rejects.toMatchObject({ isRateLimited: true });
+    // Only the latest 100 destinations (`maxDestinations`) are stored, so the pause of `p0` is forgotten.
     clock.now = 1;
     await expect(send('p0')).resolves.toBe('sent');
   });
