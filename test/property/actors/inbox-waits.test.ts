@@ -1,6 +1,6 @@
-// Runs that store checkpoints, park and are woken, through the dispatcher: with a failing store, expired
-// claims, drains, and crashes between any two steps. The `meta` of an event lists the steps of the run.
-// Repeated steps and missing wake-ups are checked afterwards.
+// Runs that store checkpoints, park and are woken, through the dispatcher. The store fails, claims expire, and
+// the process drains or is killed, at random times. Each run continues at its last acknowledged checkpoint, is
+// woken once per wait, and completes. The `meta` of an event lists the steps of its run.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -14,9 +14,13 @@ import { engineHarness, memoryHarness, type StoreHarness } from '../../fixtures/
 
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
 /** Short intervals and grace periods of the dispatcher, so that a test run takes milliseconds. */
-const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
+const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 
-/** Steps of a run: `keep` stores a checkpoint, `wait` parks, `hold` parks and locks the key. */
+/**
+ * Steps of a run: `keep` stores a checkpoint, `fail` fails once, `wait` parks the event, `hold` parks it and
+ * locks its key. The text after the comma is the origin of the waking event: appended before or after the event
+ * is parked, emitted with its commit (`by its own turn`), or appended by a timer of the store.
+ */
 const steps = [
   'keep',
   'keep',
@@ -31,8 +35,8 @@ const steps = [
   'hold, woken before',
 ] as const;
 type Step = (typeof steps)[number];
-const faults = ['the commits fail', 'claims expire', 'drain', 'kill', 'nothing', 'nothing'] as const;
-type Fault = (typeof faults)[number];
+const faultKinds = ['the commits fail', 'claims expire', 'drain', 'kill', 'nothing', 'nothing'] as const;
+type Fault = (typeof faultKinds)[number];
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const nameOf = (id: string, at: number, step: Step) => `${step}: ${id}/${at}`;
@@ -44,12 +48,13 @@ const wakerOf = (key: string, name: string): NewEvent => ({
 /** Returns the event that a checkpoint emits. */
 const emittedEvent = (id: string, at: number) => newEvent('outbox/x', `row of ${id}/${at}`);
 
-/** The handler of the runs, which also records them. */
-class Runs {
+/** The handler of the runs. It records violations. */
+class RunHandler {
   readonly harness: StoreHarness;
   readonly violations: string[] = [];
-  /** Acknowledged position per run. */
-  readonly #kept = new Map<string, number>();
+  /** Next step of each run, according to its last acknowledged checkpoint. */
+  readonly #acknowledged = new Map<string, number>();
+  /** Steps that have failed. */
   readonly #failed = new Set<string>();
 
   constructor(harness: StoreHarness) {
@@ -58,11 +63,12 @@ class Runs {
 
   readonly handle = async ({ event, checkpoint }: Assignment): Promise<WorkOutcome> => {
     const { id, key, woken } = event;
+    // A waking event reaches the handler only if no event waits for it.
     if (event.kind !== undefined) return { kind: 'ignored', note: 'no waiter' };
     await this.#checkHolder(id, key);
     const script = event.meta.split(';') as Step[];
     const from = Number(event.state ?? 0);
-    if (from < (this.#kept.get(id) ?? 0)) this.violations.push(`${id} begins at ${from} again`);
+    if (from < (this.#acknowledged.get(id) ?? 0)) this.violations.push(`${id} begins at ${from} again`);
     for (const [at, step] of script.entries()) {
       if (at < from) continue;
       const name = nameOf(id, at, step);
@@ -70,7 +76,7 @@ class Runs {
         const committed = checkpoint(String(at + 1), { emit: [emittedEvent(id, at)] });
         if (step === 'keep') {
           await committed;
-          this.#kept.set(id, at + 1);
+          this.#acknowledged.set(id, at + 1);
         } else committed.catch(() => {});
       } else if (step === 'fail') {
         if (!this.#failed.has(name)) {
@@ -94,44 +100,47 @@ class Runs {
   async #checkHolder(id: string, key: string): Promise<void> {
     for (const { waitingFor, ...other } of await this.#waiting())
       if (other.key === key && waitingFor?.startsWith('hold'))
-        this.violations.push(`${id} runs beside ${other.id}`);
+        this.violations.push(`${id} runs while ${other.id} holds its key`);
   }
 
   #waiting(): Promise<readonly Delivery[]> {
     return this.harness.store.deliveries({ states: ['waiting'], limit: 100 });
   }
 
-  /** Wakes all events that wait for a decision. */
+  /** Wakes all events whose waking event is appended after they are parked. */
   async wake(): Promise<void> {
     for (const { key, waitingFor = '' } of await this.#waiting())
-      if (/after: /.test(waitingFor)) await this.harness.store.append([wakerOf(key, waitingFor)]);
+      if (waitingFor.includes('woken after: ')) await this.harness.store.append([wakerOf(key, waitingFor)]);
   }
 }
 
+/** Number of the conversation, and steps of each run. */
 const arbRuns = fc.array(
   fc.tuple(fc.nat({ max: 2 }), fc.array(fc.constantFrom(...steps), { minLength: 1, maxLength: 5 })),
   { minLength: 1, maxLength: 8 },
 );
-const arbFaults = fc.array(fc.tuple(fc.constantFrom(...faults), fc.integer({ min: 0, max: 12 })), {
+/** Faults, each with the pause after it in milliseconds. */
+const arbFaults = fc.array(fc.tuple(fc.constantFrom(...faultKinds), fc.integer({ min: 0, max: 12 })), {
   maxLength: 5,
 });
 
-async function tryRuns(
+async function checkRuns(
   open: () => Promise<StoreHarness>,
-  list: readonly (readonly [number, readonly Step[]])[],
-  faultSteps: readonly (readonly [Fault, number])[],
+  scripts: readonly (readonly [number, readonly Step[]])[],
+  faults: readonly (readonly [Fault, number])[],
 ): Promise<void> {
   const harness = await open();
-  const runs = new Runs(harness);
-  const work = new FakeWork(runs.handle);
-  const begin = () => startInbox({ works: [work], places: 3, store: harness.store, ...quick }).dispatcher;
-  let dispatcher = begin();
+  const handler = new RunHandler(harness);
+  const work = new FakeWork(handler.handle);
+  const startDispatcher = () =>
+    startInbox({ works: [work], places: 3, store: harness.store, ...quickDispatcher }).dispatcher;
+  let dispatcher = startDispatcher();
   await harness.store.append(
-    list.map(([to, script], i) => newEvent(`conversation/${to}`, `e${i}`, script.join(';'))),
+    scripts.map(([key, script], i) => newEvent(`conversation/${key}`, `e${i}`, script.join(';'))),
   );
-  for (const [fault, ms] of faultSteps) {
+  for (const [fault, ms] of faults) {
     if (fault === 'the commits fail') harness.isFailing = !harness.isFailing;
-    if (fault === 'claims expire') harness.advance(quick.leaseMs + 1);
+    if (fault === 'claims expire') harness.advance(quickDispatcher.leaseMs + 1);
     if (fault === 'drain' || fault === 'kill') {
       const wasFailing = harness.isFailing;
       // A kill discards everything uncommitted.
@@ -139,23 +148,24 @@ async function tryRuns(
       await dispatcher.drain(fault === 'kill' ? 20 : 200);
       if (fault === 'kill' || wasFailing) await harness.restart();
       harness.isFailing = wasFailing;
-      dispatcher = begin();
+      dispatcher = startDispatcher();
     }
-    await runs.wake();
+    await handler.wake();
     await pause(ms);
   }
   harness.isFailing = false;
-  const isOver = async () => {
-    await runs.wake();
+  const areAllComplete = async () => {
+    await handler.wake();
     const { queued, running, retrying, held, waiting } = await harness.store.counts();
     if (retrying + waiting > 0) harness.advance(500);
-    return running + retrying + held + waiting === 0 && queued === (await rowsLeft(harness.store));
+    // No work handles the emitted events, so they stay queued.
+    return running + retrying + held + waiting === 0 && queued === (await emittedCount(harness.store));
   };
-  await until('all have ended', isOver, 20_000);
+  await until('all have ended', areAllComplete, 20_000);
   await until('the last commits were confirmed', () => dispatcher.stats().conversation?.active === 0);
   await dispatcher.drain(200);
-  expect({ wrong: runs.violations, overlaps: work.overlaps }).toEqual({ wrong: [], overlaps: [] });
-  for (const [i, [, script]] of list.entries()) {
+  expect({ violations: handler.violations, overlaps: work.overlaps }).toEqual({ violations: [], overlaps: [] });
+  for (const [i, [, script]] of scripts.entries()) {
     expect(await harness.store.delivery(`e${i}`)).toMatchObject({ state: 'done' });
     for (const [at, step] of script.entries()) {
       if (step.startsWith('keep'))
@@ -168,19 +178,20 @@ async function tryRuns(
   await harness.store.close();
 }
 
-const rowsLeft = async (store: Store) =>
+/** Returns the number of events that checkpoints emitted. */
+const emittedCount = async (store: Store) =>
   (await store.deliveries({ states: ['queued'], keyPrefix: 'outbox/', limit: 1_000 })).length;
 
-test('every parked run continues at its checkpoint, is woken once per wait, and completes', async () => {
+test('every parked run continues at its checkpoint, is woken once per wait, and completes in memory', async () => {
   await fc.assert(
-    fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(memoryHarness, list, happens)),
+    fc.asyncProperty(arbRuns, arbFaults, (scripts, faults) => checkRuns(memoryHarness, scripts, faults)),
     { numRuns: runs(40) },
   );
 });
 
-test('every parked run continues, is woken and completes on the embedded store', async () => {
+test('every parked run continues at its checkpoint, is woken once per wait, and completes on disk', async () => {
   await fc.assert(
-    fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(engineHarness, list, happens)),
+    fc.asyncProperty(arbRuns, arbFaults, (scripts, faults) => checkRuns(engineHarness, scripts, faults)),
     { numRuns: runs(30) },
   );
 });

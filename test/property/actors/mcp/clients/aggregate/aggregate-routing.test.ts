@@ -1,5 +1,6 @@
-// Routing at /mcp: listed names and URIs of random catalogs lead to the right server and the original key,
-// for both client eras. The rest of the message is unchanged.
+// Routing at /mcp, where the lists of all servers are merged. For random catalogs and both client eras, each
+// listed name or URI leads to its server, under the name that this server uses. The rest of the message is
+// unchanged.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -24,13 +25,13 @@ const eras = {
   serverEraFor: (era: Era) => era,
 };
 
-function listed(id: string, listing: Listing): ListedServer {
+function listedServer(id: string, listing: Listing): ListedServer {
   return Object.assign(new ListedServer(id, listing), { eras, handle: { isParked: false } });
 }
 
-/** Returns the target and the final text. Undefined if no target exists. */
+/** Returns the target server and the forwarded text. Undefined if no target exists. */
 function routeMessage(
-  all: AggregateContext,
+  context: AggregateContext,
   text: string,
   era: Era,
 ): { server: string; text: string } | undefined {
@@ -43,7 +44,7 @@ function routeMessage(
   const exchange = new ClientExchange('1', silent, { redact: String, onEnd: () => {} });
   const caller = { capabilities: {}, clientInfo: {}, logLevel: undefined };
   const request = { session: undefined, envelope, exchange, trace: undefined };
-  routeToAny({ ...request, caller: era === 'legacy' ? undefined : caller }, { ...all, forwarder });
+  routeToAny({ ...request, caller: era === 'legacy' ? undefined : caller }, { ...context, forwarder });
   const [route] = sent;
   if (route === undefined) return undefined;
   expect(sent).toHaveLength(1);
@@ -53,11 +54,12 @@ function routeMessage(
   };
 }
 
-const id = fc.oneof(
+// Ids and names contain underscores, because listed names are `SERVER__NAME`.
+const arbId = fc.oneof(
   fc.constantFrom('a', 'a_', 'a__b', 'be.ta', 'é'.repeat(3), 'l'.repeat(63)),
   fc.stringMatching(/^[a-z][a-z_.]{0,5}$/),
 );
-const name = fc.oneof(
+const arbName = fc.oneof(
   fc.constantFrom(
     'b',
     'b__c',
@@ -72,99 +74,103 @@ const name = fc.oneof(
   ),
   fc.string({ maxLength: 6 }),
 );
-const uri = fc.oneof(
+const arbUri = fc.oneof(
   fc.constantFrom('x://1', 'x://2', 'file:///é', 'a:b', '__proto__'),
   fc.string({ minLength: 1, maxLength: 6 }),
 );
-const few = <T>(one: fc.Arbitrary<T>) => fc.array(one, { maxLength: 5 });
-const catalog = fc.uniqueArray(fc.record({ id, tools: few(name), prompts: few(name), resources: few(uri) }), {
+const upToFive = <T>(one: fc.Arbitrary<T>) => fc.array(one, { maxLength: 5 });
+const server = fc.record({
+  id: arbId,
+  tools: upToFive(arbName),
+  prompts: upToFive(arbName),
+  resources: upToFive(arbUri),
+});
+const arbCatalog = fc.uniqueArray(server, {
   selector: (one) => one.id,
   maxLength: 4,
 });
 
-/** JSON string with some characters as escapes. */
+/** Returns a JSON string in which some characters, selected by `seed`, are escapes. */
 function encode(text: string, seed: number): string {
   const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  let at = seed;
+  let random = seed;
   return JSON.stringify(text).replace(/[A-Za-z0-9_]/g, (char, offset: number, whole: string) => {
-    at = (at * 31 + 7) % 101;
-    // A character after a backslash already belongs to an escape.
-    return at % 4 === 0 && !whole.slice(0, offset).includes('\\') ? escaped(char) : char;
+    random = (random * 31 + 7) % 101;
+    // After a backslash a character may belong to an escape, so it stays.
+    return random % 4 === 0 && !whole.slice(0, offset).includes('\\') ? escaped(char) : char;
   });
 }
 
-/** Any content around the name, including numbers that no parser preserves. */
-const noise = fc.json({ maxDepth: 2 });
+/** Any arguments around the name, as JSON text. */
+const arbJson = fc.json({ maxDepth: 2 });
 
 test.each<Era>(['legacy', 'modern'])(
   'each name leads to the right server and key, for a %s client',
   (era) => {
     fc.assert(
-      fc.property(catalog, noise, fc.nat(100), (list, args, seed) => {
-        const servers = list.map(({ id: one, ...listing }) => listed(one, listing).asManaged);
+      fc.property(arbCatalog, arbJson, fc.nat(100), (catalog, args, seed) => {
+        const servers = catalog.map(({ id, ...listing }) => listedServer(id, listing).asManaged);
         const aggregate = aggregateOf(() => servers);
         const search = new ToolSearch({ aggregate, tagsOf: () => [] });
-        const all = {
+        const context = {
           aggregate,
           views: { find: () => aggregate },
           known: new KnownClients(),
           discovery: { waitForLists: async () => {} },
         } as unknown as AggregateContext;
-        const message = (method: string, before: string, encodedName: string, after: string) =>
-          `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${before}${encodedName}${after}}}`;
-        const routeOf = (
-          all_: AggregateContext,
-          method: string,
-          before: string,
-          encodedName: string,
-          own: string,
-          after: string,
-        ) => {
-          const found = routeMessage(all_, message(method, before, encodedName, after), era);
-          expect(found?.text).toBe(message(method, before, own, after));
+        const message = (method: string, before: string, nameJson: string, after: string) =>
+          `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${before}${nameJson}${after}}}`;
+        /** Returns the target server of a request. The server must receive `ownName` instead of `nameJson`. */
+        const serverOf = (method: string, before: string, nameJson: string, ownName: string, after: string) => {
+          const found = routeMessage(context, message(method, before, nameJson, after), era);
+          expect(found?.text).toBe(message(method, before, ownName, after));
           return found?.server;
         };
+        // No parser preserves the number `n`, so the rest of a message must be forwarded as text.
         const tail = `,"arguments":${args},"n":12345678901234567890.0`;
-        const seen = { tools: new Map<string, string>(), prompts: new Map<string, string>() };
+        /** Server and original name of each listed name. */
+        const targets = { tools: new Map<string, string>(), prompts: new Map<string, string>() };
         for (const kind of ['tools', 'prompts'] as const) {
           const page = JSON.parse(aggregate.list(kind).raw.toString());
           for (const { name: listedName } of page[kind as ListKind]) {
             const target = aggregate.find(kind, listedName);
-            const [encodedName, own] = [encode(listedName, seed), JSON.stringify(target?.key)];
+            const [nameJson, ownName] = [encode(listedName, seed), JSON.stringify(target?.key)];
             const method = kind === 'tools' ? 'tools/call' : 'prompts/get';
-            expect(routeOf(all, method, '"name":', encodedName, own, tail)).toBe(target?.server.id);
-            seen[kind].set(listedName, `${target?.server.id}\0${target?.key}`);
+            expect(serverOf(method, '"name":', nameJson, ownName, tail)).toBe(target?.server.id);
+            targets[kind].set(listedName, `${target?.server.id}\0${target?.key}`);
             if (kind === 'prompts') {
               const [before, after] = [
                 '"ref":{"type":"ref/prompt","name":',
                 `,"x":${args}},"argument":{"name":"b"}`,
               ];
-              expect(routeOf(all, 'completion/complete', before, encodedName, own, after)).toBe(
+              expect(serverOf('completion/complete', before, nameJson, ownName, after)).toBe(
                 target?.server.id,
               );
             } else {
+              // The `call_tool` tool of the tool search calls the tool in its arguments.
               const found = routeMessage(
-                { ...all, search },
+                { ...context, search },
                 message(
                   'tools/call',
                   '"name":"call_tool","arguments":{"name":',
-                  encodedName,
+                  nameJson,
                   `,"arguments":{"x":${args}}}`,
                 ),
                 era,
               );
               expect(found?.server).toBe(target?.server.id);
-              expect(found?.text).toBe(message('tools/call', '"name":', own, `,"arguments":{"x":${args}}`));
+              expect(found?.text).toBe(message('tools/call', '"name":', ownName, `,"arguments":{"x":${args}}`));
             }
           }
           // All items of every server are present, once each.
-          const expected = list.flatMap((one) => [...new Set(one[kind])].map((key) => `${one.id}\0${key}`));
-          expect([...seen[kind].values()]).toEqual(expected);
+          const expected = catalog.flatMap((one) => [...new Set(one[kind])].map((key) => `${one.id}\0${key}`));
+          expect([...targets[kind].values()]).toEqual(expected);
         }
-        for (const one of new Set(list.flatMap(({ resources }) => resources))) {
-          const first = list.find(({ resources }) => resources.includes(one))?.id;
-          const encodedName = encode(one, seed);
-          expect(routeOf(all, 'resources/read', '"uri":', encodedName, encodedName, tail)).toBe(first);
+        // A URI is not renamed. The first server with the resource answers.
+        for (const uri of new Set(catalog.flatMap(({ resources }) => resources))) {
+          const first = catalog.find(({ resources }) => resources.includes(uri))?.id;
+          const uriJson = encode(uri, seed);
+          expect(serverOf('resources/read', '"uri":', uriJson, uriJson, tail)).toBe(first);
         }
       }),
       { numRuns: 200 },

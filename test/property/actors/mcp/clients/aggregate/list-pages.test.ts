@@ -1,4 +1,5 @@
-// Paging through a merged list while the catalog and the lists change.
+// Paging with cursors through a merged list, while servers are added, removed, reordered or restarted, and
+// while their lists change. No item of an unchanged server is lost or repeated.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -8,12 +9,12 @@ import { everyListKind, type ListKind, listKinds } from '../../../../../../actor
 import { runs } from '../../../../../fixtures/property-runs.ts';
 import { aggregateOf, ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 
-interface Answer {
+interface Page {
   readonly items: readonly string[];
   readonly nextCursor: string | undefined;
 }
 
-function pageOf(aggregate: Aggregate, kind: ListKind, cursor?: string): Answer {
+function pageOf(aggregate: Aggregate, kind: ListKind, cursor?: string): Page {
   const raw = aggregate.list(kind, cursor).raw.toString('utf8');
   const { nextCursor, [kind]: items } = JSON.parse(raw) as Record<string, unknown>;
   const { key } = listKinds[kind];
@@ -23,6 +24,7 @@ function pageOf(aggregate: Aggregate, kind: ListKind, cursor?: string): Answer {
   };
 }
 
+/** Returns the code of the error that `act` throws, if any. */
 function codeOf(act: () => unknown): number | undefined {
   try {
     act();
@@ -33,25 +35,29 @@ function codeOf(act: () => unknown): number | undefined {
   }
 }
 
-const kinds = fc.constantFrom(...everyListKind);
-const counts = fc.array(fc.nat(7), { minLength: 1, maxLength: 12 });
-const pageSize = fc.integer({ min: 1, max: 9 });
-const named = (id: string, count: number) => Array.from({ length: count }, (_, n) => `${id}:é${n}`);
+/** Code of JSON-RPC for invalid parameters. */
+const INVALID_PARAMS = -32602;
+
+const arbKind = fc.constantFrom(...everyListKind);
+/** Number of items of each server. */
+const arbItemCounts = fc.array(fc.nat(7), { minLength: 1, maxLength: 12 });
+const arbPageSize = fc.integer({ min: 1, max: 9 });
+const itemNames = (id: string, count: number) => Array.from({ length: count }, (_, n) => `${id}:é${n}`);
 const serverOf = (id: string, names: readonly string[]) =>
   new ListedServer(id, { tools: names, prompts: names, resources: names, resourceTemplates: names });
 
 describe('paging with cursors', () => {
   test('returns exactly the items of the list, once and in order, and only the last page is not full', () => {
     fc.assert(
-      fc.property(kinds, counts, pageSize, (kind, sizes, pageItems) => {
-        const servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)).asManaged);
+      fc.property(arbKind, arbItemCounts, arbPageSize, (kind, sizes, pageItems) => {
+        const servers = sizes.map((size, n) => serverOf(`s${n}`, itemNames(`s${n}`, size)).asManaged);
         const whole = pageOf(
           aggregateOf(() => servers),
           kind,
         );
         expect(whole.nextCursor).toBeUndefined();
         const aggregate = aggregateOf(() => servers, pageItems);
-        const pages: Answer[] = [];
+        const pages: Page[] = [];
         let cursor: string | undefined;
         do {
           const page = pageOf(aggregate, kind, cursor);
@@ -67,6 +73,7 @@ describe('paging with cursors', () => {
   });
 
   test('neither loses nor repeats items of an unchanged server while other servers change', () => {
+    // Changes between two pages. Servers are numbers; a relisted server gets a new number of items.
     const change = fc.record({
       sortRanks: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 24, maxLength: 24 }),
       removed: fc.array(fc.nat(11), { maxLength: 4 }),
@@ -74,37 +81,39 @@ describe('paging with cursors', () => {
       relisted: fc.array(fc.tuple(fc.nat(11), fc.nat(7)), { maxLength: 4 }),
       restarted: fc.array(fc.nat(11), { maxLength: 4 }),
     });
+    /** True for each server whose list does not change. */
     const steady = fc.array(fc.boolean(), { minLength: 12, maxLength: 12 });
     fc.assert(
       fc.property(
-        kinds,
-        counts,
+        arbKind,
+        arbItemCounts,
         steady,
-        pageSize,
+        arbPageSize,
         fc.array(change, { maxLength: 8 }),
         (kind, sizes, steadyFlags, pageItems, changes) => {
-          let servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)));
+          let servers = sizes.map((size, n) => serverOf(`s${n}`, itemNames(`s${n}`, size)));
           const steadyServers = servers.filter((_, n) => steadyFlags[n]);
           const original = new Map(servers.map((server, n) => [n, server]));
           const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged), pageItems);
-          const walked: string[] = [];
+          const receivedItems: string[] = [];
           let count = sizes.length;
           let cursor: string | undefined;
           for (let step = 0; ; step += 1) {
             const page = pageOf(aggregate, kind, cursor);
-            walked.push(...page.items);
+            receivedItems.push(...page.items);
             cursor = page.nextCursor;
             if (cursor === undefined) break;
             const next = changes[step];
             if (next === undefined) continue;
-            const mayChange = (n: number) => {
+            /** Returns the server with this number if its list may change. */
+            const changeableServer = (n: number) => {
               const server = original.get(n);
               return server !== undefined && !steadyServers.includes(server) ? server : undefined;
             };
-            for (const n of next.removed) servers = servers.filter((server) => server !== mayChange(n));
+            for (const n of next.removed) servers = servers.filter((server) => server !== changeableServer(n));
             for (const [n, size] of next.relisted) {
-              const names = named(`s${n}`, size).reverse();
-              mayChange(n)?.learn({
+              const names = itemNames(`s${n}`, size).reverse();
+              changeableServer(n)?.learn({
                 tools: names,
                 prompts: names,
                 resources: names,
@@ -117,9 +126,10 @@ describe('paging with cursors', () => {
               if (server !== undefined) server.cache.revision += 1;
             }
             for (const size of next.added) {
-              servers.push(serverOf(`s${count}`, named(`s${count}`, size)));
+              servers.push(serverOf(`s${count}`, itemNames(`s${count}`, size)));
               count += 1;
             }
+            // Reorders the servers.
             const rank = new Map(servers.map((server, at) => [server, next.sortRanks[at % 24] ?? 0]));
             servers = [...servers].sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
           }
@@ -131,7 +141,7 @@ describe('paging with cursors', () => {
             ).items;
             expect(own).toHaveLength(cache.lists[kind]?.length ?? 0);
             expect(
-              walked.filter((item) => own.includes(item)),
+              receivedItems.filter((item) => own.includes(item)),
               id,
             ).toEqual(own);
           }
@@ -142,42 +152,44 @@ describe('paging with cursors', () => {
   });
 
   test('rejects cursors of another list and of another gateway', () => {
-    const servers = [serverOf('s', named('s', 5)).asManaged];
+    const servers = [serverOf('s', itemNames('s', 5)).asManaged];
     const [aggregate, other] = [aggregateOf(() => servers, 2), aggregateOf(() => servers, 2)];
     const { nextCursor = '' } = pageOf(aggregate, 'tools');
     expect(codeOf(() => aggregate.list('tools', nextCursor))).toBeUndefined();
     for (const kind of everyListKind.filter((one) => one !== 'tools'))
-      expect(codeOf(() => aggregate.list(kind, nextCursor))).toBe(-32602);
-    expect(codeOf(() => other.list('tools', nextCursor))).toBe(-32602);
+      expect(codeOf(() => aggregate.list(kind, nextCursor))).toBe(INVALID_PARAMS);
+    expect(codeOf(() => other.list('tools', nextCursor))).toBe(INVALID_PARAMS);
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String()), (text) => {
-        expect(codeOf(() => aggregate.list('tools', text))).toBe(-32602);
+        expect(codeOf(() => aggregate.list('tools', text))).toBe(INVALID_PARAMS);
       }),
     );
   });
 });
 
 describe('a list that changes between two pages', () => {
-  const of = (servers: () => ListedServer[]) =>
+  /** Returns the merged list of these servers, with two items per page. */
+  const pagesOfTwo = (servers: () => ListedServer[]) =>
     aggregateOf(() => servers().map(({ asManaged }) => asManaged), 2);
 
   test('continues after the last returned item if the item still exists', () => {
     const server = serverOf('s', ['a', 'b', 'c', 'd']);
-    const aggregate = of(() => [server]);
+    const aggregate = pagesOfTwo(() => [server]);
     const { nextCursor = '' } = pageOf(aggregate, 'resources');
     server.learn({ resources: ['new', 'a', 'b', 'c', 'd'] });
     expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['c', 'd']);
     server.learn({ resources: ['b', 'c', 'd'] });
     expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['c', 'd']);
+    // The last returned item (`b`) is gone, so the list continues after its former position.
     server.learn({ resources: ['a', 'c', 'd'] });
     expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['d']);
     server.learn({ resources: [] });
     expect(pageOf(aggregate, 'resources', nextCursor)).toEqual({ items: [], nextCursor: undefined });
   });
 
-  test('includes the list of a server that became known meanwhile', () => {
+  test('includes the list of a server whose list became known after the first page', () => {
     const [late, known] = [new ListedServer('late'), serverOf('known', ['a', 'b', 'c'])];
-    const aggregate = of(() => [late, known]);
+    const aggregate = pagesOfTwo(() => [late, known]);
     const { items, nextCursor = '' } = pageOf(aggregate, 'resources');
     expect(items).toEqual(['a', 'b']);
     late.learn({ resources: ['x'] });
@@ -186,7 +198,7 @@ describe('a list that changes between two pages', () => {
 
   test('ends if its server was removed from the catalog', () => {
     let servers = [serverOf('s', ['a', 'b', 'c'])];
-    const aggregate = of(() => servers);
+    const aggregate = pagesOfTwo(() => servers);
     const { nextCursor = '' } = pageOf(aggregate, 'resources');
     servers = [];
     expect(pageOf(aggregate, 'resources', nextCursor)).toEqual({ items: [], nextCursor: undefined });
@@ -199,6 +211,7 @@ test('a cursor stays short with many servers', () => {
     aggregateOf(() => servers),
     'tools',
   );
+  // A page has at most 1,000 items.
   expect(items).toHaveLength(1000);
   expect(nextCursor.length).toBeGreaterThan(0);
   expect(nextCursor.length).toBeLessThan(1000);

@@ -41,7 +41,7 @@ const schemasOfSdk2 = {
 };
 
 /** Returns the error, if any, with which SDK v1 rejects a tool list because of this output schema. */
-function compileFault(schema: unknown): readonly unknown[] {
+function compileErrors(schema: unknown): readonly unknown[] {
   if (schema === undefined) return [];
   try {
     new AjvJsonSchemaValidator().getValidator(schema as object);
@@ -52,21 +52,23 @@ function compileFault(schema: unknown): readonly unknown[] {
 }
 
 /** Returns the validation errors of clients of this era. */
-function faultsOf(kind: ListKind, era: 'legacy' | 'modern', item: unknown): readonly unknown[] {
+function validationErrors(kind: ListKind, era: 'legacy' | 'modern', item: unknown): readonly unknown[] {
   const found: unknown[] = [];
   if (era === 'legacy') {
     found.push(...(schemasOfSdk1[kind].safeParse(item).error?.issues ?? []));
-    found.push(...compileFault((item as { outputSchema?: unknown } | null)?.outputSchema));
+    found.push(...compileErrors((item as { outputSchema?: unknown } | null)?.outputSchema));
   }
   const result = schemasOfSdk2[kind]['~standard'].validate(item);
   if (result instanceof Promise) throw new Error('the schema is not synchronous');
   return [...found, ...(result.issues ?? [])];
 }
 
-const items = (kind: ListKind, all: readonly unknown[]) =>
+/** Returns the items of a server's list as the gateway stores them. Unusable items are omitted. */
+const readItems = (kind: ListKind, all: readonly unknown[]) =>
   all.flatMap((item) => readItem(new JsonScanner(Buffer.from(JSON.stringify(item))), kind) ?? []);
 
-function listed(kind: ListKind, era: 'legacy' | 'modern', lists: readonly ListItem[]): string {
+/** Returns the JSON of the list with these items, for clients of an era. */
+function mergedList(kind: ListKind, era: 'legacy' | 'modern', lists: readonly ListItem[]): string {
   const server = new ListedServer('s', {});
   server.cache.lists[kind] = [...lists];
   const all = [server as unknown as ManagedServer];
@@ -83,7 +85,7 @@ const parseStrictly = (json: string) =>
 
 test.each(everyListKind)('%s of a merged list are valid, and no valid item is lost', (kind) => {
   const { key } = listKinds[kind];
-  const good = (name: string) => ({ ...fullItems[kind], [key]: name });
+  const validItem = (name: string) => ({ ...fullItems[kind], [key]: name });
   fc.assert(
     fc.property(
       fc.array(
@@ -91,12 +93,14 @@ test.each(everyListKind)('%s of a merged list are valid, and no valid item is lo
         { maxLength: 4 },
       ),
       fc.constantFrom('legacy' as const, 'modern' as const),
-      (bad, era) => {
-        const before = items(kind, [good('good-1')]);
-        const after = items(kind, [good('good-2')]);
-        const json = listed(kind, era, [...before, ...items(kind, bad), ...after]);
-        for (const item of parseStrictly(json)[kind] ?? []) expect(faultsOf(kind, era, item)).toEqual([]);
+      (mutatedItems, era) => {
+        // Random items between two valid items.
+        const before = readItems(kind, [validItem('valid-1')]);
+        const after = readItems(kind, [validItem('valid-2')]);
+        const json = mergedList(kind, era, [...before, ...readItems(kind, mutatedItems), ...after]);
+        for (const item of parseStrictly(json)[kind] ?? []) expect(validationErrors(kind, era, item)).toEqual([]);
         for (const item of [...before, ...after]) {
+          // Names have the id of the server (`s`) as prefix. URIs are unchanged.
           const name = key === 'name' ? `s__${item.key}` : item.key;
           // Merged lists have no task support (task-support.ts). All other bytes are kept.
           expect(json).toContain(itemJson(withoutTaskSupport(item), name));
@@ -108,13 +112,15 @@ test.each(everyListKind)('%s of a merged list are valid, and no valid item is lo
 });
 
 test.each(everyListKind)('%s that a strict client accepts keep their bytes', (kind) => {
+  // Listed name of the item. Resources keep their URIs.
   const name = { tools: 's__n', prompts: 's__n', resources: undefined, resourceTemplates: undefined }[kind];
   fc.assert(
     fc.property(mutated(kind), (item) => {
-      const [read] = items(kind, [item ?? null]);
-      fc.pre(read !== undefined && read.key === items(kind, [fullItems[kind]])[0]?.key);
-      fc.pre(faultsOf(kind, 'legacy', item).length === 0 && !hasLoneSurrogates(item) && isSchemaSound(item));
-      expect(listed(kind, 'legacy', [read])).toBe(
+      const [read] = readItems(kind, [item ?? null]);
+      // Only items that keep their name, and that SDK v1 and the official schemas accept.
+      fc.pre(read !== undefined && read.key === readItems(kind, [fullItems[kind]])[0]?.key);
+      fc.pre(validationErrors(kind, 'legacy', item).length === 0 && !hasLoneSurrogates(item) && isSchemaSound(item));
+      expect(mergedList(kind, 'legacy', [read])).toBe(
         `{"${kind}":[${itemJson(withoutTaskSupport(read), name)}]}`,
       );
     }),
@@ -131,18 +137,18 @@ function hasLoneSurrogates(item: unknown): boolean {
   }
 }
 
-/** True if the parts that only the official JSON Schemas check are valid. */
+/** Returns true if the parts are valid that the official JSON Schemas check and the SDKs do not check. */
 function isSchemaSound(item: unknown): boolean {
   const members = item as Record<string, unknown>;
   const { size = 0, inputSchema = {}, outputSchema, arguments: promptArguments = [] } = members;
   const { $schema = '', properties = {} } = inputSchema as Record<string, unknown>;
   const schemas = [properties, ...Object.values(properties as object)];
   // The check of result schemas is stricter than the clients, and is tested separately.
-  const isOutputSame =
+  const isOutputSchemaUnchanged =
     outputSchema === undefined ||
     JSON.stringify(outputSchema) === JSON.stringify(fullItems.tools.outputSchema);
   return (
-    isOutputSame &&
+    isOutputSchemaUnchanged &&
     Number.isInteger(size) &&
     typeof $schema === 'string' &&
     !schemas.some(Array.isArray) &&

@@ -1,13 +1,14 @@
-// The digest that ties a retry to the original request: independent of the layout, and different for other
-// requests.
+// The digest that ties a retry to the original request. Order and spacing of members do not change it, and
+// other arguments do.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { requestDigest } from '../../../../../../actors/mcp/clients/eras/suspended-calls.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 
-function digestOf(args: unknown, more: object = {}, space?: number): string {
-  const params = { name: 'tool', arguments: args, ...more };
+/** Returns the digest of a tool call with these arguments, further parameters and indentation. */
+function digestOf(args: unknown, otherParams: object = {}, space?: number): string {
+  const params = { name: 'tool', arguments: args, ...otherParams };
   return requestDigest(
     readClientMessage(
       Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, null, space)),
@@ -27,6 +28,7 @@ function reverseMembers(value: unknown): unknown {
 }
 
 const args = fc.jsonValue({ maxDepth: 4 });
+/** Returns JSON with sorted members: equal for equal values. */
 const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -49,6 +51,7 @@ test('requests with other arguments have other digests', () => {
       expect(digestOf(one) === digestOf(other)).toBe(canonical(one) === canonical(other));
     }),
   );
+  // An object differs from the array of its entries.
   expect(digestOf({ a: { b: 1 } })).not.toBe(digestOf({ a: [['b', 1]] }));
   expect(digestOf({})).not.toBe(digestOf([]));
 });

@@ -1,5 +1,5 @@
-// Tool calls with random members in random order, between all eras, at /mcp: the server receives valid JSON,
-// equal to the parsed message after the same changes. Crafted metadata never becomes arguments.
+// Tool calls at /mcp with random members in random order, from clients and to servers of both eras. The server
+// receives the message that results from changing the parsed message. Crafted metadata never becomes arguments.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -16,15 +16,16 @@ import { runs } from '../../../../../fixtures/property-runs.ts';
 import { FakeManagedServer } from '../../../../../fixtures/server/fake-server.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
-const own = [`${PREFIX}protocolVersion`, `${PREFIX}clientInfo`, `${PREFIX}clientCapabilities`] as const;
-const kinds = { legacy: ['legacy', 'modern'], modern: ['legacy', 'modern'] } as const;
+/** Members of `_meta` in which a modern client describes itself. */
+const callerMembers = [`${PREFIX}protocolVersion`, `${PREFIX}clientInfo`, `${PREFIX}clientCapabilities`] as const;
+const eras = ['legacy', 'modern'] as const;
 
 type Json = Record<string, unknown>;
 
 const servers: Partial<Record<Era, FakeManagedServer>> = {};
 
 beforeAll(async () => {
-  for (const era of kinds.legacy) {
+  for (const era of eras) {
     const pool = { max: 1, in_flight: 100_000, waiting: 9 };
     const discovered = { supportedVersions: ['2026-07-28'], capabilities: {}, resultType: 'complete' };
     const managed = new FakeManagedServer(
@@ -34,6 +35,7 @@ beforeAll(async () => {
     servers[era] = managed;
     await managed.server.start();
     const { cache } = managed.server;
+    // The tool `slow` must be called as a task.
     cache.lists = {
       tools: [{ key: 'slow', before: '{"name":', after: ',"execution":{"taskSupport":"required"}}' }],
     };
@@ -79,25 +81,27 @@ function expectedMessage(text: string, client: Era, server: Era, tool: string, i
   const meta = params._meta as Json | undefined;
   if (meta?.progressToken !== undefined) meta.progressToken = id;
   if (server === 'legacy') {
-    if (client === 'modern') for (const key of [...own, `${PREFIX}logLevel`]) delete meta?.[key];
+    // A legacy server receives no members of the modern protocol.
+    if (client === 'modern') for (const key of [...callerMembers, `${PREFIX}logLevel`]) delete meta?.[key];
     if (client === 'modern') for (const key of ['inputResponses', 'requestState']) delete params[key];
+    // The gateway creates the task. Its lifetime is the longest wait for a result, plus a margin.
     if (tool === 'slow') params.task = { ttl: 660_000 };
     return message;
   }
   if (client === 'legacy') {
-    const [version, info, capabilities] = own;
+    const [version, info, capabilities] = callerMembers;
     const caller = { [version]: '2026-07-28', [info]: { name: 'unknown', version: '0' }, [capabilities]: {} };
     params._meta = { ...meta, ...caller };
     return message;
   }
-  const capabilities = meta?.[own[2]] as Json;
+  // The catalog does not permit this server to read the client's roots.
+  const capabilities = meta?.[callerMembers[2]] as Json;
   delete capabilities.roots;
   return message;
 }
 
 const gap = fc.constantFrom('', ' ', '  ');
 const json = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify(value));
-type Members = readonly (readonly [string, string])[];
 
 /**
  * Generates an object with a random subset, order and spacing of members. The members in `always` are
@@ -107,39 +111,46 @@ function objectOf(
   members: Readonly<Record<string, fc.Arbitrary<string>>>,
   always: readonly string[],
 ): fc.Arbitrary<string> {
-  const each = Object.entries(members).map(([key, value]) =>
-    fc.tuple(fc.constant(key), value, always.includes(key) ? fc.constant(true) : fc.boolean(), fc.nat()),
+  const arbMembers = Object.entries(members).map(([key, value]) =>
+    fc.record({
+      key: fc.constant(key),
+      value,
+      isPresent: always.includes(key) ? fc.constant(true) : fc.boolean(),
+      rank: fc.nat(),
+    }),
   );
-  return fc.tuple(gap, ...each).map(([space, ...candidates]) => {
-    const chosen: Members = candidates
-      .filter(([, , isThere]) => isThere)
-      .sort((a, b) => a[3] - b[3])
-      .map(([key, value]) => [key, value]);
-    return `{${space}${chosen.map(([key, value]) => `${JSON.stringify(key)}${space}:${space}${value}`).join(`${space},`)}${space}}`;
+  return fc.tuple(gap, ...arbMembers).map(([space, ...candidates]) => {
+    const texts = candidates
+      .filter(({ isPresent }) => isPresent)
+      .sort((a, b) => a.rank - b.rank)
+      .map(({ key, value }) => `${JSON.stringify(key)}${space}:${space}${value}`);
+    return `{${space}${texts.join(`${space},`)}${space}}`;
   });
 }
 
-const tasks = `${PREFIX}tasks`;
-const extensions = objectOf({ [tasks]: json, [`${PREFIX}ui`]: json, other: json }, []);
+const TASKS_EXTENSION = `${PREFIX}tasks`;
+const extensions = objectOf({ [TASKS_EXTENSION]: json, [`${PREFIX}ui`]: json, other: json }, []);
 const capabilities = objectOf(
   { extensions, roots: fc.constant('{}'), sampling: fc.constant('{}'), x: json },
   [],
 );
-const rest = { progressToken: fc.constantFrom('1', '"t"'), mine: json, 'a/b': json };
+/** Members of `_meta` for both eras. */
+const commonMeta = { progressToken: fc.constantFrom('1', '"t"'), mine: json, 'a/b': json };
 
+/** Generates the parameters of a tool call of a client, as JSON text. */
 function paramsOf(client: Era): fc.Arbitrary<string> {
   const meta =
     client === 'legacy'
-      ? objectOf(rest, [])
+      ? objectOf(commonMeta, [])
       : objectOf(
           {
-            [own[0]]: fc.constant('"2026-07-28"'),
-            [own[1]]: fc.constant('{"name":"c","version":"1"}'),
-            [own[2]]: capabilities,
+            [callerMembers[0]]: fc.constant('"2026-07-28"'),
+            [callerMembers[1]]: fc.constant('{"name":"c","version":"1"}'),
+            [callerMembers[2]]: capabilities,
             [`${PREFIX}logLevel`]: fc.constant('"info"'),
-            ...rest,
+            ...commonMeta,
           },
-          own,
+          callerMembers,
         );
   const retry = { inputResponses: json, requestState: fc.constant('"s"') };
   return objectOf(
@@ -155,13 +166,13 @@ function paramsOf(client: Era): fc.Arbitrary<string> {
   );
 }
 
-test.each(kinds.legacy.flatMap((client) => kinds.modern.map((server) => [client, server] as const)))(
+test.each(eras.flatMap((client) => eras.map((server) => [client, server] as const)))(
   'the server receives the expected message from a %s client at a %s server',
   (client, server) => {
     fc.assert(
-      fc.property(paramsOf(client), fc.constantFrom('echo', 'slow'), fc.boolean(), (params, tool, isLast) => {
+      fc.property(paramsOf(client), fc.constantFrom('echo', 'slow'), fc.boolean(), (params, tool, areLast) => {
         const head = '"jsonrpc":"2.0","id":"mine","method":"tools/call"';
-        const text = isLast ? `{${head},"params":${params}}` : `{"params":${params},${head}}`;
+        const text = areLast ? `{${head},"params":${params}}` : `{"params":${params},${head}}`;
         const message = receivedMessage(text, client, server, tool);
         expect(message).toEqual(expectedMessage(text, client, server, tool, message.id));
       }),
@@ -175,8 +186,8 @@ test.each(kinds.legacy.flatMap((client) => kinds.modern.map((server) => [client,
 test('crafted metadata of any length in a call never becomes arguments', () => {
   for (let pad = 0; pad < 120; pad += 1) {
     const args = `{"path":"allowed","a":{"b":{"pad":"${'x'.repeat(pad)}"}}}`;
-    const declared = `{"extensions":{"${tasks}":{},"k":1}}`;
-    const meta = `{"${own[0]}":"2026-07-28","${own[1]}":{"name":"c","version":"1"},"${own[2]}":${declared},"path":"other"}`;
+    const declared = `{"extensions":{"${TASKS_EXTENSION}":{},"k":1}}`;
+    const meta = `{"${callerMembers[0]}":"2026-07-28","${callerMembers[1]}":{"name":"c","version":"1"},"${callerMembers[2]}":${declared},"path":"other"}`;
     const text = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"old__echo","arguments":${args},"_meta":${meta}}}`;
     const { params } = receivedMessage(text, 'modern', 'legacy', 'echo') as { params: Json };
     expect(params).toEqual({ name: 'echo', arguments: JSON.parse(args), _meta: { path: 'other' } });

@@ -1,7 +1,7 @@
-// The table of sessions with its records, compared with a model: sessions are created, used, left idle and
-// deleted, by several principals and clients, while the process ends and starts again on the same journal.
-// A session is known exactly until it is deleted, to its principal only, and neither the memory nor the
-// records exceed their limits.
+// The table of sessions with its stored records, compared with a model. Sessions are created, used, left idle
+// and deleted, by several principals and clients. The process is killed and starts again on the same journal.
+// A session is known to its principal until it is deleted, and never to another principal. The memory and the
+// records stay within their limits.
 
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -15,14 +15,19 @@ import { SessionJournal } from '../../../../../../actors/state/session-journal.t
 import { newFolder } from '../../../../../fixtures/new-folder.ts';
 import { runs } from '../../../../../fixtures/property-runs.ts';
 
+/** Time after which an idle session is removed from memory. */
 const IDLE_MS = 60_000;
-/** Maximum number of sessions in a run; all of their records fit. */
-const CREATED = 40;
+/** Maximum number of sessions that a run creates. All of their records fit. */
+const MAX_CREATED = 40;
 const principals = ['ada', 'bob'].map((name) => ({ kind: 'token' as const, name }));
 const clients = ['10.0.0.1', '10.0.0.2'];
-// An owner is a principal at a client: bit 0 of its number is the principal, and bit 1 the client.
 
-/** A process of the gateway. */
+// An owner is a principal at a client, with a number from 0 to 3.
+const clientOf = (owner: number) => clients[Math.floor(owner / 2)];
+/** Returns the owner with the other principal at the same client. */
+const thiefOf = (owner: number) => (owner % 2 === 0 ? owner + 1 : owner - 1);
+
+/** The sessions of one process of the gateway. */
 class Process {
   readonly sessions: Sessions;
   readonly restorer: SessionRestorer;
@@ -51,7 +56,7 @@ class Process {
     const session = this.sessions.create({
       ...{ target: undefined, protocolVersion: '2025-06-18', clientInfo: { owner }, capabilities: {} },
       principal: principalOf(owner),
-      client: clients[owner >> 1],
+      client: clientOf(owner),
     });
     await this.restorer.save(session);
     return session.id;
@@ -78,7 +83,7 @@ class Process {
 }
 
 function principalOf(owner: number) {
-  const principal = principals[owner & 1];
+  const principal = principals[owner % 2];
   if (principal === undefined) throw new Error('no principal');
   return principal;
 }
@@ -87,6 +92,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** Steps. `at` selects one of the known sessions. `steal` uses it with the other principal. */
 const step = fc.oneof(
   {
     weight: 4,
@@ -111,7 +117,7 @@ test('a session is known to its principal until it is deleted, through idle time
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 40 }),
-      fc.integer({ min: CREATED, max: 2 * CREATED }),
+      fc.integer({ min: MAX_CREATED, max: 2 * MAX_CREATED }),
       async (steps, maxSessions) => {
         const folder = newFolder();
         let process = await Process.start(folder, maxSessions);
@@ -121,7 +127,7 @@ test('a session is known to its principal until it is deleted, through idle time
           vi.advanceTimersByTime(1);
           switch (each.do) {
             case 'create':
-              for (let count = 0; count < each.count && known.length + deleted.length < CREATED; count += 1)
+              for (let count = 0; count < each.count && known.length + deleted.length < MAX_CREATED; count += 1)
                 known.push({ id: await process.create(each.owner), owner: each.owner });
               break;
             case 'use':
@@ -131,8 +137,8 @@ test('a session is known to its principal until it is deleted, through idle time
               if (chosen === undefined) break;
               const { id, owner } = chosen;
               if (each.do === 'steal') {
-                expect(await process.find(id, owner ^ 1)).toBeUndefined();
-                await process.delete(id, owner ^ 1);
+                expect(await process.find(id, thiefOf(owner))).toBeUndefined();
+                await process.delete(id, thiefOf(owner));
                 break;
               }
               expect((await process.find(id, owner))?.clientInfo).toEqual({ owner });
@@ -151,6 +157,7 @@ test('a session is known to its principal until it is deleted, through idle time
               process = await Process.start(folder, maxSessions);
           }
           expect(process.sessions.size).toBeLessThanOrEqual(maxSessions);
+          // With two principals, each may use half of the capacity.
           for (const principal of principals) {
             const own = [...process.sessions.all()].filter(
               ({ owner }) => owner.principal === `token:${principal.name}`,
@@ -171,17 +178,18 @@ test('the records of one owner use at most half of the capacity; the latest reco
     fc.asyncProperty(fc.integer({ min: 4, max: 40 }), async (maxSessions) => {
       const folder = newFolder();
       const process = await Process.start(folder, maxSessions);
-      const other = await process.create(3);
+      const [greedyOwner, otherOwner] = [0, 3];
+      const otherId = await process.create(otherOwner);
       const ids: string[] = [];
-      for (let count = 0; count < 3 * maxSessions; count += 1) ids.push(await process.create(0));
+      for (let count = 0; count < 3 * maxSessions; count += 1) ids.push(await process.create(greedyOwner));
       await process.kill();
       const next = await Process.start(folder, maxSessions);
       // The capacity is 2 × `maxSessions` small records, and an owner may use half of it.
       expect(next.records.size).toBeLessThanOrEqual(maxSessions + 1);
       expect(next.records.size).toBeGreaterThanOrEqual(maxSessions - 1);
-      expect(await next.find(other, 3)).toBeDefined();
-      expect(await next.find(ids.at(-1) ?? '', 0)).toBeDefined();
-      expect(await next.find(ids[0] ?? '', 0)).toBeUndefined();
+      expect(await next.find(otherId, otherOwner)).toBeDefined();
+      expect(await next.find(ids.at(-1) ?? '', greedyOwner)).toBeDefined();
+      expect(await next.find(ids[0] ?? '', greedyOwner)).toBeUndefined();
       await next.kill();
     }),
     { numRuns: runs(20) },
