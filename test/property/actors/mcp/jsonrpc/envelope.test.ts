@@ -1,5 +1,6 @@
-// Compares scanner and envelope with JSON.parse: both accept and read the same texts, with random white
-// space, escapes, order and depth.
+// The JSON scanner and the envelope of a JSON-RPC message, compared with JSON.parse. Both accept and read the
+// same texts, with random white space, escapes, member order and depth. Edits of the envelope change only the
+// edited bytes.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -17,18 +18,19 @@ import { containsText, rawJson, rawOf, type Span, toBuffer } from '../../../../.
 import { runs } from '../../../../fixtures/property-runs.ts';
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 });
-const bareSpace = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
+const arbBlank = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
 
-/** JSON string whose characters are literal, in short form or a \u escape. */
+/** Generates JSON strings for `value`: each character is literal, a short escape or a \u escape. */
 function encodings(value: string): fc.Arbitrary<string> {
   return fc.infiniteStream(fc.nat({ max: 3 })).map((forms) => {
     let out = '';
     for (const unit of value.split('')) {
-      const isLone = /[\ud800-\udfff]/.test(unit);
+      const isSurrogate = /[\ud800-\udfff]/.test(unit);
       const form = forms.next().value;
       const short = JSON.stringify(unit).slice(1, -1);
       const code = unit.charCodeAt(0).toString(16).padStart(4, '0');
-      if (form === 0 || isLone) out += `\\u${code}`;
+      // A single surrogate has no UTF-8 form, so it must be escaped.
+      if (form === 0 || isSurrogate) out += `\\u${code}`;
       else if (form === 1) out += `\\u${code.toUpperCase()}`;
       else if (unit === '/' && form === 2) out += '\\/';
       else out += short;
@@ -54,6 +56,7 @@ const anyNumber = fc.oneof(
   ),
 );
 
+/** Generates JSON texts with random white space and escapes. */
 const { json } = fc.letrec<{ json: string }>((tie) => ({
   json: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -65,11 +68,13 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
         fc.tuple(space, tie('json'), space).map((parts) => parts.join('')),
         { maxLength: 4 },
       )
+      // An empty array contains a space.
       .map((items) => `[${items.join(',') || ' '}]`),
     fc
       .array(
         fc
           .tuple(space, anyString, space, space, tie('json'), space)
+          // `a` to `d` are white space.
           .map(([a, key, b, c, value, d]) => `${a}${key}${b}:${c}${value}${d}`),
         { maxLength: 4 },
       )
@@ -77,6 +82,7 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
   ),
 }));
 
+/** The model: JSON.parse. */
 function isAcceptedByModel(text: string): boolean {
   try {
     JSON.parse(text);
@@ -116,6 +122,7 @@ describe('the scanner', () => {
   });
 
   test('agrees with JSON.parse on texts with an error', () => {
+    /** Inserted text: JSON characters, characters that look like JSON white space or values, or any text. */
     const slip = fc.oneof(
       fc.constantFrom(
         '"',
@@ -155,8 +162,9 @@ describe('the scanner', () => {
     );
     fc.assert(
       fc.property(json, fc.nat(), fc.nat({ max: 3 }), slip, (text, where, length, inserted) => {
-        const at = where % (text.length + 1);
-        const broken = text.slice(0, at) + inserted + text.slice(at + length);
+        // Replaces `length` characters at a random position.
+        const start = where % (text.length + 1);
+        const broken = text.slice(0, start) + inserted + text.slice(start + length);
         fc.pre(isWellFormed(broken));
         expect(isAccepted(broken)).toBe(isAcceptedByModel(broken));
       }),
@@ -165,9 +173,9 @@ describe('the scanner', () => {
   });
 
   test('agrees with JSON.parse on random JSON characters', () => {
-    const soup = fc.string({ unit: fc.constantFrom(...'{}[],:"\\u0d12-+.eEtrufalsn \n\t'), maxLength: 12 });
+    const randomCharacters = fc.string({ unit: fc.constantFrom(...'{}[],:"\\u0d12-+.eEtrufalsn \n\t'), maxLength: 12 });
     fc.assert(
-      fc.property(soup, (text) => {
+      fc.property(randomCharacters, (text) => {
         expect(isAccepted(text)).toBe(isAcceptedByModel(text));
       }),
       { numRuns: runs(5000) },
@@ -202,7 +210,7 @@ interface Member {
   readonly value: string;
 }
 
-/** An object with members in random order, escapes and white space. */
+/** Generates the text of an object with these members, in random order, with random escapes and white space. */
 function objectOf(members: readonly Member[], gap: fc.Arbitrary<string> = space): fc.Arbitrary<string> {
   const written = members.map(({ name, value }) =>
     fc
@@ -215,6 +223,7 @@ function objectOf(members: readonly Member[], gap: fc.Arbitrary<string> = space)
     .map((parts) => `{${parts.join(',')}}`);
 }
 
+/** Generates further members. Their names differ from `forbidden` in more than upper and lower case. */
 const otherMembers = (forbidden: readonly string[]) =>
   fc.dictionary(
     anyText.filter((name) => !forbidden.some((other) => other.toLowerCase() === name.toLowerCase())),
@@ -225,9 +234,11 @@ const membersOf = (record: Record<string, string>): Member[] =>
   Object.entries(record).map(([name, value]) => ({ name, value }));
 
 const rawId = fc.oneof(anyNumber, anyString).filter((id) => Buffer.byteLength(id) <= 1024);
+/** Members of `params` that the envelope locates. */
 const watched = ['name', 'uri', 'cursor', 'requestId', 'progressToken', 'ref', 'level', '_meta'];
 const topLevel = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
 
+/** A request (`text`), and the raw JSON of its parts. `method` is decoded, `token` is the progress token. */
 interface ExpectedEnvelope {
   readonly id: string;
   readonly method: string;
@@ -266,7 +277,8 @@ const request: fc.Arbitrary<ExpectedEnvelope> = fc
   );
 
 const oneLine = (text: string) => text.replace(/[\r\n]/g, ' ');
-const at = (envelope: Envelope, span: Span | undefined) =>
+/** Returns the text of a span. */
+const textAt = (envelope: Envelope, span: Span | undefined) =>
   span === undefined ? undefined : envelope.bytes.toString('utf8', span.start, span.end);
 
 describe('the envelope of a request', () => {
@@ -276,11 +288,11 @@ describe('the envelope of a request', () => {
         const envelope = readClientMessage(Buffer.from(text));
         expect(envelope.kind).toBe('request');
         expect(envelope.method).toBe(method);
-        expect(at(envelope, envelope.id)).toBe(id);
+        expect(textAt(envelope, envelope.id)).toBe(id);
         expect(envelope.rawId).toBe(Buffer.from(id).toString('latin1'));
-        expect(at(envelope, envelope.param('name'))).toBe(name);
+        expect(textAt(envelope, envelope.param('name'))).toBe(name);
         expect(envelope.paramText('name')).toBe(JSON.parse(name));
-        expect(at(envelope, envelope.progressToken)).toBe(token);
+        expect(textAt(envelope, envelope.progressToken)).toBe(token);
         const model = JSON.parse(text);
         expect(envelope.parse(envelope.params)).toEqual(model.params);
         // The text is on one line, and otherwise as received.
@@ -301,17 +313,17 @@ describe('the envelope of a request', () => {
         const edits = spans
           .map((span, index) => ({ ...span, text: texts[index] ?? '' }))
           .sort((a, b) => a.start - b.start);
-        const out = toBuffer(applyEdits(bytes, edits));
+        const edited = toBuffer(applyEdits(bytes, edits));
         // The model: cut the text at the spans, from the back.
         let model = bytes.toString('latin1');
         for (const edit of [...edits].reverse())
           model = model.slice(0, edit.start) + edit.text + model.slice(edit.end);
-        expect(out.toString('latin1')).toBe(model);
-        const read = readClientMessage(Buffer.from(out));
+        expect(edited.toString('latin1')).toBe(model);
+        const read = readClientMessage(Buffer.from(edited));
         expect(
           [read.id, read.param('name'), read.progressToken].map((span) => span && rawOf(read.bytes, span)),
         ).toEqual(texts);
-        const undone = [read.id, read.param('name'), read.progressToken].map((span, index) => ({
+        const reverseEdits = [read.id, read.param('name'), read.progressToken].map((span, index) => ({
           ...(span as Span),
           text: rawOf(bytes, spans[index] as Span),
         }));
@@ -319,7 +331,7 @@ describe('the envelope of a request', () => {
           toBuffer(
             applyEdits(
               read.bytes,
-              undone.sort((a, b) => a.start - b.start),
+              reverseEdits.sort((a, b) => a.start - b.start),
             ),
           ).equals(bytes),
         ).toBe(true);
@@ -329,7 +341,7 @@ describe('the envelope of a request', () => {
   });
 
   test('rejects a duplicate routing member, with any escapes', () => {
-    const twice = fc.oneof(
+    const duplicateMember = fc.oneof(
       fc.constantFrom('jsonrpc', 'id', 'method', 'params').map((name) => ({ where: 'top', name })),
       fc.constantFrom(...watched).map((name) => ({ where: 'params', name })),
       fc.constant({ where: 'meta', name: 'progressToken' }),
@@ -343,19 +355,19 @@ describe('the envelope of a request', () => {
     };
     fc.assert(
       fc.property(
-        twice.chain(({ where, name }) => {
-          const two = [1, 2].map(() => ({ name, value: values[name] ?? '"x"' }));
-          const inside = (here: string) => (where === here ? two : []);
-          return objectOf(inside('meta'))
+        duplicateMember.chain(({ where, name }) => {
+          const pair = [1, 2].map(() => ({ name, value: values[name] ?? '"x"' }));
+          const duplicatesIn = (here: string) => (where === here ? pair : []);
+          return objectOf(duplicatesIn('meta'))
             .chain((meta) => {
               const own = where === 'params' && name === '_meta' ? [] : [{ name: '_meta', value: meta }];
-              return objectOf([...own, ...inside('params')]);
+              return objectOf([...own, ...duplicatesIn('params')]);
             })
             .chain((params) => {
               const once = Object.entries({ ...values, params })
                 .filter(([member]) => member !== '_meta' && !(where === 'top' && member === name))
                 .map(([member, value]) => ({ name: member, value }));
-              return objectOf([...once, ...inside('top')]);
+              return objectOf([...once, ...duplicatesIn('top')]);
             });
         }),
         (text) => {
@@ -368,7 +380,8 @@ describe('the envelope of a request', () => {
   });
 
   test('throws nothing but RpcFault, and reads accepted messages like JSON.parse', () => {
-    const soup = fc.oneof(
+    /** JSON values, messages with random parts, and random bytes. */
+    const arbMessage = fc.oneof(
       json,
       fc
         .tuple(json, json)
@@ -377,7 +390,8 @@ describe('the envelope of a request', () => {
       fc.uint8Array({ maxLength: 40 }),
     );
     fc.assert(
-      fc.property(soup, fc.boolean(), (text, isClient) => {
+      fc.property(arbMessage, fc.boolean(), (text, isClient) => {
+        // Both branches are the same call; `Buffer.from` has one overload per type.
         const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(text);
         let envelope: Envelope;
         try {
@@ -385,6 +399,7 @@ describe('the envelope of a request', () => {
         } catch (error) {
           expect(error).toBeInstanceOf(RpcFault);
           const { code } = error as RpcFault;
+          // An invalid request, or no JSON.
           if (typeof text === 'string') expect(code).toBe(isAcceptedByModel(text) ? -32600 : -32700);
           return;
         }
@@ -404,7 +419,7 @@ describe('the envelope of a request', () => {
 
 test('raw JSON survives the conversion to Latin-1 and back', () => {
   fc.assert(
-    fc.property(anyText, bareSpace, (text, gap) => {
+    fc.property(anyText, arbBlank, (text, gap) => {
       const message = Buffer.from(`${gap}"old"`);
       const out = toBuffer(
         applyEdits(message, [{ start: gap.length, end: message.length, text: rawJson(text) }]),
@@ -420,16 +435,17 @@ test('nesting is accepted up to the documented depth', () => {
       const text = isArray
         ? '['.repeat(levels) + ']'.repeat(levels)
         : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+      // The outermost value has depth 0.
       expect(isAccepted(text)).toBe(levels <= MAX_DEPTH + 1);
     }),
   );
 });
 
 test('a text is found in a message, wherever the message is cut', () => {
-  const few = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 30 });
+  const arbMessage = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 30 });
   fc.assert(
     fc.property(
-      few,
+      arbMessage,
       fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 4 }),
       fc.array(fc.nat()),
       (text, word, cuts) => {
@@ -437,7 +453,7 @@ test('a text is found in a message, wherever the message is cut', () => {
         const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort(
           (a, b) => a - b,
         );
-        const pieces = borders.map((border, at) => bytes.subarray(borders[at - 1] ?? 0, border));
+        const pieces = borders.map((border, index) => bytes.subarray(borders[index - 1] ?? 0, border));
         expect(containsText(pieces, word)).toBe(text.includes(word));
         expect(containsText(bytes, word)).toBe(text.includes(word));
       },

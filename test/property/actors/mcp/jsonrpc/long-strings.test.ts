@@ -1,11 +1,12 @@
-// Long strings are scanned four bytes at a time; invalid bytes are found at any offset.
+// Long JSON strings, compared with JSON.parse. The scanner reads them four bytes at a time. It finds invalid
+// bytes at any position and memory alignment.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonScanner, NotJsonError } from '../../../../../actors/mcp/jsonrpc/json-scanner.ts';
 
 test('a long string is valid exactly if JSON.parse accepts it, at any position and memory alignment', () => {
-  const odd = fc.constantFrom(
+  const specialText = fc.constantFrom(
     '"',
     '\\',
     '\\"',
@@ -25,19 +26,21 @@ test('a long string is valid exactly if JSON.parse accepts it, at any position a
     '日',
     '',
   );
-  const plain = fc.nat({ max: 200 }).map((length) => 'x~ !#['.repeat(40).slice(0, length));
+  // Up to 200 valid characters.
+  const arbPlainText = fc.nat({ max: 200 }).map((length) => 'x~ !#['.repeat(40).slice(0, length));
   fc.assert(
-    fc.property(fc.nat({ max: 7 }), plain, odd, plain, odd, plain, (shift, ...parts) => {
+    fc.property(fc.nat({ max: 7 }), arbPlainText, specialText, arbPlainText, specialText, arbPlainText, (shift, ...parts) => {
       const text = Buffer.from(`"${parts.join('')}"`);
+      // Moves the text by `shift` bytes in memory.
       const bytes = Buffer.concat([Buffer.alloc(shift), text]).subarray(shift);
       const scanner = new JsonScanner(bytes);
-      let isTaken = true;
+      let isAccepted = true;
       try {
         scanner.value(0);
         scanner.end();
       } catch (error) {
         expect(error).toBeInstanceOf(NotJsonError);
-        isTaken = false;
+        isAccepted = false;
       }
       let isJson = true;
       try {
@@ -45,7 +48,7 @@ test('a long string is valid exactly if JSON.parse accepts it, at any position a
       } catch {
         isJson = false;
       }
-      expect(isTaken).toBe(isJson);
+      expect(isAccepted).toBe(isJson);
     }),
     { numRuns: 3000 },
   );

@@ -1,5 +1,5 @@
-// Compares the scanner for chunked text with the scanner for whole text: both accept the same texts,
-// independent of the cuts, and find the same top-level members.
+// The scanner for JSON text in chunks (PushScanner), compared with the scanner for a whole text (JsonScanner).
+// Both accept the same texts, for any cuts, and find the same members of the outermost object.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -18,13 +18,17 @@ interface ScanResult {
   readonly hasLineBreak: boolean;
 }
 
+/** A scanner reports at most this number of characters of a name or value. */
+const MAX_RAW_CHARS = 256;
+const OPENING_BRACE = 0x7b;
+
 const notJson: ScanResult = { isJson: false, members: [], hasLineBreak: false };
 
 function scanWhole(bytes: Buffer): ScanResult {
   const scanner = new JsonScanner(bytes);
   const members: Member[] = [];
   try {
-    if (scanner.peek() !== 0x7b) scanner.value(0);
+    if (scanner.peek() !== OPENING_BRACE) scanner.value(0);
     else {
       scanner.object(0, (_, nameStart) => {
         const start = scanner.pos;
@@ -32,7 +36,7 @@ function scanWhole(bytes: Buffer): ScanResult {
         name.string();
         scanner.value(1);
         const rawName = bytes.toString('latin1', nameStart, name.pos);
-        members.push({ rawName: rawName.slice(0, 256), start, end: scanner.pos });
+        members.push({ rawName: rawName.slice(0, MAX_RAW_CHARS), start, end: scanner.pos });
       });
     }
     scanner.end();
@@ -47,12 +51,14 @@ function scanPieces(bytes: Buffer, cuts: readonly number[]): ScanResult {
   const members: Member[] = [];
   const scanner = new PushScanner((rawName, { start, end }, raw) => {
     const value = bytes.toString('latin1', start, end);
-    expect(raw).toBe(/^[[{]/.test(value) ? '' : value.slice(0, 256));
+    // An object or array is reported without its text.
+    const isNested = value.startsWith('{') || value.startsWith('[');
+    expect(raw).toBe(isNested ? '' : value.slice(0, MAX_RAW_CHARS));
     members.push({ rawName, start, end });
   });
   const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   for (const [at, border] of borders.entries()) {
-    // Copies, so that a piece is never at the original offset or word-aligned in memory.
+    // Copies each piece to another offset, so that the pieces have different memory alignments.
     const piece = Buffer.concat([Buffer.alloc(at % 5), bytes.subarray(borders[at - 1] ?? 0, border)]);
     scanner.feed(piece.subarray(at % 5));
   }
@@ -63,24 +69,24 @@ function scanPieces(bytes: Buffer, cuts: readonly number[]): ScanResult {
   return { isJson: true, members, hasLineBreak: firstLineBreak !== undefined };
 }
 
-const cuts = fc.array(fc.nat(), { maxLength: 30 });
-const indent = fc.constantFrom(undefined, 1, '\t', '\r', '\r\n ');
-const name = fc.oneof(
+const arbCuts = fc.array(fc.nat(), { maxLength: 30 });
+const arbIndent = fc.constantFrom(undefined, 1, '\t', '\r', '\r\n ');
+const arbName = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 8 }),
   fc.constantFrom('id', 'result', '', '\\', 'x'.repeat(300)),
 );
-const value = fc.oneof(
+const arbValue = fc.oneof(
   fc.jsonValue(),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.constantFrom(0, -0.5, 1e300, 1e-7, true, false, null, [], {}, '', 'x'.repeat(400)),
   fc.string({ unit: fc.constantFrom('"', '\\', '\n', 'é', '日', '\u0001', 'abcdefgh'), maxLength: 200 }),
 );
-const json = fc
-  .tuple(fc.oneof(fc.array(fc.tuple(name, value), { maxLength: 6 }).map(Object.fromEntries), value), indent)
-  .map(([each, space]) =>
-    // All kinds of line breaks, and escapes that JSON.stringify does not write.
-    JSON.stringify(each, undefined, space).replaceAll('日', '\\u65e5').replaceAll('abc', 'a\\/c'),
-  );
+const arbObject = fc.array(fc.tuple(arbName, arbValue), { maxLength: 6 }).map(Object.fromEntries);
+const arbJson = fc.tuple(fc.oneof(arbObject, arbValue), arbIndent).map(([value, indent]) =>
+  // Adds escapes that JSON.stringify does not write.
+  JSON.stringify(value, undefined, indent).replaceAll('日', '\\u65e5').replaceAll('abc', 'a\\/c'),
+);
+/** Inserted text that may be an error at its position. */
 const syntaxError = fc.oneof(
   fc.constantFrom(...'"\\,:{}[]0-.eE+utfn \n\r\t\0\u001f\u007f'.split('')),
   fc.constantFrom(
@@ -104,11 +110,11 @@ const syntaxError = fc.oneof(
 describe('a chunked text', () => {
   test('is accepted with the same members as the whole text', () => {
     fc.assert(
-      fc.property(json, cuts, (text, at) => {
+      fc.property(arbJson, arbCuts, (text, cuts) => {
         const bytes = Buffer.from(text);
         const whole = scanWhole(bytes);
         expect(whole.isJson).toBe(true);
-        expect(scanPieces(bytes, at)).toEqual(whole);
+        expect(scanPieces(bytes, cuts)).toEqual(whole);
       }),
       { numRuns: 2000 },
     );
@@ -117,17 +123,18 @@ describe('a chunked text', () => {
   test('with errors has the same result as the whole text', () => {
     fc.assert(
       fc.property(
-        json,
+        arbJson,
+        // Position, number of removed characters, and inserted text of each error.
         fc.array(fc.tuple(fc.nat(), fc.nat({ max: 4 }), syntaxError), { minLength: 1, maxLength: 3 }),
-        cuts,
-        (text, slips, at) => {
-          let slipped = text;
-          for (const [where, removed, put] of slips) {
-            const from = where % (slipped.length + 1);
-            slipped = slipped.slice(0, from) + put + slipped.slice(from + removed);
+        arbCuts,
+        (text, errors, cuts) => {
+          let broken = text;
+          for (const [where, removed, inserted] of errors) {
+            const from = where % (broken.length + 1);
+            broken = broken.slice(0, from) + inserted + broken.slice(from + removed);
           }
-          const bytes = Buffer.from(slipped);
-          expect(scanPieces(bytes, at)).toEqual(scanWhole(bytes));
+          const bytes = Buffer.from(broken);
+          expect(scanPieces(bytes, cuts)).toEqual(scanWhole(bytes));
         },
       ),
       { numRuns: 4000 },
@@ -135,14 +142,14 @@ describe('a chunked text', () => {
   });
 
   test('of a few random JSON characters has the same result as the whole text', () => {
-    const soup = fc.string({
+    const randomCharacters = fc.string({
       unit: fc.constantFrom(...'{}[]",:\\u0123e.-+E truefalsn\r\n'.split('')),
       maxLength: 14,
     });
     fc.assert(
-      fc.property(soup, cuts, (text, at) => {
+      fc.property(randomCharacters, arbCuts, (text, cuts) => {
         const bytes = Buffer.from(text);
-        expect(scanPieces(bytes, at)).toEqual(scanWhole(bytes));
+        expect(scanPieces(bytes, cuts)).toEqual(scanWhole(bytes));
       }),
       { numRuns: 5000 },
     );
@@ -182,14 +189,15 @@ describe('a chunked text', () => {
 
   test('has the same maximum depth as a whole text', () => {
     fc.assert(
-      fc.property(fc.boolean(), fc.integer({ min: 1, max: 2 * MAX_DEPTH }), cuts, (isArray, levels, at) => {
+      fc.property(fc.boolean(), fc.integer({ min: 1, max: 2 * MAX_DEPTH }), arbCuts, (isArray, levels, cuts) => {
         const text = isArray
           ? '['.repeat(levels) + ']'.repeat(levels)
           : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
         const bytes = Buffer.from(text);
-        const verdict = scanPieces(bytes, at);
-        expect(verdict.isJson).toBe(levels <= MAX_DEPTH + 1);
-        expect(verdict).toEqual(scanWhole(bytes));
+        const result = scanPieces(bytes, cuts);
+        // The outermost value has depth 0.
+        expect(result.isJson).toBe(levels <= MAX_DEPTH + 1);
+        expect(result).toEqual(scanWhole(bytes));
       }),
     );
   });

@@ -1,5 +1,5 @@
-// A reader that yields to other work: with random data, chunks and handling times, lines arrive once and in
-// order, and time slices exceed the limit only slightly.
+// A reader that yields to other work after a time slice (paced-reader.ts). With random data, chunks and handling
+// times, lines arrive once and in order. No line starts in a slice that is used up.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -23,7 +23,8 @@ const parsers = {
   },
 };
 
-const written = { lines: (text: string) => `${text}\n`, events: (text: string) => `data: ${text}\r\n\r\n` };
+/** Writes a line in the format of each parser. */
+const encodeLine = { lines: (text: string) => `${text}\n`, events: (text: string) => `data: ${text}\r\n\r\n` };
 
 test.each(['lines', 'events'] as const)(
   '%s of a paced reader arrive once and in order, in limited time slices',
@@ -35,24 +36,26 @@ test.each(['lines', 'events'] as const)(
         maxLength: 60,
       },
     );
+    /** Number of pauses in all runs. */
     let pauses = 0;
     await fc.assert(
       fc.asyncProperty(
         lines,
         fc.array(fc.nat(), { maxLength: 8 }),
         fc.boolean(),
-        async (all, cuts, isCutOff) => {
-          const bytes = Buffer.from(all.map(([text]) => written[kind](text)).join(''));
+        async (all, cuts, isClosedEarly) => {
+          const bytes = Buffer.from(all.map(([text]) => encodeLine[kind](text)).join(''));
           const borders = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort(
             (a, b) => a - b,
           );
           const chunks = borders.map((border, at) => bytes.subarray(borders[at - 1] ?? 0, border));
-          const seen: string[] = [];
+          const received: string[] = [];
           const late: string[] = [];
           let now = 0;
+          /** Time that was used in the current slice. */
           let workedInTurn = 0;
           let isPaused = false;
-          const flow = () => {
+          const pushChunks = () => {
             while (!isPaused) {
               const chunk = chunks.shift();
               if (chunk === undefined) return;
@@ -66,28 +69,30 @@ test.each(['lines', 'events'] as const)(
             },
             resume: () => {
               isPaused = false;
-              flow();
+              pushChunks();
             },
           };
-          const take = parsers[kind]((text) => {
-            const ms = (all[seen.length]?.[1] ?? 0) * BUDGET_MS;
+          const consume = parsers[kind]((text) => {
+            const ms = (all[received.length]?.[1] ?? 0) * BUDGET_MS;
             // The current line may exceed the slice, but no further line starts in it.
             if (workedInTurn >= BUDGET_MS) late.push(text);
             workedInTurn += ms;
             now += ms;
-            seen.push(text);
+            received.push(text);
           });
-          const reader = new PacedReader(source, take, () => now);
-          flow();
-          const waitUntil = async (holds: () => boolean) => {
-            for (let turn = 0; !holds(); turn += 1) {
-              expect(turn).toBeLessThan(200);
+          const reader = new PacedReader(source, consume, () => now);
+          pushChunks();
+          // Each tick of the event loop begins a new slice.
+          const waitTicksUntil = async (isDone: () => boolean) => {
+            for (let tick = 0; !isDone(); tick += 1) {
+              expect(tick).toBeLessThan(200);
               workedInTurn = 0;
               await new Promise((resolve) => setImmediate(resolve));
             }
           };
-          await waitUntil(() => chunks.length === 0);
-          if (isCutOff) {
+          await waitTicksUntil(() => chunks.length === 0);
+          if (isClosedEarly) {
+            // A closed connection is read to its end without slices.
             workedInTurn = Number.NEGATIVE_INFINITY;
             reader.flush();
           } else {
@@ -95,13 +100,14 @@ test.each(['lines', 'events'] as const)(
             reader.end(() => {
               isHandled = true;
             });
-            await waitUntil(() => isHandled);
+            await waitTicksUntil(() => isHandled);
           }
-          expect([seen, late]).toEqual([all.map(([text]) => text), []]);
+          expect([received, late]).toEqual([all.map(([text]) => text), []]);
         },
       ),
       { numRuns: 200 },
     );
+    // The runs are slow enough to test pauses.
     expect(pauses).toBeGreaterThan(50);
   },
 );
@@ -113,15 +119,16 @@ test('a paced reader that its owner paused stays paused after the time slice has
   const reader = new PacedReader(
     source,
     (bytes) => {
+      // Each byte uses up the slice.
       now += 2 * BUDGET_MS;
       return Math.min(1, bytes.length);
     },
     () => now,
   );
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const nextTick = () => new Promise((resolve) => setImmediate(resolve));
   reader.push(Buffer.from('abc'));
   reader.pause();
-  for (let turns = 0; turns < 4; turns += 1) await turn();
+  for (let ticks = 0; ticks < 4; ticks += 1) await nextTick();
   expect(calls).not.toContain('resume');
   reader.resume();
   expect(calls.at(-1)).toBe('resume');

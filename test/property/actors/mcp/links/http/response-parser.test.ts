@@ -1,4 +1,5 @@
-// The HTTP/1.1 response parser: chunks do not change its result, and it rejects ambiguous responses.
+// The HTTP/1.1 response parser. Its result does not depend on the chunks of the input. It rejects ambiguous
+// responses.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -13,11 +14,14 @@ interface ReportedResponse {
   isLast: boolean | undefined;
 }
 
-/** Reads one response from pieces. */
+/**
+ * Reads one response from pieces. `isClosed` ends the connection after the last piece. `maxConsumed` limits the
+ * bytes that the consumer of the body accepts per call.
+ */
 function read(
   pieces: readonly Buffer[],
   isClosed = false,
-  mostAtOnce = Number.POSITIVE_INFINITY,
+  maxConsumed = Number.POSITIVE_INFINITY,
   turn?: ReadingTurn,
 ): ReportedResponse[] {
   const responses: ReportedResponse[] = [];
@@ -27,7 +31,7 @@ function read(
     onBody: (piece) => {
       const last = responses.at(-1);
       if (last === undefined || last.isLast !== undefined) throw new Error('a body without a head');
-      const consumed = Math.min(piece.length, mostAtOnce);
+      const consumed = Math.min(piece.length, maxConsumed);
       last.body += piece.toString('latin1', 0, consumed);
       return consumed;
     },
@@ -48,7 +52,7 @@ function read(
   return responses;
 }
 
-function cut(whole: Buffer, cuts: readonly number[]): Buffer[] {
+function splitAt(whole: Buffer, cuts: readonly number[]): Buffer[] {
   const at = [...new Set(cuts.map((offset) => offset % (whole.length + 1)))].sort((a, b) => a - b);
   return [0, ...at]
     .map((from, n) => whole.subarray(from, at[n] ?? whole.length))
@@ -56,7 +60,8 @@ function cut(whole: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
-const framed = fc.record({
+/** A response with its framing. `sizes` are chunk sizes. */
+const arbResponse = fc.record({
   body,
   framing: fc.constantFrom('length', 'chunked', 'untilClose'),
   sizes: fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 }),
@@ -70,6 +75,7 @@ const framed = fc.record({
   close: fc.boolean(),
 });
 
+/** Returns the bytes of a response. */
 function bytesOf({
   body,
   framing,
@@ -78,7 +84,7 @@ function bytesOf({
   trailers,
   interim,
   close,
-}: typeof framed extends fc.Arbitrary<infer T> ? T : never): Buffer {
+}: typeof arbResponse extends fc.Arbitrary<infer T> ? T : never): Buffer {
   const head = `${interim}HTTP/1.1 200 OK\r\nContent-Type:text/plain \r\n${close ? 'Connection: close\r\n' : ''}`;
   if (framing === 'length')
     return Buffer.from(`${head}content-length: ${body.length}\r\n\r\n${body}`, 'latin1');
@@ -99,19 +105,19 @@ describe('a response', () => {
   test('split anywhere is reported complete, once, byte for byte', () => {
     fc.assert(
       fc.property(
-        framed,
+        arbResponse,
         fc.array(fc.nat(), { maxLength: 12 }),
         fc.integer({ min: 1, max: 50 }),
-        (answer, cuts, most) => {
+        (answer, cuts, maxConsumed) => {
           const isClosed = answer.framing === 'untilClose';
           const isLast = isClosed || answer.close;
           const expected = [{ status: 200, type: 'text/plain', body: answer.body, isLast }];
           const whole = bytesOf(answer);
           expect(read([whole], isClosed)).toEqual(expected);
-          expect(read(cut(whole, cuts), isClosed)).toEqual(expected);
+          expect(read(splitAt(whole, cuts), isClosed)).toEqual(expected);
           // A consumer may accept less at a time, and receives the rest later.
-          expect(read(cut(whole, cuts), isClosed, most)).toEqual(expected);
-          expect(read(cut(whole, cuts), isClosed, most, { isOver: true })).toEqual(expected);
+          expect(read(splitAt(whole, cuts), isClosed, maxConsumed)).toEqual(expected);
+          expect(read(splitAt(whole, cuts), isClosed, maxConsumed, { isOver: true })).toEqual(expected);
         },
       ),
       { numRuns: 500 },
@@ -120,7 +126,8 @@ describe('a response', () => {
 
   test('cut off anywhere is reported as incomplete', () => {
     fc.assert(
-      fc.property(framed, fc.nat(), (answer, offset) => {
+      fc.property(arbResponse, fc.nat(), (answer, offset) => {
+        // Such a response ends with the connection, so it is never incomplete.
         fc.pre(answer.framing !== 'untilClose');
         const whole = bytesOf(answer);
         const part = whole.subarray(0, offset % whole.length);
@@ -131,22 +138,23 @@ describe('a response', () => {
   });
 
   test.each([
-    ['204 has no body', 'HTTP/1.1 204 No Content\r\n\r\n', 204],
-    ['204 may have a content length of 0', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n', 204],
-    ['with length 0 ends with its head', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 200],
-    ['may omit the reason', 'HTTP/1.1 202\r\nContent-Length: 0\r\n\r\n', 202],
+    ['with status 204 has no body', 'HTTP/1.1 204 No Content\r\n\r\n', 204],
+    ['with status 204 may have a content length of 0', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n', 204],
+    ['with content length 0 ends with its head', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 200],
+    ['may omit the reason phrase', 'HTTP/1.1 202\r\nContent-Length: 0\r\n\r\n', 202],
   ])('%s', (_, text, status) => {
     expect(read([Buffer.from(text)])).toMatchObject([{ status, body: '', isLast: false }]);
   });
 
   test.each(['Content-Length: 5', 'Transfer-Encoding: chunked'])(
-    '204 with %s has no body, and is the last on the connection, because a body may follow',
+    'with status 204 and %s has no body, and is the last on the connection, because a body may follow',
     (header) => {
       const head = `HTTP/1.1 204 No Content\r\n${header}\r\n\r\n`;
       expect(read([Buffer.from(head)])).toMatchObject([{ status: 204, body: '', isLast: true }]);
     },
   );
 
+  // Name, head, and the part that is repeated.
   test.each([
     ['one-byte chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'],
     ['interim answers', '', 'HTTP/1.1 100 Continue\r\n\r\n'],
@@ -156,6 +164,7 @@ describe('a response', () => {
     expect(parser.feed(Buffer.from(head + part), { isOver: true })).toBe(head.length + part.length);
     const many = Buffer.from(part.repeat(2_000));
     const consumed = parser.feed(many, { isOver: true });
+    // The parser makes progress, and stops long before the end.
     expect(consumed).toBeGreaterThan(0);
     expect(consumed).toBeLessThan(200 * part.length);
     expect(parser.feed(many.subarray(consumed))).toBe(many.length - consumed);

@@ -1,3 +1,6 @@
+// The splitter of output into lines (line-splitter.ts). Lines do not depend on the chunks of the output. Lines
+// above the limit are only reported, with their JSON-RPC id. Large lines arrive in pieces.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LineSplitter } from '../../../../../../actors/mcp/links/stdio/line-splitter.ts';
@@ -5,9 +8,11 @@ import { LineSplitter } from '../../../../../../actors/mcp/links/stdio/line-spli
 interface SplitResult {
   readonly lines: string[];
   readonly oversized: { size: number; id: string | undefined }[];
+  /** Text after the last line end. */
   readonly rest: string;
 }
 
+/** Splits `bytes` in chunks that end at `cuts`. */
 function split(bytes: Buffer, cuts: readonly number[], maxBytes: number): SplitResult {
   const lines: string[] = [];
   const oversized: { size: number; id: string | undefined }[] = [];
@@ -22,17 +27,17 @@ function split(bytes: Buffer, cuts: readonly number[], maxBytes: number): SplitR
   return { lines, oversized, rest: splitter.end().toString('latin1') };
 }
 
-// Few different characters, so that line ends, CR before LF and multi-byte characters meet often.
-const line = fc.string({ unit: fc.constantFrom('a', '\r', 'ü', '€', '🎭', ' '), maxLength: 12 });
-const cuts = fc.array(fc.nat(), { maxLength: 40 });
+// Few different characters, so that carriage returns, line feeds and multi-byte characters meet often.
+const arbLine = fc.string({ unit: fc.constantFrom('a', '\r', 'ü', '€', '🎭', ' '), maxLength: 12 });
+const arbCuts = fc.array(fc.nat(), { maxLength: 40 });
 
 describe('the line splitter', () => {
   test('returns the same lines for any chunking', () => {
     fc.assert(
-      fc.property(fc.array(line), line, cuts, (lines, rest, at) => {
+      fc.property(fc.array(arbLine), arbLine, arbCuts, (lines, rest, cuts) => {
         const bytes = Buffer.from(`${lines.map((each) => `${each}\n`).join('')}${rest}`);
         const expected = lines.map((each) => Buffer.from(each.replace(/\r$/, '')).toString('latin1'));
-        expect(split(bytes, at, 1000)).toEqual({
+        expect(split(bytes, cuts, 1000)).toEqual({
           lines: expected,
           oversized: [],
           rest: Buffer.from(rest).toString('latin1'),
@@ -45,11 +50,12 @@ describe('the line splitter', () => {
   test('reports exactly the lines above the limit, with their ids, for any chunking', () => {
     const message = fc.record({ id: fc.nat(), text: fc.string({ maxLength: 30 }) });
     fc.assert(
-      fc.property(fc.array(message), fc.boolean(), cuts, (messages, hasCr, at) => {
+      fc.property(fc.array(message), fc.boolean(), arbCuts, (messages, hasCarriageReturn, cuts) => {
         const limit = 32;
+        const lineEnd = Buffer.from(hasCarriageReturn ? '\r\n' : '\n');
         const texts = messages.map((each) => Buffer.from(JSON.stringify(each)));
-        const bytes = Buffer.concat(texts.flatMap((text) => [text, Buffer.from(hasCr ? '\r\n' : '\n')]));
-        const result = split(bytes, at, limit);
+        const bytes = Buffer.concat(texts.flatMap((text) => [text, lineEnd]));
+        const result = split(bytes, cuts, limit);
         expect(result.lines).toEqual(
           texts.filter((text) => text.length <= limit).map((text) => text.toString('latin1')),
         );
@@ -62,12 +68,15 @@ describe('the line splitter', () => {
 
   test('returns a large line in pieces if the owner accepts pieces, with either line end and up to the exact limit', () => {
     const limit = 400_000;
+    /** Lines above this size, in bytes, come in pieces. */
+    const largeSize = 262_144;
     fc.assert(
       fc.property(
-        fc.constantFrom(200_000, 262_144, 262_145, 300_000, limit - 1, limit, limit + 1, limit + 2),
+        fc.constantFrom(200_000, largeSize, largeSize + 1, 300_000, limit - 1, limit, limit + 1, limit + 2),
         fc.constantFrom('\n', '\r\n'),
         fc.integer({ min: 1000, max: 70_000 }),
         (size, end, step) => {
+          // The other characters of the line are 20 bytes.
           const text = `{"id":7,"result":"${'x'.repeat(size - 20)}"}`;
           const bytes = Buffer.from(`small${end}${text}${end}small${end}`);
           const result: string[] = [];
@@ -86,8 +95,8 @@ describe('the line splitter', () => {
           // A carriage return counts as text until the line feed arrives: the size may be one byte larger.
           if (size > limit)
             expect(result[1]).toMatch(new RegExp(`^oversized ${size} 7|^oversized ${size + 1} 7`));
-          else if (size > 262_144) expect(result[1]).toBe('7 in pieces, true');
-          // Lines above 262,144 bytes come in pieces. At this size, a carriage return may exceed it.
+          else if (size > largeSize) expect(result[1]).toBe('7 in pieces, true');
+          // A line of exactly `largeSize` bytes may come in pieces if a carriage return follows.
           else expect([text, '7 in pieces, true']).toContain(result[1]);
         },
       ),
@@ -120,7 +129,7 @@ describe('the line splitter', () => {
       return performance.now() - start;
     };
     timeFor(1);
-    // Sixteen times the length: with quadratic copying this takes 256 times as long, and many seconds.
+    // Sixteen times the length takes 256 times as long with quadratic copying. The limit is 100 times.
     const small = Math.min(timeFor(2), timeFor(2), timeFor(2));
     expect(timeFor(32)).toBeLessThan(Math.max(small, 5) * 100);
   });
@@ -129,6 +138,7 @@ describe('the line splitter', () => {
     const splitter = new LineSplitter(1024, { onLine: () => {}, onOversized: () => {} });
     const chunk = Buffer.alloc(64 * 1024, 'x');
     const before = process.memoryUsage().arrayBuffers;
+    // 20 MB, of which at most 2 MB are kept.
     for (let at = 0; at < 320; at += 1) splitter.push(chunk);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * 1024 * 1024);
   });

@@ -1,4 +1,5 @@
-// Headers are valid and decode to the value in the body, for random values, arguments and schemas.
+// HTTP headers of tool arguments (`x-mcp-header` in the schema of a tool). For random values, arguments and
+// schemas, the headers are valid and decode to the arguments in the body.
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import fc from 'fast-check';
@@ -12,14 +13,16 @@ import { runs } from '../../../../../fixtures/property-runs.ts';
 
 /** Decodes a value as the specification requires of servers. */
 function decode(value: string): string {
-  if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
-  const bytes = Buffer.from(value.slice(9, -2), 'base64');
-  expect(bytes.toString('base64')).toBe(value.slice(9, -2));
+  const [prefix, suffix] = ['=?base64?', '?='];
+  if (!value.startsWith(prefix) || !value.endsWith(suffix)) return value;
+  const base64 = value.slice(prefix.length, -suffix.length);
+  const bytes = Buffer.from(base64, 'base64');
+  expect(bytes.toString('base64')).toBe(base64);
   return bytes.toString('utf8');
 }
 
-/** Text that resembles encoded values. */
-const text = fc.oneof(
+/** Any text, and text that resembles encoded values. */
+const arbText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
   fc.string({ unit: fc.constantFrom(' ', '\t', 'a', 'é', '\r', '\n', '\0', '\x7f', '=', '?') }),
@@ -29,7 +32,7 @@ const text = fc.oneof(
 
 test('an encoded argument is valid header text that survives header parsing, and decodes to the argument', () => {
   fc.assert(
-    fc.property(text, (value) => {
+    fc.property(arbText, (value) => {
       const header = encodeHeaderValue(value);
       expect(header).toMatch(/^[\t\x20-\x7e]+$/);
       expect(header.trim()).toBe(header);
@@ -48,15 +51,21 @@ test('an argument that is plain header text is not encoded', () => {
 });
 
 const propertyType = fc.constantFrom('string', 'integer', 'boolean');
-const name = fc.oneof(
+const arbName = fc.oneof(
   fc.constantFrom('a', 'B', 'x-mcp-header', '__proto__', 'type'),
   fc.string({ minLength: 1 }),
 );
 
+/** Returns an argument of the type. */
+function argumentOf(type: string, text: string, index: number): string | boolean | number {
+  if (type === 'string') return text;
+  return type === 'boolean' ? index % 2 === 0 : index * 1_000 - 2_500;
+}
+
 /** Annotated properties of a schema, each with its path, type and argument. */
 const annotated = fc
   .uniqueArray(
-    fc.record({ path: fc.array(name, { minLength: 1, maxLength: 4 }), type: propertyType, value: text }),
+    fc.record({ path: fc.array(arbName, { minLength: 1, maxLength: 4 }), type: propertyType, value: arbText }),
     {
       maxLength: 6,
       // No path leads through the value of another annotated property.
@@ -64,15 +73,7 @@ const annotated = fc
     },
   )
   .map((leaves) =>
-    leaves.map((each, index) => ({
-      ...each,
-      value:
-        each.type === 'string'
-          ? each.value
-          : each.type === 'boolean'
-            ? index % 2 === 0
-            : index * 1_000 - 2_500,
-    })),
+    leaves.map((leaf, index) => ({ ...leaf, value: argumentOf(leaf.type, leaf.value, index) })),
   );
 
 /**
@@ -131,10 +132,10 @@ test('any schema and any arguments yield valid HTTP headers, and never throw', (
       ),
       fc.record(
         {
-          properties: fc.dictionary(name, tie('node')),
+          properties: fc.dictionary(arbName, tie('node')),
           items: tie('node'),
           anyOf: fc.array(tie('node')),
-          $defs: fc.dictionary(name, tie('node')),
+          $defs: fc.dictionary(arbName, tie('node')),
         },
         { requiredKeys: [] },
       ),

@@ -1,11 +1,12 @@
-// The table of open calls compared with a Map.
+// The table of open calls by their ids, compared with a Map. Calls are added, removed and looked up in random
+// order.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Call } from '../../../../../../actors/mcp/servers/calls/call.ts';
 import { CallTable } from '../../../../../../actors/mcp/servers/calls/table.ts';
 
-const call = () => ({ id: 0 }) as Call;
+const newCall = () => ({ id: 0 }) as Call;
 
 /** `add` adds a call, `delete` removes the call at an index, `get` looks up a number. */
 const arbStep = fc.oneof(
@@ -23,7 +24,7 @@ test('the call table finds each open call by its id, and no call by another numb
       let lastId = 0;
       for (const step of steps) {
         if (step.do === 'add') {
-          const added = call();
+          const added = newCall();
           table.add(added);
           expect(added.id).toBeGreaterThan(lastId);
           lastId = added.id;
@@ -45,24 +46,25 @@ test('the call table finds each open call by its id, and no call by another numb
 
 test('a long-running call blocks only the id that it uses', () => {
   const table = new CallTable();
-  const slow = call();
+  const slow = newCall();
   table.add(slow);
   let last = 0;
   for (let round = 0; round < 10_000; round += 1) {
-    const quick = call();
+    const quick = newCall();
     table.add(quick);
     last = quick.id;
     table.delete(quick.id);
   }
   expect(table.get(slow.id)).toBe(slow);
   expect(table.all()).toEqual([slow]);
-  // Almost no id is skipped in 10,000 rounds.
+  // The ids of 10,000 further calls are almost consecutive.
   expect(last).toBeLessThan(11_000);
 });
 
 test('the call table finds no call by its id plus 2^32', () => {
+  // With bit operations, which use 32 bits, both numbers would be equal.
   const table = new CallTable();
-  const added = call();
+  const added = newCall();
   table.add(added);
   expect(table.get(added.id + 2 ** 32)).toBeUndefined();
   expect(table.get(added.id)).toBe(added);

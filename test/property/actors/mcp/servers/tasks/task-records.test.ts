@@ -1,4 +1,5 @@
-// Task records compared with a simple model: an owner finds only its own tasks, and the limits apply.
+// Records of the tasks that clients created at a server, compared with a simple model. Tasks are added, report
+// a status and expire. Sessions and server processes end. An owner finds only its tasks, and the limits apply.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,6 +15,7 @@ import {
 import { runs } from '../../../../../fixtures/property-runs.ts';
 
 const sessions = ['s1', 's2', 's3'].map((label) => ({ label }) as CallOwner);
+/** Owners are the three sessions, and two principals. */
 const owners = [...sessions, 'key:a', 'token:b'];
 /** Maximum age of a record, in ms, even if its ttl is longer. */
 const DAY_MS = 86_400_000;
@@ -30,6 +32,10 @@ interface ModelRecord {
   updatedAt: number;
 }
 
+/**
+ * Steps. `owner`, `session` and `member` are indexes. `status` reports a task status, `end` ends the process of
+ * a pool member, and `release` ends a session.
+ */
 const step = fc.oneof(
   fc.record({
     do: fc.constant('add' as const),
@@ -56,64 +62,65 @@ test.each(['process', 'server'] as const)(
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const members = [openMember(), openMember()];
-        const ended: PoolMember[] = [];
+        const endedMembers: PoolMember[] = [];
         let now = 0;
         const records = new TaskRecords(lifetime, () => now);
         const model = new Map<string, ModelRecord>();
         const isStored = (record: ModelRecord | undefined): record is ModelRecord =>
           record !== undefined && now - record.updatedAt <= Math.min(record.ttl, DAY_MS);
-        const key = (owner: number, id: number) => `${owner}/${id}`;
-        for (const one of steps) {
-          if (one.do === 'wait') now += one.ms;
-          else if (one.do === 'end') {
-            const member = members[one.member] as PoolMember;
+        // Keys of the model are `OWNER/ID`, with the index of the owner.
+        const keyOf = (owner: number, id: number) => `${owner}/${id}`;
+        for (const each of steps) {
+          if (each.do === 'wait') now += each.ms;
+          else if (each.do === 'end') {
+            const member = members[each.member] as PoolMember;
             member.isClosing = true;
-            ended.push(member);
-            members[one.member] = openMember();
+            endedMembers.push(member);
+            members[each.member] = openMember();
             if (lifetime === 'process')
               for (const [recordKey, record] of model) if (record.member === member) model.delete(recordKey);
-          } else if (one.do === 'add') {
-            const owner = owners[one.owner] as CallOwner | string;
+          } else if (each.do === 'add') {
+            const owner = owners[each.owner] as CallOwner | string;
             // Any session may create tasks for its principal.
-            const session = (typeof owner === 'string' ? sessions[one.session] : owner) as CallOwner;
-            const member = members[one.member] as PoolMember;
-            records.add({ owner, session, member }, `t${one.id}`, { status: 'working', ttl: one.ttl });
+            const session = (typeof owner === 'string' ? sessions[each.session] : owner) as CallOwner;
+            const member = members[each.member] as PoolMember;
+            records.add({ owner, session, member }, `t${each.id}`, { status: 'working', ttl: each.ttl });
             // The newest task with an id at a server or process replaces older tasks.
             for (let eachOwner = 0; eachOwner < owners.length; eachOwner += 1) {
-              const older = model.get(key(eachOwner, one.id));
-              if (lifetime === 'server' || older?.member === member) model.delete(key(eachOwner, one.id));
+              const older = model.get(keyOf(eachOwner, each.id));
+              if (lifetime === 'server' || older?.member === member) model.delete(keyOf(eachOwner, each.id));
             }
-            model.set(key(one.owner, one.id), {
+            model.set(keyOf(each.owner, each.id), {
               session,
               member,
               isActive: true,
-              ttl: one.ttl ?? Number.POSITIVE_INFINITY,
+              ttl: each.ttl ?? Number.POSITIVE_INFINITY,
               updatedAt: now,
             });
-          } else if (one.do === 'status') {
-            const member = members[one.member] as PoolMember;
-            const ownersFound = records.onStatus(member, `t${one.id}`, {
-              status: one.status,
+          } else if (each.do === 'status') {
+            const member = members[each.member] as PoolMember;
+            const ownersFound = records.onStatus(member, `t${each.id}`, {
+              status: each.status,
               ttl: undefined,
             });
             const matches = owners
-              .flatMap((_, owner) => model.get(key(owner, one.id)) ?? [])
+              .flatMap((_, owner) => model.get(keyOf(owner, each.id)) ?? [])
               .filter((record) => record.member === member && isStored(record));
             for (const record of matches) {
               record.updatedAt = now;
-              if (one.status === 'completed' || one.status === 'cancelled') record.isActive = false;
+              if (each.status === 'completed' || each.status === 'cancelled') record.isActive = false;
             }
             for (const session of ownersFound)
               expect(matches.map((record) => record.session)).toContain(session);
           } else {
-            records.release(sessions[one.session] as CallOwner);
+            records.release(sessions[each.session] as CallOwner);
             for (const recordKey of [...model.keys()])
-              if (recordKey.startsWith(`${one.session}/`)) model.delete(recordKey);
+              if (recordKey.startsWith(`${each.session}/`)) model.delete(recordKey);
           }
           for (const [ownerIndex, owner] of owners.entries())
             for (let id = 0; id <= MAX_ID; id += 1) {
-              const record = model.get(key(ownerIndex, id));
-              for (const member of [...members, ...ended])
+              const record = model.get(keyOf(ownerIndex, id));
+              for (const member of [...members, ...endedMembers])
                 expect(records.has(owner, `t${id}`, member)).toBe(
                   isStored(record) && (lifetime === 'server' || record.member === member),
                 );
@@ -128,6 +135,7 @@ test.each(['process', 'server'] as const)(
                 record.isActive &&
                 now - record.updatedAt < Math.min(record.ttl, ACTIVE_MS),
             );
+            // Records that have expired but are still stored may count as active or not.
             if (isActive) expect(records.isActiveOn(member)).toBe(true);
             else if (![...model.values()].some((record) => record.member === member))
               expect(records.isActiveOn(member)).toBe(false);
@@ -149,6 +157,7 @@ describe('the limits of task records', () => {
     records.add({ owner: 'key:a', session, member }, 'mine', working);
     for (let n = 0; n < MAX_PER_OWNER + 10; n += 1)
       records.add({ owner: session, session, member }, `t${n}`, working);
+    // The first 10 tasks of the session are removed.
     expect(records.size).toBe(MAX_PER_OWNER + 1);
     expect(records.find(session, 't9')).toBeUndefined();
     expect(records.find(session, 't10')).toBeDefined();
@@ -160,6 +169,7 @@ describe('the limits of task records', () => {
     for (let n = 0; n < MAX_RECORDS + 50; n += 1)
       records.add({ owner: `key:${n % 1000}`, session: undefined, member }, `t${n}`, working);
     expect(records.size).toBe(MAX_RECORDS);
+    // 1,000 owners add tasks in turn. At the first task above the limit, from `key:192`, it is the turn of `key:193`.
     expect(records.find('key:193', 't193')).toBeUndefined();
     expect(records.find(`key:${(MAX_RECORDS + 49) % 1000}`, `t${MAX_RECORDS + 49}`)).toBeDefined();
   });
@@ -175,6 +185,7 @@ describe('the limits of task records', () => {
     const records = new TaskRecords('process', () => now);
     for (let n = 0; n < 100; n += 1)
       records.add({ owner: session, session, member }, `t${n}`, { status: 'completed', ttl: 1_000 });
+    // Long after the ttl of 1,000 ms.
     now = 120_000;
     records.add({ owner: 'key:a', session, member }, 'new', working);
     expect(records.size).toBe(1);
