@@ -1,5 +1,6 @@
-// Clock steps while the store runs or is stopped: a pause lasts until the time has really elapsed, and
-// schedules and sweeps continue. A step forward may shorten a pause.
+// Steps of the system clock while the embedded store runs or is stopped. A pause lasts until its time has really
+// elapsed, and a step forward may shorten it. The removal of old deliveries continues. A circuit breaker does
+// not depend on the system clock.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,13 +14,14 @@ import { storeFolder } from '../../fixtures/store/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 
 const folder = storeFolder();
-let worlds = 0;
+let worldCount = 0;
 
 /** A store, the real time, and a settable clock. */
 class World {
-  readonly #file = join(folder, `world-${++worlds}.db`);
-  /** Elapsed real time. */
-  real = 0;
+  readonly #file = join(folder, `world-${++worldCount}.db`);
+  /** Elapsed real time, in milliseconds. */
+  uptimeMs = 0;
+  /** The system clock, in epoch milliseconds. */
   #clock = Date.UTC(2026, 10, 22);
   engine = this.#open();
 
@@ -30,25 +32,27 @@ class World {
       snapshotRetentionMs: 3_600_000,
       maxWaiting: 100,
       now: () => this.#clock,
-      uptime: () => this.real,
+      uptime: () => this.uptimeMs,
     });
   }
 
-  /** Advances the time in the intervals of the worker's timer. */
+  /** Advances both clocks, in the intervals in which the store records the time. */
   pass(ms: number): void {
     for (let remainingMs = ms; remainingMs > 0; remainingMs -= RECORD_EVERY_MS) {
       const step = Math.min(remainingMs, RECORD_EVERY_MS);
-      this.real += step;
+      this.uptimeMs += step;
       this.#clock += step;
       this.engine.followClock();
     }
   }
 
-  set(byMs: number): void {
+  /** Sets the system clock forward or back. */
+  stepClock(byMs: number): void {
     this.#clock += byMs;
     this.engine.followClock();
   }
 
+  /** Restarts the store, and sets the system clock while it is stopped. */
   restart(byMs: number): void {
     this.engine.close();
     this.#clock += byMs;
@@ -61,12 +65,12 @@ class World {
   }
 }
 
-const HOURS_MS = 7_200_000;
+const TWO_HOURS_MS = 7_200_000;
 const arbSteps = fc.array(
   fc.record({
-    what: fc.constantFrom('pass', 'set', 'restart'),
+    action: fc.constantFrom('pass', 'set', 'restart'),
     passMs: fc.integer({ min: 0, max: 40_000 }),
-    byMs: fc.oneof(fc.constant(-HOURS_MS), fc.integer({ min: -HOURS_MS, max: 30_000 })),
+    byMs: fc.oneof(fc.constant(-TWO_HOURS_MS), fc.integer({ min: -TWO_HOURS_MS, max: 30_000 })),
   }),
   { maxLength: 12 },
 );
@@ -78,26 +82,27 @@ test('no clock step extends the pause of a retry or timer, except by the unrecor
       const run = <T>(action: (engine: SqliteEngine) => T) =>
         world.engine.transaction(() => action(world.engine));
       try {
+        // One event is retried after the pause. The other one starts a timer with the pause.
         run((engine) => engine.append([eventOf('retry', 'k/retry'), eventOf('first', 'k/first')]));
         for (const claim of run((engine) => engine.claim(2, 60_000))) {
           const timers = [{ id: 't', inMs: pauseMs, event: eventOf('timer', 'k/timer') }];
           const isRetry = claim.key === 'k/retry';
-          run((engine) =>
-            engine.commit([
-              resultOf(claim, isRetry ? 'retrying' : 'done', isRetry ? { retryInMs: pauseMs } : { timers }),
-            ]),
-          );
+          const result = isRetry
+            ? resultOf(claim, 'retrying', { retryInMs: pauseMs })
+            : resultOf(claim, 'done', { timers });
+          run((engine) => engine.commit([result]));
         }
-        let unnoted = 0;
-        for (const { what: action, passMs, byMs } of steps) {
+        /** Time that each start may add to the pause. */
+        let unrecordedMs = 0;
+        for (const { action, passMs, byMs } of steps) {
           if (action === 'pass') world.pass(passMs);
-          else if (action === 'set') world.set(byMs);
+          else if (action === 'set') world.stepClock(byMs);
           else {
             world.restart(byMs);
-            unnoted += RECORD_EVERY_MS;
+            unrecordedMs += RECORD_EVERY_MS;
           }
         }
-        world.pass(Math.max(0, pauseMs + unnoted - world.real) + 1_000);
+        world.pass(Math.max(0, pauseMs + unrecordedMs - world.uptimeMs) + 1_000);
         const ids = run((engine) => engine.claim(10, 60_000)).map(({ event }) => event.id);
         expect(ids.sort()).toEqual(['retry', 'timer']);
       } finally {
@@ -117,34 +122,36 @@ test('a delivery with a time in the future does not prevent the removal of later
     for (const claim of run((engine) => engine.claim(1, 60_000)))
       run((engine) => engine.commit([resultOf(claim)]));
   };
-  const year = 365 * 24 * 3_600_000;
-  world.set(year);
+  const yearMs = 365 * 24 * 3_600_000;
+  world.stepClock(yearMs);
   handle('ahead');
-  world.set(-year);
+  world.stepClock(-yearMs);
   handle('after');
+  // More than the retention of an hour.
   world.pass(3_700_000);
   expect(run((engine) => engine.sweepPart(0)).removed).toBe(1);
   expect(run((engine) => engine.delivery('after'))).toBeUndefined();
   world.end();
 });
 
-test('a failed server is retried after the real time has elapsed, regardless of the clock', () => {
-  const parking = new CircuitBreaker('files', true);
-  parking.open(monotonicNow() + 60_000, 'it failed');
+test('a failed server is retried after the real time has elapsed, regardless of the system clock', () => {
+  const breaker = new CircuitBreaker('files', true);
+  breaker.open(monotonicNow() + 60_000, 'it failed');
   const now = Date.now();
-  const clock = vi.spyOn(Date, 'now').mockReturnValue(now - HOURS_MS);
-  expect(parking.refusal()?.message).toMatch(/in (59|60) s/);
-  clock.mockReturnValue(now + HOURS_MS);
-  expect(parking.isOpen).toBe(true);
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(now - TWO_HOURS_MS);
+  expect(breaker.refusal()?.message).toMatch(/in (59|60) s/);
+  clock.mockReturnValue(now + TWO_HOURS_MS);
+  expect(breaker.isOpen).toBe(true);
   clock.mockRestore();
 });
 
 test("only a refusal for a catalog server mentions the operator's start request", () => {
   const refusalOf = (id: string) => {
-    const parking = new CircuitBreaker(id, true);
-    parking.open(monotonicNow() + 60_000, 'it failed');
-    return parking.refusal()?.message;
+    const breaker = new CircuitBreaker(id, true);
+    breaker.open(monotonicNow() + 60_000, 'it failed');
+    return breaker.refusal()?.message;
   };
   expect(refusalOf('files')).toContain('POST /servers/files/start');
+  // A server in the file of the agent `clerk`. Operators cannot start it.
   expect(refusalOf('clerk/files')).toMatch(/^server clerk\/files is parked .* in \d+ s: it failed$/);
 });

@@ -1,5 +1,6 @@
-// Bot updates with kills of the gateway, full stores, and new numbering by the platform: an update is
-// confirmed only after it is stored, and every update is stored eventually.
+// Polling of bot updates (update-loop.ts). The gateway is killed, the store is full, polls fail, and the platform
+// restarts its numbering. An update is confirmed to the platform only after it is stored, and every update is
+// stored eventually.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,10 +8,15 @@ import { UpdateLoop } from '../../../../actors/platforms/botmessenger/update-loo
 import { type Update, Updates } from '../../../fixtures/bot-platform/updates.ts';
 
 type Step =
+  /** Adds new updates. */
   | { readonly do: 'say'; readonly count: number }
+  /** Kills the gateway, possibly before the offset was saved. */
   | { readonly do: 'kill'; readonly losesOffset: boolean }
+  /** The store refuses the next updates. */
   | { readonly do: 'fill'; readonly times: number }
+  /** The next poll fails. */
   | { readonly do: 'cut' }
+  /** Continues with the ids from `block` × 1,000. */
   | { readonly do: 'renumber'; readonly block: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -39,6 +45,7 @@ class World {
   #loop: UpdateLoop | undefined;
   #refusals = 0;
   #cuts = 0;
+  /** Number of the current process. Earlier processes are dead. */
   #process = 0;
 
   start(): void {
@@ -74,7 +81,7 @@ class World {
       },
     });
     this.#loop = loop;
-    // As the connection actor does when the connection is lost.
+    // The connection actor restarts a failed loop in the same way.
     loop.run().catch(() => isAlive() && this.start());
   }
 
@@ -115,6 +122,7 @@ class World {
 test('polled updates are confirmed to the platform only after they are stored, and every update is stored', async () => {
   await fc.assert(
     fc.asyncProperty(
+      // Steps, each with the number of promise turns after it.
       fc.array(fc.tuple(step, fc.integer({ min: 0, max: 6 })), { maxLength: 25 }),
       async (steps) => {
         const world = new World();
@@ -127,6 +135,7 @@ test('polled updates are confirmed to the platform only after they are stored, a
         await world.idle();
         expect([...world.stored].sort()).toEqual([...new Set(world.updateIds)].sort());
         expect(world.updates.pending).toEqual([]);
+        // Ends the running poll.
         world.kill(false);
       },
     ),

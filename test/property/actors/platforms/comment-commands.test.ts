@@ -1,4 +1,5 @@
-// Commands start with a slash and are the first word in a new message. No other text is a command.
+// Commands in comments at repository hosts. A command starts with a slash and is the first word of a new
+// comment or review. No other text is a command.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,13 +10,13 @@ import { commandWordOf } from '../../../../machines/matching.ts';
 import { commentPayload } from '../../../fixtures/automation/repo-comments.ts';
 import { repoExamples } from '../../../fixtures/automation/repo-payloads.ts';
 
-const word = fc.stringMatching(/^\/[A-Za-z][\w-]{0,20}$/);
-const text = fc.oneof(
+const arbCommand = fc.stringMatching(/^\/[A-Za-z][\w-]{0,20}$/);
+const arbText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc
     .array(
       fc.oneof(
-        word,
+        arbCommand,
         fc.constantFrom(' ', '   ', '    ', '\t', '\n', '\r\n', '```', '> ', '- ', '`', '/', '//'),
         fc.string(),
       ),
@@ -24,7 +25,7 @@ const text = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** Returns the first word by the same rule, without a regular expression. */
+/** The model: returns the first word of the first line with text. At most three spaces may precede it. */
 function firstWord(content: string): string | undefined {
   const line = content.split('\n').find((each) => each.trim() !== '') ?? '';
   const indent = line.length - line.trimStart().length;
@@ -32,6 +33,7 @@ function firstWord(content: string): string | undefined {
   return line.trim().split(/\s/u)[0];
 }
 
+/** Returns the command in a comment, if any. */
 const commandOf = (content: string, action = 'created') => {
   const facts = repoHostEvents.facts('issue_comment', commentPayload(content, 'ada', action));
   return facts && commandIn(facts);
@@ -39,7 +41,7 @@ const commandOf = (content: string, action = 'created') => {
 
 test('only a leading word with a slash is a command, and it has the name that was written', () => {
   fc.assert(
-    fc.property(text, (content) => {
+    fc.property(arbText, (content) => {
       const command = commandOf(content);
       const first = firstWord(content);
       const isCommand = first !== undefined && /^\/[A-Za-z][\w-]{0,63}$/.test(first);
@@ -51,7 +53,7 @@ test('only a leading word with a slash is a command, and it has the name that wa
 
 test('the text after a command does not change the recognised command', () => {
   fc.assert(
-    fc.property(word, fc.constantFrom(' ', '\n', '\t', '\r\n'), text, (command, gap, rest) => {
+    fc.property(arbCommand, fc.constantFrom(' ', '\n', '\t', '\r\n'), arbText, (command, gap, rest) => {
       expect(commandOf(`${command}${gap}${rest}`)).toBe(command);
       expect(commandWordOf(`${command}${gap}${rest}`).rest).toBe(rest.trimStart());
     }),
@@ -60,7 +62,7 @@ test('the text after a command does not change the recognised command', () => {
 
 test('a word that is quoted, in code, after another word, or in an edit is no command', () => {
   fc.assert(
-    fc.property(word, text, (command, rest) => {
+    fc.property(arbCommand, arbText, (command, rest) => {
       for (const before of ['> ', '```\n', '`', 'please ', '- ', '    ', '\t', '.', '//', '\\'])
         expect(commandOf(`${before}${command} ${rest}`)).toBeUndefined();
       for (const action of ['edited', 'deleted'])
@@ -75,6 +77,7 @@ test('only new comments and reviews of an issue or a pull request can contain co
     'pull_request_review_comment.created',
     'pull_request_review.submitted',
   ];
+  // Each example gets `/deploy` as body and title of these members. Only some events may contain commands.
   const members = ['comment', 'review', 'issue', 'pull_request', 'release', 'head_commit'];
   const eventNames = new Set<string>();
   for (const { event, payload } of repoExamples) {
@@ -87,6 +90,7 @@ test('only new comments and reviews of an issue or a pull request can contain co
     if (facts !== undefined && commandIn(facts) !== undefined) eventNames.add(facts.names[0] ?? '');
   }
   expect(eventNames).toEqual(new Set(expectedNames));
+  // All these events have known names.
   expect(Object.keys(repoHostEventNames.actions)).toEqual(
     expect.arrayContaining(expectedNames.map((name) => name.split('.')[0])),
   );

@@ -1,5 +1,5 @@
-// Forged requests: a request is rejected if one byte of the body, the signature or another signed part is
-// changed. Third-party libraries make the signatures.
+// Signed requests at webhooks. A request is rejected if one byte of the body, the signature or another signed
+// part is changed, and accepted if it is unchanged. Third-party libraries make the signatures.
 
 import { sign } from '@octokit/webhooks-methods';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ import { communityChatTrigger, httpTrigger, repoHostTrigger } from '../../../fix
 import { runs } from '../../../fixtures/property-runs.ts';
 
 const SECRET = 'a secret of the tests';
-const STANDARD = `whsec_${Buffer.from('twenty-four bytes of key').toString('base64')}`;
+const STANDARD_SECRET = `whsec_${Buffer.from('twenty-four bytes of key').toString('base64')}`;
 
 let host: TestSourceHost;
 let webhook: Webhook;
@@ -41,6 +41,7 @@ beforeEach(() => {
   };
 });
 
+/** Sends a request to the webhook of the trigger. */
 async function receive(headers: Record<string, string>, body: Buffer): Promise<WebhookReply> {
   const request = {
     method: 'POST',
@@ -56,19 +57,20 @@ async function receive(headers: Record<string, string>, body: Buffer): Promise<W
   return webhook.admit(request) ?? webhook.receive(request, body);
 }
 
-/** One byte is replaced, removed or added. */
-const change = fc.record({
-  place: fc.nat(),
-  how: fc.constantFrom('flip', 'drop', 'add'),
+/** Replaces, removes or adds one byte. */
+const arbChange = fc.record({
+  position: fc.nat(),
+  kind: fc.constantFrom('flip', 'drop', 'add'),
+  /** The added byte, or the bits that `flip` inverts. */
   bits: fc.integer({ min: 1, max: 255 }),
 });
-type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+type Change = typeof arbChange extends fc.Arbitrary<infer T> ? T : never;
 
-function changeByte(bytes: Buffer, { place, how, bits }: Change): Buffer {
-  const at = place % bytes.length;
+function changeByte(bytes: Buffer, { position, kind, bits }: Change): Buffer {
+  const at = position % bytes.length;
   const before = bytes.subarray(0, at);
-  if (how === 'drop') return Buffer.concat([before, bytes.subarray(at + 1)]);
-  if (how === 'add') return Buffer.concat([before, Buffer.from([bits]), bytes.subarray(at)]);
+  if (kind === 'drop') return Buffer.concat([before, bytes.subarray(at + 1)]);
+  if (kind === 'add') return Buffer.concat([before, Buffer.from([bits]), bytes.subarray(at)]);
   return Buffer.concat([before, Buffer.from([(bytes[at] ?? 0) ^ bits]), bytes.subarray(at + 1)]);
 }
 
@@ -79,9 +81,9 @@ test('a repository host trigger rejects a delivery with a changed byte', async (
     fc.asyncProperty(
       example,
       fc.boolean(),
-      change,
+      arbChange,
       fc.boolean(),
-      async ({ event, payload }, isForm, how, isBody) => {
+      async ({ event, payload }, isForm, change, changesBody) => {
         const json = JSON.stringify(payload);
         const body = Buffer.from(isForm ? new URLSearchParams({ payload: json }).toString() : json);
         const signature = await sign(SECRET, body.toString());
@@ -92,11 +94,11 @@ test('a repository host trigger rejects a delivery with a changed byte', async (
           'x-hub-signature-256': signature,
         };
         const count = host.store.events.length;
-        const forged = changeByte(Buffer.from(signature), how).toString('latin1');
+        const forged = changeByte(Buffer.from(signature), change).toString('latin1');
         // Upper and lower case are equal in hexadecimal.
-        if (!isBody && forged.toLowerCase() === signature) return;
-        const refused = isBody
-          ? await receive(headers, changeByte(body, how))
+        if (!changesBody && forged.toLowerCase() === signature) return;
+        const refused = changesBody
+          ? await receive(headers, changeByte(body, change))
           : await receive({ ...headers, 'x-hub-signature-256': forged }, body);
         expect(refused.status).toBe(401);
         expect(host.store.events.length).toBe(count);
@@ -108,25 +110,25 @@ test('a repository host trigger rejects a delivery with a changed byte', async (
 });
 
 test('an HTTP trigger rejects a Standard Webhooks delivery with a changed byte', async () => {
-  const trigger = httpTrigger('events', { webhook_secret: STANDARD, scheme: 'standard' });
+  const trigger = httpTrigger('events', { webhook_secret: STANDARD_SECRET, scheme: 'standard' });
   await httpAdapter(1_000_000).open(trigger, triggerHost);
   const part = fc.constantFrom('body', 'webhook-id', 'webhook-timestamp', 'webhook-signature');
   await fc.assert(
-    fc.asyncProperty(fc.json(), fc.uuid(), part, change, async (text, id, where, how) => {
+    fc.asyncProperty(fc.json(), fc.uuid(), part, arbChange, async (text, id, changedPart, change) => {
       const body = Buffer.from(text);
       const now = new Date();
       const headers: Record<string, string> = {
         'content-type': 'application/json',
         'webhook-id': id,
         'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-        'webhook-signature': new StandardSigner(STANDARD).sign(id, now, text),
+        'webhook-signature': new StandardSigner(STANDARD_SECRET).sign(id, now, text),
       };
       const forged = { ...headers };
-      if (where !== 'body')
-        forged[where] = changeByte(Buffer.from(headers[where] ?? ''), how).toString('latin1');
+      if (changedPart !== 'body')
+        forged[changedPart] = changeByte(Buffer.from(headers[changedPart] ?? ''), change).toString('latin1');
       const isSameSignature =
-        where === 'webhook-signature' && isSameBase64(forged[where] ?? '', headers[where] ?? '');
-      const refused = await receive(forged, where === 'body' ? changeByte(body, how) : body);
+        changedPart === 'webhook-signature' && isSameBase64(forged[changedPart] ?? '', headers[changedPart] ?? '');
+      const refused = await receive(forged, changedPart === 'body' ? changeByte(body, change) : body);
       if (!isSameSignature) expect(refused.status).toBe(401);
       expect([200, 202]).toContain((await receive(headers, body)).status);
     }),
@@ -135,8 +137,8 @@ test('an HTTP trigger rejects a Standard Webhooks delivery with a changed byte',
 });
 
 /**
- * True if two signatures are the same bytes: the last letter of base64 has unused bits, and some decoders
- * accept two alphabets.
+ * Returns true if two signatures are equal after decoding. Different base64 texts may have the same bytes: the
+ * last letter has unused bits, and some decoders accept two alphabets.
  */
 function isSameBase64(a: string, b: string): boolean {
   return a
@@ -158,7 +160,7 @@ test('a community chat trigger rejects an interaction with a changed byte', asyn
   );
   const part = fc.constantFrom('body', 'x-signature-timestamp', 'x-signature-ed25519');
   await fc.assert(
-    fc.asyncProperty(fc.json(), part, change, async (text, where, how) => {
+    fc.asyncProperty(fc.json(), part, arbChange, async (text, changedPart, change) => {
       const body = Buffer.from(`{"type":1,"x":${text}}`);
       const time = String(Math.floor(Date.now() / 1000));
       const signed = nacl.sign.detached(Buffer.concat([Buffer.from(time), body]), keys.secretKey);
@@ -167,11 +169,11 @@ test('a community chat trigger rejects an interaction with a changed byte', asyn
         'x-signature-timestamp': time,
       };
       const forged = { ...headers };
-      if (where !== 'body')
-        forged[where] = changeByte(Buffer.from(headers[where] ?? ''), how).toString('latin1');
+      if (changedPart !== 'body')
+        forged[changedPart] = changeByte(Buffer.from(headers[changedPart] ?? ''), change).toString('latin1');
       // Upper and lower case are equal in hexadecimal.
-      const isSame = where !== 'body' && forged[where]?.toLowerCase() === headers[where];
-      const refused = await receive(forged, where === 'body' ? changeByte(body, how) : body);
+      const isSame = changedPart !== 'body' && forged[changedPart]?.toLowerCase() === headers[changedPart];
+      const refused = await receive(forged, changedPart === 'body' ? changeByte(body, change) : body);
       if (!isSame) expect(refused.status).toBe(401);
       expect((await receive(headers, body)).status).toBe(200);
     }),

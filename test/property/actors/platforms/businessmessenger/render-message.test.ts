@@ -1,5 +1,6 @@
-// The platform accepts every rendered message, with the whole text. The messages pass the checks of the fake
-// platform, which accepts real clients.
+// Random messages, rendered as message bodies of the platform (render-message.ts). The bodies pass the checks of
+// the fake platform and contain the whole text. Choices become buttons or list rows, or text if the platform
+// does not support them.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,7 +8,7 @@ import type { MessageCard, OutboundMessage } from '../../../../../actors/events/
 import { messageBodies } from '../../../../../actors/platforms/businessmessenger/render-message.ts';
 import { messageFault } from '../../../../fixtures/business-platform/check-message.ts';
 
-const sign = fc.constantFrom(
+const arbCharacters = fc.constantFrom(
   'a',
   'b',
   ' ',
@@ -21,34 +22,34 @@ const sign = fc.constantFrom(
   '*',
   '\t',
 );
-const words = (maxLength: number) => fc.array(sign, { maxLength }).map((all) => all.join(''));
-const longText = fc
-  .tuple(words(60), fc.constantFrom(0, 1, 20, 200))
+const arbWords = (maxLength: number) => fc.array(arbCharacters, { maxLength }).map((all) => all.join(''));
+const arbLongText = fc
+  .tuple(arbWords(60), fc.constantFrom(0, 1, 20, 200))
   .map(([text, times]) => text.repeat(times));
-const optionalText = fc.option(words(40), { nil: undefined });
+const arbOptionalText = fc.option(arbWords(40), { nil: undefined });
 
-const action = fc.record({
+const arbAction = fc.record({
   id: fc.oneof(
     fc.string({ minLength: 1, maxLength: 300 }),
     fc.constantFrom('yes', ' no', '\u0007', 'x'.repeat(220)),
   ),
-  title: fc.oneof(words(30), fc.constant('the same title for many of them')),
-  description: optionalText,
+  title: fc.oneof(arbWords(30), fc.constant('the same title for many of them')),
+  description: arbOptionalText,
   url: fc.option(fc.constant('https://example.com/'), { nil: undefined, freq: 6 }),
 });
-const card: fc.Arbitrary<MessageCard> = fc.record({
-  title: optionalText,
-  fields: fc.option(fc.array(fc.record({ name: words(5), value: words(20) }), { maxLength: 3 }), {
+const arbCard: fc.Arbitrary<MessageCard> = fc.record({
+  title: arbOptionalText,
+  fields: fc.option(fc.array(fc.record({ name: arbWords(5), value: arbWords(20) }), { maxLength: 3 }), {
     nil: undefined,
   }),
-  actions: fc.option(fc.uniqueArray(action, { maxLength: 64, selector: ({ id }) => id }), { nil: undefined }),
+  actions: fc.option(fc.uniqueArray(arbAction, { maxLength: 64, selector: ({ id }) => id }), { nil: undefined }),
 });
-const message: fc.Arbitrary<OutboundMessage> = fc.record({
+const arbMessage: fc.Arbitrary<OutboundMessage> = fc.record({
   target: fc.record({ place: fc.constantFrom('15550002222', 'US.13491208655302741918') }),
   action: fc.constant({ do: 'post' as const }),
-  text: longText,
+  text: arbLongText,
   status: fc.constantFrom(undefined, 'success' as const, 'warning' as const),
-  card: fc.option(card, { nil: undefined }),
+  card: fc.option(arbCard, { nil: undefined }),
 });
 
 /** Text without blanks and code marks. A cut may drop blanks, and adds marks to a code block. */
@@ -64,13 +65,13 @@ function textOf(body: Readonly<Record<string, unknown>>): string {
 
 test("no body exceeds the platform's limits, and the whole text arrives", () => {
   fc.assert(
-    fc.property(message, (sent) => {
+    fc.property(arbMessage, (sent) => {
       const bodies = messageBodies(sent);
       for (const body of bodies) expect(messageFault(body), JSON.stringify(body)).toBe(undefined);
-      const all = withoutSpacesAndTicks(bodies.map(textOf).join(''));
-      expect(all).toContain(withoutSpacesAndTicks(sent.text));
-      const parts = bodies.map(textOf);
-      if (parts[0] !== undefined) expect(parts[0]).toMatch(sent.status === 'warning' ? /^⚠️ / : /^✅ /);
+      const texts = bodies.map(textOf);
+      expect(withoutSpacesAndTicks(texts.join(''))).toContain(withoutSpacesAndTicks(sent.text));
+      // The first body begins with the sign of the status.
+      if (texts[0] !== undefined) expect(texts[0]).toMatch(sent.status === 'warning' ? /^⚠️ / : /^✅ /);
     }),
     { numRuns: 300 },
   );
@@ -78,21 +79,25 @@ test("no body exceeds the platform's limits, and the whole text arrives", () => 
 
 test('every choice that the platform supports is offered once with its id, and all other choices become text', () => {
   fc.assert(
-    fc.property(message, (sent) => {
+    fc.property(arbMessage, (sent) => {
       const bodies = messageBodies(sent);
       const offered = bodies.flatMap(idsIn);
       const choices = (sent.card?.actions ?? []).filter(({ url }) => url === undefined);
-      const limit = choices.length <= 3 ? 256 : 200;
+      // Up to three choices are buttons with ids up to 256 characters. More choices are list rows.
+      const maxIdLength = choices.length <= 3 ? 256 : 200;
       const supported = choices
+        // A choice needs a visible character.
         .filter(({ id, title }) => /[^\s\p{Cc}]/u.test(title + id))
         .map(({ id }) => id)
-        .filter((id) => id.length <= limit && id.trim() === id);
+        .filter((id) => id.length <= maxIdLength && id.trim() === id);
+      // At most five lists of ten rows.
       expect(offered).toEqual(supported.slice(0, 50));
     }),
     { numRuns: 200 },
   );
 });
 
+/** Returns the ids of the offered choices in a body. */
 function idsIn({ interactive }: Readonly<Record<string, unknown>>): readonly string[] {
   const { action } = (interactive ?? {}) as {
     readonly action?: {

@@ -1,6 +1,6 @@
-// A Socket Mode connection over random events: the platform closes sockets, loses and redelivers events, and
-// refuses connections; the store is slow or full; the connection closes. The sockets of the product run on
-// fake wires with simulated time.
+// A Socket Mode connection (socket-mode.ts) with random events, in simulated time. The platform closes sockets,
+// loses and redelivers events, and refuses connections. The store is slow or full. Events are acknowledged only
+// when stored, none is lost, and a socket is left only for a newer one. The real sockets run on fake wires.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -20,16 +20,20 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A wire, seen from the platform. */
+/** A fake wire: one socket between the gateway and the platform. */
 class FakeWire {
   readonly #events: WireEvents;
   readonly #world: World;
-  readonly #held: (() => void)[] = [];
+  /** Frames that arrive after `resume`. */
+  readonly #pausedFrames: (() => void)[] = [];
   isOpen = true;
+  /** True after `hello`, the first frame of the platform. */
   isGreeted = false;
   /** True after the platform announced that it will close the wire, or closed it. */
   isAnnounced = false;
+  /** True if the wire carries nothing any more, although it is open. */
   isSilent = false;
+  /** True while the gateway does not read. */
   isPaused = false;
   /** True after the gateway closed the wire. */
   isLeft = false;
@@ -49,7 +53,7 @@ class FakeWire {
       if (id !== undefined) this.#world.arrived.push(Number(id));
       this.#events.onText(text, text.length);
     };
-    if (this.isPaused) this.#held.push(arrive);
+    if (this.isPaused) this.#pausedFrames.push(arrive);
     else arrive();
   }
 
@@ -65,6 +69,7 @@ class FakeWire {
     this.#events.onClosed('the socket was closed: 1006');
   }
 
+  /** The wire, as the gateway uses it. */
   readonly handle = {
     send: (text: string) => {
       const { envelope_id } = JSON.parse(text) as { envelope_id: string };
@@ -78,7 +83,7 @@ class FakeWire {
     },
     resume: () => {
       this.isPaused = false;
-      for (const arrive of this.#held.splice(0)) arrive();
+      for (const arrive of this.#pausedFrames.splice(0)) arrive();
     },
     close: () => {
       this.#leave();
@@ -90,6 +95,7 @@ class FakeWire {
     },
   };
 
+  /** The gateway closes the wire. */
   #leave(): void {
     if (this.isLeft) return;
     this.isLeft = true;
@@ -100,30 +106,36 @@ class FakeWire {
 /** A platform, a store, and a process that reconnects after each loss. */
 class World {
   readonly wires: FakeWire[] = [];
-  /** Events by number: sent, durable and acknowledged. */
+  /** Numbers of the events that are stored. */
   readonly durable = new Set<number>();
+  /** Numbers of the events that the gateway acknowledged. */
   readonly acked = new Set<number>();
+  /** Numbers of all events, in the order in which the platform sent them. */
   readonly sent: number[] = [];
-  /** Order of arrival, and order of transfer to the store. */
+  /** Numbers of events in the order of their arrival, including repetitions. */
   readonly arrived: number[] = [];
+  /** Numbers of events in the order of their transfer to the store. */
   readonly storeCalls: number[] = [];
   readonly #envelopesById = new Map<string, { readonly n: number; readonly wire: FakeWire }>();
   /** Aborts the current connection. */
   #closing = new AbortController();
+  /** Number of next connections that the platform refuses. */
   refusedOpens = 0;
+  /** Duration of a store operation. */
   storeMs = 0;
+  /** Number of next events that the store refuses. */
   storeFailures = 0;
   /** Number of next sockets that receive no greeting. */
-  unGreeted = 0;
-  /** True after an intended close, when no open socket is required. */
-  mayBeAlone = false;
+  ungreetedSockets = 0;
+  /** True after an intended close: no open socket is required. */
+  mayLeaveLastSocket = false;
   mode: SocketMode | undefined;
   #envelopes = 0;
   #isOver = false;
 
   connect(): void {
     if (this.#isOver) return;
-    this.mayBeAlone = false;
+    this.mayLeaveLastSocket = false;
     this.#closing = new AbortController();
     const mode = new SocketMode(
       {
@@ -143,7 +155,7 @@ class World {
             const wire = new FakeWire(this, events);
             this.wires.push(wire);
             expect(this.openWires.length).toBeLessThanOrEqual(3);
-            if (this.unGreeted > 0) this.unGreeted -= 1;
+            if (this.ungreetedSockets > 0) this.ungreetedSockets -= 1;
             else setTimeout(() => wire.isOpen && wire.hello(), 20);
             return wire.handle;
           },
@@ -165,20 +177,22 @@ class World {
     return this.openWires.filter(({ isGreeted }) => isGreeted);
   }
 
-  send(which: number): void {
+  /** Sends a new event. `socket` selects one of the working wires. */
+  send(socket: number): void {
     const n = this.sent.length + 1;
     this.sent.push(n);
-    this.deliver(n, which);
+    this.deliver(n, socket);
   }
 
   /** Checks a working wire that the gateway left. */
   checkLeft(wire: FakeWire): void {
-    if (this.mayBeAlone) return;
+    if (this.mayLeaveLastSocket) return;
     // The newer socket may be lost in the meantime, which is not an error of the gateway.
     const later = this.wires.slice(this.wires.indexOf(wire) + 1);
     expect(later.some(({ isGreeted }) => isGreeted)).toBe(true);
   }
 
+  /** Checks an acknowledgement: its event is stored, and it arrives on the wire of its envelope. */
   checkAcknowledged(envelope: string, wire: FakeWire): void {
     const sent = this.#envelopesById.get(envelope);
     expect(sent?.wire).toBe(wire);
@@ -189,7 +203,7 @@ class World {
 
   async end(how: 'close' | 'abort'): Promise<void> {
     this.#isOver = true;
-    this.mayBeAlone = true;
+    this.mayLeaveLastSocket = true;
     if (how === 'abort') this.#closing.abort();
     const closing = this.mode?.close(3_000);
     await vi.advanceTimersByTimeAsync(how === 'abort' ? 0 : 4_000);
@@ -197,17 +211,18 @@ class World {
     expect(this.openWires).toEqual([]);
   }
 
-  deliver(n: number, which: number): void {
+  /** Delivers an event, and repeats that every 3 s until it is acknowledged. */
+  deliver(n: number, socket: number): void {
     if (this.acked.has(n) || this.#isOver) return;
     const { working } = this;
-    const wire = working[which % Math.max(1, working.length)];
+    const wire = working[socket % Math.max(1, working.length)];
     if (wire !== undefined) {
       this.#envelopes += 1;
       const envelope_id = `e${this.#envelopes}`;
       this.#envelopesById.set(envelope_id, { n, wire });
       wire.deliver({ envelope_id, type: 'events_api', payload: { n } });
     }
-    setTimeout(() => this.deliver(n, which + 1), 3_000);
+    setTimeout(() => this.deliver(n, socket + 1), 3_000);
   }
 
   async #store(n: number): Promise<void> {
@@ -221,7 +236,12 @@ class World {
 }
 
 const socketIndex = fc.nat({ max: 3 });
-const happening = fc.oneof(
+/**
+ * Actions of the platform, the network and the store. `which` selects a working wire. `announce` closes a wire
+ * after an announcement, `off` disables the app, `cut` closes a wire, and `silence` lets it hang. `refuse` and
+ * `no hello` concern the next connections, `slow` and `full` the store.
+ */
+const arbHappening = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('say' as const), which: socketIndex }) },
   {
     weight: 3,
@@ -251,9 +271,9 @@ const happening = fc.oneof(
   },
 );
 
-type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+type Happening = typeof arbHappening extends fc.Arbitrary<infer T> ? T : never;
 
-function perform(world: World, each: Happening): void {
+function applyHappening(world: World, each: Happening): void {
   const { working } = world;
   const wire = 'which' in each ? working[each.which % Math.max(1, working.length)] : undefined;
   switch (each.do) {
@@ -265,7 +285,7 @@ function perform(world: World, each: Happening): void {
       setTimeout(() => wire?.end(), each.closeAfterMs);
       break;
     case 'off':
-      world.mayBeAlone = true;
+      world.mayLeaveLastSocket = true;
       wire?.deliver({ type: 'disconnect', reason: 'link_disabled' });
       break;
     case 'cut':
@@ -281,7 +301,7 @@ function perform(world: World, each: Happening): void {
       world.refusedOpens += each.count;
       break;
     case 'no hello':
-      world.unGreeted += 1;
+      world.ungreetedSockets += 1;
       break;
     case 'slow':
       world.storeMs = each.ms;
@@ -291,10 +311,10 @@ function perform(world: World, each: Happening): void {
   }
 }
 
-/** True if `some` is a subsequence of `all`. */
-function isPartInOrder(some: readonly number[], all: readonly number[]): boolean {
+/** Returns true if `all` contains the numbers of `part` in the same order. */
+function isSubsequence(part: readonly number[], all: readonly number[]): boolean {
   let from = 0;
-  return some.every((n) => {
+  return part.every((n) => {
     from = all.indexOf(n, from) + 1;
     return from > 0;
   });
@@ -303,28 +323,28 @@ function isPartInOrder(some: readonly number[], all: readonly number[]): boolean
 test('events are acknowledged only when durable, no event is lost, a socket is left only for a new socket, and a close closes all sockets', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.tuple(happening, fc.constantFrom(0, 1, 30, 500, 2_000, 12_000)), { maxLength: 30 }),
+      fc.array(fc.tuple(arbHappening, fc.constantFrom(0, 1, 30, 500, 2_000, 12_000)), { maxLength: 30 }),
       fc.constantFrom('close' as const, 'abort' as const),
       fc.boolean(),
-      async (happenings, how, isCalm) => {
+      async (happenings, how, endsCalmly) => {
         const world = new World();
         world.connect();
         for (const [each, ms] of happenings) {
-          perform(world, each);
+          applyHappening(world, each);
           await vi.advanceTimersByTimeAsync(ms);
         }
-        if (isCalm) {
-          // Eventually there is one socket, and all events are stored and acknowledged.
+        if (endsCalmly) {
+          // Without further faults there is one socket, and all events are stored and acknowledged.
           world.storeMs = 0;
           world.storeFailures = 0;
           world.refusedOpens = 0;
-          world.unGreeted = 0;
+          world.ungreetedSockets = 0;
           await vi.advanceTimersByTimeAsync(120_000);
           expect(world.openWires).toHaveLength(1);
           expect(world.working).toHaveLength(1);
           expect([...world.acked].sort()).toEqual([...world.sent].sort());
         }
-        expect(isPartInOrder(world.storeCalls, world.arrived)).toBe(true);
+        expect(isSubsequence(world.storeCalls, world.arrived)).toBe(true);
         await world.end(how);
         vi.clearAllTimers();
       },

@@ -1,5 +1,6 @@
-// Requests compared with the rate limits of the fake platform, in simulated time. The client learns the
-// limits only from response headers.
+// Requests with rate limits that the client learns only from response headers (rate-buckets.ts), in simulated
+// time. The fake platform refuses requests above its limits. Refusals occur only for limits that the client
+// cannot know yet.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,11 +11,12 @@ import { BucketLimits } from '../../../../fixtures/community-platform/bucket-lim
 import { OwnTime, type RequestDelays, requestDelays } from '../../../../fixtures/own-time.ts';
 
 /**
- * Sends `counts` requests, in order per destination. Returns the number of refusals and the total duration.
+ * Sends `counts` requests, one number per destination, in order per destination. If `isShared`, two kinds of
+ * requests share a bucket. Returns the number of refusals and the total duration.
  */
 async function sendAll(
   counts: readonly number[],
-  ways: readonly RequestDelays[],
+  requestDelayList: readonly RequestDelays[],
   allowance: { maxRequests: number; ms: number },
   isShared: boolean,
 ) {
@@ -36,11 +38,11 @@ async function sendAll(
     const status = retryAfter === undefined ? 200 : 429;
     return new ApiResponse(status, new Headers(headers), Buffer.from(JSON.stringify(json)));
   };
-  const finished = counts.map(async (count, place) => {
+  const finished = counts.map(async (count, destination) => {
     for (let sent = 0; sent < count; ) {
       const kind = isShared && steps % 2 === 1 ? 'B' : 'A';
-      const route = { kind, major: `${place}`, isOfBot: true };
-      const delays = ways[steps++ % ways.length] as RequestDelays;
+      const route = { kind, major: `${destination}`, isOfBot: true };
+      const delays = requestDelayList[steps++ % requestDelayList.length] as RequestDelays;
       try {
         const { status } = await buckets.run(route, () => request(route, delays));
         if (status === 200) sent += 1;
@@ -55,18 +57,19 @@ async function sendAll(
   return { refused, tookMs: time.now };
 }
 
-const counts = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 8 });
-const allowance = fc.record({
+const arbCounts = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 8 });
+const arbAllowance = fc.record({
   maxRequests: fc.integer({ min: 1, max: 6 }),
   ms: fc.integer({ min: 100, max: 5_000 }),
 });
 
 test('no request exceeds a known rate limit, and no request waits longer than the limit requires', async () => {
   await fc.assert(
-    fc.asyncProperty(counts, requestDelays, allowance, async (each, onTheWay, allowed) => {
-      const { refused, tookMs } = await sendAll(each, onTheWay, allowed, false);
+    fc.asyncProperty(arbCounts, requestDelays, arbAllowance, async (counts, delays, allowed) => {
+      const { refused, tookMs } = await sendAll(counts, delays, allowed, false);
       expect(refused).toBe(0);
-      const maxCount = Math.max(...each);
+      const maxCount = Math.max(...counts);
+      // One period of the limit per `maxRequests` requests, plus the delays of requests and responses.
       expect(tookMs).toBeLessThan((maxCount / allowed.maxRequests + 1) * (allowed.ms + 800) + maxCount * 400);
     }),
     { numRuns: 60 },
@@ -75,9 +78,9 @@ test('no request exceeds a known rate limit, and no request waits longer than th
 
 test('if kinds of requests share a bucket, each destination gets at most one refusal before the client knows it', async () => {
   await fc.assert(
-    fc.asyncProperty(counts, requestDelays, allowance, async (each, onTheWay, allowed) => {
-      const { refused } = await sendAll(each, onTheWay, allowed, true);
-      expect(refused).toBeLessThanOrEqual(each.length);
+    fc.asyncProperty(arbCounts, requestDelays, arbAllowance, async (counts, delays, allowed) => {
+      const { refused } = await sendAll(counts, delays, allowed, true);
+      expect(refused).toBeLessThanOrEqual(counts.length);
     }),
     { numRuns: 60 },
   );
@@ -101,12 +104,13 @@ test('a global refusal delays all requests of the bot, but not answers to intera
   expect((await buckets.run(routeOf('3', false), answer(200, {}))).status).toBe(200);
   now = 2_100;
   expect((await buckets.run(routeOf('2', true), answer(200, {}))).status).toBe(200);
-  // A refusal for a channel delays only that channel.
+  // A refusal for a channel delays only that channel. The client adds 20 ms to each pause.
   await buckets.run(routeOf('4', true), answer(429, { retry_after: 0.5 }, { 'x-ratelimit-scope': 'shared' }));
   await expect(buckets.run(routeOf('4', true), answer(200, {}))).rejects.toMatchObject({ retryAfterMs: 520 });
   expect((await buckets.run(routeOf('5', true), answer(200, {}))).status).toBe(200);
 });
 
+// Name, use of the bot token, JSON of the refusal, and its headers. An edge page is an HTML page of the proxy.
 test.each([
   ['an answer to an interaction, globally', false, { global: true }, {}],
   ['an answer, with an edge page', false, {}, { 'content-type': 'text/html' }],
@@ -117,15 +121,16 @@ test.each([
     let now = 0;
     const buckets = new RateBuckets(() => now);
     const answer =
-      (status: number, more = {}) =>
+      (status: number, responseHeaders = {}) =>
       async () =>
-        new ApiResponse(status, new Headers(more), Buffer.from(JSON.stringify(status === 429 ? json : {})));
+        new ApiResponse(status, new Headers(responseHeaders), Buffer.from(JSON.stringify(status === 429 ? json : {})));
     const routeOf = (major: string, isBot: boolean): RateRoute => ({ kind: 'x', major, isOfBot: isBot });
-    const refuse = (major: string, after: string) =>
+    const refuse = (major: string, resetAfterSeconds: string) =>
       buckets.run(
         routeOf(major, isOfBot),
-        answer(429, { ...headers, 'retry-after': '2', 'x-ratelimit-reset-after': after }),
+        answer(429, { ...headers, 'retry-after': '2', 'x-ratelimit-reset-after': resetAfterSeconds }),
       );
+    // The longest pause is 3.5 s, plus 20 ms.
     await refuse('1', '3.5');
     for (const isBot of [true, false])
       await expect(buckets.run(routeOf('2', isBot), answer(200))).rejects.toMatchObject({
@@ -142,15 +147,15 @@ test.each([
 test('exceeded rate limits are listed by channel, and for interactions without their tokens', async () => {
   let now = 0;
   const buckets = new RateBuckets(() => now);
-  const usedUp = (seconds: number) => async () =>
+  const exhausted = (seconds: number) => async () =>
     new ApiResponse(
       200,
       new Headers({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': String(seconds) }),
       Buffer.from('{}'),
     );
-  await buckets.run({ kind: 'x', major: 'the token', isOfBot: false }, usedUp(1));
-  await buckets.run({ kind: 'x', major: 'another token', isOfBot: false }, usedUp(2));
-  await buckets.run({ kind: 'x', major: '77', isOfBot: true }, usedUp(3));
+  await buckets.run({ kind: 'x', major: 'the token', isOfBot: false }, exhausted(1));
+  await buckets.run({ kind: 'x', major: 'another token', isOfBot: false }, exhausted(2));
+  await buckets.run({ kind: 'x', major: '77', isOfBot: true }, exhausted(3));
   expect(buckets.exceededLimits()).toEqual([
     { of: '77', forMs: 3_020 },
     { of: 'answers to interactions', forMs: 2_020 },

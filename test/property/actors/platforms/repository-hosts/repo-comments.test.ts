@@ -1,6 +1,6 @@
-// Comments of several triggers with the same token, through the outbox, with local hosts of all kinds and
-// simulated time: refusals, pauses, errors although the comment was stored, cut connections, and a killed
-// gateway.
+// Comments that pass through the outbox to fake repository hosts of all kinds, in simulated time. The host
+// refuses requests, requests pauses, fails although it stored the comment, or cuts connections. The gateway is
+// killed. Each comment is posted once or is refused permanently, and the write rate stays within its limit.
 
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -22,7 +22,8 @@ import type { Refusal } from '../../../../fixtures/repositories/fake-repo-api.ts
 import type { HostEvent, LocalRepoHost } from '../../../../fixtures/repositories/local-repo-host.ts';
 import { localRepoHosts } from '../../../../fixtures/repositories/local-repo-hosts.ts';
 
-const LONGEST_MS = 36_000_000;
+/** Simulated time in which all comments must be final. */
+const MAX_DURATION_MS = 36_000_000;
 const DESTINATIONS = 2;
 
 /** Fault when a comment is written, or when an earlier comment is searched. */
@@ -31,30 +32,31 @@ interface Fault extends Refusal {
   readonly isKilled?: boolean;
 }
 
-const later = (status: number, seconds: string) => ({ status, headers: { 'retry-after': seconds } });
-const cut = { status: 0, isCut: true };
-const lost = { status: 0, isLost: true };
+const retryAfter = (status: number, seconds: string) => ({ status, headers: { 'retry-after': seconds } });
+const cutAfterStoring = { status: 0, isCut: true };
+const cutBeforeStoring = { status: 0, isLost: true };
 
-const passing = fc.constantFrom<Fault>(
-  later(429, '1'),
-  later(429, '90'),
-  later(403, '5'),
+const arbTemporaryFault = fc.constantFrom<Fault>(
+  retryAfter(429, '1'),
+  retryAfter(429, '90'),
+  retryAfter(403, '5'),
   { status: 429 },
-  later(503, '2'),
+  retryAfter(503, '2'),
   { status: 500 },
   { status: 503 },
-  lost,
+  cutBeforeStoring,
 );
 
-const writeFault = fc.oneof(
-  { weight: 6, arbitrary: passing },
+// The second group has an unknown outcome. The third group refuses the comment permanently.
+const arbWriteFault = fc.oneof(
+  { weight: 6, arbitrary: arbTemporaryFault },
   {
     weight: 6,
     arbitrary: fc.constantFrom<Fault>(
-      cut,
+      cutAfterStoring,
       { status: 502, isStored: true },
       { status: 504, isStored: true },
-      { ...later(502, '2'), isStored: true },
+      { ...retryAfter(502, '2'), isStored: true },
       { status: 0, isSilent: true, isKilled: true },
       { status: 0, isSilent: true, isCut: true, isKilled: true },
     ),
@@ -62,36 +64,43 @@ const writeFault = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Fault>({ status: 401 }, { status: 404 }, { status: 422 }) },
 );
 
-const searchFault = fc.oneof(
-  passing,
-  fc.constantFrom<Fault>(cut, { status: 502 }, { status: 0, isSilent: true, isKilled: true }),
+const arbSearchFault = fc.oneof(
+  arbTemporaryFault,
+  fc.constantFrom<Fault>(cutAfterStoring, { status: 502 }, { status: 0, isSilent: true, isKilled: true }),
 );
 
-const faultPlan = fc.record({
-  writing: fc.array(writeFault, { maxLength: 8 }),
-  looking: fc.array(searchFault, { maxLength: 4 }),
+/** Faults of the next requests that write or search comments, and the destination of each comment. */
+const arbFaultPlan = fc.record({
+  writing: fc.array(arbWriteFault, { maxLength: 8 }),
+  searching: fc.array(arbSearchFault, { maxLength: 4 }),
   rows: fc.array(fc.nat(DESTINATIONS - 1), { minLength: 1, maxLength: 3 }),
 });
 
-type Troubles = typeof faultPlan extends fc.Arbitrary<infer T> ? T : never;
+type FaultPlan = typeof arbFaultPlan extends fc.Arbitrary<infer T> ? T : never;
 
+/** A comment in the outbox. */
 interface Row {
   event: StoredEvent;
+  /** The request that the comment belongs to. */
   readonly about: HostEvent;
   readonly text: string;
   /** Earliest time of the next attempt, by performance.now. */
-  at: number;
+  dueAt: number;
+  /** Final state. */
   end?: string;
 }
 
-/** A proxy error with `Retry-After` does not count as an attempt, but the comment may have been stored. */
-const doubtWithPause: Troubles = {
-  writing: [{ ...later(502, '2'), isStored: true }],
-  looking: [],
+/**
+ * Regression: a proxy error with `Retry-After` does not count as an attempt, although the comment may have been
+ * stored.
+ */
+const storedAndRefused: FaultPlan = {
+  writing: [{ ...retryAfter(502, '2'), isStored: true }],
+  searching: [],
   rows: [0],
 };
 
-let count = 0;
+let runCount = 0;
 const slots = new WorkSlots({ slots: 1_000, bytes: 10_000_000, release: async () => 0 });
 
 beforeEach(() => {
@@ -102,10 +111,10 @@ afterEach(() => {
 });
 afterAll(() => slots.close());
 
-/** Sends until each row is final. */
-async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: Troubles) {
+/** Sends one comment per row until each row is final. Returns the rows and the requests that post comments. */
+async function sendAll(host: LocalRepoHost, { writing, searching, rows: destinations }: FaultPlan) {
   const { api } = host;
-  const run = `r${count++}`;
+  const run = `r${runCount++}`;
   const trigger = {
     ...repoHostTrigger('reviews', host.config(host.access(run))),
     type: host.type,
@@ -125,25 +134,25 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
     return { account, outbound: adapter.outbound as Outbound<Trigger> };
   };
   const { account, outbound } = startProcess();
-  const rows = wanted.map((place, n): Row => {
-    const about: HostEvent = { kind: 'request comment', repository: `acme/${run}`, number: place + 1 };
+  const rows = destinations.map((destination, n): Row => {
+    const about: HostEvent = { kind: 'request comment', repository: `acme/${run}`, number: destination + 1 };
     const text = `m${n}`;
     const message = { target: { place: host.place(about) }, text, action: { do: 'post' } } as const;
     const origin = { eventId: `${run}-${n}`, trace: '' };
     const [draft] = outboxRows(outbound, account, trigger, message, origin);
     const event = { ...draft, seq: n, at: Date.now(), attempt: 1, crashes: 0 } as StoredEvent;
-    return { event, about, text, at: performance.now() };
+    return { event, about, text, dueAt: performance.now() };
   });
 
   let killController: AbortController | undefined;
-  const plan = (when: RegExp, faults: readonly Fault[]) => {
+  const planFaults = (when: RegExp, faults: readonly Fault[]) => {
     for (const { isKilled = false, ...fault } of faults)
       void api.refuse(when, fault).then(() => {
         if (isKilled) killController?.abort();
       });
   };
-  plan(host.posting, writing);
-  plan(/^GET .*\/(comments|notes)$/, looking);
+  planFaults(host.posting, writing);
+  planFaults(/^GET .*\/(comments|notes)$/, searching);
 
   const attempt = async (row: Row): Promise<void> => {
     const { event } = row;
@@ -151,13 +160,14 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
     const { signal } = killController;
     const outcome = await work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} });
     if (signal.aborted) {
+      // The process was killed. The next one claims the row again.
       row.event = { ...event, wasClaimed: true, crashes: event.crashes + 1 };
       startProcess();
       return;
     }
     const result = turnResult({ key: event.key, fence: 1 }, event, outcome, 0.5, false, (text) => text);
     const { retryInMs = 0, wasClaimed } = result;
-    row.at = performance.now() + retryInMs;
+    row.dueAt = performance.now() + retryInMs;
     if (result.outcome === 'deferred') row.event = { ...event, wasClaimed };
     else if (result.outcome === 'retrying')
       row.event = { ...event, attempt: event.attempt + 1, wasClaimed: true };
@@ -176,9 +186,9 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
           .some((before) => before.end === undefined && before.about.number === row.about.number),
     );
     if (heads.length === 0) break;
-    const next = heads.reduce((first, row) => (row.at < first.at ? row : first));
-    vi.advanceTimersByTime(Math.max(0, next.at - performance.now()));
-    if (performance.now() - startedAt > LONGEST_MS) throw new Error('rows are still pending');
+    const next = heads.reduce((first, row) => (row.dueAt < first.dueAt ? row : first));
+    vi.advanceTimersByTime(Math.max(0, next.dueAt - performance.now()));
+    if (performance.now() - startedAt > MAX_DURATION_MS) throw new Error('rows are still pending');
     await attempt(next);
   }
   api.relent();
@@ -195,26 +205,23 @@ describe.each(Object.entries(localRepoHosts))('%s', (_, make) => {
   test('each comment is posted once, or is refused permanently and not posted', async () => {
     await host.start();
     await fc.assert(
-      fc.asyncProperty(faultPlan, async (all) => {
-        const { rows, posts } = await sendAll(host, all);
+      fc.asyncProperty(arbFaultPlan, async (faultPlan) => {
+        const { rows, posts } = await sendAll(host, faultPlan);
         for (const { about, text, end } of rows) {
           const visibleComments = host.comments(host.place(about)).filter((each) => each.text === text);
-          expect([text, end, visibleComments.length]).toEqual([
-            text,
-            ...(end === 'dead' ? ['dead', 0] : ['done', 1]),
-          ]);
+          const expected = end === 'dead' ? [text, 'dead', 0] : [text, 'done', 1];
+          expect([text, end, visibleComments.length]).toEqual(expected);
         }
-        const isRefused = all.writing.some(({ status }) => [401, 404, 422].includes(status));
+        const isRefused = faultPlan.writing.some(({ status }) => [401, 404, 422].includes(status));
         if (!isRefused) expect(rows.map(({ end }) => end)).toEqual(rows.map(() => 'done'));
-        // A restarted process does not know the slots that the previous process used.
-        if (all.writing.some(({ isKilled }) => isKilled) || all.looking.some(({ isKilled }) => isKilled))
-          return;
-        // A late attempt still uses the slot.
-        const [{ at: first } = { at: 0 }] = posts;
+        // A restarted process does not know when the previous process wrote comments.
+        if ([...faultPlan.writing, ...faultPlan.searching].some(({ isKilled }) => isKilled)) return;
+        // Between two requests that post a comment, at least `writeEveryMs` pass. 1 ms is for rounding.
+        const firstPostAt = posts[0]?.at ?? 0;
         for (const [i, { at }] of posts.entries())
-          expect(at - first).toBeGreaterThanOrEqual(i * host.writeEveryMs - 1);
+          expect(at - firstPostAt).toBeGreaterThanOrEqual(i * host.writeEveryMs - 1);
       }),
-      { numRuns: runs(60), examples: [[doubtWithPause]] },
+      { numRuns: runs(60), examples: [[storedAndRefused]] },
     );
   });
 });

@@ -1,5 +1,5 @@
-// Triggers that open and close on a few paths in random order, sometimes concurrently: each path is served by
-// the triggers that are open on it, and the gateway never gets two listeners for the same path.
+// The table of webhook paths (webhook-table.ts). Triggers open and close on two paths in random order, sometimes
+// concurrently. Each path is served by the triggers that are open on it, and never has two listeners.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -18,7 +18,8 @@ import {
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { httpTrigger } from '../../../../fixtures/automation/triggers.ts';
 
-const triggerNames: PathHandler<WebhookSubscriber> = {
+/** Responds with the names of the triggers that receive the request. */
+const namesHandler: PathHandler<WebhookSubscriber> = {
   maxBodyBytes: 1,
   unauthorisedText: 'no trigger accepts the request',
   receive: async ({ subscribers }): Promise<WebhookReply> => ({
@@ -41,6 +42,7 @@ const request: WebhookRequest = {
 
 /** A gateway with slow listeners, which sometimes fail to open. */
 class SlowHost {
+  /** Open webhooks by path. */
   readonly paths = new Map<string, Webhook>();
   hadDuplicatePath = false;
   failures = 0;
@@ -61,12 +63,14 @@ class SlowHost {
   }
 }
 
+/** Opens a trigger on a path, or closes it if it is open. */
 const step = fc.record({
   name: fc.constantFrom('a', 'b', 'c'),
   path: fc.constantFrom('/one', '/two'),
   /** True if the next step waits for this step. */
   isAwaited: fc.boolean(),
-  canFail: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+  /** True if the path cannot be opened. */
+  fails: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
 
 test('a webhook path is served by its open triggers only', async () => {
@@ -75,51 +79,53 @@ test('a webhook path is served by its open triggers only', async () => {
       fc.array(step, { maxLength: 40 }),
       fc.constantFrom(0, 1, 50),
       async (steps, lingerMs) => {
-        const slow = new SlowHost();
+        const slowHost = new SlowHost();
         const { store, log } = new TestSourceHost();
         const host = {
           store,
           log,
-          listen: (webhook: Webhook) => slow.listen(webhook),
+          listen: (webhook: Webhook) => slowHost.listen(webhook),
         } as unknown as TriggerHost;
-        const table = new WebhookTable<WebhookSubscriber>(triggerNames, lingerMs);
+        const table = new WebhookTable<WebhookSubscriber>(namesHandler, lingerMs);
         /** Pending operations by path and name. They run in sequence, as in the supervisor. */
         const operations = new Map<string, Promise<void>>();
+        /** Close functions of the open triggers, by path and name. */
         const open = new Map<string, () => Promise<void>>();
         const running: Promise<void>[] = [];
-        for (const { name, path, isAwaited, canFail } of steps) {
+        for (const { name, path, isAwaited, fails } of steps) {
           const key = `${path} ${name}`;
-          const turn = (operations.get(key) ?? Promise.resolve()).then(async () => {
+          const operation = (operations.get(key) ?? Promise.resolve()).then(async () => {
             const close = open.get(key);
             if (close !== undefined) {
               open.delete(key);
               await close();
               return;
             }
-            if (canFail) slow.failures = 1;
+            if (fails) slowHost.failures = 1;
             const common = { host, methods: ['POST'], verifier: loopbackOnly };
             const member: WebhookSubscriber = { trigger: httpTrigger(name), ...common };
             await table.add(member, path).then(
-              (given) => void open.set(key, given),
+              (closeTrigger) => void open.set(key, closeTrigger),
               () => {},
             );
           });
-          operations.set(key, turn);
-          running.push(turn);
-          if (isAwaited) await turn;
+          operations.set(key, operation);
+          running.push(operation);
+          if (isAwaited) await operation;
         }
         await Promise.all(running);
-        expect(slow.hadDuplicatePath).toBe(false);
+        expect(slowHost.hadDuplicatePath).toBe(false);
         for (const path of ['/one', '/two']) {
           const expected = ['a', 'b', 'c'].filter((name) => open.has(`${path} ${name}`)).join();
-          const webhook = slow.paths.get(path);
+          const webhook = slowHost.paths.get(path);
           if (expected === '') {
+            // A path without triggers is removed later (`lingerMs`). Meanwhile it responds with 503.
             if (webhook !== undefined) expect(webhook.admit(request)).toMatchObject({ status: 503 });
           } else
             expect(await webhook?.receive(request, Buffer.alloc(0))).toEqual({ status: 200, body: expected });
         }
         for (const close of open.values()) await close();
-        await expect.poll(() => slow.paths.size, { interval: 2 }).toBe(0);
+        await expect.poll(() => slowHost.paths.size, { interval: 2 }).toBe(0);
       },
     ),
     { numRuns: 100 },
