@@ -1,5 +1,5 @@
-// Edits of client files, with random readable content: the entry of the gateway is added and removed without
-// traces.
+// Edits of the configuration files of MCP clients (client-text.ts), with random content, comments and formatting.
+// The entry of the gateway is added and removed. All other text stays byte for byte.
 
 import fc from 'fast-check';
 import { createScanner, parse } from 'jsonc-parser';
@@ -7,66 +7,71 @@ import { describe, expect, test } from 'vitest';
 import type { ClientEntries } from '../../../config/clients/client-entry.ts';
 import { entryIn, withEntry, withoutEntry } from '../../../src/cli/connect/client-text.ts';
 
+/** Position of the gateway's entry in the file. */
 const location = { root: 'mcpServers', name: 'actor-gateway' };
 
-/** File formatting: the text between the tokens, which is drawn piece by piece. */
+/** File formatting: the text between the tokens. */
 interface Style {
   readonly lineEnd: string;
-  readonly unit: string;
+  readonly indentUnit: string;
   readonly hasTrailingCommas: boolean;
+  /** True if the file is one line, apart from the fillers. */
   readonly isCompact: boolean;
+  /** White space and comments, which are inserted between the tokens in turn. */
   readonly fillers: readonly string[];
-  readonly hasMark: boolean;
+  readonly hasByteOrderMark: boolean;
 }
 
-const style: fc.Arbitrary<Style> = fc.record({
+const arbStyle: fc.Arbitrary<Style> = fc.record({
   lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
-  unit: fc.constantFrom('  ', '    ', '\t', ''),
+  indentUnit: fc.constantFrom('  ', '    ', '\t', ''),
   hasTrailingCommas: fc.boolean(),
   isCompact: fc.boolean(),
   fillers: fc.array(fc.constantFrom('', ' ', '/* a, { */', '// "b": 1, }', '\n', ' /**/ '), { minLength: 1 }),
-  hasMark: fc.boolean(),
+  hasByteOrderMark: fc.boolean(),
 });
 
-const key = fc.oneof(
+const arbKey = fc.oneof(
   fc.string({ maxLength: 5 }),
   fc.constantFrom('mcpServers', 'inputs2', 'actor-gateway', '__proto__', 'a"b', 'theme'),
 );
-const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
-const value = fc.letrec<{ any: unknown }>((tie) => ({
+const arbLeaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
+const arbValue = fc.letrec<{ any: unknown }>((tie) => ({
   any: fc.oneof(
     { depthSize: 'small' },
-    leaf,
+    arbLeaf,
     fc.array(tie('any'), { maxLength: 3 }),
-    fc.uniqueArray(fc.tuple(key, tie('any')), { maxLength: 3, selector: ([name]) => name }).map(objectOf),
+    fc.uniqueArray(fc.tuple(arbKey, tie('any')), { maxLength: 3, selector: ([name]) => name }).map(objectOf),
   ),
 })).any;
 
+/** Returns an object with these members. Also `__proto__` is an ordinary member. */
 function objectOf(pairs: readonly (readonly [string, unknown])[]): object {
-  const made: object = {};
+  const object: object = {};
   for (const [name, each] of pairs)
-    Object.defineProperty(made, name, { value: each, enumerable: true, configurable: true, writable: true });
-  return made;
+    Object.defineProperty(object, name, { value: each, enumerable: true, configurable: true, writable: true });
+  return object;
 }
 
-const servers = fc
-  .uniqueArray(fc.tuple(fc.constantFrom('actor-gateway', 'other', 'x', '__proto__'), value), {
+const arbServers = fc
+  .uniqueArray(fc.tuple(fc.constantFrom('actor-gateway', 'other', 'x', '__proto__'), arbValue), {
     selector: ([name]) => name,
     maxLength: 3,
   })
   .map(objectOf);
-const members = fc
-  .uniqueArray(fc.tuple(key, value), { maxLength: 4, selector: ([name]) => name })
+const arbMembers = fc
+  .uniqueArray(fc.tuple(arbKey, arbValue), { maxLength: 4, selector: ([name]) => name })
   .map((pairs) => pairs.filter(([name]) => name !== 'mcpServers'));
-const content = fc
-  .tuple(members, fc.option(servers, { nil: undefined }), fc.nat(4))
-  .map(([pairs, found, at]) =>
-    objectOf(found === undefined ? pairs : pairs.toSpliced(at, 0, ['mcpServers', found])),
+const arbContent = fc
+  .tuple(arbMembers, fc.option(arbServers, { nil: undefined }), fc.nat(4))
+  .map(([pairs, servers, at]) =>
+    objectOf(servers === undefined ? pairs : pairs.toSpliced(at, 0, ['mcpServers', servers])),
   );
 
+/** Writes a value in a style. */
 function textOf(
   top: unknown,
-  { lineEnd, unit, hasTrailingCommas, isCompact, fillers, hasMark }: Style,
+  { lineEnd, indentUnit, hasTrailingCommas, isCompact, fillers, hasByteOrderMark }: Style,
 ): string {
   let count = 0;
   const filler = (): string => {
@@ -77,24 +82,24 @@ function textOf(
   const write = (each: unknown, indent: string): string => {
     if (typeof each !== 'object' || each === null) return JSON.stringify(each);
     const isList = Array.isArray(each);
-    const inner = isCompact ? '' : `${lineEnd}${indent}${unit}`;
-    const parts = isList
-      ? each.map((item) => write(item, indent + unit))
-      : Object.keys(each).map(
-          (name) =>
-            `${JSON.stringify(name)}${filler()}:${filler()}${write((each as Record<string, unknown>)[name], indent + unit)}`,
-        );
+    const innerIndent = indent + indentUnit;
+    const inner = isCompact ? '' : `${lineEnd}${innerIndent}`;
+    const writeMember = (name: string): string => {
+      const start = `${JSON.stringify(name)}${filler()}:${filler()}`;
+      return start + write((each as Record<string, unknown>)[name], innerIndent);
+    };
+    const parts = isList ? each.map((item) => write(item, innerIndent)) : Object.keys(each).map(writeMember);
     const body = parts.map((part) => `${filler()}${inner}${part}${filler()}`).join(',');
     const comma = hasTrailingCommas && parts.length > 0 ? ',' : '';
     const close = isCompact || parts.length === 0 ? '' : `${lineEnd}${indent}`;
     return `${isList ? '[' : '{'}${body}${comma}${filler()}${close}${isList ? ']' : '}'}`;
   };
-  return `${hasMark ? '\uFEFF' : ''}${filler()}${write(top, '')}${filler()}`;
+  return `${hasByteOrderMark ? '\uFEFF' : ''}${filler()}${write(top, '')}${filler()}`;
 }
 
-const file = fc.tuple(content, style).map(([top, how]) => textOf(top, how));
+const arbFile = fc.tuple(arbContent, arbStyle).map(([top, style]) => textOf(top, style));
 
-const entries: fc.Arbitrary<ClientEntries> = fc.record({
+const arbEntries: fc.Arbitrary<ClientEntries> = fc.record({
   entry: fc.oneof(
     fc.record({ url: fc.webUrl() }),
     fc.record({
@@ -107,15 +112,15 @@ const entries: fc.Arbitrary<ClientEntries> = fc.record({
   inputs: fc.constant([]),
 });
 
-/** The content that a client would read. */
-function parsedText(text: string): Record<string, unknown> {
+/** Returns the content that a client would read. */
+function parseClientText(text: string): Record<string, unknown> {
   const errors: [] = [];
   const found = parse(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true });
   expect(errors).toEqual([]);
   return JSON.parse(JSON.stringify(found));
 }
 
-function comments(text: string): string[] {
+function commentsIn(text: string): string[] {
   const scanner = createScanner(text);
   const found: string[] = [];
   for (;;) {
@@ -126,8 +131,8 @@ function comments(text: string): string[] {
   }
 }
 
-/** Returns true if `whole` results from insertions into `part`. */
-function isPartOf(part: string, whole: string): boolean {
+/** Returns true if `whole` contains the characters of `part` in the same order. */
+function isSubsequence(part: string, whole: string): boolean {
   let at = 0;
   for (const letter of part) {
     at = whole.indexOf(letter, at) + 1;
@@ -139,41 +144,42 @@ function isPartOf(part: string, whole: string): boolean {
 describe("a client's file", () => {
   test('differs only by the entry of the gateway after it is added', () => {
     fc.assert(
-      fc.property(file, entries, (before, made) => {
-        const after = withEntry(before, location, made);
-        const was = parsedText(before);
-        expect(parsedText(after)).toEqual({
-          ...was,
-          mcpServers: { ...(was.mcpServers as object | undefined), 'actor-gateway': made.entry },
+      fc.property(arbFile, arbEntries, (before, added) => {
+        const after = withEntry(before, location, added);
+        const original = parseClientText(before);
+        expect(parseClientText(after)).toEqual({
+          ...original,
+          mcpServers: { ...(original.mcpServers as object | undefined), 'actor-gateway': added.entry },
         });
-        expect(Object.keys(parsedText(after)).filter((name) => name !== 'mcpServers')).toEqual(
-          Object.keys(was).filter((name) => name !== 'mcpServers'),
+        expect(Object.keys(parseClientText(after)).filter((name) => name !== 'mcpServers')).toEqual(
+          Object.keys(original).filter((name) => name !== 'mcpServers'),
         );
+        // An earlier entry with the name of the gateway is replaced. Otherwise text is only inserted.
         if (entryIn(before, location) !== undefined) return;
-        expect(isPartOf(before, after)).toBe(true);
-        expect(comments(after)).toEqual(comments(before));
+        expect(isSubsequence(before, after)).toBe(true);
+        expect(commentsIn(after)).toEqual(commentsIn(before));
       }),
     );
   });
 
   test('equals the original byte for byte after the entry is removed', () => {
     fc.assert(
-      fc.property(file, entries, (before, made) => {
-        expect(withoutEntry(withEntry(before, location, made), location, before)).toBe(before);
+      fc.property(arbFile, arbEntries, (before, added) => {
+        expect(withoutEntry(withEntry(before, location, added), location, before)).toBe(before);
       }),
     );
   });
 
   test('keeps later additions of other programs when the entry is removed', () => {
     fc.assert(
-      fc.property(file, entries, entries, (before, made, other) => {
+      fc.property(arbFile, arbEntries, arbEntries, (before, added, other) => {
         const otherEntry = { root: 'mcpServers', name: 'put-in-meanwhile' };
-        const both = withEntry(withEntry(before, location, made), otherEntry, other);
+        const both = withEntry(withEntry(before, location, added), otherEntry, other);
         const after = withoutEntry(both, location, before) ?? '';
-        const was = parsedText(before);
-        expect(parsedText(after)).toEqual({
-          ...was,
-          mcpServers: { ...(was.mcpServers as object | undefined), 'put-in-meanwhile': other.entry },
+        const original = parseClientText(before);
+        expect(parseClientText(after)).toEqual({
+          ...original,
+          mcpServers: { ...(original.mcpServers as object | undefined), 'put-in-meanwhile': other.entry },
         });
         expect(entryIn(after, location)).toEqual(entryIn(before, location));
       }),
@@ -182,15 +188,16 @@ describe("a client's file", () => {
 
   test('loses only the entry if the original text is unknown', () => {
     fc.assert(
-      fc.property(file, entries, (before, made) => {
-        const after = withEntry(before, location, made);
+      fc.property(arbFile, arbEntries, (before, added) => {
+        const after = withEntry(before, location, added);
         const rest = withoutEntry(after, location, undefined);
-        const { 'actor-gateway': _ours, ...others } = (parsedText(before).mcpServers ?? {}) as Record<
+        const { 'actor-gateway': _ours, ...others } = (parseClientText(before).mcpServers ?? {}) as Record<
           string,
           unknown
         >;
+        // Undefined: the file contained only the entry, so it can be deleted.
         if (rest === undefined) return;
-        expect(parsedText(rest)).toEqual({ ...parsedText(before), mcpServers: others });
+        expect(parseClientText(rest)).toEqual({ ...parseClientText(before), mcpServers: others });
       }),
       // Text below a line comment must not become part of the comment.
       {
@@ -204,34 +211,34 @@ describe("a client's file", () => {
 
   test('gets an input for the value of the gateway entry, and loses the input with the entry', () => {
     const input = { type: 'promptString', id: 'key', description: 'The key', password: true } as const;
-    const made: ClientEntries = { entry: { url: `http://a.aa/\${input:key}` }, inputs: [input] };
+    const added: ClientEntries = { entry: { url: `http://a.aa/\${input:key}` }, inputs: [input] };
     const others = fc.array(fc.record({ id: fc.constantFrom('a', 'b') }, { noNullPrototype: true }), {
       maxLength: 2,
     });
-    const asking = fc
-      .tuple(content, fc.option(others, { nil: undefined }), style)
-      .map(([top, inputs, how]) => textOf(inputs === undefined ? top : { ...top, inputs }, how));
+    const arbFileWithInputs = fc
+      .tuple(arbContent, fc.option(others, { nil: undefined }), arbStyle)
+      .map(([top, inputs, style]) => textOf(inputs === undefined ? top : { ...top, inputs }, style));
     fc.assert(
-      fc.property(asking, entries, (before, other) => {
-        const after = withEntry(before, location, made);
-        const was = (parsedText(before).inputs ?? []) as unknown[];
-        expect(parsedText(after).inputs).toEqual([...was, input]);
-        expect(comments(after).length).toBeGreaterThanOrEqual(
-          entryIn(before, location) === undefined ? comments(before).length : 0,
-        );
+      fc.property(arbFileWithInputs, arbEntries, (before, other) => {
+        const after = withEntry(before, location, added);
+        const original = (parseClientText(before).inputs ?? []) as unknown[];
+        expect(parseClientText(after).inputs).toEqual([...original, input]);
+        // Only comments within a replaced entry are lost.
+        if (entryIn(before, location) === undefined)
+          expect(commentsIn(after).length).toBeGreaterThanOrEqual(commentsIn(before).length);
         expect(withoutEntry(after, location, before)).toBe(before);
         const otherEntry = { root: 'mcpServers', name: 'put-in-meanwhile' };
         const rest = withoutEntry(withEntry(after, otherEntry, other), location, before) ?? '';
-        expect(parsedText(rest).inputs ?? []).toEqual(was);
+        expect(parseClientText(rest).inputs ?? []).toEqual(original);
       }),
     );
   });
 
   test('does not change if the same entry is added twice', () => {
     fc.assert(
-      fc.property(file, entries, (before, made) => {
-        const once = withEntry(before, location, made);
-        expect(withEntry(once, location, made)).toBe(once);
+      fc.property(arbFile, arbEntries, (before, added) => {
+        const once = withEntry(before, location, added);
+        expect(withEntry(once, location, added)).toBe(once);
       }),
     );
   });

@@ -1,6 +1,5 @@
-// Random operations on a store, where each restart moves it: the store is exported to a database and imported
-// into a new file. It behaves as if it was only restarted.
-// The invariants S1 and S16 are in actors/store/store.ts.
+// Random operations on a store that each restart moves: the store is exported and imported elsewhere. It behaves
+// as if it had only been restarted, and keeps the rules S1 to S16 (actors/store/store.ts).
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,12 +22,12 @@ import {
 } from '../../../fixtures/store/store-steps.ts';
 
 const folder = storeFolder();
-let files = 0;
-const newFile = () => join(folder, `store-${++files}.db`);
+let fileCount = 0;
+const newFile = () => join(folder, `store-${++fileCount}.db`);
 const onDamage = (damage: string) => expect(damage).toBe('');
 
 test('an exported and imported store continues as after a restart, for any operations (S1–S16)', async () => {
-  let moves = 0;
+  let moveCount = 0;
   await fc.assert(
     fc.asyncProperty(fc.commands(testClockSteps, { maxCommands: 100, size: 'max' }), async (steps) => {
       let file = newFile();
@@ -41,13 +40,14 @@ test('an exported and imported store continues as after a restart, for any opera
         let text = await exportText(openSqliteSource({ file, onDamage, now }));
         rmSync(file);
         file = newFile();
-        // Only each third move uses a database, because that takes longer.
-        if (moves % 3 === 0) {
+        // Each third move passes through a PostgreSQL database. That takes longer.
+        if (moveCount % 3 === 0) {
           const url = await newDatabase();
           await importText(openPostgresTarget({ url, now }), text);
           text = await exportText(openPostgresSource({ url, now }));
         }
-        moves += 1;
+        moveCount += 1;
+        // Imports the text in parts of 70 bytes, so that rows are divided.
         await importText(openSqliteTarget({ file, onDamage, now }), text, 70);
         opened = openEngineStore({ ...options, file, now: model.now });
         return opened.store;
@@ -64,7 +64,8 @@ test('an exported and imported store continues as after a restart, for any opera
     }),
     { numRuns: runs(60) },
   );
-  expect(moves).toBeGreaterThan(20);
+  // The runs contain enough restarts.
+  expect(moveCount).toBeGreaterThan(20);
 }, 240_000);
 
 test('a store continues in the database that it was imported into', async () => {
@@ -74,23 +75,25 @@ test('a store continues in the database that it was imported into', async () => 
         (await openPostgresStore({ url, maxWaiting: MAX_WAITING, node: { name: 'a', address: '' } })).store;
       let url = await newDatabase();
       let store = await open(url);
-      let moves = 0;
+      let moveCount = 0;
       const reopen = async () => {
         await store.close();
         let text = await exportText(openPostgresSource({ url }));
-        if (moves % 2 === 0) {
+        // Each second move passes through a file.
+        if (moveCount % 2 === 0) {
           const file = newFile();
           await importText(openSqliteTarget({ file, onDamage }), text);
           text = await exportText(openSqliteSource({ file, onDamage }));
           rmSync(file);
         }
-        moves += 1;
+        moveCount += 1;
         url = await newDatabase();
         await importText(openPostgresTarget({ url }), text);
         store = await open(url);
         return store;
       };
       const model = new Model();
+      // The model does not know the clock of the database, so every waiting event may be due.
       const latestTime = Number.POSITIVE_INFINITY;
       const world: World = {
         model,

@@ -1,7 +1,6 @@
-// Three nodes on the same PostgreSQL, with faults in random order: silent and returning nodes, expired
-// claims, aborted turns, late results. The record of each acknowledged event shows one final result, in the
-// order of the key.
-// The invariants S1, S3 and S4 are in actors/store/store.ts.
+// Three nodes on the same PostgreSQL database, with random faults: nodes are suspended and return, claims expire,
+// and results arrive late. No acknowledged event is lost, and each has one final result, in the order of its key
+// (rules S1, S3 and S4 in actors/store/store.ts).
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -15,6 +14,10 @@ import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
 import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
 
 const KEYS = 4;
+/**
+ * Steps of a node. `claim` has the lease in milliseconds. `end` and `retry` commit a result for an open turn
+ * (`of` selects it). `silence` lets the membership of the node expire, as if the node was suspended.
+ */
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('append' as const), key: fc.nat(KEYS - 1) }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('claim' as const), ms: fc.constantFrom(30, 60_000) }) },
@@ -24,6 +27,7 @@ const step = fc.oneof(
   // Longer than the short claims, or than the time until a node is declared dead.
   { weight: 3, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(40, 350) }) },
 );
+/** Steps, each with the number of its node. */
 const steps = fc.array(fc.tuple(fc.nat(2), step), { maxLength: 60 });
 
 test('no event is lost, duplicated or reordered by three nodes that end, are suspended and return (S1, S3, S4)', async () => {
@@ -35,15 +39,15 @@ test('no event is lost, duplicated or reordered by three nodes that end, are sus
       );
       const client = new pg.Client({ connectionString: url });
       await client.connect();
-      const held: { readonly turn: Turn; readonly event: StoredEvent }[] = [];
-      const ended: string[] = [];
+      const openTurns: { readonly turn: Turn; readonly event: StoredEvent }[] = [];
+      const completedIds: string[] = [];
       const appended: string[] = [];
       try {
         // Three concurrent steps, each on some node.
         for (let at = 0; at < plan.length; at += 3)
           await Promise.all(
-            plan.slice(at, at + 3).map(async ([which, action]) => {
-              const store = nodes[which]?.store;
+            plan.slice(at, at + 3).map(async ([nodeIndex, action]) => {
+              const store = nodes[nodeIndex]?.store;
               if (store === undefined) return;
               if (action.do === 'pass') await elapse(action.ms);
               else if (action.do === 'append') {
@@ -51,23 +55,23 @@ test('no event is lost, duplicated or reordered by three nodes that end, are sus
                 appended.push(id);
                 await store.append([eventOf(id, `k/${action.key}`)]);
               } else if (action.do === 'claim') {
-                for (const turn of await store.claim(3, action.ms)) held.push({ turn, event: turn.event });
+                for (const turn of await store.claim(3, action.ms)) openTurns.push({ turn, event: turn.event });
               } else if (action.do === 'silence') {
-                const name = 'abc'[which];
+                const name = 'abc'[nodeIndex];
                 await client.query(`UPDATE actor_gateway.node SET until = 1 WHERE name = '${name}'`);
               } else {
-                // Committed by the node that holds or held the claim, so some results are late.
-                const one = held.splice(action.of % Math.max(1, held.length), 1)[0];
-                if (one === undefined) return;
+                // The claim of the turn may have expired, or may belong to another node: some results are late.
+                const open = openTurns.splice(action.of % Math.max(1, openTurns.length), 1)[0];
+                if (open === undefined) return;
                 const outcome = action.do === 'end' ? 'done' : 'retrying';
-                const [committed] = await store.commit([resultOf(one.turn, outcome, {}, one.event)]);
+                const [committed] = await store.commit([resultOf(open.turn, outcome, {}, open.event)]);
                 if (committed?.isCurrent !== true) return;
-                if (outcome === 'done') ended.push(one.event.id);
-                if (committed.next !== undefined) held.push({ turn: one.turn, event: committed.next });
+                if (outcome === 'done') completedIds.push(open.event.id);
+                if (committed.next !== undefined) openTurns.push({ turn: open.turn, event: committed.next });
               }
             }),
           );
-        // All holders have stopped. A new node completes all remaining events.
+        // All nodes have stopped. A new node completes all remaining events, without waiting for their pauses.
         await Promise.all(nodes.map(({ store }) => store.close()));
         const last = await openPostgresStore({ url, node: { name: 'last', address: '', ttlMs: 1_000 } });
         nodes.push(last);
@@ -78,7 +82,7 @@ test('no event is lost, duplicated or reordered by three nodes that end, are sus
             let event: StoredEvent | undefined = turn.event;
             while (event !== undefined) {
               const [committed] = await last.store.commit([resultOf(turn, 'done', {}, event)]);
-              if (committed?.isCurrent === true) ended.push(event.id);
+              if (committed?.isCurrent === true) completedIds.push(event.id);
               event = committed?.next;
             }
           }
@@ -87,15 +91,16 @@ test('no event is lost, duplicated or reordered by three nodes that end, are sus
           );
           turns = await last.store.claim(50, 60_000);
         }
-        expect([...ended].sort()).toEqual([...appended].sort());
+        expect([...completedIds].sort()).toEqual([...appended].sort());
+        // Per key, the events were completed in the order in which they were stored.
         const { rows } = await client.query<{ id: string }>(
           `SELECT key, id, row_number() OVER (PARTITION BY key ORDER BY seq) = row_number() OVER (PARTITION BY key ORDER BY
              array_position($1::text[], id)) AS in_order FROM actor_gateway.delivery`,
-          [ended],
+          [completedIds],
         );
         expect(rows.filter((row) => !(row as unknown as { in_order: boolean }).in_order)).toEqual([]);
-        const left = await client.query('SELECT key FROM actor_gateway.mailbox');
-        expect(left.rows).toEqual([]);
+        const remaining = await client.query('SELECT key FROM actor_gateway.mailbox');
+        expect(remaining.rows).toEqual([]);
       } finally {
         await Promise.all(nodes.map(({ store }) => store.close()));
         await client.end();

@@ -1,5 +1,5 @@
-// Random operations on a store, compared with a model. The engine has a simulated clock, the store in a
-// worker the real clock.
+// Random operations on the embedded store, compared with a model (test/fixtures/store/store-model.ts). The
+// engine runs with a simulated clock, and the store in a worker thread with the real clock.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,8 +20,8 @@ import {
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 const folder = storeFolder();
-let files = 0;
-const newFile = () => join(folder, `store-${++files}.db`);
+let fileCount = 0;
+const newFile = () => join(folder, `store-${++fileCount}.db`);
 
 function remove(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
@@ -31,7 +31,7 @@ function remove(file: string): void {
  * Runs random steps on an engine, and compares it with the model. With `rehearses`, each transaction fails
  * once first.
  */
-async function tryEngine(rehearses: boolean, kinds: typeof testClockSteps, numRuns: number): Promise<void> {
+async function checkEngine(rehearses: boolean, kinds: typeof testClockSteps, numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.commands(kinds, { maxCommands: 100, size: 'max' }), async (steps) => {
       const options = { file: newFile(), retentionMs: RETENTION_MS, maxWaiting: MAX_WAITING, rehearses };
@@ -58,15 +58,15 @@ async function tryEngine(rehearses: boolean, kinds: typeof testClockSteps, numRu
 }
 
 test('the engine matches its contract for any operations', async () => {
-  await tryEngine(false, testClockSteps, runs(60));
+  await checkEngine(false, testClockSteps, runs(60));
 });
 
 test('the engine matches its contract if each transaction has failed once before', async () => {
-  await tryEngine(true, testClockSteps, runs(60));
+  await checkEngine(true, testClockSteps, runs(60));
 });
 
-test('the engine matches its contract with a clock set forward and back in between', async () => {
-  await tryEngine(true, steppedClockSteps, runs(40));
+test('the engine matches its contract if the clock is set forward and back between operations', async () => {
+  await checkEngine(true, steppedClockSteps, runs(40));
 });
 
 test('the store in a worker thread matches its contract', async () => {

@@ -1,5 +1,6 @@
-// Catalog edits in random realistic files: comments, empty lines, quotes, anchors, indentations, line
-// endings, JSON, and flow mappings in YAML.
+// Edits of catalog files (edit-catalog.ts): a server is added, removed, replaced, enabled or disabled. The random
+// files have comments, empty lines, quotes, anchors and indentations, in YAML or JSON. An edit changes only the
+// lines of its server, also in the configuration files of MCP clients.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +13,7 @@ import { SourceFile } from '../../../../config/reader/source-file.ts';
 import { parseYamlTree } from '../../../../config/reader/yaml-tree.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 
-/** A file in pieces. Text above a server is separate from the server. */
+/** A file in pieces. `above` is the text before a server that does not belong to the server. */
 interface FilePieces {
   readonly head: string;
   readonly servers: readonly { readonly id: string; readonly above: string; readonly text: string }[];
@@ -22,7 +23,8 @@ interface FilePieces {
 const textOf = ({ head, servers, foot }: FilePieces) =>
   head + servers.map(({ above, text }) => above + text).join('') + foot;
 
-function load(text: string) {
+/** Reads a catalog. Returns its servers and errors. */
+function loadCatalog(text: string) {
   const source = new SourceFile('/folder/catalog.yaml', text);
   const secrets = new SecretValues();
   const reader = new SchemaReader(source, {}, secrets);
@@ -33,13 +35,13 @@ function load(text: string) {
   return { servers: { ...catalog?.servers }, errors: errors.map(({ message }) => message) };
 }
 
-const ids = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9._-]{0,6}$/), { minLength: 1, maxLength: 4 });
-const comment = fc.constantFrom('', ' # mine', ' # a: {b: "c', '  #');
+const arbIds = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9._-]{0,6}$/), { minLength: 1, maxLength: 4 });
+const arbComment = fc.constantFrom('', ' # mine', ' # a: {b: "c', '  #');
 const commentsAbove = (indent: string) =>
   fc.array(fc.constantFrom('', `${indent}# about it`, '# left', `${indent}#   old: {`), { maxLength: 3 });
 
-/** The lines below the name of a server. */
-const fields = (indent: string, step: string) => {
+/** Generates the lines below the name of a server. `step` is the further indentation. */
+const arbFields = (indent: string, step: string) => {
   const inner = indent + step;
   const lines = fc.constantFrom(
     [`${inner}args: [a, "b # c", 'd: e']`],
@@ -56,22 +58,23 @@ const fields = (indent: string, step: string) => {
     maxLength: 3,
     selector: (each) => each[0]?.trim().split(':')[0],
   });
-  return fc.tuple(comment, distinct, fc.boolean()).map(([end, some, isCommented]) => [
-    `${inner}command: node${end}`,
-    ...some.flat(),
-    // A comment at the left margin after the last field belongs to no field.
-    ...(some.some(([first]) => first === '# at the left') ? [`${inner}tools: {}`] : []),
-    ...(isCommented ? [`${inner}# env: {}`] : []),
+  return fc.tuple(arbComment, distinct, fc.boolean()).map(([trailingComment, groups, hasLastComment]) => [
+    `${inner}command: node${trailingComment}`,
+    ...groups.flat(),
+    // A comment at the left margin must not be the last line: it would not belong to the server.
+    ...(groups.some(([first]) => first === '# at the left') ? [`${inner}tools: {}`] : []),
+    ...(hasLastComment ? [`${inner}# env: {}`] : []),
   ]);
 };
 
-const blockFile: fc.Arbitrary<FilePieces> = fc
+/** A YAML file in block style. Some servers are flow mappings on one line. */
+const arbBlockFile: fc.Arbitrary<FilePieces> = fc
   .record({
-    ids,
+    ids: arbIds,
     indent: fc.constantFrom('  ', '    ', ' '),
     step: fc.constantFrom('  ', '    '),
     eol: fc.constantFrom('\n', '\r\n'),
-    hasEnd: fc.boolean(),
+    hasFinalLineEnd: fc.boolean(),
     head: fc.constantFrom('', '# of ours\n\n', '---\n# yaml\n'),
     key: fc.constantFrom('servers:', 'servers: # all of them', '"servers":', 'servers: &all'),
     foot: fc.constantFrom('', '\n', '# the end\n', '\n\n# the end\n'),
@@ -83,32 +86,33 @@ const blockFile: fc.Arbitrary<FilePieces> = fc
           fc.record({
             above: commentsAbove(file.indent),
             name: fc.constantFrom(`${id}:`, `"${id}":`, `'${id}': # named`),
-            lines: fields(file.indent, file.step),
+            lines: arbFields(file.indent, file.step),
             isFlow: fc.boolean(),
           }),
         ),
       )
       .map((entries): FilePieces => {
-        const withEnds = (lines: readonly string[]) => lines.map((line) => line + file.eol).join('');
+        const withLineEnds = (lines: readonly string[]) => lines.map((line) => line + file.eol).join('');
         const servers = entries.map(({ above: before, name, lines, isFlow }, at) => ({
           id: file.ids[at] ?? '',
-          above: withEnds(before),
+          above: withLineEnds(before),
           text: isFlow
-            ? withEnds([`${file.indent}${name.replace(/ #.*/, '')} { command: node, args: [ "a" ] } # flow`])
-            : withEnds([`${file.indent}${name}`, ...lines]),
+            ? withLineEnds([`${file.indent}${name.replace(/ #.*/, '')} { command: node, args: [ "a" ] } # flow`])
+            : withLineEnds([`${file.indent}${name}`, ...lines]),
         }));
         const head = file.head.replaceAll('\n', file.eol) + file.key + file.eol;
         const foot = file.foot.replaceAll('\n', file.eol);
-        if (file.hasEnd || foot !== '') return { head, servers, foot };
+        if (file.hasFinalLineEnd || foot !== '') return { head, servers, foot };
         const last = servers.at(-1);
         const cut = { ...last, text: last?.text.trimEnd() ?? '' } as (typeof servers)[number];
         return { head, servers: [...servers.slice(0, -1), cut], foot };
       }),
   );
 
-const flowFile: fc.Arbitrary<FilePieces> = fc
+/** A JSON file, or a YAML file whose servers are one flow mapping. */
+const arbFlowFile: fc.Arbitrary<FilePieces> = fc
   .record({
-    ids,
+    ids: arbIds,
     key: fc.constantFrom('servers', 'mcpServers'),
     unit: fc.constantFrom('  ', '    ', '\t', ''),
     kind: fc.constantFrom('json', 'yaml'),
@@ -120,12 +124,12 @@ const flowFile: fc.Arbitrary<FilePieces> = fc
     const servers = names.map((id, at) => {
       const isLast = at === names.length - 1;
       const comma = isLast && !(isYaml && hasComma) ? '' : ',';
-      const note = isYaml && at % 2 === 0 ? ' # about it' : '';
+      const trailingComment = isYaml && at % 2 === 0 ? ' # about it' : '';
       const entry = JSON.stringify({ command: 'node', args: ['a', id] }, undefined, unit).replaceAll(
         '\n',
         gap || '\n',
       );
-      return { id, above: gap, text: `"${id}": ${entry}${comma}${note}` };
+      return { id, above: gap, text: `"${id}": ${entry}${comma}${trailingComment}` };
     });
     const end = unit === '' ? '' : '\n';
     return isYaml
@@ -133,10 +137,11 @@ const flowFile: fc.Arbitrary<FilePieces> = fc
       : { head: `{${end}${unit}"${key}": {`, servers, foot: `${end}${unit}}${end}}${end}` };
   });
 
-const file = fc.oneof(blockFile, flowFile);
-const run = { numRuns: runs(150) };
+const arbFile = fc.oneof(arbBlockFile, arbFlowFile);
+const runOptions = { numRuns: runs(150) };
 
-const edited = (text: string, edit: CatalogEdit): string => {
+/** Returns the file after an edit. Throws if the edit is refused. */
+const applyEdit = (text: string, edit: CatalogEdit): string => {
   const after = editCatalog(text, edit);
   if (typeof after !== 'string') throw new Error(`${after.refusal}\n${text}`);
   return after;
@@ -145,8 +150,8 @@ const edited = (text: string, edit: CatalogEdit): string => {
 const withoutServer = (servers: object, id: string) =>
   Object.fromEntries(Object.entries(servers).filter(([name]) => name !== id));
 
-/** Returns true if `longer` contains all characters of `text` in order. */
-function hasAllOf(longer: string, text: string): boolean {
+/** Returns true if `longer` contains the characters of `text` in the same order. */
+function isSubsequence(longer: string, text: string): boolean {
   let at = 0;
   for (const character of longer) if (character === text[at]) at += 1;
   return at === text.length;
@@ -155,12 +160,12 @@ function hasAllOf(longer: string, text: string): boolean {
 describe('an edit of a catalog', () => {
   test('starts from valid files, which the test generates', () => {
     fc.assert(
-      fc.property(file, (original) => {
-        const { servers, errors } = load(textOf(original));
+      fc.property(arbFile, (original) => {
+        const { servers, errors } = loadCatalog(textOf(original));
         expect(errors).toEqual([]);
         expect(Object.keys(servers)).toEqual(original.servers.map(({ id }) => id));
       }),
-      run,
+      runOptions,
     );
   });
 
@@ -177,41 +182,41 @@ describe('an edit of a catalog', () => {
       { requiredKeys: ['command'] },
     );
     fc.assert(
-      fc.property(file, entry, (original, entryText) => {
+      fc.property(arbFile, entry, (original, entryText) => {
         const text = textOf(original);
         const json = JSON.parse(JSON.stringify(entryText));
-        const after = edited(text, { do: 'add', name: 'new', entry: json });
-        expect(hasAllOf(after, text)).toBe(true);
+        const after = applyEdit(text, { do: 'add', name: 'new', entry: json });
+        expect(isSubsequence(after, text)).toBe(true);
         for (const { above: before, text: lines } of original.servers)
+          // The comments above each server stay. Without comments, the server itself stays.
           expect(after).toContain(before.trimEnd() === '' ? lines.replace(/,? *(#.*)?$/, '') : before);
-        const { servers, errors } = load(after);
+        const { servers, errors } = loadCatalog(after);
         expect(errors).toEqual([]);
-        expect(withoutServer(servers, 'new')).toEqual(load(text).servers);
+        expect(withoutServer(servers, 'new')).toEqual(loadCatalog(text).servers);
         expect(Object.keys(servers).at(-1)).toBe('new');
-        expect(edited(after, { do: 'remove', name: 'new' })).toBe(text);
+        expect(applyEdit(after, { do: 'remove', name: 'new' })).toBe(text);
       }),
-      run,
+      runOptions,
     );
   });
 
   test('that removes a server removes only the lines of the server', () => {
     fc.assert(
-      fc.property(file, fc.nat(), (original, index) => {
+      fc.property(arbFile, fc.nat(), (original, index) => {
         const text = textOf(original);
         const target = original.servers[index % original.servers.length] as FilePieces['servers'][number];
-        const after = edited(text, { do: 'remove', name: target.id });
-        const { servers, errors } = load(after);
+        const after = applyEdit(text, { do: 'remove', name: target.id });
+        const { servers, errors } = loadCatalog(after);
         expect(errors).toEqual([]);
-        expect(servers).toEqual(withoutServer(load(text).servers, target.id));
-        // All other text except whitespace keeps the order.
-        const solid = (each: string) => each.replace(/[\s,]/g, '');
+        expect(servers).toEqual(withoutServer(loadCatalog(text).servers, target.id));
+        // All other text stays in order, apart from white space and commas. If no server remains, `{}` may
+        // follow the key.
+        const compact = (each: string) => each.replace(/[\s,]/g, '').replace(/(servers"?:(&all)?)\{\}/, '$1');
         const rest = original.servers.map(
-          (each) => each.above + (each === target ? noteOf(each.text) : each.text),
+          (each) => each.above + (each === target ? trailingCommentOf(each.text) : each.text),
         );
-        const remaining = solid(original.head + rest.join('') + original.foot);
-        expect(solid(after).replace(/(servers"?:(&all)?)\{\}/, '$1')).toBe(
-          remaining.replace(/(servers"?:(&all)?)\{\}/, '$1'),
-        );
+        expect(compact(after)).toBe(compact(original.head + rest.join('') + original.foot));
+        // Each other server stays as it was, except for its last comma and the comment after it.
         for (const each of original.servers)
           if (each !== target)
             expect(after).toContain(
@@ -221,65 +226,67 @@ describe('an edit of a catalog', () => {
                 .replace(/, # about it$/, ''),
             );
       }),
-      run,
+      runOptions,
     );
   });
 
   test('that disables or enables a server changes nothing else', () => {
     fc.assert(
-      fc.property(file, fc.nat(), (original, index) => {
+      fc.property(arbFile, fc.nat(), (original, index) => {
         const text = textOf(original);
         const { id, text: lines } = original.servers[
           index % original.servers.length
         ] as FilePieces['servers'][number];
-        const off = edited(text, { do: 'switch', name: id, isEnabled: false });
-        const before = load(text).servers;
-        expect(load(off)).toEqual({
+        // A disabled server has `enabled: false`, and nothing else changes. Enabling it changes only the value.
+        const off = applyEdit(text, { do: 'switch', name: id, isEnabled: false });
+        const before = loadCatalog(text).servers;
+        expect(loadCatalog(off)).toEqual({
           servers: { ...before, [id]: { ...before[id], enabled: false } },
           errors: [],
         });
-        expect(hasAllOf(off, text)).toBe(true);
+        expect(isSubsequence(off, text)).toBe(true);
         expect(off.replace(/[ \t]*"?enabled"?: false,?\s*/, '').replace(/\s/g, '')).toBe(
           text.replace(/\s/g, ''),
         );
-        const on = edited(off, { do: 'switch', name: id, isEnabled: true });
+        const on = applyEdit(off, { do: 'switch', name: id, isEnabled: true });
         expect(on).toBe(off.replace(/("?enabled"?): false/, '$1: true'));
-        expect(edited(on, { do: 'switch', name: id, isEnabled: true })).toBe(on);
-        expect(load(on)).toEqual(load(text));
+        expect(applyEdit(on, { do: 'switch', name: id, isEnabled: true })).toBe(on);
+        expect(loadCatalog(on)).toEqual(loadCatalog(text));
         expect(lines).not.toBe('');
       }),
-      run,
+      runOptions,
     );
   });
 
   test('that replaces a server keeps the position of the server', () => {
     fc.assert(
-      fc.property(file, fc.nat(), (original, index) => {
+      fc.property(arbFile, fc.nat(), (original, index) => {
         const text = textOf(original);
         const { id } = original.servers[index % original.servers.length] as FilePieces['servers'][number];
         expect(editCatalog(text, { do: 'add', name: id, entry: { command: 'x' } })).toEqual({
           refusal: `it already has a server ${id}`,
         });
-        const after = edited(text, { do: 'add', name: id, entry: { command: 'x' }, isReplacing: true });
-        const { servers, errors } = load(after);
+        const after = applyEdit(text, { do: 'add', name: id, entry: { command: 'x' }, isReplacing: true });
+        const { servers, errors } = loadCatalog(after);
         expect(errors).toEqual([]);
         expect(servers[id]).toMatchObject({ command: 'x', args: [] });
         expect(Object.keys(servers)).toEqual(original.servers.map((each) => each.id));
       }),
-      run,
+      runOptions,
     );
   });
 });
 
-/** A comment behind the last server in a flow mapping stays. */
-const noteOf = (text: string) => (text.endsWith(' # about it') ? ' # about it' : '');
+/** Returns the comment after a server in a flow mapping. The comment stays if the server is removed. */
+const trailingCommentOf = (text: string) => (text.endsWith(' # about it') ? ' # about it' : '');
 
 describe("an edit of a client's file", () => {
-  const remark = (indent: string) =>
+  const arbCommentLine = (indent: string) =>
     fc.constantFrom('', `${indent}// about "it": {\n`, `${indent}/* one\n${indent}   two } */\n`, '\n');
-  const behind = fc.constantFrom('', ' // mine', ' /* mine */');
-  const clientFile = fc.record({
-    ids: ids.filter((each) => each.length > 1),
+  const arbTrailingComment = fc.constantFrom('', ' // mine', ' /* mine */');
+  /** A file of a client. `place` contains the path of the file and the key of its servers. */
+  const arbClientFile = fc.record({
+    ids: arbIds.filter((each) => each.length > 1),
     place: fc.constantFrom(
       ['/h/.config/zed/settings.json', 'context_servers'] as const,
       ['/h/project/.vscode/mcp.json', 'servers'] as const,
@@ -289,14 +296,15 @@ describe("an edit of a client's file", () => {
       ['/h/.codeium/windsurf/mcp_config.json', 'mcpServers'] as const,
     ),
     head: fc.constantFrom('', '// settings\n', '/* of\nmine */\n'),
-    before: remark('    '),
-    end: behind,
-    inner: behind,
+    before: arbCommentLine('    '),
+    end: arbTrailingComment,
+    inner: arbTrailingComment,
     hasComma: fc.boolean(),
     eol: fc.constantFrom('\n', '\r\n'),
   });
-  type ClientFile = typeof clientFile extends fc.Arbitrary<infer T> ? T : never;
-  const original = ({ ids: names, place: [, key], head, before, end, inner, hasComma, eol }: ClientFile) => {
+  type ClientFile = typeof arbClientFile extends fc.Arbitrary<infer T> ? T : never;
+  /** Returns the text of a file. */
+  const clientText = ({ ids: names, place: [, key], head, before, end, inner, hasComma, eol }: ClientFile) => {
     const servers = names.map((id, at) => {
       const comma = at < names.length - 1 || hasComma ? ',' : '';
       return `${before}    "${id}": {${inner}\n      "command": "${id}", // it's\n    }${comma}${end}\n`;
@@ -304,8 +312,9 @@ describe("an edit of a client's file", () => {
     const text = `${head}{\n  "theme": "dark", // not light\n  "${key}": {\n${servers.join('')}    // the last\n  },\n}\n`;
     return text.replaceAll('\n', eol);
   };
-  const comments = (text: string) => text.match(/(?<!:)\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g) ?? [];
-  const valueAt = (text: string, path: string) => {
+  const commentsIn = (text: string) => text.match(/(?<!:)\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g) ?? [];
+  /** Returns the servers that the gateway reads from a client's file. */
+  const serversIn = (text: string, path: string) => {
     const { catalog, problems } = checkCatalog(new SourceFile(path, text), {});
     expect(problems.filter(({ severity }) => severity === 'error')).toEqual([]);
     return { ...catalog.servers };
@@ -313,10 +322,10 @@ describe("an edit of a client's file", () => {
 
   test('keeps the comments, and the gateway reads the intended result', () => {
     fc.assert(
-      fc.property(clientFile, fc.nat(), fc.boolean(), (file, index, isRemote) => {
+      fc.property(arbClientFile, fc.nat(), fc.boolean(), (file, index, isRemote) => {
         const [path] = file.place;
-        const text = original(file);
-        const servers = valueAt(text, path);
+        const text = clientText(file);
+        const servers = serversIn(text, path);
         expect(serverNames(text, path)).toEqual(file.ids);
         const apply = (entryText: string, edit: CatalogEdit) => {
           const after = editCatalog(entryText, edit, path);
@@ -326,51 +335,55 @@ describe("an edit of a client's file", () => {
         const entry = isRemote
           ? { url: 'https://a.test/mcp', headers: { Authorization: ['Bearer $', '{T}'].join('') } }
           : { command: 'new', args: ['a'], env: { T: ['$', '{T}'].join('') } };
-        const more = apply(text, { do: 'add', name: 'new', entry });
-        expect(comments(more)).toEqual(comments(text));
-        const all = valueAt(more, path);
+        const withNew = apply(text, { do: 'add', name: 'new', entry });
+        expect(commentsIn(withNew)).toEqual(commentsIn(text));
+        const all = serversIn(withNew, path);
         expect(withoutServer(all, 'new')).toEqual(servers);
         expect(all.new).toMatchObject(isRemote ? { runtime: 'http', url: entry.url } : { command: 'new' });
-        expect(apply(more, { do: 'remove', name: 'new' })).toBe(text);
+        expect(apply(withNew, { do: 'remove', name: 'new' })).toBe(text);
 
         const id = file.ids[index % file.ids.length] as string;
         const off = apply(text, { do: 'switch', name: id, isEnabled: false });
-        expect(comments(off)).toEqual(comments(text));
-        expect(valueAt(off, path)).toEqual({ ...servers, [id]: { ...servers[id], enabled: false } });
-        const isDisabling = /cline|windsurf/.test(path);
-        expect(off).toContain(isDisabling ? '"disabled": true' : '"enabled": false');
-        expect(valueAt(apply(off, { do: 'switch', name: id, isEnabled: true }), path)).toEqual(servers);
+        expect(commentsIn(off)).toEqual(commentsIn(text));
+        expect(serversIn(off, path)).toEqual({ ...servers, [id]: { ...servers[id], enabled: false } });
+        // Cline and Windsurf have a `disabled` member, and other clients an `enabled` member.
+        const hasDisabledMember = /cline|windsurf/.test(path);
+        expect(off).toContain(hasDisabledMember ? '"disabled": true' : '"enabled": false');
+        expect(serversIn(apply(off, { do: 'switch', name: id, isEnabled: true }), path)).toEqual(servers);
 
-        const less = apply(text, { do: 'remove', name: id });
-        expect(valueAt(less, path)).toEqual(withoutServer(servers, id));
-        const own = comments(`${file.inner}\n// it's`).length;
-        expect(comments(less)).toHaveLength(comments(text).length - own);
+        const withoutOne = apply(text, { do: 'remove', name: id });
+        expect(serversIn(withoutOne, path)).toEqual(withoutServer(servers, id));
+        // Only the comments within the server are removed.
+        const commentsInServer = commentsIn(`${file.inner}\n// it's`).length;
+        expect(commentsIn(withoutOne)).toHaveLength(commentsIn(text).length - commentsInServer);
       }),
-      run,
+      runOptions,
     );
   });
 
   test("uses the client's format", () => {
+    /** Adds a server `n` to a client's file, and returns its entry. */
     const added = (path: string, text: string, entry: Record<string, unknown>) => {
       const after = editCatalog(text, { do: 'add', name: 'n', entry }, path);
       return Object.values(JSON.parse(after as string) as Record<string, { n: object }>)[0]?.n;
     };
     const remote = { url: 'https://a.test/mcp', headers: { A: ['$', '{T}'].join('') } };
-    const old = { url: 'https://a.test/sse', runtime: 'sse' };
-    const inEnv = { A: ['$', '{env:T}'].join('') };
+    // A server with the older SSE transport.
+    const sse = { url: 'https://a.test/sse', runtime: 'sse' };
+    const headersWithEnv = { A: ['$', '{env:T}'].join('') };
     const vsCode = '/p/.vscode/mcp.json';
-    expect(added(vsCode, '{"servers":{}}', remote)).toEqual({ ...remote, type: 'http', headers: inEnv });
+    expect(added(vsCode, '{"servers":{}}', remote)).toEqual({ ...remote, type: 'http', headers: headersWithEnv });
     expect(added(vsCode, '{"servers":{}}', { command: 'x' })).toEqual({ type: 'stdio', command: 'x' });
     const empty = '{"mcpServers":{}}';
-    expect(added('/h/mcp_config.json', empty, remote)).toEqual({ serverUrl: remote.url, headers: inEnv });
+    expect(added('/h/mcp_config.json', empty, remote)).toEqual({ serverUrl: remote.url, headers: headersWithEnv });
     expect(added('/h/.gemini/settings.json', empty, remote)).toEqual({
       httpUrl: remote.url,
       headers: remote.headers,
     });
-    expect(added('/h/.gemini/settings.json', empty, old)).toEqual({ url: old.url });
+    expect(added('/h/.gemini/settings.json', empty, sse)).toEqual({ url: sse.url });
     expect(added('/h/cline_mcp_settings.json', empty, remote)).toEqual({ ...remote, type: 'streamableHttp' });
-    expect(added('/h/other.json', empty, old)).toEqual({ type: 'sse', url: old.url });
-    expect(added('/h/catalog.json', '{"servers":{}}', old)).toEqual(old);
+    expect(added('/h/other.json', empty, sse)).toEqual({ type: 'sse', url: sse.url });
+    expect(added('/h/catalog.json', '{"servers":{}}', sse)).toEqual(sse);
   });
 
   test('is refused if it would remove a comment of another entry', () => {

@@ -1,5 +1,5 @@
-// For any resource files, each reported problem is inside its file. A valid resource loads. A single mistake
-// is reported at its position.
+// Random resource files. A valid trigger loads, and a single mistake is reported at its position. For any text,
+// loading does not throw, and each reported problem is inside its file.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -15,22 +15,23 @@ const folder = new ResourceFolder();
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/);
-const labels = fc.dictionary(fc.stringMatching(/^[a-z./-]{1,8}$/), fc.string({ maxLength: 5 }).map(plain), {
+const arbLabel = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/);
+const labels = fc.dictionary(fc.stringMatching(/^[a-z./-]{1,8}$/), fc.string({ maxLength: 5 }).map(withoutReferences), {
   maxKeys: 2,
 });
-const secret = fc.constantFrom('secret-one-of-it', 'secret-two-of-it');
+const arbSecret = fc.constantFrom('secret-one-of-it', 'secret-two-of-it');
 const path = fc.stringMatching(/^\/hooks(\/[a-z0-9._-]{1,5}x){0,2}$/);
 const events = Object.entries(repoHostEventNames.actions).flatMap(([event, actions]) => [
   event,
   ...actions.map((action) => `${event}.${action}`),
 ]);
-const some = <T>(item: fc.Arbitrary<T>) => fc.uniqueArray(item, { maxLength: 3 });
+const upToThree = <T>(item: fc.Arbitrary<T>) => fc.uniqueArray(item, { maxLength: 3 });
 
+/** Generators of `spec.config`, by type of trigger. */
 const configs = {
   HTTP: fc.record(
     {
-      webhook_secret: secret,
+      webhook_secret: arbSecret,
       path,
       methods: fc.uniqueArray(fc.constantFrom('GET', 'POST', 'PUT'), { minLength: 1 }),
       required_headers: fc.dictionary(fc.stringMatching(/^x-[a-z]{1,4}$/), fc.constantFrom('*', 'value'), {
@@ -44,11 +45,11 @@ const configs = {
   ),
   RepoHost: fc.record(
     {
-      webhook_secret: secret,
-      repo_events: some(fc.constantFrom(...events)),
-      repositories: some(fc.constantFrom('acme/*', 'acme/web', '*')),
-      branches: some(fc.constantFrom('main', 'release/*', '**')),
-      ignore_senders: some(label),
+      webhook_secret: arbSecret,
+      repo_events: upToThree(fc.constantFrom(...events)),
+      repositories: upToThree(fc.constantFrom('acme/*', 'acme/web', '*')),
+      branches: upToThree(fc.constantFrom('main', 'release/*', '**')),
+      ignore_senders: upToThree(arbLabel),
       path,
     },
     { requiredKeys: ['webhook_secret'] },
@@ -64,17 +65,17 @@ const configs = {
   Manual: fc.record(
     {
       require_confirmation: fc.boolean(),
-      allowed_commands: some(label),
+      allowed_commands: upToThree(arbLabel),
       timeout: fc.integer({ min: 1, max: 999 }),
     },
     { requiredKeys: [] },
   ),
 };
 
-const binding = fc.record(
+const arbCommand = fc.record(
   {
     agent: fc.constant('echo'),
-    description: fc.string({ maxLength: 5 }).map(plain),
+    description: fc.string({ maxLength: 5 }).map(withoutReferences),
     parameters: fc.uniqueArray(
       fc.record({ name: fc.stringMatching(/^[a-z_]{1,5}$/), required: fc.boolean() }),
       { selector: ({ name }) => name, maxLength: 2 },
@@ -83,18 +84,18 @@ const binding = fc.record(
   { requiredKeys: ['agent'] },
 );
 
-const trigger: fc.Arbitrary<Json> = fc
+const arbTrigger: fc.Arbitrary<Json> = fc
   .constantFrom(...(Object.keys(configs) as (keyof typeof configs)[]))
   .chain((type) =>
     fc.record({
       apiVersion: fc.constantFrom('example.com/v1', 'a/v1alpha1'),
       kind: fc.constant('Trigger'),
-      metadata: fc.record({ name: label, labels, annotations: labels }, { requiredKeys: ['name'] }),
+      metadata: fc.record({ name: arbLabel, labels, annotations: labels }, { requiredKeys: ['name'] }),
       spec: fc.record(
         {
           type: fc.constant(type),
           config: configs[type] as fc.Arbitrary<Json>,
-          commands: fc.dictionary(type === 'RepoHost' ? fc.constantFrom(...events) : label, binding, {
+          commands: fc.dictionary(type === 'RepoHost' ? fc.constantFrom(...events) : arbLabel, arbCommand, {
             maxKeys: 3,
           }),
           default_agent: fc.constant('echo'),
@@ -110,34 +111,35 @@ const trigger: fc.Arbitrary<Json> = fc
     }),
   ) as fc.Arbitrary<Json>;
 
-/** Text without references. */
-function plain(text: string): string {
+/** Removes `$`, which begins a reference to a variable. */
+function withoutReferences(text: string): string {
   return text.replaceAll('$', '');
 }
 
-/** Mappings with arbitrary keys. */
-const open = ['labels', 'annotations', 'required_headers', 'commands'];
+/** Mappings with arbitrary keys, in which a key is never unknown. */
+const OPEN_MAPPINGS = ['labels', 'annotations', 'required_headers', 'commands'];
+/** An unknown key, or a text where another type is required. */
 const MISTAKE = 'zebra';
 
 /** Returns all copies of the value that have one mistake: an unknown key, or a value of another type. */
-function mistakes(value: Json, key = ''): Json[] {
+function withOneMistake(value: Json, key = ''): Json[] {
   if (typeof value !== 'object' || value === null) return [{ [MISTAKE]: 1 }];
   if (Array.isArray(value)) {
     const items = value as readonly Json[];
-    const inside = items.flatMap((item, index) => mistakes(item).map((bad) => items.with(index, bad)));
+    const inside = items.flatMap((item, index) => withOneMistake(item).map((invalid) => items.with(index, invalid)));
     return [{ [MISTAKE]: 1 }, ...inside];
   }
   const members = Object.entries(value as Readonly<Record<string, Json>>);
   const inside = members
-    // Other tests cover a resource that has no kind and a trigger that has no type.
+    // Other tests cover a resource without a valid kind, and a trigger without a valid type.
     .filter(([name]) => name !== 'kind' && name !== 'type')
-    .flatMap(([name, member]) => mistakes(member, name).map((bad) => ({ ...value, [name]: bad })));
-  return [...inside, MISTAKE, ...(open.includes(key) ? [] : [{ ...value, [MISTAKE]: 1 }])];
+    .flatMap(([name, member]) => withOneMistake(member, name).map((invalid) => ({ ...value, [name]: invalid })));
+  return [...inside, MISTAKE, ...(OPEN_MAPPINGS.includes(key) ? [] : [{ ...value, [MISTAKE]: 1 }])];
 }
 
 const textOf = (value: Json, indent: number | undefined) => JSON.stringify(value, null, indent);
 
-/** Possible positions of the problem: the unknown key or text, or the mapping around it. */
+/** Returns the possible positions (`LINE:COLUMN`) of the problem: the mistake, or the mapping around it. */
 function locationsIn(text: string): string[] {
   const key = text.indexOf(JSON.stringify(MISTAKE));
   return [key, text.lastIndexOf('{', key)].map((at) => {
@@ -158,7 +160,7 @@ function expectInside({ file, line, column, message }: Problem): void {
 describe('a trigger resource', () => {
   test('that is valid loads without an error, and passes the JSON Schema', async () => {
     await fc.assert(
-      fc.asyncProperty(trigger, fc.constantFrom(undefined, 2), async (value, indent) => {
+      fc.asyncProperty(arbTrigger, fc.constantFrom(undefined, 2), async (value, indent) => {
         const { triggers, errors } = await folder.loadText(textOf(value, indent));
         expect(errors).toEqual([]);
         expect(triggers).toHaveLength(1);
@@ -170,10 +172,10 @@ describe('a trigger resource', () => {
 
   test('with one mistake has an error at that position, and fails the JSON Schema', async () => {
     await fc.assert(
-      fc.asyncProperty(trigger, fc.nat(), fc.constantFrom(undefined, 2), async (value, pick, indent) => {
-        const all = mistakes(value);
-        const bad = all[pick % all.length] ?? null;
-        const text = textOf(bad, indent);
+      fc.asyncProperty(arbTrigger, fc.nat(), fc.constantFrom(undefined, 2), async (value, index, indent) => {
+        const invalidValues = withOneMistake(value);
+        const invalid = invalidValues[index % invalidValues.length] ?? null;
+        const text = textOf(invalid, indent);
         const { triggers, problems } = await folder.loadText(text);
         expect(triggers).toEqual([]);
         const problemLocations = problems
@@ -183,22 +185,20 @@ describe('a trigger resource', () => {
           problemLocations.some((location) => locationsIn(text).includes(location)),
           `${problemLocations} in ${text}`,
         ).toBe(true);
-        expect(Check(jsonSchemas.trigger, bad)).toBe(false);
+        expect(Check(jsonSchemas.trigger, invalid)).toBe(false);
       }),
       { numRuns: runs(300) },
     );
   });
 });
 
-const piece = fc.constantFrom(
-  ...[
+/** Lines and characters that form valid and invalid files. */
+const arbPiece = fc.constantFrom(
     'apiVersion: a/v1\n',
     'kind: Trigger\n',
     'kind: Agent\n',
     'kind: AgentFlow\n',
     'metadata: { name: a }\n',
-  ],
-  ...[
     'spec:\n',
     '  type: HTTP\n',
     '  type: Slack\n',
@@ -206,15 +206,11 @@ const piece = fc.constantFrom(
     '  platform: whatsapp\n',
     '  config:\n',
     '    path: /\n',
-  ],
-  ...[
     '    cron: x\n',
     '    github_events: [push]\n',
     '    patterns: ["("]\n',
     '  commands: { a: { agent: b } }\n',
     '  commands: []\n',
-  ],
-  ...[
     '  model: "scripted:x"\n',
     '  runtime: { http: 1 }\n',
     '  retry: { attempts: 0 }\n',
@@ -224,8 +220,6 @@ const piece = fc.constantFrom(
     '- ',
     '{',
     '}',
-  ],
-  ...[
     '[',
     ']',
     '&x ',
@@ -240,7 +234,6 @@ const piece = fc.constantFrom(
     '# x\n',
     '__proto__: 1\n',
     '  __proto__: { a: 1 }\n',
-  ],
 );
 
 describe('loading resources', () => {
@@ -248,7 +241,7 @@ describe('loading resources', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
-          fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join('')),
+          fc.array(arbPiece, { maxLength: 30 }).map((pieces) => pieces.join('')),
           fc.string({ unit: 'binary', maxLength: 60 }),
           fc.json(),
         ),
@@ -256,6 +249,7 @@ describe('loading resources', () => {
         async (text, isLenient) => {
           const { problems, triggers } = await folder.loadText(text, { isLenient });
           for (const problem of problems) expectInside(problem);
+          // A text without a trigger has a problem.
           if (triggers.length === 0) expect(problems).not.toEqual([]);
         },
       ),

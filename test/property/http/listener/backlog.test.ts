@@ -1,4 +1,6 @@
-// Backlogs of slow clients: ordered, complete, counted, and bounded in total.
+// Backlogs: bytes that wait for clients that read slowly (backlog.ts, readers.ts). Bytes leave in order, are
+// counted and released. In total they stay within the limit. Without free capacity, stalled readers are
+// disconnected, and active readers are not.
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -9,6 +11,7 @@ import { Reader, Readers } from '../../../../src/http/listener/readers.ts';
 
 const KIB = 1024;
 
+/** Pushes bytes, or reads at most `take` bytes. */
 const steps = fc.array(
   fc.oneof(
     fc.record({
@@ -19,41 +22,42 @@ const steps = fc.array(
   { maxLength: 80 },
 );
 
+const sizeOf = (buffers: Iterable<Buffer>) => [...buffers].reduce((sum, { length }) => sum + length, 0);
+
 describe('a backlog', () => {
   test('returns the pushed bytes in order, counts them, and releases all', () => {
     fc.assert(
-      fc.property(steps, fc.boolean(), (list, isCleared) => {
+      fc.property(steps, fc.boolean(), (stepList, endsWithClear) => {
         const readers = new Readers(64 * 1024 * KIB);
         const backlog = new Backlog(readers, new Reader(() => {}));
         const pushed: Buffer[] = [];
         const pieces: Buffer[] = [];
-        let next = 0;
-        const take = (most: number) => {
-          const piece = backlog.peek(most);
+        let nextByte = 0;
+        /** Reads and removes at most `maxBytes` bytes. Returns false if the backlog is empty. */
+        const readPiece = (maxBytes: number) => {
+          const piece = backlog.peek(maxBytes);
           if (piece === undefined) return false;
           expect(piece.length).toBeGreaterThan(0);
-          expect(piece.length).toBeLessThanOrEqual(most);
+          expect(piece.length).toBeLessThanOrEqual(maxBytes);
           pieces.push(Buffer.from(piece));
           backlog.drop(piece.length);
           return true;
         };
-        for (const step of list) {
+        for (const step of stepList) {
           if ('push' in step) {
             const bytes = Buffer.alloc(step.push);
-            for (let at = 0; at < bytes.length; at += 1) bytes[at] = next++ % 251;
+            // The values repeat after 251 bytes, which divides no block size: a misplaced block is detected.
+            for (let at = 0; at < bytes.length; at += 1) bytes[at] = nextByte++ % 251;
             expect(backlog.push(bytes)).toBe(true);
             pushed.push(bytes);
-          } else take(step.take);
-          const [all, gone] = [pushed, pieces].map((list) =>
-            list.reduce((sum, { length }) => sum + length, 0),
-          );
-          expect(backlog.bytes).toBe(Number(all) - Number(gone));
+          } else readPiece(step.take);
+          expect(backlog.bytes).toBe(sizeOf(pushed) - sizeOf(pieces));
           expect(readers.waitingBytes).toBeGreaterThanOrEqual(0);
           expect(readers.waitingBytes === 0).toBe(backlog.bytes === 0);
         }
-        if (isCleared) backlog.clear();
+        if (endsWithClear) backlog.clear();
         else {
-          while (take(64 * KIB));
+          while (readPiece(64 * KIB));
           expect(Buffer.concat(pieces).equals(Buffer.concat(pushed))).toBe(true);
         }
         expect([backlog.bytes, readers.waitingBytes]).toEqual([0, 0]);
@@ -71,34 +75,36 @@ describe('a backlog', () => {
       backlog.drop(piece.length);
       pieces += 1;
     }
+    // 10 MB in blocks of up to 64 KiB.
     expect(pieces).toBeLessThan(200);
   });
 });
 
 describe('buffered bytes', () => {
   test('are counted once per buffer, and never exceed the total', () => {
-    const holds = fc.array(fc.record({ holder: fc.nat(4), piece: fc.nat(5), isLettingGo: fc.boolean() }));
+    const arbHolds = fc.array(fc.record({ holder: fc.nat(4), piece: fc.nat(5), isRelease: fc.boolean() }));
     fc.assert(
-      fc.property(holds, fc.integer({ min: 20 * KIB, max: 400 * KIB }), (list, total) => {
+      fc.property(arbHolds, fc.integer({ min: 20 * KIB, max: 400 * KIB }), (list, total) => {
         const buffered = new BufferedBytes(total);
         const shares = Array.from({ length: 5 }, () => new Share());
         const pieces = Array.from({ length: 6 }, (_, at) => Buffer.alloc((at + 1) * 16 * KIB));
+        /** The acquired pieces of each holder. Several holders may share a piece. */
         const all: { holder: number; piece: Buffer }[] = [];
-        for (const { holder, piece: at, isLettingGo } of list) {
+        for (const { holder, piece: at, isRelease } of list) {
           const share = shares[holder] as Share;
           const piece = pieces[at] as Buffer;
           const index = all.findIndex((entry) => entry.holder === holder && entry.piece === piece);
-          if (isLettingGo && index >= 0) {
+          if (isRelease && index >= 0) {
             buffered.releaseShared(piece, share);
             all.splice(index, 1);
-          } else if (!isLettingGo && buffered.acquireShared(piece, share)) all.push({ holder, piece });
+          } else if (!isRelease && buffered.acquireShared(piece, share)) all.push({ holder, piece });
           const distinct = new Set(all.map((entry) => entry.piece));
-          expect(buffered.used).toBe([...distinct].reduce((sum, { length }) => sum + length, 0));
+          expect(buffered.used).toBe(sizeOf(distinct));
           expect(buffered.used).toBeLessThanOrEqual(total);
-          for (const [number, { used: own }] of shares.entries())
-            expect(own).toBe(
-              all.reduce((sum, entry) => sum + (entry.holder === number ? entry.piece.length : 0), 0),
-            );
+          for (const [number, { used }] of shares.entries()) {
+            const heldPieces = all.filter((entry) => entry.holder === number).map((entry) => entry.piece);
+            expect(used).toBe(sizeOf(heldPieces));
+          }
         }
       }),
     );
@@ -110,51 +116,53 @@ describe('without free capacity for buffered bytes', () => {
     vi.useRealTimers();
   });
 
-  /** A reader that has not read any bytes. */
-  function waiting(readers: Readers, bytes: number) {
-    const cut = vi.fn(() => {
+  /** Adds a reader for which `bytes` wait. `isAccepted` is false if no capacity was free for them. */
+  function startReader(readers: Readers, bytes: number) {
+    const disconnect = vi.fn(() => {
       readers.noteCaughtUp(reader);
       readers.release(bytes, reader);
     });
-    const reader = new Reader(cut);
-    const isTaken = readers.acquire(bytes, reader);
-    if (isTaken) readers.noteBehind(reader);
-    return { reader, cut, isTaken };
+    const reader = new Reader(disconnect);
+    const isAccepted = readers.acquire(bytes, reader);
+    if (isAccepted) readers.noteBehind(reader);
+    return { reader, disconnect, isAccepted };
   }
 
   test('the reader that has stalled longest is disconnected, and never an active reader', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const readers = new Readers(100);
-    const stalled = waiting(readers, 30);
-    const reading = waiting(readers, 30);
+    const stalled = startReader(readers, 30);
+    const reading = startReader(readers, 30);
     vi.advanceTimersByTime(5_000);
     readers.noteBehind(reading.reader);
-    expect(waiting(readers, 50).isTaken).toBe(true);
-    expect(stalled.cut).toHaveBeenCalledOnce();
-    expect(waiting(readers, 50).isTaken).toBe(false);
-    expect(reading.cut).not.toHaveBeenCalled();
+    expect(startReader(readers, 50).isAccepted).toBe(true);
+    expect(stalled.disconnect).toHaveBeenCalledOnce();
+    expect(startReader(readers, 50).isAccepted).toBe(false);
+    expect(reading.disconnect).not.toHaveBeenCalled();
+    // The bytes of `reading` (30) and of the accepted new reader (50).
     expect(readers.waitingBytes).toBe(80);
   });
 
   test('a new reader gets the capacity of readers that read nothing for 250 ms', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const readers = new Readers(100);
-    // System buffers accept some bytes immediately, then no more.
-    const unread = [waiting(readers, 50), waiting(readers, 25)];
+    // The progress at 10 ms does not count: system buffers accept some bytes without a reader.
+    const unread = [startReader(readers, 50), startReader(readers, 25)];
     vi.advanceTimersByTime(10);
     for (const { reader } of unread) readers.noteBehind(reader);
     vi.advanceTimersByTime(240);
-    expect(waiting(readers, 50).isTaken).toBe(false);
+    expect(startReader(readers, 50).isAccepted).toBe(false);
     vi.advanceTimersByTime(10);
-    expect(waiting(readers, 50).isTaken).toBe(true);
-    expect(unread.map(({ cut }) => cut.mock.calls.length)).toEqual([1, 0]);
+    expect(startReader(readers, 50).isAccepted).toBe(true);
+    expect(unread.map(({ disconnect }) => disconnect.mock.calls.length)).toEqual([1, 0]);
   });
 
-  const comings = fc.array(
+  /** New readers, each after a pause. A reader reads always, never, or for 1.5 s. */
+  const arbReaders = fc.array(
     fc.record({
       waitMs: fc.nat(120),
       bytes: fc.integer({ min: 1, max: 30 }),
-      does: fc.constantFrom('reads', 'leaves it', 'reads, and then not'),
+      behaviour: fc.constantFrom('reads', 'leaves it', 'reads, and then not'),
     }),
     { minLength: 10, maxLength: 80 },
   );
@@ -162,24 +170,25 @@ describe('without free capacity for buffered bytes', () => {
   test('no active reader is disconnected, and a new reader is refused only for readers that may be active', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     fc.assert(
-      fc.property(comings, (list) => {
+      fc.property(arbReaders, (readerList) => {
         const readers = new Readers(100);
-        const all: (ReturnType<typeof waiting> & { does: string; since: number; bytes: number })[] = [];
-        for (const { waitMs, bytes, does } of list) {
+        const all: (ReturnType<typeof startReader> & { behaviour: string; since: number; bytes: number })[] = [];
+        for (const { waitMs, bytes, behaviour } of readerList) {
           vi.advanceTimersByTime(waitMs);
           const now = performance.now();
           for (const entry of all) {
             const isReading =
-              entry.does === 'reads' || (entry.does !== 'leaves it' && now - entry.since < 1_500);
+              entry.behaviour === 'reads' || (entry.behaviour !== 'leaves it' && now - entry.since < 1_500);
             if (isReading && entry.reader.isBehind) readers.noteBehind(entry.reader);
           }
-          const entry = { ...waiting(readers, bytes), does, since: now, bytes };
-          if (entry.isTaken) all.push(entry);
+          const entry = { ...startReader(readers, bytes), behaviour, since: now, bytes };
+          if (entry.isAccepted) all.push(entry);
           const behind = all.filter(({ reader }) => reader.isBehind);
           expect(readers.waitingBytes).toBe(behind.reduce((sum, each) => sum + each.bytes, 0));
           expect(readers.waitingBytes).toBeLessThanOrEqual(100);
-          for (const each of all) if (each.does === 'reads') expect(each.cut).not.toHaveBeenCalled();
-          if (entry.isTaken) continue;
+          for (const each of all) if (each.behaviour === 'reads') expect(each.disconnect).not.toHaveBeenCalled();
+          // A refusal requires that every reader may be active: it made progress within the limit.
+          if (entry.isAccepted) continue;
           for (const { reader } of behind)
             expect(now - reader.movedAt).toBeLessThan(reader.isConfirmed ? 1_000 : 250);
         }

@@ -1,4 +1,5 @@
-// The mailbox table compared with a model that scans all mailboxes. A rollback restores the state before the
+// The table of mailboxes (mailbox-table.ts), compared with a model that scans all mailboxes. Mailboxes and claims
+// change, the clock moves, and transactions are rolled back. A rollback restores the state before the
 // transaction, except for the order of ready mailboxes.
 
 import fc from 'fast-check';
@@ -12,12 +13,15 @@ import {
 import { mayStartWith } from '../../../../../machines/crashes.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
+/** A mailbox of the model. */
 interface Row {
   readonly key: string;
+  /** Time at which the mailbox is ready, or its claim expires. Infinity if neither. */
   readonly dueAt: number;
   readonly claim: ClaimEntry | undefined;
   readonly mayHaveMore: boolean;
   readonly isLocked: boolean;
+  /** Crashes of the first event, or of the claimed event. */
   readonly crashes: number;
 }
 
@@ -62,30 +66,33 @@ class Model {
   now = 0;
   rows = new Map<string, Row>();
 
+  /** Returns the ready mailboxes whose keys have the prefix. */
   ready(prefix: string): readonly Row[] {
     return [...this.rows.values()].filter(
       (row) => row.key.startsWith(prefix) && row.dueAt <= this.now && this.mayBegin(row),
     );
   }
 
+  /** Returns false if other suspects (events that ran during a crash) must finish first. */
   mayBegin({ key, crashes }: Row): boolean {
     if (crashes === 0) return true;
-    const others = [...this.rows.values()].flatMap((row) =>
+    const runningSuspects = [...this.rows.values()].flatMap((row) =>
       row.key === key || row.claim === undefined || row.claim.crashes === 0
         ? []
         : [{ key: row.key, crashes: row.claim.crashes }],
     );
-    const near = others.filter(
+    const inDomain = runningSuspects.filter(
       (other) => other.crashes >= crashes && crashDomainOf(other.key) === crashDomainOf(key),
     );
-    return mayStartWith(crashes, near.length, Math.max(0, ...others.map((other) => other.crashes)));
+    const maxCrashes = Math.max(0, ...runningSuspects.map((other) => other.crashes));
+    return mayStartWith(crashes, inDomain.length, maxCrashes);
   }
 
   nextAfterNow(): number | undefined {
-    const dues = [...this.rows.values()]
+    const laterTimes = [...this.rows.values()]
       .map(({ dueAt }) => dueAt)
       .filter((dueAt) => dueAt > this.now && dueAt !== Number.POSITIVE_INFINITY);
-    return dues.length === 0 ? undefined : Math.min(...dues);
+    return laterTimes.length === 0 ? undefined : Math.min(...laterTimes);
   }
 }
 
@@ -97,25 +104,25 @@ const rowOf = ({ key, dueAt, claim, mayHaveMore, isBlocked: isLocked, crashes }:
   isLocked,
   crashes,
 });
-const sorted = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.key < other.key ? -1 : 1));
+const sortedByKey = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.key < other.key ? -1 : 1));
 
 /** Compares the results of all read methods. */
 function checkAll(table: MailboxTable, model: Model): void {
-  const firsts = prefixes.map((prefix) => {
+  const firstReadyKeys = prefixes.map((prefix) => {
     const ready = model.ready(prefix).map(({ key }) => key);
     const first = table.firstReady(prefix)?.key;
-    // The first ready mailbox is not compared, because a rollback may change the order.
+    // A rollback may change the order, so any ready mailbox may be the first one.
     return first !== undefined && ready.includes(first) ? ready[0] : first;
   });
   expect({
-    all: sorted(table.all().map(rowOf)),
-    each: keys.map((key) => table.get(key)?.dueAt),
-    firsts,
+    all: sortedByKey(table.all().map(rowOf)),
+    dueTimes: keys.map((key) => table.get(key)?.dueAt),
+    firstReadyKeys,
     next: table.nextAfter(model.now),
   }).toEqual({
-    all: sorted(model.rows.values()),
-    each: keys.map((key) => model.rows.get(key)?.dueAt),
-    firsts: prefixes.map((prefix) => model.ready(prefix)[0]?.key),
+    all: sortedByKey(model.rows.values()),
+    dueTimes: keys.map((key) => model.rows.get(key)?.dueAt),
+    firstReadyKeys: prefixes.map((prefix) => model.ready(prefix)[0]?.key),
     next: model.nextAfterNow(),
   });
 }
@@ -135,6 +142,7 @@ function checkDrained(table: MailboxTable, model: Model, prefix: string): void {
   expect(returned.sort()).toEqual(expected.sort());
 }
 
+/** A change of the table and the model. */
 type Change = (table: MailboxTable, model: Model) => void;
 
 const arbKey = fc.constantFrom(...keys);
@@ -154,14 +162,15 @@ const arbMailboxChange = fc.record({
   inMs: arbDelay,
   claim: arbClaim,
   mayHaveMore: fc.boolean(),
-  suspected: fc.nat({ max: 7 }),
+  /** Crashes of the first event, if there is no claim. */
+  crashesOfFirst: fc.nat({ max: 7 }),
 });
 
-const set = arbMailboxChange.map(
-  ({ key, inMs, claim, mayHaveMore, suspected }): Change =>
+const setMailbox = arbMailboxChange.map(
+  ({ key, inMs, claim, mayHaveMore, crashesOfFirst }): Change =>
     (table, model) => {
       const dueAt = model.now + inMs;
-      const crashes = claim?.crashes ?? suspected;
+      const crashes = claim?.crashes ?? crashesOfFirst;
       table.set(key, dueAt, claim, mayHaveMore, crashes);
       const isLocked = model.rows.get(key)?.isLocked ?? false;
       model.rows.set(key, { key, dueAt, claim, mayHaveMore, isLocked, crashes });
@@ -181,14 +190,14 @@ const lock = fc.tuple(arbKey, fc.boolean()).map(
   ([key, isLocked]): Change =>
     (table, model) => {
       table.setBlocked(key, isLocked);
-      const nowhere = {
+      const newMailbox = {
         key,
         dueAt: Number.POSITIVE_INFINITY,
         claim: undefined,
         mayHaveMore: true,
         crashes: 0,
       };
-      const row = model.rows.get(key) ?? (isLocked ? nowhere : undefined);
+      const row = model.rows.get(key) ?? (isLocked ? newMailbox : undefined);
       if (row !== undefined) model.rows.set(key, { ...row, isLocked });
     },
 );
@@ -199,7 +208,7 @@ const remove = arbKey.map(
       model.rows.delete(key);
     },
 );
-const change = fc.oneof({ weight: 3, arbitrary: set }, setMore, lock, remove);
+const change = fc.oneof({ weight: 3, arbitrary: setMailbox }, setMore, lock, remove);
 
 /** Advances the time by a check for the next due time. */
 const checkNextDue = fc.nat({ max: 60 }).map(
@@ -209,7 +218,7 @@ const checkNextDue = fc.nat({ max: 60 }).map(
       expect(table.nextAfter(model.now)).toBe(model.nextAfterNow());
     },
 );
-const setBack = fc.nat({ max: 60 }).map(
+const moveClockBack = fc.nat({ max: 60 }).map(
   (ms): Change =>
     (table, model) => {
       model.now -= ms;
@@ -217,33 +226,35 @@ const setBack = fc.nat({ max: 60 }).map(
     },
 );
 
+/** Moves the expiry of all claims. */
 function moveClaims(table: MailboxTable, model: Model, byMs: number): void {
   table.moveClaims(byMs);
   for (const row of [...model.rows.values()])
     if (row.claim !== undefined) model.rows.set(row.key, { ...row, dueAt: row.dueAt + byMs });
 }
 
+/** A transaction with several changes. It is rolled back if `fails`. */
 const transaction = fc
   .record({
     ms: fc.nat({ max: 60 }),
-    isSetBack: fc.boolean(),
-    claimsMovedBy: fc.option(fc.integer({ min: -60, max: 60 }), { nil: undefined }),
+    isClockMovedBack: fc.boolean(),
+    moveClaimsByMs: fc.option(fc.integer({ min: -60, max: 60 }), { nil: undefined }),
     changes: fc.array(change, { maxLength: 12 }),
     fails: fc.boolean(),
   })
   .map(
-    ({ ms, isSetBack, claimsMovedBy, changes, fails }): Change =>
+    ({ ms, isClockMovedBack, moveClaimsByMs, changes, fails }): Change =>
       (table, model) => {
         const before = model.now;
-        model.now += isSetBack ? -ms : ms;
+        model.now += isClockMovedBack ? -ms : ms;
         const becomeReady = [...model.rows.values()].some(
           ({ dueAt }) => dueAt > before && dueAt <= model.now,
         );
         expect(table.begin(model.now)).toBe(becomeReady);
         const savedRows = new Map(model.rows);
-        if (claimsMovedBy !== undefined) moveClaims(table, model, claimsMovedBy);
-        if (isSetBack) table.moveBack(model.now);
-        for (const one of changes) one(table, model);
+        if (moveClaimsByMs !== undefined) moveClaims(table, model, moveClaimsByMs);
+        if (isClockMovedBack) table.moveBack(model.now);
+        for (const applyChange of changes) applyChange(table, model);
         checkAll(table, model);
         if (!fails) return;
         table.rollBack();
@@ -254,7 +265,7 @@ const transaction = fc
 const arbStep = fc.oneof(
   { weight: 4, arbitrary: transaction },
   { weight: 1, arbitrary: checkNextDue },
-  setBack,
+  moveClockBack,
 );
 
 test('the mailbox table has the ready time and claim of each mailbox after any changes and rollbacks', () => {
@@ -311,6 +322,7 @@ test('a rollback of the mailbox table undoes the current transaction, not the pr
   expect(table.all().map(({ key, dueAt, claim }) => ({ key, dueAt, claim }))).toEqual([
     { key: 'a/1', dueAt: 10, claim: undefined },
   ]);
+  // A second rollback changes nothing.
   table.rollBack();
   expect(table.firstReady('a/')?.key).toBe('a/1');
 });

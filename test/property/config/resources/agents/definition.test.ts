@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Definitions of agents contain no variable values, and reading a definition returns the same agent. Valid
-// agents pass the JSON Schema, and agents with an unknown key do not.
+// Definitions: the text of an agent file, as a run stores it. A definition of a random agent contains no values
+// of variables, and is read back as the same agent. Valid agents pass the JSON Schema, and agents with an
+// unknown key do not.
 
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
@@ -12,68 +13,68 @@ import { ResourceFolder } from '../../../../unit/config/resources/resource-folde
 
 const folder = new ResourceFolder();
 
-/** Values that do not occur in a file by chance. */
+/** Values of the environment variables. They begin with `Zq`, which does not occur in a file by chance. */
 const values = { ONE: 'Zq1-value-of-one', TWO: 'Zq2-value "of" \\ two\u2028', GEMINI_API_KEY: 'Zq3-the-key' };
 
 /** Texts without `$` and `~`, which begin references and home paths, and without null characters. */
-const texts = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[$~\0]/g, ''));
-const reference = fc.constantFrom('${ONE}', '${TWO}', '${ONE} and ${TWO}', '${NONE:-else}', '$${ONE}');
-const text = fc
+const arbPlainText = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[$~\0]/g, ''));
+const arbReference = fc.constantFrom('${ONE}', '${TWO}', '${ONE} and ${TWO}', '${NONE:-else}', '$${ONE}');
+const arbText = fc
   .oneof(
-    texts,
-    reference,
-    fc.tuple(texts, reference).map(([a, b]) => a + b),
+    arbPlainText,
+    arbReference,
+    fc.tuple(arbPlainText, arbReference).map((parts) => parts.join('')),
   )
   // Never empty, because some fields require a text.
   .map((each) => `.${each}`);
-const name = fc.stringMatching(/^[a-z][a-z0-9]{0,6}$/);
-const pattern = fc.constantFrom('*', 'read_*', 'files/*', 'destructive', '${ONE}');
-const some = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 3 });
+const arbName = fc.stringMatching(/^[a-z][a-z0-9]{0,6}$/);
+const arbPattern = fc.constantFrom('*', 'read_*', 'files/*', 'destructive', '${ONE}');
+const upToThree = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 3 });
 
-const tools = fc.record({ allow: some(pattern), deny: some(pattern) }, { requiredKeys: [] });
-const server = fc.oneof(
+const arbTools = fc.record({ allow: upToThree(arbPattern), deny: upToThree(arbPattern) }, { requiredKeys: [] });
+const arbServer = fc.oneof(
   fc.record(
     {
-      name,
+      name: arbName,
       command: fc.constantFrom('serve', './serve', '${ONE}'),
-      args: some(text),
-      env: fc.dictionary(fc.stringMatching(/^[A-Z]{1,5}$/), text, { maxKeys: 2 }),
+      args: upToThree(arbText),
+      env: fc.dictionary(fc.stringMatching(/^[A-Z]{1,5}$/), arbText, { maxKeys: 2 }),
       cwd: fc.constantFrom('.', 'below', '${ONE}'),
       request_timeout_seconds: fc.integer({ min: 1, max: 500 }),
-      tools,
+      tools: arbTools,
     },
     { requiredKeys: ['name', 'command'] },
   ),
   fc.record(
     {
-      name,
+      name: arbName,
       url: fc.constant('https://mcp.example.com/${ONE}'),
       headers: fc.constantFrom({ Authorization: 'Bearer ${ONE}' }, {}),
     },
     { requiredKeys: ['name', 'url'] },
   ),
-  fc.record({ server: name, tools }, { requiredKeys: ['server'] }),
-  name,
+  fc.record({ server: arbName, tools: arbTools }, { requiredKeys: ['server'] }),
+  arbName,
 );
 
-const spec = fc.record(
+const arbSpec = fc.record(
   {
     model: fc.constantFrom('google:gemini', 'google:${ONE}', '${PROVIDER:-google}:m:1'),
-    fallback: some(fc.constantFrom('ollama:l', 'google:m')),
-    description: text,
-    system_prompt: text,
+    fallback: upToThree(fc.constantFrom('ollama:l', 'google:m')),
+    description: arbText,
+    system_prompt: arbText,
     temperature: fc.integer({ min: 0, max: 2 }),
     max_tokens: fc.integer({ min: 1, max: 9999 }),
     max_iterations: fc.integer({ min: 1, max: 50 }),
-    env: fc.dictionary(fc.stringMatching(/^[A-Z]{1,5}$/), text, { maxKeys: 2 }),
-    mcp_servers: fc.uniqueArray(server, {
+    env: fc.dictionary(fc.stringMatching(/^[A-Z]{1,5}$/), arbText, { maxKeys: 2 }),
+    mcp_servers: fc.uniqueArray(arbServer, {
       minLength: 1,
       maxLength: 3,
       selector: (each) => (typeof each === 'string' ? each : 'server' in each ? each.server : each.name),
     }),
-    tools: fc.array(pattern, { minLength: 1, maxLength: 3 }),
+    tools: fc.array(arbPattern, { minLength: 1, maxLength: 3 }),
     policy: fc.record(
-      { deny: some(pattern), ask: some(pattern), approvers: some(text), self_approval: fc.boolean() },
+      { deny: upToThree(arbPattern), ask: upToThree(arbPattern), approvers: upToThree(arbText), self_approval: fc.boolean() },
       { requiredKeys: [] },
     ),
     interrupted_calls: fc.constantFrom('tell', 'repeat', 'ask', 'fail'),
@@ -87,6 +88,7 @@ const spec = fc.record(
   { requiredKeys: ['model', 'mcp_servers'] },
 );
 
+/** Returns an agent file with this spec. */
 const document = (value: object) => ({
   apiVersion: 'example.com/v1',
   kind: 'Agent',
@@ -96,7 +98,7 @@ const document = (value: object) => ({
 
 test('a definition contains no values of variables, and is read back as the same agent', async () => {
   await fc.assert(
-    fc.asyncProperty(spec, async (value) => {
+    fc.asyncProperty(arbSpec, async (value) => {
       const file = folder.write('a.yaml', JSON.stringify(document(value)));
       const { agents, errors } = await folder.load({ files: [file], env: values });
       expect(errors).toEqual([]);
@@ -113,11 +115,12 @@ test('a definition contains no values of variables, and is read back as the same
 
 test('a missing variable of a definition is reported without any value', async () => {
   await fc.assert(
-    fc.asyncProperty(spec, fc.constantFrom('ONE', 'TWO'), async (value, missingVariable) => {
+    fc.asyncProperty(arbSpec, fc.constantFrom('ONE', 'TWO'), async (value, missingVariable) => {
       const file = folder.write('a.yaml', JSON.stringify(document(value)));
       const { agents } = await folder.load({ files: [file], env: values });
       const runtime = agents[0]?.runtime;
       if (runtime?.kind !== 'model') throw new Error('no agent with a model');
+      // Only an unescaped reference (`${ONE}`, not `$${ONE}`) needs the variable.
       const isNeeded = new RegExp(`(?<!\\$)\\$\\{${missingVariable}\\}`).test(runtime.definition);
       const readAgent = () =>
         readDefinition(
@@ -127,6 +130,7 @@ test('a missing variable of a definition is reported without any value', async (
           file,
         );
       if (!isNeeded) expect(readAgent()).toEqual(runtime);
+      // The error names the variable. A lookahead excludes values of variables.
       else
         expect(readAgent).toThrow(
           new RegExp(`^(?![^]*Zq\\d)[^]*the environment variable ${missingVariable} is not set`),
@@ -136,7 +140,7 @@ test('a missing variable of a definition is reported without any value', async (
   );
 });
 
-/** Adds an unknown key to each mapping of the spec in turn. */
+/** Returns copies of the spec. Each has an unknown key (`zebra`) in one of its mappings. */
 const withUnknownKey = (value: object): object[] => {
   const inside = Object.entries(value).flatMap(([key, member]) =>
     typeof member === 'object' && !Array.isArray(member) && key !== 'env' && key !== 'output_schema'
@@ -148,16 +152,16 @@ const withUnknownKey = (value: object): object[] => {
 
 test('an agent with an unknown key is refused at the position of the key, also by the JSON Schema', async () => {
   await fc.assert(
-    fc.asyncProperty(spec, fc.nat(), async (value, pick) => {
-      const all = withUnknownKey(value);
-      const bad = document(all[pick % all.length] ?? {});
+    fc.asyncProperty(arbSpec, fc.nat(), async (value, index) => {
+      const invalidSpecs = withUnknownKey(value);
+      const invalid = document(invalidSpecs[index % invalidSpecs.length] ?? {});
       const { agents, errors } = await folder.load({
-        files: [folder.write('a.yaml', JSON.stringify(bad))],
+        files: [folder.write('a.yaml', JSON.stringify(invalid))],
         env: values,
       });
       expect(agents).toEqual([]);
       expect(errors.join('\n')).toMatch(/zebra: unknown key/);
-      expect(Check(jsonSchemas.agent, bad)).toBe(false);
+      expect(Check(jsonSchemas.agent, invalid)).toBe(false);
     }),
     { numRuns: 80 },
   );
