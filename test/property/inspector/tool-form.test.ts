@@ -1,4 +1,5 @@
-// Forms for tools with arbitrary schemas: submitted values are valid, or unchecked keywords are listed.
+// Forms of the inspector for tools with random argument schemas. A submitted form returns a value that the schema
+// accepts, or lists the keywords that the form does not check. The model is the validator ajv.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -20,24 +21,26 @@ const ajv = new Ajv2020({
   logger: false,
 });
 
-const name = fc.constantFrom('a', 'b', 'c d', 'constructor', 'toString', '<b>', 'a/b', 'x~1', '\u202e', '名');
-const simple = fc.oneof(
+const arbName = fc.constantFrom('a', 'b', 'c d', 'constructor', 'toString', '<b>', 'a/b', 'x~1', '\u202e', '名');
+const arbScalar = fc.oneof(
   fc.integer({ min: -3, max: 30 }),
   fc.constantFrom('', 'a', 'bc', 'true', '7', '<i>'),
   fc.boolean(),
   fc.constant(null),
 );
-const bound = fc.integer({ min: 0, max: 6 });
-const some = <T>(keywords: Record<string, fc.Arbitrary<T>>) => fc.record(keywords, { requiredKeys: [] });
+const arbBound = fc.integer({ min: 0, max: 6 });
+/** Generates a schema with some of these keywords. */
+const optionalKeywords = <T>(keywords: Record<string, fc.Arbitrary<T>>) => fc.record(keywords, { requiredKeys: [] });
 
+/** Generates schemas with nested objects, arrays and combinations. References lead to `$defs/one` or nowhere. */
 const { schema: anySchema } = fc.letrec<{ schema: unknown; object: unknown }>((tie) => ({
   object: fc.record(
     {
       type: fc.constant('object'),
-      properties: fc.dictionary(name, tie('schema'), { maxKeys: 4 }),
-      required: fc.uniqueArray(name, { maxLength: 3 }),
+      properties: fc.dictionary(arbName, tie('schema'), { maxKeys: 4 }),
+      required: fc.uniqueArray(arbName, { maxLength: 3 }),
       additionalProperties: fc.oneof(fc.boolean(), tie('schema')),
-      minProperties: bound,
+      minProperties: arbBound,
       patternProperties: fc.constant({ '^a': { type: 'number' } }),
       propertyNames: fc.constant({ maxLength: 3 }),
     },
@@ -45,26 +48,26 @@ const { schema: anySchema } = fc.letrec<{ schema: unknown; object: unknown }>((t
   ),
   schema: fc.oneof(
     { maxDepth: 3, depthIdentifier: 'schema' },
-    some<unknown>({
+    optionalKeywords<unknown>({
       type: fc.constant('string'),
-      minLength: bound,
-      maxLength: bound,
-      default: simple,
+      minLength: arbBound,
+      maxLength: arbBound,
+      default: arbScalar,
       pattern: fc.constant('^a'),
       description: fc.string(),
     }),
-    some<unknown>({
+    optionalKeywords<unknown>({
       type: fc.constantFrom('number', 'integer'),
-      minimum: bound,
-      exclusiveMaximum: bound,
+      minimum: arbBound,
+      exclusiveMaximum: arbBound,
       multipleOf: fc.integer({ min: 1, max: 4 }),
-      default: simple,
+      default: arbScalar,
     }),
     fc.record({
       type: fc.constantFrom<unknown>('boolean', 'null', ['string', 'null'], ['integer', 'boolean']),
     }),
-    fc.record({ enum: fc.uniqueArray(simple, { minLength: 1, maxLength: 4 }) }),
-    fc.record({ const: simple }),
+    fc.record({ enum: fc.uniqueArray(arbScalar, { minLength: 1, maxLength: 4 }) }),
+    fc.record({ const: arbScalar }),
     fc.constantFrom<unknown>(
       true,
       false,
@@ -80,8 +83,8 @@ const { schema: anySchema } = fc.letrec<{ schema: unknown; object: unknown }>((t
       {
         type: fc.constant('array'),
         items: tie('schema'),
-        minItems: bound,
-        maxItems: bound,
+        minItems: arbBound,
+        maxItems: arbBound,
         uniqueItems: fc.boolean(),
       },
       { requiredKeys: ['type'] },
@@ -93,8 +96,8 @@ const { schema: anySchema } = fc.letrec<{ schema: unknown; object: unknown }>((t
 }));
 const argumentsSchema = fc
   .tuple(
-    fc.dictionary(name, anySchema, { maxKeys: 5 }),
-    fc.uniqueArray(name, { maxLength: 4 }),
+    fc.dictionary(arbName, anySchema, { maxKeys: 5 }),
+    fc.uniqueArray(arbName, { maxLength: 4 }),
     anySchema,
     fc.option(fc.boolean()),
   )
@@ -118,11 +121,13 @@ function isValid(schema: object, value: unknown): boolean | undefined {
   }
 }
 
+/** Returns the fields that have an input, including those in groups. */
 function leavesOf(fields: readonly ArgumentField[]): Exclude<ArgumentField, { kind: 'group' }>[] {
   return fields.flatMap((field) => (field.kind === 'group' ? leavesOf(field.fields) : [field]));
 }
 
-const draft: fc.Arbitrary<FieldDraft> = fc.oneof(
+/** Input of a person: a text, or the state of a checkbox. */
+const arbDraft: fc.Arbitrary<FieldDraft> = fc.oneof(
   fc.constantFrom(
     '',
     '0',
@@ -148,9 +153,9 @@ const draft: fc.Arbitrary<FieldDraft> = fc.oneof(
 
 describe('the form of a tool', () => {
   test('returns a value that the schema accepts, or lists the unchecked keywords', () => {
-    let callCount = 0;
+    let acceptedCount = 0;
     fc.assert(
-      fc.property(argumentsSchema, fc.array(draft, { minLength: 1, maxLength: 12 }), (schema, drafts) => {
+      fc.property(argumentsSchema, fc.array(arbDraft, { minLength: 1, maxLength: 12 }), (schema, drafts) => {
         const fields = fieldsOf(schema);
         expect(fields).toBeDefined();
         if (fields === undefined) return;
@@ -160,7 +165,7 @@ describe('the form of a tool', () => {
         const { args, problems, unchecked } = parseForm(schema, fields, inputValues);
         expect(args === undefined).toBe(problems.size > 0);
         if (args === undefined) return;
-        callCount += 1;
+        acceptedCount += 1;
         if (isValid(schema, args) === false)
           expect(unchecked.length, JSON.stringify([schema, args])).toBeGreaterThan(0);
         // The JSON editor returns the same.
@@ -168,21 +173,22 @@ describe('the form of a tool', () => {
       }),
       { numRuns: 400 },
     );
-    expect(callCount).toBeGreaterThan(30);
+    // Enough forms were accepted, so that their values were checked.
+    expect(acceptedCount).toBeGreaterThan(30);
   });
 
   test('reports no error for values that the schema accepts', () => {
     const value = fc.dictionary(
-      name,
-      fc.oneof(simple, fc.array(simple, { maxLength: 3 }), fc.dictionary(name, simple, { maxKeys: 3 })),
+      arbName,
+      fc.oneof(arbScalar, fc.array(arbScalar, { maxLength: 3 }), fc.dictionary(arbName, arbScalar, { maxKeys: 3 })),
       { maxKeys: 4 },
     );
     fc.assert(
       fc.property(argumentsSchema, value, (schema, args) => {
         const { findings, unchecked } = checkValue(schema, args);
-        const isRight = isValid(schema, args);
-        if (isRight === true) expect(findings, JSON.stringify([schema, args])).toEqual([]);
-        else if (isRight === false && findings.length === 0)
+        const isAcceptedByAjv = isValid(schema, args);
+        if (isAcceptedByAjv === true) expect(findings, JSON.stringify([schema, args])).toEqual([]);
+        else if (isAcceptedByAjv === false && findings.length === 0)
           expect(unchecked.length, JSON.stringify([schema, args])).toBeGreaterThan(0);
       }),
       { numRuns: 400 },

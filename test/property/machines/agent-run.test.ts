@@ -1,4 +1,6 @@
-// A run with arbitrary events between the rows: random model answers, decisions and crashes.
+// The plan of an agent's run (nextStep), with random model answers, decisions and crashes between the rows of the
+// journal. Each run ends, continues from its stored rows, stays within its budget, and makes no call without its
+// approval. A call of unknown outcome is repeated only if that is permitted.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -17,40 +19,43 @@ const tools: readonly JournaledTool[] = [
   aTool('look', { verdict: 'ask', hints: safe }),
 ];
 
-const call = fc.record({
+/** A tool call of the model. `gone` is an unknown tool, and some inputs are no JSON object. */
+const arbCall = fc.record({
   name: fc.constantFrom('read', 'write', 'pay', 'look', 'gone'),
   input: fc.constantFrom('{}', '', '{"path":"/a"}', '[1]', '{"a":', 'null'),
 });
-const answer = fc.record({
+const arbAnswer = fc.record({
   text: fc.constantFrom('', 'hello', '{"ok":true}', '{"ok":1}'),
   calls: fc.oneof(
-    { weight: 3, arbitrary: fc.array<{ name: string; input: string }>(call, { minLength: 1, maxLength: 5 }) },
+    { weight: 3, arbitrary: fc.array<{ name: string; input: string }>(arbCall, { minLength: 1, maxLength: 5 }) },
     fc.constant<{ name: string; input: string }[]>([]),
   ),
   finish: fc.constantFrom<ModelAnswerRow['finish']>('stop', 'calls', 'length', 'filtered', 'other'),
   /** Undefined if the provider reports no usage. */
   tokens: fc.option(fc.integer({ min: 0, max: 500 }), { nil: undefined, freq: 12 }),
 });
+/** Generates a limit from 1 to `max`, or no limit. */
 const upTo = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined });
-const someSettings = fc.record({
+const arbSettings = fc.record({
   max_iterations: fc.integer({ min: 1, max: 8 }),
   interrupted_calls: fc.constantFrom<RunSettings['interrupted_calls']>('tell', 'repeat', 'ask', 'fail'),
   output_schema: fc.constantFrom(undefined, { type: 'object' }),
   budget: fc.record({ tokens: upTo(3_000), tool_calls: upTo(12), cost: upTo(100) }),
 });
-const state = fc.constantFrom<'approved' | 'denied' | 'expired' | 'cancelled'>(
+const arbDecision = fc.constantFrom<'approved' | 'denied' | 'expired' | 'cancelled'>(
   ...(['approved', 'approved', 'denied', 'expired', 'cancelled'] as const),
 );
-const world = fc.record({
-  more: someSettings,
-  answers: fc.array(answer, { minLength: 1, maxLength: 12 }),
-  decisions: fc.array(state, { minLength: 1, maxLength: 12 }),
-  /** Crashes after each commit and each effect. */
-  ends: fc.infiniteStream(fc.integer({ min: 0, max: 3 }).map((n) => n === 0)),
+const arbScenario = fc.record({
+  settings: arbSettings,
+  answers: fc.array(arbAnswer, { minLength: 1, maxLength: 12 }),
+  decisions: fc.array(arbDecision, { minLength: 1, maxLength: 12 }),
+  /** True for a crash, at each model request and tool call. */
+  crashes: fc.infiniteStream(fc.integer({ min: 0, max: 3 }).map((n) => n === 0)),
 });
-type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
-type Answer = typeof answer extends fc.Arbitrary<infer T> ? T : never;
+type Scenario = typeof arbScenario extends fc.Arbitrary<infer T> ? T : never;
+type Answer = typeof arbAnswer extends fc.Arbitrary<infer T> ? T : never;
 
+/** Reads an answer of the output schema. */
 const readAnswer = (text: string) =>
   text === '{"ok":true}' ? { data: { ok: true } } : { misfit: 'it is not ok' };
 
@@ -60,30 +65,33 @@ interface PlannedStep {
   readonly rows: readonly JournalRow[];
 }
 
-/** Runs until the run is final. `made` contains the id of each call, with or without a result. */
-function runWorld({ more, answers, decisions, ends }: World) {
-  const runSettings = settings(more);
+/**
+ * Executes the planned steps until the run ends. `calledIds` contains the id of each tool call, with or without
+ * a result.
+ */
+function runScenario({ settings: changes, answers, decisions, crashes }: Scenario) {
+  const runSettings = settings(changes);
   const plannedSteps: PlannedStep[] = [];
-  const made: string[] = [];
+  const calledIds: string[] = [];
   let durable: readonly JournalRow[] = [];
   let approvals = 0;
   let cancelled = 0;
-  const hasEnded = () => ends.next().value === true;
+  const isCrashed = () => crashes.next().value === true;
   const write = (rows: readonly JournalRow[]) => {
     durable = [...durable, ...rows];
   };
   const decision = () => {
-    const found = decisions[approvals % decisions.length] ?? 'denied';
-    // An operator retries the run, up to a limit.
-    if (found !== 'cancelled') return found;
+    const next = decisions[approvals % decisions.length] ?? 'denied';
+    if (next !== 'cancelled') return next;
+    // An approval is cancelled if an operator retries the run. The limit ensures that the run ends.
     cancelled += 1;
-    return cancelled > 5 ? 'denied' : found;
+    return cancelled > 5 ? 'denied' : next;
   };
   for (let step = 0; step < 500; step += 1) {
     const next = nextStep(durable, runSettings, readAnswer);
     plannedSteps.push({ next, rows: durable });
     if (next.do === 'end' || next.do === 'fail')
-      return { told: plannedSteps, made, rows: durable, last: next, given: runSettings };
+      return { plannedSteps, calledIds, rows: durable, last: next, runSettings };
     if (next.do === 'begin')
       write([
         {
@@ -97,14 +105,15 @@ function runWorld({ more, answers, decisions, ends }: World) {
       ]);
     else if (next.do === 'note') write(next.rows);
     else if (next.do === 'ask') {
+      // The rows always form valid messages.
       messagesOf(durable);
-      if (hasEnded()) continue;
+      if (isCrashed()) continue;
       write([answerRow(answers[(next.iteration - 1) % answers.length] ?? answers[0], next.iteration)]);
     } else if (next.do === 'call') {
       write(next.calls.map(({ id, isRepeated }) => ({ kind: 'called', id, isRepeated })));
       for (const { id } of next.calls) {
-        made.push(id);
-        if (hasEnded()) break;
+        calledIds.push(id);
+        if (isCrashed()) break;
         write([{ kind: 'result', id, text: 'done', isError: false, how: 'called', tookMs: 1 }]);
       }
     } else if (next.do === 'people') {
@@ -122,8 +131,8 @@ function runWorld({ more, answers, decisions, ends }: World) {
   throw new Error('the run has no end');
 }
 
-function answerRow(given: Answer | undefined, iteration: number): ModelAnswerRow {
-  const { text = '', calls = [], finish = 'stop', tokens } = given ?? { tokens: 0 };
+function answerRow(modelAnswer: Answer | undefined, iteration: number): ModelAnswerRow {
+  const { text = '', calls = [], finish = 'stop', tokens } = modelAnswer ?? { tokens: 0 };
   return {
     kind: 'answer',
     iteration,
@@ -141,6 +150,7 @@ function answerRow(given: Answer | undefined, iteration: number): ModelAnswerRow
 const rowsOfKind = <K extends JournalRow['kind']>(rows: readonly JournalRow[], kind: K) =>
   rows.filter((row): row is Extract<JournalRow, { readonly kind: K }> => row.kind === kind);
 
+/** Returns the tool of a call. Undefined for an unknown tool. */
 const toolOf = (rows: readonly JournalRow[], id: string) => {
   const name = rowsOfKind(rows, 'answer')
     .flatMap(({ calls }) => calls)
@@ -151,10 +161,10 @@ const toolOf = (rows: readonly JournalRow[], id: string) => {
 describe('the run of an agent', () => {
   test('reaches a final state after any sequence of events', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { rows, last, given: used } = runWorld(given);
+      fc.property(arbScenario, (scenario) => {
+        const { rows, last, runSettings } = runScenario(scenario);
         expect(['end', 'fail']).toContain(last.do);
-        expect(rowsOfKind(rows, 'answer').length).toBeLessThanOrEqual(used.max_iterations);
+        expect(rowsOfKind(rows, 'answer').length).toBeLessThanOrEqual(runSettings.max_iterations);
       }),
       { numRuns: runs(1_000) },
     );
@@ -162,11 +172,11 @@ describe('the run of an agent', () => {
 
   test('continues from its rows after an interruption at any point', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { told, given: used } = runWorld(given);
-        for (const { next, rows } of told) {
+      fc.property(arbScenario, (scenario) => {
+        const { plannedSteps, runSettings } = runScenario(scenario);
+        for (const { next, rows } of plannedSteps) {
           const readBack = rows.map((row) => JSON.parse(JSON.stringify(row)) as JournalRow);
-          expect(JSON.stringify(nextStep(readBack, used, readAnswer))).toBe(JSON.stringify(next));
+          expect(JSON.stringify(nextStep(readBack, runSettings, readAnswer))).toBe(JSON.stringify(next));
         }
       }),
       { numRuns: runs(300) },
@@ -175,11 +185,11 @@ describe('the run of an agent', () => {
 
   test('calls the model once per response, and no tool that has a result', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { told, rows } = runWorld(given);
+      fc.property(arbScenario, (scenario) => {
+        const { plannedSteps, rows } = runScenario(scenario);
         const iterations = rowsOfKind(rows, 'answer').map(({ iteration }) => iteration);
         expect(iterations).toEqual(iterations.map((_, n) => n + 1));
-        for (const { next, rows: before } of told) {
+        for (const { next, rows: before } of plannedSteps) {
           if (next.do !== 'call') continue;
           const knownIds = new Set(rowsOfKind(before, 'result').map(({ id }) => id));
           for (const { id } of next.calls) expect(knownIds).not.toContain(id);
@@ -193,14 +203,15 @@ describe('the run of an agent', () => {
 
   test('repeats a call that may have happened only if that is harmless or allowed by the configuration', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { made, rows, given: used } = runWorld(given);
+      fc.property(arbScenario, (scenario) => {
+        const { calledIds, rows, runSettings } = runScenario(scenario);
         const counts = new Map<string, number>();
-        for (const id of made) counts.set(id, (counts.get(id) ?? 0) + 1);
+        for (const id of calledIds) counts.set(id, (counts.get(id) ?? 0) + 1);
         for (const [id, count] of counts) {
           const isSafe = toolOf(rows, id)?.hints.isReadOnly === true;
-          const mayRepeat = isSafe || used.interrupted_calls === 'repeat';
-          if (used.interrupted_calls !== 'ask' && !mayRepeat) expect(count).toBe(1);
+          const mayRepeat = isSafe || runSettings.interrupted_calls === 'repeat';
+          if (runSettings.interrupted_calls !== 'ask' && !mayRepeat) expect(count).toBe(1);
+          // A call starts at most four times on its own. With `ask`, people may approve further repetitions.
           expect(count).toBeLessThanOrEqual(mayRepeat ? 4 : 10);
         }
       }),
@@ -210,9 +221,9 @@ describe('the run of an agent', () => {
 
   test('makes a call that needs approval only after the approval, and repeats a call that may have happened only after a new approval', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { told, given: used } = runWorld(given);
-        for (const { next, rows } of told) {
+      fc.property(arbScenario, (scenario) => {
+        const { plannedSteps, runSettings } = runScenario(scenario);
+        for (const { next, rows } of plannedSteps) {
           if (next.do !== 'call') continue;
           for (const { id, tool, isRepeated } of next.calls) {
             const approvalRows = rowsOfKind(rows, 'asked').filter((row) => row.call === id);
@@ -221,8 +232,9 @@ describe('the run of an agent', () => {
                 row.state === 'approved' && approvalRows.some(({ approval }) => approval === row.approval),
             );
             if (tool.verdict === 'ask') expect(approved.length).toBeGreaterThan(0);
-            const asksAgain = used.interrupted_calls === 'ask' && !tool.hints.isReadOnly;
+            const asksAgain = runSettings.interrupted_calls === 'ask' && !tool.hints.isReadOnly;
             const startCount = rowsOfKind(rows, 'called').filter((row) => row.id === id).length;
+            // One approval per earlier start, and one for the first start if the tool requires it.
             if (isRepeated && asksAgain)
               expect(approved.length).toBe(startCount + (tool.verdict === 'ask' ? 1 : 0));
           }
@@ -234,24 +246,24 @@ describe('the run of an agent', () => {
 
   test('never makes denied or unknown calls, or calls with invalid arguments', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { made, rows } = runWorld(given);
-        const approvalRows = new Map(
+      fc.property(arbScenario, (scenario) => {
+        const { calledIds, rows } = runScenario(scenario);
+        const callByApproval = new Map(
           rowsOfKind(rows, 'asked').map(({ approval, call: id }) => [approval, id]),
         );
-        const no = rowsOfKind(rows, 'decided').filter(
+        const rejections = rowsOfKind(rows, 'decided').filter(
           (row) => row.state === 'denied' || row.state === 'expired',
         );
-        for (const { approval } of no) {
-          const id = approvalRows.get(approval) ?? '';
+        for (const { approval } of rejections) {
+          const id = callByApproval.get(approval) ?? '';
           const at = rows.findIndex((row) => row.kind === 'decided' && row.approval === approval);
           expect(rowsOfKind(rows.slice(at), 'called').filter((row) => row.id === id)).toEqual([]);
         }
-        for (const id of made) expect(toolOf(rows, id)).toBeDefined();
-        const wrong = rowsOfKind(rows, 'answer')
+        for (const id of calledIds) expect(toolOf(rows, id)).toBeDefined();
+        const invalidCalls = rowsOfKind(rows, 'answer')
           .flatMap(({ calls }) => calls)
           .filter(({ input }) => ['[1]', '{"a":', 'null'].includes(input));
-        for (const { id } of wrong) expect(made).not.toContain(id);
+        for (const { id } of invalidCalls) expect(calledIds).not.toContain(id);
       }),
       { numRuns: runs(1_000) },
     );
@@ -259,16 +271,17 @@ describe('the run of an agent', () => {
 
   test('stays within the budget, and has no tools in the last allowed iteration', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { told, rows, given: used } = runWorld(given);
-        const { tokens = Infinity, tool_calls = Infinity, cost = Infinity } = used.budget;
+      fc.property(arbScenario, (scenario) => {
+        const { plannedSteps, rows, runSettings } = runScenario(scenario);
+        const { tokens = Infinity, tool_calls = Infinity, cost = Infinity } = runSettings.budget;
         expect(figuresOf(rows, 0).tool_calls).toBeLessThanOrEqual(tool_calls);
-        for (const { next, rows: before } of told) {
-          if (next.do === 'ask') expect(next.hasTools).toBe(next.iteration < used.max_iterations);
+        for (const { next, rows: before } of plannedSteps) {
+          if (next.do === 'ask') expect(next.hasTools).toBe(next.iteration < runSettings.max_iterations);
           if (next.do !== 'ask' && next.do !== 'call') continue;
           const figures = figuresOf(before, 0);
           expect(figures.input_tokens + figures.output_tokens).toBeLessThan(tokens);
           expect(figures.cost ?? 0).toBeLessThan(cost);
+          // With such a budget, the run ends after an answer without reported usage.
           const isBounded = Number.isFinite(tokens) || Number.isFinite(cost);
           if (isBounded)
             expect(rowsOfKind(before, 'answer').every(({ usage }) => usage.input !== undefined)).toBe(true);
@@ -280,8 +293,8 @@ describe('the run of an agent', () => {
 
   test('gives the model one result per call, in order', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        for (const { next, rows } of runWorld(given).told) {
+      fc.property(arbScenario, (scenario) => {
+        for (const { next, rows } of runScenario(scenario).plannedSteps) {
           if (next.do !== 'ask') continue;
           const messages = messagesOf(rows);
           for (const [n, message] of messages.entries()) {

@@ -1,6 +1,6 @@
-// The machine of an active mailbox compared with a hand-written transition table, with counted runs: a run
-// exists exactly while the machine is busy.
-// Invariant A7 is in ARCHITECTURE.md.
+// The state machine of a mailbox with a long or aborted run (machines/conversation.ts), compared with a
+// transition table. For random events, a run exists exactly while the machine is busy, and is settled once.
+// Invariant A7 (determinism) is in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ type State = 'ready' | 'handling' | 'aborting' | 'overrun' | 'leaving' | 'ended'
 type EventType = ConversationEvent['type'];
 
 /** Transitions by event. Other events change nothing. */
-const arrows: Record<State, Partial<Record<EventType, State>>> = {
+const transitions: Record<State, Partial<Record<EventType, State>>> = {
   ready: { lasting: 'handling', quiet: 'ended' },
   handling: { 'run.ended': 'ready', deadline: 'aborting', stop: 'aborting', 'claim.lost': 'leaving' },
   aborting: { 'run.ended': 'ready', 'patience.over': 'overrun', 'claim.lost': 'leaving' },
@@ -19,7 +19,7 @@ const arrows: Record<State, Partial<Record<EventType, State>>> = {
   leaving: { 'run.ended': 'ready' },
   ended: {},
 };
-const busy: readonly State[] = ['handling', 'aborting', 'overrun', 'leaving'];
+const busyStates: readonly State[] = ['handling', 'aborting', 'overrun', 'leaving'];
 
 const eventNames: EventType[] = [
   'lasting',
@@ -34,14 +34,17 @@ const eventNames: EventType[] = [
 const eventOf = (eventName: EventType): ConversationEvent =>
   eventName === 'lasting' ? { type: 'lasting', attempt: 2 } : { type: eventName };
 
-class Bench {
-  readonly done: string[] = [];
+/** The machine with counted runs and recorded actions. */
+class MachineBench {
+  /** Executed actions, in order. */
+  readonly executed: string[] = [];
+  /** Number of existing runs. */
   runs = 0;
   readonly actor;
 
   constructor() {
-    const note = (what: string) => () => {
-      this.done.push(what);
+    const record = (action: string) => () => {
+      this.executed.push(action);
     };
     const machine = conversationMachine.provide({
       actors: {
@@ -53,9 +56,9 @@ class Bench {
         }),
       },
       actions: {
-        abort: note('abort'),
-        yieldSlot: note('yieldSlot'),
-        settle: note('settle'),
+        abort: record('abort'),
+        yieldSlot: record('yieldSlot'),
+        settle: record('settle'),
       },
     });
     this.actor = createActor(machine, { input: { key: 'conversation/x' } }).start();
@@ -70,16 +73,16 @@ class Bench {
 describe('the machine of a conversation', () => {
   test('follows the transition table, and a long run exists exactly in the state busy', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 60 }), (list) => {
-        const bench = new Bench();
+      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 60 }), (events) => {
+        const bench = new MachineBench();
         let state: State = 'ready';
-        for (const eventName of list) {
+        for (const eventName of events) {
           if (state === 'ended') break;
-          const next: State = arrows[state][eventName] ?? state;
+          const next: State = transitions[state][eventName] ?? state;
           bench.actor.send(eventOf(eventName));
           state = next;
           expect(bench.state).toBe(state);
-          expect(bench.runs).toBe(busy.includes(state) ? 1 : 0);
+          expect(bench.runs).toBe(busyStates.includes(state) ? 1 : 0);
         }
         bench.actor.stop();
         expect(bench.runs).toBe(0);
@@ -90,13 +93,13 @@ describe('the machine of a conversation', () => {
 
   test('settles each long run once, and releases the slot of a run that does not stop', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 60 }), (list) => {
-        const bench = new Bench();
+      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 60 }), (events) => {
+        const bench = new MachineBench();
         const expected: string[] = [];
         let state: State = 'ready';
-        for (const eventName of list) {
+        for (const eventName of events) {
           if (state === 'ended') break;
-          const next: State = arrows[state][eventName] ?? state;
+          const next: State = transitions[state][eventName] ?? state;
           if (next !== state) {
             if (next === 'aborting' || next === 'leaving') expected.push('abort');
             if (next === 'overrun') expected.push('yieldSlot');
@@ -105,7 +108,7 @@ describe('the machine of a conversation', () => {
           bench.actor.send(eventOf(eventName));
           state = next;
         }
-        expect(bench.done).toEqual(expected);
+        expect(bench.executed).toEqual(expected);
         bench.actor.stop();
       }),
       { numRuns: 300 },
@@ -114,19 +117,19 @@ describe('the machine of a conversation', () => {
 
   test('is deterministic for the same events (A7)', () => {
     const machine = conversationMachine.provide({ actors: { run: fromCallback(() => {}) } });
-    const transitionsOf = (list: readonly EventType[]) => {
-      const bench = new Bench();
+    const transitionsOf = (events: readonly EventType[]) => {
+      const bench = new MachineBench();
       let snapshot: SnapshotFrom<typeof conversationMachine> = bench.actor.getSnapshot();
       bench.actor.stop();
-      return list.map((eventName) => {
+      return events.map((eventName) => {
         const [next, actions] = transition(machine, snapshot, eventOf(eventName));
         snapshot = next;
         return JSON.stringify([next.value, next.context, next.status, actions.map(({ type }) => type)]);
       });
     };
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 30 }), (list) => {
-        expect(transitionsOf(list)).toEqual(transitionsOf(list));
+      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 30 }), (events) => {
+        expect(transitionsOf(events)).toEqual(transitionsOf(events));
       }),
       { numRuns: 100 },
     );
@@ -134,7 +137,7 @@ describe('the machine of a conversation', () => {
 
   test('exposes to the inspector only the current attempt', () => {
     expect(conversationMachine.config.meta).toEqual({ inspect: ['attempt'] });
-    const bench = new Bench();
+    const bench = new MachineBench();
     bench.actor.send(eventOf('lasting'));
     expect(bench.actor.getSnapshot().context).toMatchObject({ attempt: 2 });
     bench.actor.stop();

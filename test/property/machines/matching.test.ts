@@ -1,5 +1,5 @@
-// The choice of a trigger for an event, compared with a simple implementation of the rules: all triggers that
-// accept the event, sorted.
+// The choice of a trigger for an event (matchTrigger), compared with a simple implementation of its rules: all
+// triggers that accept the event, sorted by score.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,83 +7,90 @@ import type { Binding } from '../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import { type Matchable, matchTrigger, type Routable } from '../../../machines/matching.ts';
 
-interface Case extends Routable {
+/** A trigger with its filters. An empty filter accepts every event. */
+interface FilteredTrigger extends Routable {
   readonly channels: readonly string[];
   readonly users: readonly string[];
   readonly words: readonly string[];
 }
 
-const letters = fc.constantFrom('a', 'b', 'c');
-const some = fc.uniqueArray(letters, { maxLength: 2 });
-const binding = (command: string): Binding => ({
+const arbLetter = fc.constantFrom('a', 'b', 'c');
+const arbFewLetters = fc.uniqueArray(arbLetter, { maxLength: 2 });
+const bindingOf = (command: string): Binding => ({
   command,
   target: agentTarget(command),
   description: undefined,
   parameters: [],
 });
-const triggers: fc.Arbitrary<readonly Case[]> = fc.uniqueArray(
+const arbTriggers: fc.Arbitrary<readonly FilteredTrigger[]> = fc.uniqueArray(
   fc.record({
     name: fc.stringMatching(/^[a-z]{1,3}$/),
-    commands: some.map((names) => names.map(binding)),
-    default_target: fc.option(letters.map(agentTarget), { nil: undefined }),
-    channels: some,
+    commands: arbFewLetters.map((names) => names.map(bindingOf)),
+    default_target: fc.option(arbLetter.map(agentTarget), { nil: undefined }),
+    channels: arbFewLetters,
     users: fc.uniqueArray(fc.constantFrom('a', 'b', '*'), { maxLength: 2 }),
-    words: some,
+    words: arbFewLetters,
   }),
   { selector: ({ name }) => name, maxLength: 6 },
 );
-const event: fc.Arbitrary<Matchable> = fc.record({
-  names: some,
+const arbEvent: fc.Arbitrary<Matchable> = fc.record({
+  names: arbFewLetters,
   text: fc.option(
     fc.array(fc.constantFrom('a', '/a', 'b', ' ', 'c d'), { maxLength: 4 }).map((texts) => texts.join(' ')),
-    {
-      nil: undefined,
-    },
+    { nil: undefined },
   ),
   channel: fc.option(fc.constantFrom('a', '#a', 'b'), { nil: undefined }),
-  user: fc.option(letters, { nil: undefined }),
+  user: fc.option(arbLetter, { nil: undefined }),
 });
 
-const plain = (text: string) => text.replace(/^[#/]/, '');
+/** Removes the `#` of a channel or the `/` of a command. */
+const withoutSign = (text: string) => text.replace(/^[#/]/, '');
 
+/** The model: returns the trigger, the command and the score as one text. Undefined if no trigger accepts. */
 function expectedTrigger(
-  all: readonly Case[],
+  all: readonly FilteredTrigger[],
   { names, text, channel, user }: Matchable,
 ): string | undefined {
-  const rows = all.flatMap((trigger) => {
-    const { channels, users, words: texts, commands, default_target, name } = trigger;
-    if (channels.length > 0 && !channels.some((each) => channel !== undefined && each === plain(channel)))
+  const candidates = all.flatMap((trigger) => {
+    const { channels, users, words, commands, default_target, name } = trigger;
+    if (channels.length > 0 && !channels.some((each) => channel !== undefined && each === withoutSign(channel)))
       return [];
-    if (users.length > 0 && !users.some((each) => user !== undefined && (each === '*' || each === user)))
-      if (!users.includes('*')) return [];
-    if (texts.length > 0 && !texts.some((each) => text?.includes(each) === true)) return [];
+    // `*` accepts every user, also an unknown one.
+    const isUserAccepted = users.includes('*') || (user !== undefined && users.includes(user));
+    if (users.length > 0 && !isUserAccepted) return [];
+    if (words.length > 0 && !words.some((each) => text?.includes(each) === true)) return [];
+    // The points of the documented rules. `*` is no match of a single user.
     const score =
       (channels.length > 0 ? 100 : 0) +
       (user !== undefined && users.includes(user) ? 80 : 0) +
-      (texts.length > 0 ? 60 : 0);
-    const requestedNames = names.length > 0 ? names : [plain((text ?? '').trim().split(/\s+/)[0] ?? '')];
+      (words.length > 0 ? 60 : 0);
+    // The names of the event, or the first word of its text. An earlier name is more exact.
+    const requestedNames = names.length > 0 ? names : [withoutSign((text ?? '').trim().split(/\s+/)[0] ?? '')];
     const commandNames = commands.map(({ command }) => command);
     const index = requestedNames.findIndex((each) => commandNames.includes(each));
     if (index === -1 && default_target === undefined) return [];
-    return [
-      { name, score, place: index === -1 ? 99 : index, command: index === -1 ? '' : requestedNames[index] },
-    ];
+    // A trigger without a matching command follows all others.
+    if (index === -1) return [{ name, score, rank: 99, command: '' }];
+    return [{ name, score, rank: index, command: requestedNames[index] }];
   });
-  const [best] = rows.sort((a, b) => b.score - a.score || a.place - b.place || (a.name < b.name ? -1 : 1));
+  const [best] = candidates.sort(
+    (a, b) => b.score - a.score || a.rank - b.rank || (a.name < b.name ? -1 : 1),
+  );
+  // The platform adds 10 points to every score.
   return best && `${best.name} ${best.command} ${best.score + 10}`;
 }
 
 test('the trigger chosen for an event is the first of all triggers that accept the event', () => {
   fc.assert(
-    fc.property(triggers, event, (all, what) => {
-      const match = matchTrigger(all, what, ({ channels, users, words: texts }) => ({
+    fc.property(arbTriggers, arbEvent, (triggers, event) => {
+      const match = matchTrigger(triggers, event, ({ channels, users, words }) => ({
         channels: new Set(channels),
         users: new Set(users),
-        patterns: texts.map((word) => (text: string) => text.includes(word)),
+        patterns: words.map((word) => (text: string) => text.includes(word)),
       }));
-      const expectedTarget =
+      const chosen =
         typeof match === 'string' ? undefined : `${match.trigger.name} ${match.command ?? ''} ${match.score}`;
-      expect(expectedTarget).toBe(expectedTrigger(all, what));
+      expect(chosen).toBe(expectedTrigger(triggers, event));
     }),
     { numRuns: 3000 },
   );

@@ -1,24 +1,27 @@
+// Glob patterns for texts, for example tool names (glob.ts). Random patterns match the same names as equivalent
+// regular expressions. Any text is a valid pattern.
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileGlobs } from '../../../../libs/globs/glob.ts';
 
-const namePattern = (pattern: string) => compileGlobs([pattern], { kind: 'text' });
+const matcherOf = (pattern: string) => compileGlobs([pattern], { kind: 'text' });
 
 /** A pattern and the equivalent regular expression, whose backtracking is harmless for short names. */
-interface Both {
+interface PatternPair {
   readonly pattern: string;
   readonly source: string;
 }
 
-const text = fc.constantFrom('a', 'b', 'ab', '-', '/', '.', '😀', 'ü', ',', '}', ']');
-const literal = text.map((text): Both => {
+const arbText = fc.constantFrom('a', 'b', 'ab', '-', '/', '.', '😀', 'ü', ',', '}', ']');
+const arbLiteral = arbText.map((text): PatternPair => {
   const pattern = text.replace(/[,}\]]/g, '\\$&');
   return { pattern, source: text.replace(/[.\]}/]/g, '\\$&') };
 });
-const escaped = fc
+const arbEscape = fc
   .constantFrom('*', '?', '{', '[', '\\')
-  .map((sign): Both => ({ pattern: `\\${sign}`, source: `\\${sign}` }));
-const wildcard = fc.constantFrom<Both>(
+  .map((sign): PatternPair => ({ pattern: `\\${sign}`, source: `\\${sign}` }));
+const arbWildcard = fc.constantFrom<PatternPair>(
   { pattern: '*', source: '[^]*' },
   { pattern: '**', source: '[^]*' },
   { pattern: '?', source: '[^]' },
@@ -28,24 +31,25 @@ const wildcard = fc.constantFrom<Both>(
   { pattern: '[a-b-]', source: '[a-b-]' },
   { pattern: '[]a]', source: '[\\]a]' },
 );
-const { whole } = fc.letrec<{ whole: Both; choices: Both; part: Both }>((tie) => ({
+/** A pattern is a sequence of parts. A part may be a choice (`{a,b}`) between patterns. */
+const { whole: arbPattern } = fc.letrec<{ whole: PatternPair; choices: PatternPair; part: PatternPair }>((tie) => ({
   whole: fc.array(tie('part'), { maxLength: 6 }).map((parts) => ({
     pattern: parts.map(({ pattern }) => pattern).join(''),
     source: parts.map(({ source }) => source).join(''),
   })),
-  choices: fc.array(tie('whole'), { minLength: 2, maxLength: 3 }).map((some) => ({
-    pattern: `{${some.map(({ pattern }) => pattern).join(',')}}`,
-    source: `(?:${some.map(({ source }) => source).join('|')})`,
+  choices: fc.array(tie('whole'), { minLength: 2, maxLength: 3 }).map((choices) => ({
+    pattern: `{${choices.map(({ pattern }) => pattern).join(',')}}`,
+    source: `(?:${choices.map(({ source }) => source).join('|')})`,
   })),
   part: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
-    { arbitrary: literal, weight: 3 },
-    { arbitrary: wildcard, weight: 3 },
-    { arbitrary: escaped, weight: 1 },
+    { arbitrary: arbLiteral, weight: 3 },
+    { arbitrary: arbWildcard, weight: 3 },
+    { arbitrary: arbEscape, weight: 1 },
     { arbitrary: tie('choices'), weight: 2 },
   ),
 }));
-const name = fc
+const arbName = fc
   .array(fc.constantFrom('a', 'b', '-', '/', '.', '😀', 'ü', ',', '*', '{', '}', ']', '\\', '\n'), {
     maxLength: 8,
   })
@@ -54,24 +58,26 @@ const name = fc
 test('a text pattern matches the same names as the equivalent regular expression', () => {
   let matches = 0;
   fc.assert(
-    fc.property(whole, name, ({ pattern, source }, name) => {
+    fc.property(arbPattern, arbName, ({ pattern, source }, name) => {
       const isMatch = new RegExp(`^(?:${source})$`, 'u').test(name);
       if (isMatch) matches += 1;
-      expect(namePattern(pattern)(name)).toBe(isMatch);
+      expect(matcherOf(pattern)(name)).toBe(isMatch);
     }),
     { numRuns: 5_000 },
   );
+  // Enough of the random names match.
   expect(matches).toBeGreaterThan(200);
 });
 
 test('any text is a valid pattern, and matches only itself if every character is escaped', () => {
-  const odd = fc.string({
+  const arbSpecialText = fc.string({
     unit: fc.constantFrom('{', '}', ',', '[', ']', '*', '?', '\\', '!', '-', 'a', '😀'),
   });
   fc.assert(
-    fc.property(odd, odd, (pattern, name) => {
-      namePattern(pattern)(name);
-      const exact = namePattern(Array.from(pattern, (sign) => `\\${sign}`).join(''));
+    fc.property(arbSpecialText, arbSpecialText, (pattern, name) => {
+      // Does not throw.
+      matcherOf(pattern)(name);
+      const exact = matcherOf(Array.from(pattern, (sign) => `\\${sign}`).join(''));
       expect(exact(pattern)).toBe(true);
       expect(exact(name)).toBe(name === pattern);
     }),
@@ -79,13 +85,14 @@ test('any text is a valid pattern, and matches only itself if every character is
 });
 
 test('a pattern without special meaning matches itself, including unbalanced braces and brackets', () => {
-  const plain = fc
+  // Without a closing brace and without a character class, all characters are literal.
+  const arbPlainPattern = fc
     .string({ unit: fc.constantFrom('{', 'a', '[', 'b', ',', '-') })
     .filter((each) => !/\[.*\]/.test(each));
   fc.assert(
-    fc.property(plain, (pattern) => {
-      expect(namePattern(pattern)(pattern)).toBe(true);
-      expect(namePattern(pattern)(`${pattern}x`)).toBe(false);
+    fc.property(arbPlainPattern, (pattern) => {
+      expect(matcherOf(pattern)(pattern)).toBe(true);
+      expect(matcherOf(pattern)(`${pattern}x`)).toBe(false);
     }),
   );
 });

@@ -1,5 +1,5 @@
-// Members of random fleets answer, fail or return invalid data, in random order. The result of a fleet
-// equals a short computation from all answers.
+// The plan of a fleet's run (nextOfFleet). Members of random fleets answer, fail or return invalid data, in random
+// order. The result of the fleet equals a direct computation from all outcomes.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { votingResult } from '../../../../machines/fleet-run/ballot.ts';
 import { type FleetSettings, nextOfFleet } from '../../../../machines/fleet-run/plan.ts';
 import type { MemberRow } from '../../../../machines/fleet-run/rows.ts';
 
-/** Member behaviour: undefined fails; `data` may be missing or lack the field. */
+/** Outcome of a member. Undefined is a failure; `data` may be absent or lack the field `verdict`. */
 type Outcome = { readonly text: string; readonly data: unknown } | undefined;
 
 const arbOutcome: fc.Arbitrary<Outcome> = fc.option(
@@ -46,21 +46,18 @@ const arbCoordination: fc.Arbitrary<Coordination> = fc.oneof(
 const arbFleet = fc
   .record({
     coordination: arbCoordination,
-    deeds: fc.array(
+    outcomes: fc.array(
       fc.record({
-        deed: arbOutcome,
+        outcome: arbOutcome,
         weight: fc.integer({ min: 1, max: 5 }),
         tier: fc.integer({ min: 1, max: 3 }),
       }),
-      {
-        minLength: 2,
-        maxLength: 7,
-      },
+      { minLength: 2, maxLength: 7 },
     ),
     on_failure: fc.constantFrom('fail' as const, 'skip' as const),
     concurrency: fc.integer({ min: 1, max: 4 }),
   })
-  .map(({ coordination, deeds: outcomes, ...rest }) => {
+  .map(({ coordination, outcomes, ...rest }) => {
     const members = outcomes.map(
       ({ weight, tier }, n): FleetMember => ({
         name: `m${n}`,
@@ -72,46 +69,47 @@ const arbFleet = fc
       }),
     );
     const settings: FleetSettings = { members, coordination, ...rest };
-    return { settings, deedOf: new Map(outcomes.map(({ deed: outcome }, n) => [`m${n}`, outcome])) };
+    return { settings, outcomeOf: new Map(outcomes.map(({ outcome }, n) => [`m${n}`, outcome])) };
   });
 
-/** Returns undefined if the fleet fails. */
+/** The model: returns the result of the fleet. Undefined if the fleet fails. */
 function expectedResult(
   { members, coordination, on_failure }: FleetSettings,
-  deedOf: ReadonlyMap<string, Outcome>,
+  outcomeOf: ReadonlyMap<string, Outcome>,
 ): Outcome {
-  const outcomes = (some: readonly FleetMember[]) => some.map(({ name }) => deedOf.get(name));
-  if (coordination.mode === 'hierarchical') return deedOf.get('m0');
+  const outcomes = (someMembers: readonly FleetMember[]) => someMembers.map(({ name }) => outcomeOf.get(name));
+  if (coordination.mode === 'hierarchical') return outcomeOf.get('m0');
   if (coordination.mode === 'pipeline') {
     const all = outcomes(members);
     if (on_failure === 'fail' && all.includes(undefined)) return undefined;
     return all.findLast((outcome) => outcome !== undefined);
   }
   const { by } = coordination;
-  const hasDecider = by === 'manager' || (typeof by === 'object' && by.on_none !== 'fail');
-  const askedMembers = hasDecider ? members.slice(1) : members;
-  const last = Math.max(...askedMembers.map(({ tier }) => tier));
+  // The first member does not vote if it decides: as the manager, or if no value wins.
+  const hasSeparateDecider = by === 'manager' || (typeof by === 'object' && by.on_none !== 'fail');
+  const askedMembers = hasSeparateDecider ? members.slice(1) : members;
+  const lastTier = Math.max(...askedMembers.map(({ tier }) => tier));
   for (const tier of [1, 2, 3]) {
-    const those = askedMembers.filter((member) => member.tier === tier);
-    if (those.length === 0) continue;
-    if (tier === last && typeof by === 'object') {
-      const votes = those.map(({ name }) => {
-        const { data } = deedOf.get(name) ?? {};
+    const tierMembers = askedMembers.filter((member) => member.tier === tier);
+    if (tierMembers.length === 0) continue;
+    if (tier === lastTier && typeof by === 'object') {
+      const votes = tierMembers.map(({ name }) => {
+        const { data } = outcomeOf.get(name) ?? {};
         const { verdict } = (typeof data === 'object' && data !== null ? data : {}) as { verdict?: unknown };
         return [name, verdict === undefined ? undefined : JSON.stringify(verdict)] as const;
       });
-      const result = votingResult(those, new Map(votes), { algorithm: by.algorithm, minVotes: by.min_votes });
+      const result = votingResult(tierMembers, new Map(votes), { algorithm: by.algorithm, minVotes: by.min_votes });
       if (result.kind === 'decided') return { text: String(JSON.parse(result.value)), data: undefined };
-      return by.on_none === 'fail' ? undefined : deedOf.get('m0');
+      return by.on_none === 'fail' ? undefined : outcomeOf.get('m0');
     }
-    const all = outcomes(those);
+    const all = outcomes(tierMembers);
     if (all.every((outcome) => outcome === undefined) || (on_failure === 'fail' && all.includes(undefined)))
       return undefined;
-    if (tier === last && by === 'manager') return deedOf.get('m0');
-    if (tier === last)
+    if (tier === lastTier && by === 'manager') return outcomeOf.get('m0');
+    if (tier === lastTier)
       return {
-        text: those
-          .flatMap(({ name }) => (deedOf.get(name) ? [`**${name}**\n${deedOf.get(name)?.text}`] : []))
+        text: tierMembers
+          .flatMap(({ name }) => (outcomeOf.get(name) ? [`**${name}**\n${outcomeOf.get(name)?.text}`] : []))
           .join('\n\n'),
         data: undefined,
       };
@@ -121,27 +119,29 @@ function expectedResult(
 
 it('a fleet of agents has the same result for any order of the answers of its members', () => {
   fc.assert(
-    fc.property(arbFleet, fc.infiniteStream(fc.nat(1_000)), ({ settings, deedOf }, choices) => {
+    fc.property(arbFleet, fc.infiniteStream(fc.nat(1_000)), ({ settings, outcomeOf }, choices) => {
       const pick = (count: number) => (choices.next().value ?? 0) % count;
       const rows: MemberRow[] = [];
-      const atWork = () => {
-        const over = new Set(rows.filter(({ kind }) => kind !== 'entered').map((row) => row.in));
-        return rows.filter((row) => row.kind === 'entered' && !over.has(row.in)).map((row) => row.in);
+      /** Returns the members that have started and not finished. */
+      const workingMembers = () => {
+        const finished = new Set(rows.filter(({ kind }) => kind !== 'entered').map((row) => row.in));
+        return rows.filter((row) => row.kind === 'entered' && !finished.has(row.in)).map((row) => row.in);
       };
       for (let round = 0; ; round += 1) {
         expect(round).toBeLessThan(100);
         const next = nextOfFleet(settings, 'go', rows);
         if (next.end !== undefined) {
-          const result = expectedResult(settings, deedOf);
-          expect([...next.drops].sort()).toEqual(atWork().sort());
+          const result = expectedResult(settings, outcomeOf);
+          expect([...next.drops].sort()).toEqual(workingMembers().sort());
           expect(next.end.how === 'done' ? next.end.text : undefined).toEqual(result?.text);
           return;
         }
-        const working = atWork();
+        const working = workingMembers();
         expect(working.length + next.starts.length).toBeLessThanOrEqual(
           Math.max(settings.concurrency, working.length),
         );
         expect(working.length + next.starts.length).toBeGreaterThan(0);
+        // Either a working member finishes, or a planned member starts.
         const at = pick(working.length + next.starts.length);
         const name = working[at];
         if (name === undefined) {
@@ -151,7 +151,7 @@ it('a fleet of agents has the same result for any order of the answers of its me
           rows.push({ kind: 'entered', in: member });
           continue;
         }
-        const outcome = deedOf.get(name);
+        const outcome = outcomeOf.get(name);
         rows.push(
           outcome === undefined
             ? { kind: 'failed', in: name, reason: 'no' }
