@@ -1,5 +1,5 @@
-// Conversion of script results to text, in the page: the same JSON for JSON values, valid JSON for others,
-// with limited length.
+// Conversion of script results to text, which runs in the page (result-text.ts). JSON values stay equal, other
+// values become valid JSON, and the length is limited. A page cannot replace the limit.
 
 import { runInNewContext, runInThisContext } from 'node:vm';
 import fc from 'fast-check';
@@ -36,13 +36,13 @@ test('the result text of any script value is JSON, or "undefined"', () => {
   );
 });
 
-/** Maximum length of the notice. */
-const NOTICE_LENGTH = 40;
+/** Maximum length of the notice of a truncation. */
+const MAX_NOTICE_CHARS = 40;
 
 test('a result text exceeds its limit only by the notice of the truncation', () => {
   fc.assert(
     fc.property(fc.anything(), fc.integer({ min: 1, max: 50 }), (value, maxChars) => {
-      expect(textOf(value, maxChars).length).toBeLessThanOrEqual(maxChars + NOTICE_LENGTH);
+      expect(textOf(value, maxChars).length).toBeLessThanOrEqual(maxChars + MAX_NOTICE_CHARS);
     }),
   );
 });
@@ -59,11 +59,11 @@ test.each([
   'String.prototype.slice = () => "x".repeat(1e6)',
   'JSON.stringify = () => ({ length: 1, slice: () => "x".repeat(1e6), toString: () => "x".repeat(1e6) })',
   'JSON.stringify = () => ["x".repeat(1e6)]',
-])('a page cannot exceed the limit of a result text by replacing %s', (replacing) => {
-  const hostile = runInNewContext(`${replacing}; ${RESULT_TEXT}`) as typeof textOf;
+])('a page cannot exceed the limit of a result text by replacing %s', (replacement) => {
+  const hostileTextOf = runInNewContext(`${replacement}; ${RESULT_TEXT}`) as typeof textOf;
   for (const value of [1, 'text', { a: 1 }, [1, 2]]) {
-    const text = hostile(value, 1000);
+    const text = hostileTextOf(value, 1000);
     expect(typeof text).toBe('string');
-    expect(text.length).toBeLessThanOrEqual(1040);
+    expect(text.length).toBeLessThanOrEqual(1000 + MAX_NOTICE_CHARS);
   }
 });

@@ -1,6 +1,6 @@
-// The confinement on generated trees with generated paths, compared with an oracle that resolves paths on its
-// own. Each call acts inside as specified, or is refused without changes. The outside stays unread and
-// unchanged. No link leaves the folder of the test.
+// Confinement of the filesystem server to its allowed folders, with random trees, links and paths. An oracle, which
+// resolves paths separately, decides the result of each call. A call acts inside as specified, or is refused
+// without changes. The outside is neither read nor changed.
 
 import {
   existsSync,
@@ -25,9 +25,10 @@ import { ToolError } from '../../../tool-servers/tool-error.ts';
 import { memoryFolder } from '../../fixtures/store/memory-folder.ts';
 
 const RUNS = 150;
+/** Links that a path may pass, as in Linux. */
 const MAX_LINKS = 40;
-/** Minimum number of each kind of call in all runs. */
-const MANY = 10;
+/** All runs together must contain more accepted calls of each kind, and more refused calls. */
+const MIN_CALLS = 10;
 
 /**
  * Folders per run: `box`, `annex` (given as the link `alias`) and `box/inner` are allowed, the rest is
@@ -46,53 +47,58 @@ const bases = [
 ] as const;
 const names = ['a', 'b', 'c', 'd', 'inner', '\u00e4', 'a\u0308', 'A'] as const;
 
-const name = fc.oneof(
+const arbName = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('a', 'b', 'c') },
   { weight: 1, arbitrary: fc.constantFrom(...names) },
 );
-const step = fc.oneof(
-  { weight: 6, arbitrary: name },
+const arbStep = fc.oneof(
+  { weight: 6, arbitrary: arbName },
   { weight: 1, arbitrary: fc.constantFrom('..', '.', '') },
 );
-const steps = fc.array(step, { maxLength: 4 }).map((parts) => parts.join('/'));
+const arbSteps = fc.array(arbStep, { maxLength: 4 }).map((parts) => parts.join('/'));
 
-/** A path as written by a person, a link or an attacker. ROOT is the folder of the run. */
-const absolute = fc
+/** Paths as people, links or attackers write them. ROOT is replaced by the folder of the run. */
+const arbAbsolutePath = fc
   .tuple(
     fc.constantFrom('', '', '', '/proc/self/root'),
     fc.constantFrom(...bases),
     fc.constantFrom('/', '//'),
-    steps,
+    arbSteps,
   )
   .map(([prefix, base, slash, rest]) => `${prefix}ROOT/${base}${rest === '' ? '' : slash}${rest}`);
-const relative = fc
+const arbRelativePath = fc
   .tuple(
     fc.array(fc.constant('..'), { maxLength: 3 }),
     fc.option(fc.constantFrom(...bases), { nil: '.' }),
-    steps,
+    arbSteps,
   )
   .map(([ups, base, rest]) => [...ups, ...(ups.length === 0 ? [] : [base]), rest].join('/'));
-const target = fc.oneof(
-  { weight: 4, arbitrary: relative },
-  { weight: 4, arbitrary: absolute },
-  { weight: 4, arbitrary: name },
+const arbLinkTarget = fc.oneof(
+  { weight: 4, arbitrary: arbRelativePath },
+  { weight: 4, arbitrary: arbAbsolutePath },
+  { weight: 4, arbitrary: arbName },
   {
     weight: 1,
     arbitrary: fc.constantFrom('.', '..', '/', '/proc/self/fd/0', '/proc/self/root', '/dev/fd/0'),
   },
 );
-/** Existing entries by number, so that calls hit them more often. */
+/**
+ * Placeholder of an existing entry, for example `FILE3`, so that calls hit existing entries more often. PLACE is
+ * an entry of any kind.
+ */
 const createdName = (kind: 'PLACE' | 'FILE' | 'FOLDER') =>
   fc.nat({ max: 20 }).map((number) => `${kind}${number}`);
-const below = fc
-  .tuple(createdName('FOLDER'), fc.oneof(name, fc.constant('new')))
+/** Path of an entry in an existing folder. */
+const arbNewPath = fc
+  .tuple(createdName('FOLDER'), fc.oneof(arbName, fc.constant('new')))
   .map((parts) => parts.join('/'));
-const texts = fc.oneof(
-  { weight: 4, arbitrary: fc.tuple(createdName('PLACE'), steps).map((parts) => parts.join('/')) },
+/** Path argument of a call. */
+const arbPath = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(createdName('PLACE'), arbSteps).map((parts) => parts.join('/')) },
   { weight: 4, arbitrary: createdName('PLACE') },
-  { weight: 3, arbitrary: steps },
-  { weight: 2, arbitrary: absolute },
-  { weight: 1, arbitrary: relative },
+  { weight: 3, arbitrary: arbSteps },
+  { weight: 2, arbitrary: arbAbsolutePath },
+  { weight: 1, arbitrary: arbRelativePath },
   {
     weight: 1,
     arbitrary: fc.constantFrom(
@@ -111,37 +117,39 @@ const texts = fc.oneof(
   },
 );
 
-const location = fc.tuple(
+/** Base folder and names of a created entry. */
+const arbLocation = fc.tuple(
   fc.constantFrom('box', 'box', 'box', 'annex', 'annex', 'box/inner', 'outside', 'box-evil'),
-  fc.array(name, { minLength: 1, maxLength: 3 }),
+  fc.array(arbName, { minLength: 1, maxLength: 3 }),
 );
-const tree = fc.record({
-  folders: fc.array(location, { minLength: 3, maxLength: 10, size: 'max' }),
-  files: fc.array(location, { minLength: 3, maxLength: 10, size: 'max' }),
-  links: fc.array(fc.tuple(location, target), { minLength: 1, maxLength: 12, size: 'max' }),
+const arbTree = fc.record({
+  folders: fc.array(arbLocation, { minLength: 3, maxLength: 10, size: 'max' }),
+  files: fc.array(arbLocation, { minLength: 3, maxLength: 10, size: 'max' }),
+  links: fc.array(fc.tuple(arbLocation, arbLinkTarget), { minLength: 1, maxLength: 12, size: 'max' }),
 });
-const calling = (does: string, ...paths: fc.Arbitrary<string>[]) =>
-  fc.record({ does: fc.constant(does), path: fc.oneof(texts, ...paths), to: fc.oneof(texts, below, below) });
-const call = fc.oneof(
-  calling('read', createdName('FILE')),
-  calling('list', createdName('FOLDER')),
-  calling('facts'),
-  calling('write', createdName('FILE'), below),
-  calling('change', createdName('FILE')),
-  calling('makeDirectory'),
-  calling('move', createdName('PLACE')),
+const callOf = (operation: string, ...paths: fc.Arbitrary<string>[]) =>
+  fc.record({ operation: fc.constant(operation), path: fc.oneof(arbPath, ...paths), to: fc.oneof(arbPath, arbNewPath, arbNewPath) });
+const arbCall = fc.oneof(
+  callOf('read', createdName('FILE')),
+  callOf('list', createdName('FOLDER')),
+  callOf('facts'),
+  callOf('write', createdName('FILE'), arbNewPath),
+  callOf('change', createdName('FILE')),
+  callOf('makeDirectory'),
+  callOf('move', createdName('PLACE')),
 );
-type Call = { does: string; path: string; to: string };
+type Call = { operation: string; path: string; to: string };
 
-/** A tree and its calls, in a separate folder. */
+/** The tree of a run, in a separate folder. */
 class World {
   readonly root = memoryFolder('confinement-');
   readonly allowed = ['box', 'annex'].map((folder) => join(this.root, folder));
+  /** Paths of all created entries, and of the files and folders among them. */
   readonly #places: string[] = [];
   readonly #files: string[] = [];
   readonly #folders: string[] = [];
 
-  constructor({ folders, files, links }: typeof tree extends fc.Arbitrary<infer Tree> ? Tree : never) {
+  constructor({ folders, files, links }: typeof arbTree extends fc.Arbitrary<infer Tree> ? Tree : never) {
     for (const base of ['box/inner', 'annex', 'outside', 'box-evil', 'annex-evil'])
       mkdirSync(join(this.root, base), { recursive: true });
     for (const [base, parts] of [...folders, ...files]) this.#makeParents(base, parts);
@@ -153,16 +161,16 @@ class World {
     this.#folders.push(...this.#places.filter((path) => lstatSync(path).isDirectory()));
     this.#files.push(...this.#places.filter((path) => lstatSync(path).isFile()));
     for (const [[base, parts], to] of links)
-      this.#put(base, parts, (path) => symlinkSync(this.really(to) || '.', path));
+      this.#put(base, parts, (path) => symlinkSync(this.resolvePlaceholders(to) || '.', path));
     symlinkSync('annex', join(this.root, 'alias'));
   }
 
-  /** Called before files and links exist. */
+  /** Creates the parent folders. Called before files and links exist. */
   #makeParents(base: string, parts: readonly string[]): void {
     mkdirSync(dirname(join(this.root, base, ...parts)), { recursive: true });
   }
 
-  /** Creates nothing through a link: `path` is in a real folder and free. */
+  /** Creates an entry, if its path is free and leads through no link. */
   #put(base: string, parts: readonly string[], make: (path: string) => void): void {
     const path = join(this.root, base, ...parts);
     const parent = dirname(path);
@@ -172,7 +180,8 @@ class World {
     this.#places.push(path);
   }
 
-  really(path: string): string {
+  /** Replaces ROOT and the placeholders of existing entries. */
+  resolvePlaceholders(path: string): string {
     const namesByKind = { PLACE: this.#places, FILE: this.#files, FOLDER: this.#folders };
     return path
       .replaceAll('ROOT', this.root)
@@ -185,8 +194,8 @@ class World {
     return this.allowed.some((folder) => path === folder || path.startsWith(`${folder}/`));
   }
 
-  /** Returns the path by the text alone. Undefined if it must be refused for the text. */
-  letters(path: string): string | undefined {
+  /** Returns the absolute path, computed from the text alone. Undefined if the text alone is a reason to refuse. */
+  pathByText(path: string): string | undefined {
     if (path === '' || path.includes('\0') || /^(~$|~\/|file:)/.test(path)) return undefined;
     const absolutePath = resolve(join(this.root, 'box'), path);
     const forms = [...this.allowed, join(this.root, 'alias')];
@@ -195,43 +204,44 @@ class World {
       : undefined;
   }
 
-  /** Replaces each missing name by its equivalent Unicode form on disk. */
+  /** Replaces each name without an entry by the single name on disk that differs only in its Unicode form. */
   #asOnDisk(path: string): string {
     let at = '/';
     for (const part of path.split('/')) {
-      const folder = this.end(at);
-      const isAmong = folder !== undefined && lstatSync(folder).isDirectory();
-      const alike = isAmong ? readdirSync(folder).filter((entry) => isSameName(entry, part)) : [];
-      at = join(at, (alike.includes(part) ? part : alike.length === 1 && alike[0]) || part);
+      const folder = this.realPathInside(at);
+      const isFolder = folder !== undefined && lstatSync(folder).isDirectory();
+      const sameNames = isFolder ? readdirSync(folder).filter((entry) => isSameName(entry, part)) : [];
+      const [onlyName = part] = sameNames;
+      at = join(at, sameNames.length === 1 ? onlyName : part);
     }
     return at;
   }
 
-  /** Returns the target after all links, if it exists inside. */
-  end(path: string, isLastFollowed = true): string | undefined {
-    const end = resolveLinks(path, isLastFollowed);
-    return end !== undefined && this.#isInside(end) ? end : undefined;
+  /** Returns the real path after all links, if it exists and is inside. */
+  realPathInside(path: string, isLastFollowed = true): string | undefined {
+    const realPath = resolveLinks(path, isLastFollowed);
+    return realPath !== undefined && this.#isInside(realPath) ? realPath : undefined;
   }
 
   isAllowedFolder(path: string): boolean {
     return [...this.allowed, join(this.root, 'box', 'inner'), join(this.root, 'alias')].includes(path);
   }
 
-  /** Every entry with all metadata that changes with a write. Links are not followed. */
-  everything(below = ''): string[] {
-    return readdirSync(join(this.root, below))
+  /** Returns a line per entry, with all metadata that changes with a write. Links are not followed. */
+  entriesBelow(folder = ''): string[] {
+    return readdirSync(join(this.root, folder))
       .sort()
       .flatMap((entry) => {
-        const path = join(below, entry);
+        const path = join(folder, entry);
         const stats = lstatSync(join(this.root, path), { bigint: true });
         const { ino, mode, nlink, mtimeNs, ctimeNs } = stats;
         const line = `${path} ${ino} ${mode} ${nlink} ${mtimeNs} ${ctimeNs}`;
-        return stats.isDirectory() ? [line, ...this.everything(path)] : [line];
+        return stats.isDirectory() ? [line, ...this.entriesBelow(path)] : [line];
       });
   }
 
-  outside(): string[] {
-    return this.everything().filter((line) => !/^(box|annex)(\/| )/.test(line));
+  outsideEntries(): string[] {
+    return this.entriesBelow().filter((line) => !/^(box|annex)(\/| )/.test(line));
   }
 
   close(): void {
@@ -247,103 +257,105 @@ function entryAt(path: string) {
   return lstatSync(path, { throwIfNoEntry: false });
 }
 
-/** Resolves `path` as in path_resolution(7). */
+/** Resolves all links of a path, by the rules of path_resolution(7). Undefined if an entry does not exist. */
 function resolveLinks(path: string, isLastFollowed: boolean): string | undefined {
   let at = '/';
-  const todo = path.split('/');
+  const remaining = path.split('/');
   let links = 0;
-  while (todo.length > 0) {
-    const next = todo.shift() ?? '';
+  while (remaining.length > 0) {
+    const next = remaining.shift() ?? '';
     if (!lstatSync(at).isDirectory()) return undefined;
     if (next === '' || next === '.') continue;
     const nextPath = next === '..' ? dirname(at) : join(at, next);
     const entry = entryAt(nextPath);
     if (entry === undefined) return undefined;
-    if (!entry.isSymbolicLink() || (todo.length === 0 && !isLastFollowed)) at = nextPath;
+    if (!entry.isSymbolicLink() || (remaining.length === 0 && !isLastFollowed)) at = nextPath;
     else {
       if (++links > MAX_LINKS) return undefined;
       const to = readlinkSync(nextPath);
       if (to.startsWith('/')) at = '/';
-      todo.unshift(...to.split('/'));
+      remaining.unshift(...to.split('/'));
     }
   }
   return at;
 }
 
-const requiresFolder = (path: string) => /\/\.{0,2}$/.test(path);
+/** Returns true if the path ends with `/`, `/.` or `/..`: only a folder can have such a path. */
+const requestsFolder = (path: string) => /\/\.{0,2}$/.test(path);
 
 /** Makes the call. Returns a function that checks its effect. */
-type Act = (world: World, disk: Confinement, path: string, to: string) => Promise<() => void>;
+type EffectCheck = (world: World, confinement: Confinement, path: string, to: string) => Promise<() => void>;
 
-/** The required effect of each kind of call. Undefined if it must be refused. */
-const oracle: Record<string, (world: World, path: string, to: string) => Act | undefined> = {
+/** The oracle: the required effect of each kind of call. Undefined if the call must be refused. */
+const oracle: Record<string, (world: World, path: string, to: string) => EffectCheck | undefined> = {
   read: (world, path) => {
-    const end = fileEnd(world, path);
-    if (end === undefined) return undefined;
-    return async (_world, disk) => {
-      const text = await disk.read(path, ({ handle }) => handle.readFile('utf8'));
-      return () => expect(text).toBe(readFileSync(end, 'utf8'));
+    const realPath = realFilePath(world, path);
+    if (realPath === undefined) return undefined;
+    return async (_world, confinement) => {
+      const text = await confinement.read(path, ({ handle }) => handle.readFile('utf8'));
+      return () => expect(text).toBe(readFileSync(realPath, 'utf8'));
     };
   },
   list: (world, path) => {
-    const end = endOf(world, path);
-    if (end === undefined || !lstatSync(end).isDirectory()) return undefined;
-    return async (_world, disk) => {
-      const { entries } = await disk.list(path, 1_000);
-      return () => expect(entries.map((entry) => entry.name)).toEqual(readdirSync(end).sort());
+    const realPath = realPathOf(world, path);
+    if (realPath === undefined || !lstatSync(realPath).isDirectory()) return undefined;
+    return async (_world, confinement) => {
+      const { entries } = await confinement.list(path, 1_000);
+      return () => expect(entries.map((entry) => entry.name)).toEqual(readdirSync(realPath).sort());
     };
   },
   facts: (world, path) => {
-    const end = endOf(world, path);
-    if (end === undefined || (requiresFolder(path) && !lstatSync(end).isDirectory())) return undefined;
-    return async (_world, disk) => {
-      const { kind, sizeBytes } = await disk.facts(path);
+    const realPath = realPathOf(world, path);
+    if (realPath === undefined || (requestsFolder(path) && !lstatSync(realPath).isDirectory())) return undefined;
+    return async (_world, confinement) => {
+      const { kind, sizeBytes } = await confinement.facts(path);
       return () => {
-        expect(kind).toBe(lstatSync(end).isDirectory() ? 'directory' : 'file');
-        expect(sizeBytes).toBe(lstatSync(end).size);
+        expect(kind).toBe(lstatSync(realPath).isDirectory() ? 'directory' : 'file');
+        expect(sizeBytes).toBe(lstatSync(realPath).size);
       };
     };
   },
   write: (world, path) => {
     const free = freePath(world, path);
-    const end = requiresFolder(path) ? undefined : (free ?? fileEnd(world, path));
-    if (end === undefined) return undefined;
-    return async (_world, disk) => {
-      expect(await disk.write(path, 'written')).toMatchObject({ existed: free === undefined });
+    const realPath = requestsFolder(path) ? undefined : (free ?? realFilePath(world, path));
+    if (realPath === undefined) return undefined;
+    return async (_world, confinement) => {
+      expect(await confinement.write(path, 'written')).toMatchObject({ existed: free === undefined });
       return () => {
-        expect(lstatSync(end).isFile()).toBe(true);
-        expect(readFileSync(end, 'utf8')).toBe('written');
+        expect(lstatSync(realPath).isFile()).toBe(true);
+        expect(readFileSync(realPath, 'utf8')).toBe('written');
       };
     };
   },
   change: (world, path) => {
-    const end = fileEnd(world, path);
-    if (end === undefined) return undefined;
-    return async (_world, disk) => {
-      const before = readFileSync(end, 'utf8');
-      await disk.change(path, 1_000, (content) => Buffer.concat([content, Buffer.from('!')]));
-      return () => expect(readFileSync(end, 'utf8')).toBe(`${before}!`);
+    const realPath = realFilePath(world, path);
+    if (realPath === undefined) return undefined;
+    return async (_world, confinement) => {
+      const before = readFileSync(realPath, 'utf8');
+      await confinement.change(path, 1_000, (content) => Buffer.concat([content, Buffer.from('!')]));
+      return () => expect(readFileSync(realPath, 'utf8')).toBe(`${before}!`);
     };
   },
   makeDirectory: (world, path) => {
-    const letters = world.letters(path);
-    if (letters === undefined || !canBeFolder(world, letters)) return undefined;
-    return async (_world, disk) => {
-      await disk.makeDirectory(path);
-      return () => expect(lstatSync(world.end(letters) ?? '').isDirectory()).toBe(true);
+    const pathByText = world.pathByText(path);
+    if (pathByText === undefined || !canBeFolder(world, pathByText)) return undefined;
+    return async (_world, confinement) => {
+      await confinement.makeDirectory(path);
+      return () => expect(lstatSync(world.realPathInside(pathByText) ?? '').isDirectory()).toBe(true);
     };
   },
   move: (world, path, to) => {
     const source = entryPath(world, path);
     const destination = freePath(world, to);
     if (source === undefined || destination === undefined) return undefined;
-    if ((requiresFolder(path) || requiresFolder(to)) && !lstatSync(source).isDirectory()) return undefined;
+    if ((requestsFolder(path) || requestsFolder(to)) && !lstatSync(source).isDirectory()) return undefined;
+    // An allowed folder, or a folder above one, cannot be moved.
     if (join(world.root, 'box', 'inner').startsWith(`${source}/`) || world.isAllowedFolder(source))
       return undefined;
     if (destination.startsWith(`${source}/`)) return undefined;
-    return async (_world, disk) => {
+    return async (_world, confinement) => {
       const { ino, mode } = lstatSync(source);
-      await disk.move(path, to);
+      await confinement.move(path, to);
       return () => {
         expect(entryAt(source)).toBeUndefined();
         expect(lstatSync(destination).mode).toBe(mode);
@@ -353,43 +365,44 @@ const oracle: Record<string, (world: World, path: string, to: string) => Act | u
   },
 };
 
-function endOf(world: World, path: string): string | undefined {
-  const letters = world.letters(path);
-  return letters === undefined ? undefined : world.end(letters);
+/** Returns the real path of a path argument, if it exists and is inside. */
+function realPathOf(world: World, path: string): string | undefined {
+  const pathByText = world.pathByText(path);
+  return pathByText === undefined ? undefined : world.realPathInside(pathByText);
 }
 
-function fileEnd(world: World, path: string): string | undefined {
-  const end = requiresFolder(path) ? undefined : endOf(world, path);
-  return end !== undefined && lstatSync(end).isFile() ? end : undefined;
+function realFilePath(world: World, path: string): string | undefined {
+  const realPath = requestsFolder(path) ? undefined : realPathOf(world, path);
+  return realPath !== undefined && lstatSync(realPath).isFile() ? realPath : undefined;
 }
 
-/** Returns the entry of the last name of the path in its folder, if the folder is inside. */
-function parentPath(world: World, path: string): string | undefined {
-  const letters = world.letters(path);
-  if (letters === undefined || world.isAllowedFolder(letters)) return undefined;
-  const parent = world.end(dirname(letters));
+/** Returns the path of an entry in its real folder, if this folder is inside. The entry need not exist. */
+function locationOf(world: World, path: string): string | undefined {
+  const pathByText = world.pathByText(path);
+  if (pathByText === undefined || world.isAllowedFolder(pathByText)) return undefined;
+  const parent = world.realPathInside(dirname(pathByText));
   return parent !== undefined && lstatSync(parent).isDirectory()
-    ? join(parent, basename(letters))
+    ? join(parent, basename(pathByText))
     : undefined;
 }
 
 function entryPath(world: World, path: string): string | undefined {
-  const there = parentPath(world, path);
-  return there !== undefined && entryAt(there) !== undefined ? there : undefined;
+  const location = locationOf(world, path);
+  return location !== undefined && entryAt(location) !== undefined ? location : undefined;
 }
 
 function freePath(world: World, path: string): string | undefined {
-  const there = parentPath(world, path);
-  return there !== undefined && entryAt(there) === undefined ? there : undefined;
+  const location = locationOf(world, path);
+  return location !== undefined && entryAt(location) === undefined ? location : undefined;
 }
 
 /** Returns true if there is a folder at the path, or if all missing folders could be created. */
-function canBeFolder(world: World, letters: string): boolean {
-  const end = world.end(letters);
-  if (end !== undefined) return lstatSync(end).isDirectory();
+function canBeFolder(world: World, pathByText: string): boolean {
+  const realPath = world.realPathInside(pathByText);
+  if (realPath !== undefined) return lstatSync(realPath).isDirectory();
   // A dangling link, or a link to the outside.
-  if (resolveLinks(letters, false) !== undefined) return false;
-  return dirname(letters) !== letters && canBeFolder(world, dirname(letters));
+  if (resolveLinks(pathByText, false) !== undefined) return false;
+  return dirname(pathByText) !== pathByText && canBeFolder(world, dirname(pathByText));
 }
 
 test('every filesystem call acts in the allowed folder or is refused, and nothing outside is read or changed', async () => {
@@ -397,29 +410,29 @@ test('every filesystem call acts in the allowed folder or is refused, and nothin
   let refused = 0;
   await fc.assert(
     fc.asyncProperty(
-      tree,
-      fc.array(call, { minLength: 4, maxLength: 12, size: 'max' }),
+      arbTree,
+      fc.array(arbCall, { minLength: 4, maxLength: 12, size: 'max' }),
       fc.constantFrom(pinByProc, pinByName),
-      async (treeOfRun, calls, pin) => {
+      async (treeOfRun, operations, pin) => {
         const world = new World(treeOfRun);
         try {
           const folders = ['box', 'alias', 'box/inner'].map((folder) => join(world.root, folder));
-          const disk = await openConfinement(folders, pin);
-          const outside = world.outside();
-          for (const { does, path, to } of calls) {
-            const [reallyPath, reallyTo] = [world.really(path), world.really(to)];
-            const act = oracle[does]?.(world, reallyPath, reallyTo);
+          const confinement = await openConfinement(folders, pin);
+          const outsideBefore = world.outsideEntries();
+          for (const { operation, path, to } of operations) {
+            const paths = [world.resolvePlaceholders(path), world.resolvePlaceholders(to)] as const;
+            const act = oracle[operation]?.(world, ...paths);
             if (act) {
-              const check = await act(world, disk, reallyPath, reallyTo);
-              check();
-              counts.set(does, (counts.get(does) ?? 0) + 1);
+              const checkEffect = await act(world, confinement, ...paths);
+              checkEffect();
+              counts.set(operation, (counts.get(operation) ?? 0) + 1);
             } else {
-              await expectRefusal(world, disk, { does, path: reallyPath, to: reallyTo });
+              await expectRefusal(world, confinement, { operation, path: paths[0], to: paths[1] });
               refused++;
             }
-            expect(world.outside()).toEqual(outside);
+            expect(world.outsideEntries()).toEqual(outsideBefore);
           }
-          await disk.close();
+          await confinement.close();
         } finally {
           world.close();
         }
@@ -428,30 +441,31 @@ test('every filesystem call acts in the allowed folder or is refused, and nothin
     { numRuns: RUNS },
   );
   // Each kind of call must be accepted and refused often enough.
-  for (const does of Object.keys(oracle)) expect(counts.get(does), does).toBeGreaterThan(MANY);
-  expect(refused).toBeGreaterThan(MANY);
+  for (const operation of Object.keys(oracle)) expect(counts.get(operation), operation).toBeGreaterThan(MIN_CALLS);
+  expect(refused).toBeGreaterThan(MIN_CALLS);
 });
 
-async function expectRefusal(world: World, disk: Confinement, { does, path, to }: Call): Promise<void> {
-  const before = world.everything();
-  const work: Record<string, () => Promise<unknown>> = {
-    read: () => disk.read(path, ({ handle }) => handle.readFile('utf8')),
-    list: () => disk.list(path, 1_000),
-    facts: () => disk.facts(path),
-    write: () => disk.write(path, 'written'),
-    change: () => disk.change(path, 1_000, () => Buffer.from('written')),
-    makeDirectory: () => disk.makeDirectory(path),
-    move: () => disk.move(path, to),
+/** Makes a call that must be refused, without changes and without names or contents of the outside. */
+async function expectRefusal(world: World, confinement: Confinement, { operation, path, to }: Call): Promise<void> {
+  const before = world.entriesBelow();
+  const callsByOperation: Record<string, () => Promise<unknown>> = {
+    read: () => confinement.read(path, ({ handle }) => handle.readFile('utf8')),
+    list: () => confinement.list(path, 1_000),
+    facts: () => confinement.facts(path),
+    write: () => confinement.write(path, 'written'),
+    change: () => confinement.change(path, 1_000, () => Buffer.from('written')),
+    makeDirectory: () => confinement.makeDirectory(path),
+    move: () => confinement.move(path, to),
   };
-  const error = await work[does]?.().then(
-    (result) => new Error(`${does} was let through: ${JSON.stringify(result)}`),
+  const error = await callsByOperation[operation]?.().then(
+    (result) => new Error(`${operation} was let through: ${JSON.stringify(result)}`),
     (reason: unknown) => reason,
   );
   if (!(error instanceof ToolError)) throw error;
   expect(error.message).not.toContain('SECRET');
   expect(error.message).not.toContain('/proc/self/fd/');
-  if (![path, to].some((spoken) => spoken.includes('outside')))
+  if (![path, to].some((argument) => argument.includes('outside')))
     expect(error.message).not.toContain('outside/');
   // Folders created before the failure may remain.
-  if (does !== 'makeDirectory') expect(world.everything()).toEqual(before);
+  if (operation !== 'makeDirectory') expect(world.entriesBelow()).toEqual(before);
 }

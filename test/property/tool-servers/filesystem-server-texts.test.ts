@@ -1,4 +1,4 @@
-// Text parts and edits, compared with operations on the whole text.
+// Texts of the filesystem server: partial reads, edits and searches, compared with operations on the whole text.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -6,14 +6,14 @@ import { applyEdits } from '../../../tool-servers/filesystem/text/edits.ts';
 import { readTextPart } from '../../../tool-servers/filesystem/text/partial-read.ts';
 import { findOccurrences } from '../../../tool-servers/filesystem/text/search.ts';
 
-const text = fc
+const arbText = fc
   .array(fc.constantFrom('a', 'bc', 'ü', '€', '😀', '\n', '\r\n', ' '), { maxLength: 60 })
   .map((pieces) => pieces.join(''));
 
+/** A file with this text. Each read returns at most 7 bytes, as an operating system may do. */
 function fileOf(text: string) {
   const bytes = Buffer.from(text);
   const handle = {
-    // The operating system may return fewer bytes.
     read: async (buffer: Uint8Array, offset: number, length: number, position: number) => ({
       bytesRead: bytes.copy(buffer, offset, position, Math.min(position + Math.min(length, 7), bytes.length)),
       buffer,
@@ -25,7 +25,7 @@ function fileOf(text: string) {
 describe('parts of a text', () => {
   test('read by the offsets in the notes yield the whole file', async () => {
     await fc.assert(
-      fc.asyncProperty(text, fc.integer({ min: 1, max: 20 }), async (text, length) => {
+      fc.asyncProperty(arbText, fc.integer({ min: 1, max: 20 }), async (text, length) => {
         const file = fileOf(text);
         let read = '';
         let offset: number | undefined = 0;
@@ -43,7 +43,7 @@ describe('parts of a text', () => {
 
   test('by head and tail are whole, unchanged lines', async () => {
     await fc.assert(
-      fc.asyncProperty(text, fc.integer({ min: 1, max: 8 }), async (text, count) => {
+      fc.asyncProperty(arbText, fc.integer({ min: 1, max: 8 }), async (text, count) => {
         const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
         const head = await readTextPart(fileOf(text), { head: count }, 1_000);
         const tail = await readTextPart(fileOf(text), { tail: count }, 1_000);
@@ -54,12 +54,14 @@ describe('parts of a text', () => {
   });
 
   test('have at most the allowed bytes, except to complete the last character', async () => {
-    const options = fc.constantFrom({}, { head: 100 }, { tail: 100 }, { offset: 3 }, { length: 900 });
+    const arbPart = fc.constantFrom({}, { head: 100 }, { tail: 100 }, { offset: 3 }, { length: 900 });
     await fc.assert(
-      fc.asyncProperty(text, options, fc.integer({ min: 4, max: 40 }), async (text, options, maxBytes) => {
+      fc.asyncProperty(arbText, arbPart, fc.integer({ min: 4, max: 40 }), async (text, options, maxBytes) => {
+        // An offset of 3 must be within the text.
         fc.pre(Buffer.byteLength(text) >= 3);
         const { text: part, bytes } = await readTextPart(fileOf(text), options, maxBytes);
         expect(Buffer.byteLength(part)).toBe(bytes);
+        // A character has up to 4 bytes.
         expect(bytes).toBeLessThanOrEqual(maxBytes + 3);
         expect(text).toContain(part);
       }),
@@ -78,35 +80,39 @@ describe('an edit', () => {
 
   test('replaces the old text and keeps every other byte, including line endings', async () => {
     await fc.assert(
-      fc.asyncProperty(text, text, fc.boolean(), async (before, after, isFlat) => {
+      fc.asyncProperty(arbText, arbText, fc.boolean(), async (before, after, hasOnlyLineFeeds) => {
         const old = '<<one\r\ntwo>>';
-        const original = isFlat ? old.replaceAll('\r\n', '\n') : old;
-        const edits = [{ oldText: original, newText: 'new\nline' }];
+        // The caller may write line feeds only. The new text gets the line endings of the old text.
+        const oldText = hasOnlyLineFeeds ? old.replaceAll('\r\n', '\n') : old;
+        const edits = [{ oldText, newText: 'new\nline' }];
         expect(await applyEdits(before + old + after, edits, signal)).toBe(`${before}new\r\nline${after}`);
       }),
     );
   });
 
   test('is applied at exactly one place or not at all', async () => {
-    const needle = fc.constantFrom('a', 'bc', 'a\n', 'üa', '\n');
+    const arbOldText = fc.constantFrom('a', 'bc', 'a\n', 'üa', '\n');
     await fc.assert(
-      fc.asyncProperty(text, needle, async (text, needle) => {
-        const flat = text.replaceAll('\r\n', '\n');
-        const count = allIndexes(flat, needle).length;
-        const edited = applyEdits(text, [{ oldText: needle, newText: 'X' }], signal);
-        if (count === 1) expect((await edited).replaceAll('\r\n', '\n')).toBe(flat.replace(needle, 'X'));
+      fc.asyncProperty(arbText, arbOldText, async (text, oldText) => {
+        // The comparison ignores the kind of line endings.
+        const withLineFeeds = text.replaceAll('\r\n', '\n');
+        const expected = withLineFeeds.replace(oldText, 'X');
+        const count = allIndexes(withLineFeeds, oldText).length;
+        const edited = applyEdits(text, [{ oldText, newText: 'X' }], signal);
+        if (count === 1) expect((await edited).replaceAll('\r\n', '\n')).toBe(expected);
         else await expect(edited).rejects.toThrow(count === 0 ? 'was not found' : 'times');
       }),
     );
   });
 
   test('after another edit equals an edit of the resulting text', async () => {
-    const edit = fc.record({ oldText: fc.constantFrom('a', 'bc', 'a\n', '\n', 'ü'), newText: text });
+    const edit = fc.record({ oldText: fc.constantFrom('a', 'bc', 'a\n', '\n', 'ü'), newText: arbText });
     await fc.assert(
-      fc.asyncProperty(text, fc.array(edit, { minLength: 1, maxLength: 4 }), async (text, edits) => {
+      fc.asyncProperty(arbText, fc.array(edit, { minLength: 1, maxLength: 4 }), async (text, edits) => {
+        // Undefined or empty after a refused edit. Then the other edits are not made.
         let oneByOne: string | undefined = text;
-        for (const one of edits)
-          oneByOne &&= await applyEdits(oneByOne, [one], signal).catch(() => undefined);
+        for (const each of edits)
+          oneByOne &&= await applyEdits(oneByOne, [each], signal).catch(() => undefined);
         const together = await applyEdits(text, edits, signal).catch(() => undefined);
         expect(together ?? '').toBe(oneByOne ?? '');
       }),
@@ -116,19 +122,21 @@ describe('an edit', () => {
 
 describe('the occurrences of a text', () => {
   test('equal the results of a plain search, also for very long texts', () => {
-    const letters = fc.array(fc.constantFrom('a', 'aa', 'b'), { maxLength: 30 }).map((all) => all.join(''));
+    // Few letters, so that occurrences overlap.
+    const arbLetters = fc.array(fc.constantFrom('a', 'aa', 'b'), { maxLength: 30 }).map((all) => all.join(''));
     fc.assert(
-      fc.property(letters, letters, fc.integer({ min: 0, max: 400 }), (text, short, more) => {
-        const options = `${short}${'a'.repeat(more)}` || 'a';
-        const all = `${text}${options}${text}a${options}`;
-        expect(findOccurrences(all, options, Number.POSITIVE_INFINITY)).toEqual(allIndexes(all, options));
+      fc.property(arbLetters, arbLetters, fc.integer({ min: 0, max: 400 }), (text, start, repetitions) => {
+        const term = `${start}${'a'.repeat(repetitions)}` || 'a';
+        const all = `${text}${term}${text}a${term}`;
+        expect(findOccurrences(all, term, Number.POSITIVE_INFINITY)).toEqual(allIndexes(all, term));
       }),
     );
   });
 });
 
-function allIndexes(text: string, options: string): number[] {
+/** Returns all positions of a term, including overlapping ones. */
+function allIndexes(text: string, term: string): number[] {
   const indexes: number[] = [];
-  for (let at = text.indexOf(options); at >= 0; at = text.indexOf(options, at + 1)) indexes.push(at);
+  for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + 1)) indexes.push(at);
   return indexes;
 }

@@ -1,3 +1,6 @@
+// Texts of the repository host server: parts of long texts, the next page in `Link` headers, and the removal of the
+// access token from everything that leaves the server.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { plainJson, secretRemover } from '../../../libs/rest/without-secrets.ts';
@@ -12,6 +15,7 @@ import type { ServerTool, ServerToolCall } from '../../../tool-servers/tool.ts';
 import { ToolError } from '../../../tool-servers/tool-error.ts';
 
 describe('a long text', () => {
+  // Short and long lines, and characters of several code units.
   const piece = fc.oneof(
     fc.constantFrom('\n', '\r\n', '👩‍🚀', 'x'.repeat(MAX_TEXT_CHARS - 1), 'y'.repeat(30_000)),
     fc.string({ unit: 'grapheme' }),
@@ -21,17 +25,18 @@ describe('a long text', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const text = pieces.join('');
-        let together = '';
+        let joined = '';
         for (let offset: number | undefined = 0; offset !== undefined; ) {
           const part = textPage(text, offset);
           expect(part.totalChars).toBe(text.length);
           expect(part.text.length).toBeLessThanOrEqual(MAX_TEXT_CHARS);
+          // No part begins or ends within a surrogate pair.
           expect(/^[\udc00-\udfff]|[\ud800-\udbff]$/.test(part.text)).toBe(false);
           if (part.nextOffset !== undefined) expect(part.nextOffset).toBeGreaterThan(offset);
-          together += part.text;
+          joined += part.text;
           offset = part.nextOffset;
         }
-        expect(together).toBe(text);
+        expect(joined).toBe(text);
       }),
     );
   });
@@ -75,7 +80,8 @@ describe('the next page in a Link header', () => {
 describe('the access token of the repository host', () => {
   const secret = 'tok_0123456789';
   const call: ServerToolCall = { signal: new AbortController().signal, report: () => {} };
-  const tool = (run: ServerTool['run']): ServerTool =>
+  /** Returns a tool whose answers and errors contain no token. */
+  const redactedTool = (run: ServerTool['run']): ServerTool =>
     withRedaction({ name: 't', run } as unknown as ServerTool, secretRemover([secret]));
 
   test('is removed from text and structured content, wherever it occurs', async () => {
@@ -85,10 +91,8 @@ describe('the access token of the repository host', () => {
           [`k${around}`]: value,
           list: [`${around}${secret}${around}`, { deep: secret + secret }],
         };
-        const answer = await tool(async () => ({ text: JSON.stringify(secrets), structured: secrets })).run(
-          {},
-          call,
-        );
+        const tool = redactedTool(async () => ({ text: JSON.stringify(secrets), structured: secrets }));
+        const answer = await tool.run({}, call);
         expect(JSON.stringify(answer)).not.toContain(secret);
         expect((answer.structured as typeof secrets)[`k${around}`]).toEqual(value);
       }),
@@ -97,17 +101,17 @@ describe('the access token of the repository host', () => {
 
   test.each(['tok/012+345=6789', 'tok"012\\345\\\\67', 'tok%2F012%345'])(
     'is recognized as encoded in JSON and URLs: %s',
-    (odd) => {
-      const clean = secretRemover([odd]);
-      const asJson = JSON.stringify({ a: odd });
-      for (const written of [
-        odd,
+    (specialToken) => {
+      const clean = secretRemover([specialToken]);
+      const asJson = JSON.stringify({ a: specialToken });
+      for (const encodedToken of [
+        specialToken,
         asJson,
         asJson.replaceAll('/', '\\/'),
-        encodeURIComponent(odd),
-        encodeURI(odd),
+        encodeURIComponent(specialToken),
+        encodeURI(specialToken),
       ])
-        expect(clean(`<${written}>`)).toContain('[token removed]');
+        expect(clean(`<${encodedToken}>`)).toContain('[token removed]');
     },
   );
 
@@ -137,22 +141,23 @@ describe('the access token of the repository host', () => {
   });
 
   test('is recognized in any JSON notation', () => {
-    const spellings = (character: string) => {
+    /** Returns all forms of a character in a JSON string. */
+    const jsonFormsOf = (character: string) => {
       const hex = character.charCodeAt(0).toString(16).padStart(4, '0');
-      const short = '/"\\'.includes(character) ? [`\\${character}`] : [];
-      const bare = '"\\'.includes(character) ? [] : [character];
-      return [...bare, ...short, `\\u${hex}`, `\\u${hex.toUpperCase()}`];
+      const shortEscapes = '/"\\'.includes(character) ? [`\\${character}`] : [];
+      const literals = '"\\'.includes(character) ? [] : [character];
+      return [...literals, ...shortEscapes, `\\u${hex}`, `\\u${hex.toUpperCase()}`];
     };
-    const odd = 'tok/01"2\\3+4:5';
+    const specialToken = 'tok/01"2\\3+4:5';
     const encoded = fc
-      .tuple(...[...odd].map((character) => fc.constantFrom(...spellings(character))))
+      .tuple(...[...specialToken].map((character) => fc.constantFrom(...jsonFormsOf(character))))
       .map((parts) => parts.join(''));
     fc.assert(
-      fc.property(encoded, fc.string(), (written, around) => {
+      fc.property(encoded, fc.string(), (encodedToken, around) => {
         const before = JSON.stringify(around).slice(1, -1);
-        const text = `{"a":"${before}${written}${before}"}`;
-        expect(JSON.parse(text)).toEqual({ a: `${around}${odd}${around}` });
-        expect(JSON.parse(secretRemover([odd])(plainJson(text)))).toEqual({
+        const text = `{"a":"${before}${encodedToken}${before}"}`;
+        expect(JSON.parse(text)).toEqual({ a: `${around}${specialToken}${around}` });
+        expect(JSON.parse(secretRemover([specialToken])(plainJson(text)))).toEqual({
           a: `${around}[token removed]${around}`,
         });
       }),
@@ -170,8 +175,8 @@ describe('the access token of the repository host', () => {
   test('is recognized in base64 within outgoing texts', () => {
     const clean = outboundCleanerOf(secret);
     fc.assert(
-      fc.property(fc.string(), fc.string(), (before, behind) => {
-        const bytes = Buffer.from(`${before}${secret}${behind}`);
+      fc.property(fc.string(), fc.string(), (before, after) => {
+        const bytes = Buffer.from(`${before}${secret}${after}`);
         for (const form of ['base64', 'base64url'] as const)
           expect(clean(bytes.toString(form))).toContain('[token removed]');
       }),
@@ -183,11 +188,11 @@ describe('the access token of the repository host', () => {
   });
 
   test('is in no reported or logged error', async () => {
-    const answerOf = tool(async () => {
+    const failing = redactedTool(async () => {
       throw new ToolError(`The host said ${secret}.`);
     });
-    await expect(answerOf.run({}, call)).rejects.toThrow(new ToolError('The host said [token removed].'));
-    const unexpected = tool(async () => {
+    await expect(failing.run({}, call)).rejects.toThrow(new ToolError('The host said [token removed].'));
+    const unexpected = redactedTool(async () => {
       throw Object.assign(new Error(`bad ${secret}`), { request: { headers: { authorization: secret } } });
     });
     const error = await unexpected.run({}, call).catch((each: unknown) => each);
