@@ -1,6 +1,6 @@
-// The account lease, which allows one node of a cluster to connect a platform account. Three nodes request and
-// release the lease, lose their membership and rejoin, in random order. At most one node holds a valid lease,
-// and a waiting node gets a free lease within the retry interval.
+// The account lease, which allows one node of a cluster to connect a platform account. Three nodes request
+// and release the lease, lose their membership and rejoin, in random order. At most one node holds a valid
+// lease, and a waiting node gets a free lease within the retry interval.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -16,9 +16,10 @@ const ACCOUNT = 'botmessenger/42';
 const MAX_RETRY_INTERVAL_MS = 500;
 
 /**
- * A step of one node. `take` requests the lease, `release` releases it, `giveUp` cancels a pending request, and
- * `pass` lets time pass. Steps of the membership: `lose` ends it, and the other nodes do not know that. `bury`
- * ends it, and the other nodes know it. `overdue` ends it, and the node has not noticed. `enter` joins again.
+ * A step of one node. `take` requests the lease, `release` releases it, `giveUp` cancels a pending request,
+ * and `pass` lets time pass. Steps of the membership: `lose` ends it, and the other nodes do not know that.
+ * `bury` ends it, and the other nodes know it. `overdue` ends it, and the node has not noticed. `enter` joins
+ * again.
  */
 const step = fc.record({
   node: fc.nat(2),
@@ -40,7 +41,8 @@ test('at most one node is connected; a lost lease is reported before the next no
       const nodes = [1, 2, 3].map(() => cluster.join());
       const leases = nodes.map((node) => new ClusterLease(node.cluster));
       const requests: LeaseRequest[] = [];
-      const validRequests = () => requests.filter(({ held }) => held !== undefined && !held.lossSignal.aborted);
+      const validRequests = () =>
+        requests.filter(({ held }) => held !== undefined && !held.lossSignal.aborted);
       const settle = () => vi.advanceTimersByTimeAsync(0);
       const endRequest = (request: LeaseRequest | undefined) => {
         if (request === undefined) return;

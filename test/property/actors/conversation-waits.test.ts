@@ -1,6 +1,6 @@
-// Events that agents parked, while the resources change: agents are replaced or removed, triggers are removed,
-// restored or paused, events are cancelled, and the process stops or is killed. The conversation work, the
-// pauses and the delivery control are real. Each event completes once or is cancelled, events of a
+// Events that agents parked, while the resources change: agents are replaced or removed, triggers are
+// removed, restored or paused, events are cancelled, and the process stops or is killed. The conversation
+// work, the pauses and the delivery control are real. Each event completes once or is cancelled, events of a
 // conversation do not run in parallel, and no state remains.
 
 import fc from 'fast-check';
@@ -133,7 +133,13 @@ class World {
     const kinds = workKinds({ store, circuits, platforms: [], routing, concurrency: 3 });
     this.#works = new Works({ store, kinds, maxBodyBytes: 1_000 });
     const { queues } = this.#works;
-    this.#dispatcher = new Dispatcher({ life: new Life(0), store, log: new LogNotes(), queues, ...quickDispatcher });
+    this.#dispatcher = new Dispatcher({
+      life: new Life(0),
+      store,
+      log: new LogNotes(),
+      queues,
+      ...quickDispatcher,
+    });
   }
 
   async stopProcess(graceMs: number): Promise<void> {

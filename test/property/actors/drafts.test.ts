@@ -36,8 +36,8 @@ const TIMER_TOLERANCE_MS = 2;
 const FIRST_DRAFT_DELAY_MS = 8;
 
 /**
- * Steps of a run: `say` updates the draft and pauses, `progress` updates it, `keep` stores a checkpoint. `fail`
- * and `too soon` (rate limit) fail once.
+ * Steps of a run: `say` updates the draft and pauses, `progress` updates it, `keep` stores a checkpoint.
+ * `fail` and `too soon` (rate limit) fail once.
  */
 const steps = ['say', 'say', 'say', 'say', 'say', 'progress', 'pause', 'keep', 'fail', 'too soon'] as const;
 /** Final answer of a run. A long answer consists of two messages. `give up` is a final failure. */
@@ -124,7 +124,8 @@ class Platform {
   #checkEditInterval(id: string): void {
     const now = performance.now();
     const last = this.#lastEdit.get(id);
-    if (last !== undefined && now - last < EDIT_INTERVAL_MS - TIMER_TOLERANCE_MS) this.tooQuick.push(now - last);
+    if (last !== undefined && now - last < EDIT_INTERVAL_MS - TIMER_TOLERANCE_MS)
+      this.tooQuick.push(now - last);
     this.#lastEdit.set(id, now);
   }
 }
@@ -234,7 +235,11 @@ async function checkScenario(scenario: Scenario): Promise<void> {
   await store.close();
 }
 
-async function checkChat({ end, isSilent, script }: Scenario, platform: Platform, store: MemoryStore): Promise<void> {
+async function checkChat(
+  { end, isSilent, script }: Scenario,
+  platform: Platform,
+  store: MemoryStore,
+): Promise<void> {
   expect(platform.tooQuick).toEqual([]);
   const drafts = [...platform.shown].filter(([, { text }]) => text.startsWith('draft'));
   // An unknown draft cannot be edited. The message posted after it is the last message.

@@ -1,6 +1,6 @@
-// Runs that store checkpoints, park and are woken, through the dispatcher. The store fails, claims expire, and
-// the process drains or is killed, at random times. Each run continues at its last acknowledged checkpoint, is
-// woken once per wait, and completes. The `meta` of an event lists the steps of its run.
+// Runs that store checkpoints, park and are woken, through the dispatcher. The store fails, claims expire,
+// and the process drains or is killed, at random times. Each run continues at its last acknowledged
+// checkpoint, is woken once per wait, and completes. The `meta` of an event lists the steps of its run.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -18,8 +18,8 @@ const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, li
 
 /**
  * Steps of a run: `keep` stores a checkpoint, `fail` fails once, `wait` parks the event, `hold` parks it and
- * locks its key. The text after the comma is the origin of the waking event: appended before or after the event
- * is parked, emitted with its commit (`by its own turn`), or appended by a timer of the store.
+ * locks its key. The text after the comma is the origin of the waking event: appended before or after the
+ * event is parked, emitted with its commit (`by its own turn`), or appended by a timer of the store.
  */
 const steps = [
   'keep',
@@ -164,7 +164,10 @@ async function checkRuns(
   await until('all have ended', areAllComplete, 20_000);
   await until('the last commits were confirmed', () => dispatcher.stats().conversation?.active === 0);
   await dispatcher.drain(200);
-  expect({ violations: handler.violations, overlaps: work.overlaps }).toEqual({ violations: [], overlaps: [] });
+  expect({ violations: handler.violations, overlaps: work.overlaps }).toEqual({
+    violations: [],
+    overlaps: [],
+  });
   for (const [i, [, script]] of scripts.entries()) {
     expect(await harness.store.delivery(`e${i}`)).toMatchObject({ state: 'done' });
     for (const [at, step] of script.entries()) {

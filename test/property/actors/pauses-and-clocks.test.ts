@@ -1,6 +1,6 @@
-// Steps of the system clock while the embedded store runs or is stopped. A pause lasts until its time has really
-// elapsed, and a step forward may shorten it. The removal of old deliveries continues. A circuit breaker does
-// not depend on the system clock.
+// Steps of the system clock while the embedded store runs or is stopped. A pause lasts until its time has
+// really elapsed, and a step forward may shorten it. The removal of old deliveries continues. A circuit
+// breaker does not depend on the system clock.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Edits of the configuration files of MCP clients (client-text.ts), with random content, comments and formatting.
-// The entry of the gateway is added and removed. All other text stays byte for byte.
+// Edits of the configuration files of MCP clients (client-text.ts), with random content, comments and
+// formatting. The entry of the gateway is added and removed. All other text stays byte for byte.
 
 import fc from 'fast-check';
 import { createScanner, parse } from 'jsonc-parser';
@@ -49,7 +49,12 @@ const arbValue = fc.letrec<{ any: unknown }>((tie) => ({
 function objectOf(pairs: readonly (readonly [string, unknown])[]): object {
   const object: object = {};
   for (const [name, each] of pairs)
-    Object.defineProperty(object, name, { value: each, enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(object, name, {
+      value: each,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   return object;
 }
 

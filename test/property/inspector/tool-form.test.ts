@@ -1,5 +1,5 @@
-// Forms of the inspector for tools with random argument schemas. A submitted form returns a value that the schema
-// accepts, or lists the keywords that the form does not check. The model is the validator ajv.
+// Forms of the inspector for tools with random argument schemas. A submitted form returns a value that the
+// schema accepts, or lists the keywords that the form does not check. The model is the validator ajv.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -21,7 +21,18 @@ const ajv = new Ajv2020({
   logger: false,
 });
 
-const arbName = fc.constantFrom('a', 'b', 'c d', 'constructor', 'toString', '<b>', 'a/b', 'x~1', '\u202e', '名');
+const arbName = fc.constantFrom(
+  'a',
+  'b',
+  'c d',
+  'constructor',
+  'toString',
+  '<b>',
+  'a/b',
+  'x~1',
+  '\u202e',
+  '名',
+);
 const arbScalar = fc.oneof(
   fc.integer({ min: -3, max: 30 }),
   fc.constantFrom('', 'a', 'bc', 'true', '7', '<i>'),
@@ -30,9 +41,12 @@ const arbScalar = fc.oneof(
 );
 const arbBound = fc.integer({ min: 0, max: 6 });
 /** Generates a schema with some of these keywords. */
-const optionalKeywords = <T>(keywords: Record<string, fc.Arbitrary<T>>) => fc.record(keywords, { requiredKeys: [] });
+const optionalKeywords = <T>(keywords: Record<string, fc.Arbitrary<T>>) =>
+  fc.record(keywords, { requiredKeys: [] });
 
-/** Generates schemas with nested objects, arrays and combinations. References lead to `$defs/one` or nowhere. */
+/**
+ * Generates schemas with nested objects, arrays and combinations. References lead to `$defs/one` or nowhere.
+ */
 const { schema: anySchema } = fc.letrec<{ schema: unknown; object: unknown }>((tie) => ({
   object: fc.record(
     {
@@ -180,7 +194,11 @@ describe('the form of a tool', () => {
   test('reports no error for values that the schema accepts', () => {
     const value = fc.dictionary(
       arbName,
-      fc.oneof(arbScalar, fc.array(arbScalar, { maxLength: 3 }), fc.dictionary(arbName, arbScalar, { maxKeys: 3 })),
+      fc.oneof(
+        arbScalar,
+        fc.array(arbScalar, { maxLength: 3 }),
+        fc.dictionary(arbName, arbScalar, { maxKeys: 3 }),
+      ),
       { maxKeys: 4 },
     );
     fc.assert(

@@ -1,6 +1,6 @@
-// The plan of an agent's run (nextStep), with random model answers, decisions and crashes between the rows of the
-// journal. Each run ends, continues from its stored rows, stays within its budget, and makes no call without its
-// approval. A call of unknown outcome is repeated only if that is permitted.
+// The plan of an agent's run (nextStep), with random model answers, decisions and crashes between the rows of
+// the journal. Each run ends, continues from its stored rows, stays within its budget, and makes no call
+// without its approval. A call of unknown outcome is repeated only if that is permitted.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,10 @@ const arbCall = fc.record({
 const arbAnswer = fc.record({
   text: fc.constantFrom('', 'hello', '{"ok":true}', '{"ok":1}'),
   calls: fc.oneof(
-    { weight: 3, arbitrary: fc.array<{ name: string; input: string }>(arbCall, { minLength: 1, maxLength: 5 }) },
+    {
+      weight: 3,
+      arbitrary: fc.array<{ name: string; input: string }>(arbCall, { minLength: 1, maxLength: 5 }),
+    },
     fc.constant<{ name: string; input: string }[]>([]),
   ),
   finish: fc.constantFrom<ModelAnswerRow['finish']>('stop', 'calls', 'length', 'filtered', 'other'),
@@ -66,8 +69,8 @@ interface PlannedStep {
 }
 
 /**
- * Executes the planned steps until the run ends. `calledIds` contains the id of each tool call, with or without
- * a result.
+ * Executes the planned steps until the run ends. `calledIds` contains the id of each tool call, with or
+ * without a result.
  */
 function runScenario({ settings: changes, answers, decisions, crashes }: Scenario) {
   const runSettings = settings(changes);

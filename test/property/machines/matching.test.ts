@@ -1,5 +1,5 @@
-// The choice of a trigger for an event (matchTrigger), compared with a simple implementation of its rules: all
-// triggers that accept the event, sorted by score.
+// The choice of a trigger for an event (matchTrigger), compared with a simple implementation of its rules:
+// all triggers that accept the event, sorted by score.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -53,7 +53,10 @@ function expectedTrigger(
 ): string | undefined {
   const candidates = all.flatMap((trigger) => {
     const { channels, users, words, commands, default_target, name } = trigger;
-    if (channels.length > 0 && !channels.some((each) => channel !== undefined && each === withoutSign(channel)))
+    if (
+      channels.length > 0 &&
+      !channels.some((each) => channel !== undefined && each === withoutSign(channel))
+    )
       return [];
     // `*` accepts every user, also an unknown one.
     const isUserAccepted = users.includes('*') || (user !== undefined && users.includes(user));
@@ -65,7 +68,8 @@ function expectedTrigger(
       (user !== undefined && users.includes(user) ? 80 : 0) +
       (words.length > 0 ? 60 : 0);
     // The names of the event, or the first word of its text. An earlier name is more exact.
-    const requestedNames = names.length > 0 ? names : [withoutSign((text ?? '').trim().split(/\s+/)[0] ?? '')];
+    const requestedNames =
+      names.length > 0 ? names : [withoutSign((text ?? '').trim().split(/\s+/)[0] ?? '')];
     const commandNames = commands.map(({ command }) => command);
     const index = requestedNames.findIndex((each) => commandNames.includes(each));
     if (index === -1 && default_target === undefined) return [];

@@ -1,5 +1,5 @@
-// Retries of failed events (redelivery.ts) with random settings: when an event becomes dead, the bounds of its
-// pauses, and deferrals because of rate limits.
+// Retries of failed events (redelivery.ts) with random settings: when an event becomes dead, the bounds of
+// its pauses, and deferrals because of rate limits.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -57,7 +57,9 @@ describe('a failed event', () => {
     fc.assert(
       fc.property(arbRetry, arbAttempt, arbRandom, arbRandom, (retry, attempt, chance, otherChance) => {
         fc.pre(attempt + 1 < retry.attempts);
-        expect(pauseOf(retry, { attempt: attempt + 1 }, chance)).toBeGreaterThanOrEqual(pauseOf(retry, { attempt }, chance));
+        expect(pauseOf(retry, { attempt: attempt + 1 }, chance)).toBeGreaterThanOrEqual(
+          pauseOf(retry, { attempt }, chance),
+        );
         const [low, high] = [Math.min(chance, otherChance), Math.max(chance, otherChance)];
         expect(pauseOf(retry, { attempt }, high)).toBeLessThanOrEqual(pauseOf(retry, { attempt }, low));
       }),

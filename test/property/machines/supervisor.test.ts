@@ -1,6 +1,6 @@
-// The supervisor (machines/supervisor.ts) with random commands: children start, fail, stop and restart, and the
-// supervisor drains. After each command it is compared with a simple model in simulated time. Invariants A5, A6
-// and A7 are in ARCHITECTURE.md.
+// The supervisor (machines/supervisor.ts) with random commands: children start, fail, stop and restart, and
+// the supervisor drains. After each command it is compared with a simple model in simulated time. Invariants
+// A5, A6 and A7 are in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -24,9 +24,9 @@ const policies: Record<'transient' | 'permanent' | 'temporary' | 'escalating', R
 };
 
 /**
- * Events of a child: `fail` reports a failure (`leave`: with an external cause), `boom` ends with an error, and
- * `finish` ends normally. Requests to the supervisor: `start`, `stop`, `wake` (of a parked child), `shutdown`.
- * `stale` sends late events of earlier generations, and `tick` advances the time.
+ * Events of a child: `fail` reports a failure (`leave`: with an external cause), `boom` ends with an error,
+ * and `finish` ends normally. Requests to the supervisor: `start`, `stop`, `wake` (of a parked child),
+ * `shutdown`. `stale` sends late events of earlier generations, and `tick` advances the time.
  */
 type Command =
   | { do: 'start'; key: string; kind: keyof typeof policies; isStubborn: boolean }
@@ -35,7 +35,10 @@ type Command =
   | { do: 'shutdown' };
 
 /** Generates commands for children with these restart policies. */
-function arbCommands(kinds: readonly (keyof typeof policies)[], withShutdown: boolean): fc.Arbitrary<Command[]> {
+function arbCommands(
+  kinds: readonly (keyof typeof policies)[],
+  withShutdown: boolean,
+): fc.Arbitrary<Command[]> {
   const key = fc.constantFrom(...keys);
   const start = fc.record({
     do: fc.constant('start' as const),
@@ -59,7 +62,10 @@ function arbCommands(kinds: readonly (keyof typeof policies)[], withShutdown: bo
   ];
   if (withShutdown) arbCommandKinds.push({ weight: 1, arbitrary: fc.constant({ do: 'shutdown' }) });
   // With initial children most command lists have an effect.
-  const lists = fc.tuple(fc.array(start, { maxLength: 4 }), fc.array(fc.oneof(...arbCommandKinds), { maxLength: 40 }));
+  const lists = fc.tuple(
+    fc.array(start, { maxLength: 4 }),
+    fc.array(fc.oneof(...arbCommandKinds), { maxLength: 40 }),
+  );
   return lists.map((parts) => parts.flat());
 }
 
@@ -228,7 +234,8 @@ class ComparedSupervisor {
       case 'start': {
         const input = { isStubborn: command.isStubborn };
         if (!bench.child(command.key)) this.#policies.set(command.key, policies[command.kind]);
-        if (!isOver) bench.start(command.key, { policy: policies[command.kind], shutdownMs: SHUTDOWN_MS, input });
+        if (!isOver)
+          bench.start(command.key, { policy: policies[command.kind], shutdownMs: SHUTDOWN_MS, input });
         break;
       }
       case 'stop':
@@ -299,8 +306,8 @@ class ComparedSupervisor {
   }
 
   /**
-   * Checks the reported changes: no period has more restarts than allowed. A start or a wake begins a new count.
-   * Restarts after external failures do not count, and an external failure never parks.
+   * Checks the reported changes: no period has more restarts than allowed. A start or a wake begins a new
+   * count. Restarts after external failures do not count, and an external failure never parks.
    */
   #checkIntensity(): void {
     const restartTimes = new Map<string, number[]>();
@@ -336,27 +343,35 @@ const arbDrain = fc.constantFrom('ordered' as const, 'together' as const);
 describe('a supervisor with any commands', () => {
   test('matches its model, keeps no stopped child and leaves no orphan (A5, A6)', () => {
     fc.assert(
-      fc.property(arbCommands(['transient', 'permanent', 'temporary'], true), arbDrain, (commandList, drain) => {
-        run(commandList, drain);
-      }),
+      fc.property(
+        arbCommands(['transient', 'permanent', 'temporary'], true),
+        arbDrain,
+        (commandList, drain) => {
+          run(commandList, drain);
+        },
+      ),
       { numRuns: 500 },
     );
   });
 
   test('always drains within the deadlines of its children, and leaves no actor (A5)', () => {
     fc.assert(
-      fc.property(arbCommands(['transient', 'permanent', 'temporary'], false), arbDrain, (commandList, drain) => {
-        const compared = run(commandList, drain);
-        const { bench } = compared;
-        compared.apply({ do: 'shutdown' });
-        // In an ordered drain, each child may use its own deadline.
-        const deadlines = drain === 'ordered' ? keys.length : 1;
-        compared.apply({ do: 'tick', steps: (deadlines * SHUTDOWN_MS) / STEP_MS });
-        compared.check();
-        expect(bench.actor.getSnapshot().status).toBe('done');
-        expect(bench.actor.system.getAll()).toEqual({});
-        expect(bench.timers).toBe(0);
-      }),
+      fc.property(
+        arbCommands(['transient', 'permanent', 'temporary'], false),
+        arbDrain,
+        (commandList, drain) => {
+          const compared = run(commandList, drain);
+          const { bench } = compared;
+          compared.apply({ do: 'shutdown' });
+          // In an ordered drain, each child may use its own deadline.
+          const deadlines = drain === 'ordered' ? keys.length : 1;
+          compared.apply({ do: 'tick', steps: (deadlines * SHUTDOWN_MS) / STEP_MS });
+          compared.check();
+          expect(bench.actor.getSnapshot().status).toBe('done');
+          expect(bench.actor.system.getAll()).toEqual({});
+          expect(bench.timers).toBe(0);
+        },
+      ),
       { numRuns: 200 },
     );
   });

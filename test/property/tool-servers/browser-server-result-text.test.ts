@@ -1,5 +1,5 @@
-// Conversion of script results to text, which runs in the page (result-text.ts). JSON values stay equal, other
-// values become valid JSON, and the length is limited. A page cannot replace the limit.
+// Conversion of script results to text, which runs in the page (result-text.ts). JSON values stay equal,
+// other values become valid JSON, and the length is limited. A page cannot replace the limit.
 
 import { runInNewContext, runInThisContext } from 'node:vm';
 import fc from 'fast-check';

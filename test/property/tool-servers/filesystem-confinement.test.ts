@@ -1,6 +1,6 @@
-// Confinement of the filesystem server to its allowed folders, with random trees, links and paths. An oracle, which
-// resolves paths separately, decides the result of each call. A call acts inside as specified, or is refused
-// without changes. The outside is neither read nor changed.
+// Confinement of the filesystem server to its allowed folders, with random trees, links and paths. An oracle,
+// which resolves paths separately, decides the result of each call. A call acts inside as specified, or is
+// refused without changes. The outside is neither read nor changed.
 
 import {
   existsSync,
@@ -83,8 +83,8 @@ const arbLinkTarget = fc.oneof(
   },
 );
 /**
- * Placeholder of an existing entry, for example `FILE3`, so that calls hit existing entries more often. PLACE is
- * an entry of any kind.
+ * Placeholder of an existing entry, for example `FILE3`, so that calls hit existing entries more often. PLACE
+ * is an entry of any kind.
  */
 const createdName = (kind: 'PLACE' | 'FILE' | 'FOLDER') =>
   fc.nat({ max: 20 }).map((number) => `${kind}${number}`);
@@ -128,7 +128,11 @@ const arbTree = fc.record({
   links: fc.array(fc.tuple(arbLocation, arbLinkTarget), { minLength: 1, maxLength: 12, size: 'max' }),
 });
 const callOf = (operation: string, ...paths: fc.Arbitrary<string>[]) =>
-  fc.record({ operation: fc.constant(operation), path: fc.oneof(arbPath, ...paths), to: fc.oneof(arbPath, arbNewPath, arbNewPath) });
+  fc.record({
+    operation: fc.constant(operation),
+    path: fc.oneof(arbPath, ...paths),
+    to: fc.oneof(arbPath, arbNewPath, arbNewPath),
+  });
 const arbCall = fc.oneof(
   callOf('read', createdName('FILE')),
   callOf('list', createdName('FOLDER')),
@@ -194,7 +198,10 @@ class World {
     return this.allowed.some((folder) => path === folder || path.startsWith(`${folder}/`));
   }
 
-  /** Returns the absolute path, computed from the text alone. Undefined if the text alone is a reason to refuse. */
+  /**
+   * Returns the absolute path, computed from the text alone. Undefined if the text alone is a reason to
+   * refuse.
+   */
   pathByText(path: string): string | undefined {
     if (path === '' || path.includes('\0') || /^(~$|~\/|file:)/.test(path)) return undefined;
     const absolutePath = resolve(join(this.root, 'box'), path);
@@ -306,7 +313,8 @@ const oracle: Record<string, (world: World, path: string, to: string) => EffectC
   },
   facts: (world, path) => {
     const realPath = realPathOf(world, path);
-    if (realPath === undefined || (requestsFolder(path) && !lstatSync(realPath).isDirectory())) return undefined;
+    if (realPath === undefined || (requestsFolder(path) && !lstatSync(realPath).isDirectory()))
+      return undefined;
     return async (_world, confinement) => {
       const { kind, sizeBytes } = await confinement.facts(path);
       return () => {
@@ -441,12 +449,17 @@ test('every filesystem call acts in the allowed folder or is refused, and nothin
     { numRuns: RUNS },
   );
   // Each kind of call must be accepted and refused often enough.
-  for (const operation of Object.keys(oracle)) expect(counts.get(operation), operation).toBeGreaterThan(MIN_CALLS);
+  for (const operation of Object.keys(oracle))
+    expect(counts.get(operation), operation).toBeGreaterThan(MIN_CALLS);
   expect(refused).toBeGreaterThan(MIN_CALLS);
 });
 
 /** Makes a call that must be refused, without changes and without names or contents of the outside. */
-async function expectRefusal(world: World, confinement: Confinement, { operation, path, to }: Call): Promise<void> {
+async function expectRefusal(
+  world: World,
+  confinement: Confinement,
+  { operation, path, to }: Call,
+): Promise<void> {
   const before = world.entriesBelow();
   const callsByOperation: Record<string, () => Promise<unknown>> = {
     read: () => confinement.read(path, ({ handle }) => handle.readFile('utf8')),

@@ -1,4 +1,5 @@
-// Texts of the filesystem server: partial reads, edits and searches, compared with operations on the whole text.
+// Texts of the filesystem server: partial reads, edits and searches, compared with operations on the whole
+// text.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -123,7 +124,9 @@ describe('an edit', () => {
 describe('the occurrences of a text', () => {
   test('equal the results of a plain search, also for very long texts', () => {
     // Few letters, so that occurrences overlap.
-    const arbLetters = fc.array(fc.constantFrom('a', 'aa', 'b'), { maxLength: 30 }).map((all) => all.join(''));
+    const arbLetters = fc
+      .array(fc.constantFrom('a', 'aa', 'b'), { maxLength: 30 })
+      .map((all) => all.join(''));
     fc.assert(
       fc.property(arbLetters, arbLetters, fc.integer({ min: 0, max: 400 }), (text, start, repetitions) => {
         const term = `${start}${'a'.repeat(repetitions)}` || 'a';

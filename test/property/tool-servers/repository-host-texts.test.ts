@@ -1,5 +1,5 @@
-// Texts of the repository host server: parts of long texts, the next page in `Link` headers, and the removal of the
-// access token from everything that leaves the server.
+// Texts of the repository host server: parts of long texts, the next page in `Link` headers, and the removal
+// of the access token from everything that leaves the server.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -189,9 +189,9 @@ describe('the access token of the repository host', () => {
 
   test('is in no reported or logged error', async () => {
     const failing = redactedTool(async () => {
-      throw new ToolError(`The host said ${secret}.`);
+      throw new ToolError(`The host refused ${secret}.`);
     });
-    await expect(failing.run({}, call)).rejects.toThrow(new ToolError('The host said [token removed].'));
+    await expect(failing.run({}, call)).rejects.toThrow(new ToolError('The host refused [token removed].'));
     const unexpected = redactedTool(async () => {
       throw Object.assign(new Error(`bad ${secret}`), { request: { headers: { authorization: secret } } });
     });

@@ -1,6 +1,6 @@
 // The mailbox state machine (mailbox-life.ts) with random sequences of events from the run, the actor, the
-// store and the drain. The simulation applies the commands of the machine. It checks that one run executes at a
-// time, that each run is committed once with the expected result, and that all important rules are reached.
+// store and the drain. The simulation applies the commands of the machine. It checks that one run executes at
+// a time, that each run is committed once with the expected result, and that all important rules are reached.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -140,8 +140,7 @@ class MailboxSimulation {
     if (isInRun) this.firstAbortReason ??= 'fault';
     this.apply({ type: 'crash' });
     // After a crash, the run is aborted, and the mailbox stays busy until the run ends.
-    if (isInRun)
-      expect([this.isInRun, this.isRunning, this.isAborted]).toEqual([true, isRunning, true]);
+    if (isInRun) expect([this.isInRun, this.isRunning, this.isAborted]).toEqual([true, isRunning, true]);
     // A mailbox without work is removed.
     expect(this.removals - removals).toBe(life.phase === 'resting' ? 1 : 0);
   }

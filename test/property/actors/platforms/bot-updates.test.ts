@@ -1,6 +1,6 @@
-// Polling of bot updates (update-loop.ts). The gateway is killed, the store is full, polls fail, and the platform
-// restarts its numbering. An update is confirmed to the platform only after it is stored, and every update is
-// stored eventually.
+// Polling of bot updates (update-loop.ts). The gateway is killed, the store is full, polls fail, and the
+// platform restarts its numbering. An update is confirmed to the platform only after it is stored, and every
+// update is stored eventually.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -48,8 +48,8 @@ const field = (low: number, high: number): fc.Arbitrary<string> => {
 };
 
 /**
- * A cron expression. If both the day of the month and the day of the week are restricted, they are single days,
- * because the parser reads a full range as `*`.
+ * A cron expression. If both the day of the month and the day of the week are restricted, they are single
+ * days, because the parser reads a full range as `*`.
  */
 const arbCron = fc
   .record({
@@ -108,8 +108,7 @@ test('at clock changes by one hour the instants of a cron expression equal those
       const parsed = parser.parseExpression(cron, { currentDate: new Date(from), tz });
       const until = change + 20 * 3_600_000;
       const expected: number[] = [];
-      for (let at = parsed.next().getTime(); at <= until; at = parsed.next().getTime())
-        expected.push(at);
+      for (let at = parsed.next().getTime(); at <= until; at = parsed.next().getTime()) expected.push(at);
       // The parser repeats an instant if two local times map to it.
       expect(lastInstants(new CronInstants(cron, tz), from, until, 10_000)).toEqual([...new Set(expected)]);
     }),

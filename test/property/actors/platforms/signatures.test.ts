@@ -127,7 +127,8 @@ test('an HTTP trigger rejects a Standard Webhooks delivery with a changed byte',
       if (changedPart !== 'body')
         forged[changedPart] = changeByte(Buffer.from(headers[changedPart] ?? ''), change).toString('latin1');
       const isSameSignature =
-        changedPart === 'webhook-signature' && isSameBase64(forged[changedPart] ?? '', headers[changedPart] ?? '');
+        changedPart === 'webhook-signature' &&
+        isSameBase64(forged[changedPart] ?? '', headers[changedPart] ?? '');
       const refused = await receive(forged, changedPart === 'body' ? changeByte(body, change) : body);
       if (!isSameSignature) expect(refused.status).toBe(401);
       expect([200, 202]).toContain((await receive(headers, body)).status);
@@ -137,8 +138,8 @@ test('an HTTP trigger rejects a Standard Webhooks delivery with a changed byte',
 });
 
 /**
- * Returns true if two signatures are equal after decoding. Different base64 texts may have the same bytes: the
- * last letter has unused bits, and some decoders accept two alphabets.
+ * Returns true if two signatures are equal after decoding. Different base64 texts may have the same bytes:
+ * the last letter has unused bits, and some decoders accept two alphabets.
  */
 function isSameBase64(a: string, b: string): boolean {
   return a

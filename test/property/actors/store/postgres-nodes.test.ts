@@ -1,6 +1,6 @@
-// Three nodes on the same PostgreSQL database, with random faults: nodes are suspended and return, claims expire,
-// and results arrive late. No acknowledged event is lost, and each has one final result, in the order of its key
-// (rules S1, S3 and S4 in actors/store/store.ts).
+// Three nodes on the same PostgreSQL database, with random faults: nodes are suspended and return, claims
+// expire, and results arrive late. No acknowledged event is lost, and each has one final result, in the order
+// of its key (rules S1, S3 and S4 in actors/store/store.ts).
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -55,12 +55,14 @@ test('no event is lost, duplicated or reordered by three nodes that end, are sus
                 appended.push(id);
                 await store.append([eventOf(id, `k/${action.key}`)]);
               } else if (action.do === 'claim') {
-                for (const turn of await store.claim(3, action.ms)) openTurns.push({ turn, event: turn.event });
+                for (const turn of await store.claim(3, action.ms))
+                  openTurns.push({ turn, event: turn.event });
               } else if (action.do === 'silence') {
                 const name = 'abc'[nodeIndex];
                 await client.query(`UPDATE actor_gateway.node SET until = 1 WHERE name = '${name}'`);
               } else {
-                // The claim of the turn may have expired, or may belong to another node: some results are late.
+                // The claim of the turn may have expired, or may belong to another node: some results are
+                // late.
                 const open = openTurns.splice(action.of % Math.max(1, openTurns.length), 1)[0];
                 if (open === undefined) return;
                 const outcome = action.do === 'end' ? 'done' : 'retrying';
@@ -71,7 +73,8 @@ test('no event is lost, duplicated or reordered by three nodes that end, are sus
               }
             }),
           );
-        // All nodes have stopped. A new node completes all remaining events, without waiting for their pauses.
+        // All nodes have stopped. A new node completes all remaining events, without waiting for their
+        // pauses.
         await Promise.all(nodes.map(({ store }) => store.close()));
         const last = await openPostgresStore({ url, node: { name: 'last', address: '', ttlMs: 1_000 } });
         nodes.push(last);

@@ -1,6 +1,6 @@
-// Edits of catalog files (edit-catalog.ts): a server is added, removed, replaced, enabled or disabled. The random
-// files have comments, empty lines, quotes, anchors and indentations, in YAML or JSON. An edit changes only the
-// lines of its server, also in the configuration files of MCP clients.
+// Edits of catalog files (edit-catalog.ts): a server is added, removed, replaced, enabled or disabled. The
+// random files have comments, empty lines, quotes, anchors and indentations, in YAML or JSON. An edit changes
+// only the lines of its server, also in the configuration files of MCP clients.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -97,7 +97,9 @@ const arbBlockFile: fc.Arbitrary<FilePieces> = fc
           id: file.ids[at] ?? '',
           above: withLineEnds(before),
           text: isFlow
-            ? withLineEnds([`${file.indent}${name.replace(/ #.*/, '')} { command: node, args: [ "a" ] } # flow`])
+            ? withLineEnds([
+                `${file.indent}${name.replace(/ #.*/, '')} { command: node, args: [ "a" ] } # flow`,
+              ])
             : withLineEnds([`${file.indent}${name}`, ...lines]),
         }));
         const head = file.head.replaceAll('\n', file.eol) + file.key + file.eol;
@@ -187,8 +189,8 @@ describe('an edit of a catalog', () => {
         const json = JSON.parse(JSON.stringify(entryText));
         const after = applyEdit(text, { do: 'add', name: 'new', entry: json });
         expect(isSubsequence(after, text)).toBe(true);
+        // The comments above each server stay. Without comments, the server itself stays.
         for (const { above: before, text: lines } of original.servers)
-          // The comments above each server stay. Without comments, the server itself stays.
           expect(after).toContain(before.trimEnd() === '' ? lines.replace(/,? *(#.*)?$/, '') : before);
         const { servers, errors } = loadCatalog(after);
         expect(errors).toEqual([]);
@@ -237,7 +239,8 @@ describe('an edit of a catalog', () => {
         const { id, text: lines } = original.servers[
           index % original.servers.length
         ] as FilePieces['servers'][number];
-        // A disabled server has `enabled: false`, and nothing else changes. Enabling it changes only the value.
+        // A disabled server has `enabled: false`, and nothing else changes. Enabling it changes only the
+        // value.
         const off = applyEdit(text, { do: 'switch', name: id, isEnabled: false });
         const before = loadCatalog(text).servers;
         expect(loadCatalog(off)).toEqual({
@@ -304,7 +307,16 @@ describe("an edit of a client's file", () => {
   });
   type ClientFile = typeof arbClientFile extends fc.Arbitrary<infer T> ? T : never;
   /** Returns the text of a file. */
-  const clientText = ({ ids: names, place: [, key], head, before, end, inner, hasComma, eol }: ClientFile) => {
+  const clientText = ({
+    ids: names,
+    place: [, key],
+    head,
+    before,
+    end,
+    inner,
+    hasComma,
+    eol,
+  }: ClientFile) => {
     const servers = names.map((id, at) => {
       const comma = at < names.length - 1 || hasComma ? ',' : '';
       return `${before}    "${id}": {${inner}\n      "command": "${id}", // it's\n    }${comma}${end}\n`;
@@ -372,10 +384,17 @@ describe("an edit of a client's file", () => {
     const sse = { url: 'https://a.test/sse', runtime: 'sse' };
     const headersWithEnv = { A: ['$', '{env:T}'].join('') };
     const vsCode = '/p/.vscode/mcp.json';
-    expect(added(vsCode, '{"servers":{}}', remote)).toEqual({ ...remote, type: 'http', headers: headersWithEnv });
+    expect(added(vsCode, '{"servers":{}}', remote)).toEqual({
+      ...remote,
+      type: 'http',
+      headers: headersWithEnv,
+    });
     expect(added(vsCode, '{"servers":{}}', { command: 'x' })).toEqual({ type: 'stdio', command: 'x' });
     const empty = '{"mcpServers":{}}';
-    expect(added('/h/mcp_config.json', empty, remote)).toEqual({ serverUrl: remote.url, headers: headersWithEnv });
+    expect(added('/h/mcp_config.json', empty, remote)).toEqual({
+      serverUrl: remote.url,
+      headers: headersWithEnv,
+    });
     expect(added('/h/.gemini/settings.json', empty, remote)).toEqual({
       httpUrl: remote.url,
       headers: remote.headers,

@@ -1,6 +1,6 @@
-// URLs with expressions, rendered with hostile values (url-template.ts). A value cannot leave the segment, query
-// key or query value that it is in, and arrives unchanged (rule URL1). A URL from a single expression has an
-// allowed prefix.
+// URLs with expressions, rendered with hostile values (url-template.ts). A value cannot leave the segment,
+// query key or query value that it is in, and arrives unchanged (rule URL1). A URL from a single expression
+// has an allowed prefix.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -11,37 +11,37 @@ import { urlTemplate } from '../../../../config/expressions/url-template.ts';
 const variables = { v: 'list<string>' };
 
 const hostileValue = fc.constantFrom(
-    '',
-    '.',
-    '..',
-    '%2e',
-    '%2e%2e',
-    '.%2E',
-    '/',
-    '../',
-    '..\\',
-    '%2f',
-    '?',
-    '#',
-    '&',
-    '=',
-    '+',
-    ' ',
-    '%',
-    '2e',
-    'e',
-    '@evil.example',
-    ':8080',
-    '//evil.example',
-    '\r\n',
-    '\t',
-    '\0',
-    'é',
-    '。',
-    '\ud800',
-    '{{ 1 }}',
-    ';v=1',
-    '..;',
+  '',
+  '.',
+  '..',
+  '%2e',
+  '%2e%2e',
+  '.%2E',
+  '/',
+  '../',
+  '..\\',
+  '%2f',
+  '?',
+  '#',
+  '&',
+  '=',
+  '+',
+  ' ',
+  '%',
+  '2e',
+  'e',
+  '@evil.example',
+  ':8080',
+  '//evil.example',
+  '\r\n',
+  '\t',
+  '\0',
+  'é',
+  '。',
+  '\ud800',
+  '{{ 1 }}',
+  ';v=1',
+  '..;',
 );
 const anyText = fc.oneof(
   hostileValue,
@@ -83,7 +83,10 @@ interface Piece {
   readonly value: string | undefined;
 }
 
-const arbPiece: fc.Arbitrary<Piece> = fc.record({ literal: arbLiteral, value: fc.option(anyText, { nil: undefined }) });
+const arbPiece: fc.Arbitrary<Piece> = fc.record({
+  literal: arbLiteral,
+  value: fc.option(anyText, { nil: undefined }),
+});
 const arbSegment = fc.array(arbPiece, { minLength: 1, maxLength: 2 });
 const arbParameter = fc.record({ key: arbSegment, value: arbSegment });
 
@@ -107,12 +110,14 @@ const encodedText = (pieces: readonly Piece[]) =>
     )
     .join('');
 
-/** Returns true for `.` and `..`, also if they are encoded, have parameters, or are next to an encoded slash. */
+/**
+ * Returns true for `.` and `..`, also if they are encoded, have parameters, or are next to an encoded slash.
+ */
 const hasDotSegment = (text: string) =>
   text.split(/%2f|%5c/i).some((segment) => /^(?:\.|%2e){1,2}(?:(?:;|%3b).*)?$/i.test(segment));
 
 test('a URL has scheme, host, port, segments and parameters of the file, and each value arrives unchanged (URL1)', () => {
-  /** Number of rendered URLs. The others are refused. */
+  /** Number of rendered URLs. All other URLs are refused. */
   let rendered = 0;
   fc.assert(
     fc.property(
@@ -141,7 +146,9 @@ test('a URL has scheme, host, port, segments and parameters of the file, and eac
         if ('message' in url) throw new Error(`${text}: ${url.message}`);
         const isRefused =
           values.some((value) => !value.isWellFormed()) ||
-          segments.some((each) => hasValue(each) && (encodedText(each) === '' || hasDotSegment(encodedText(each))));
+          segments.some(
+            (each) => hasValue(each) && (encodedText(each) === '' || hasDotSegment(encodedText(each))),
+          );
         if (isRefused) {
           expect(() => url.render({ v: values })).toThrow(ExpressionError);
           return;
@@ -172,14 +179,14 @@ test('a URL has scheme, host, port, segments and parameters of the file, and eac
 test('a URL from a single expression always has an allowed prefix', () => {
   // The first four are equivalent to the allowed prefix or are prefixes of it. The last four are forgeries.
   const start = fc.constantFrom(
-      'https://good.example/v1/',
-      'https://good.example',
-      'https:\\\\good.example\\v1\\',
-      'https://good.example:443/v1/',
-      'https://good.example@evil.example/v1/',
-      'https://good.example.evil.example/v1/',
-      '//good.example/v1/',
-      ' https://good.example/v1/',
+    'https://good.example/v1/',
+    'https://good.example',
+    'https:\\\\good.example\\v1\\',
+    'https://good.example:443/v1/',
+    'https://good.example@evil.example/v1/',
+    'https://good.example.evil.example/v1/',
+    '//good.example/v1/',
+    ' https://good.example/v1/',
   );
   const parts = readParts('{{ v[0] }}', variables);
   if ('message' in parts) throw new Error(parts.message);

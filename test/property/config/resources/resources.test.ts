@@ -1,5 +1,5 @@
-// Random resource files. A valid trigger loads, and a single mistake is reported at its position. For any text,
-// loading does not throw, and each reported problem is inside its file.
+// Random resource files. A valid trigger loads, and a single mistake is reported at its position. For any
+// text, loading does not throw, and each reported problem is inside its file.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -16,9 +16,13 @@ const folder = new ResourceFolder();
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 const arbLabel = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/);
-const labels = fc.dictionary(fc.stringMatching(/^[a-z./-]{1,8}$/), fc.string({ maxLength: 5 }).map(withoutReferences), {
-  maxKeys: 2,
-});
+const labels = fc.dictionary(
+  fc.stringMatching(/^[a-z./-]{1,8}$/),
+  fc.string({ maxLength: 5 }).map(withoutReferences),
+  {
+    maxKeys: 2,
+  },
+);
 const arbSecret = fc.constantFrom('secret-one-of-it', 'secret-two-of-it');
 const path = fc.stringMatching(/^\/hooks(\/[a-z0-9._-]{1,5}x){0,2}$/);
 const events = Object.entries(repoHostEventNames.actions).flatMap(([event, actions]) => [
@@ -126,14 +130,18 @@ function withOneMistake(value: Json, key = ''): Json[] {
   if (typeof value !== 'object' || value === null) return [{ [MISTAKE]: 1 }];
   if (Array.isArray(value)) {
     const items = value as readonly Json[];
-    const inside = items.flatMap((item, index) => withOneMistake(item).map((invalid) => items.with(index, invalid)));
+    const inside = items.flatMap((item, index) =>
+      withOneMistake(item).map((invalid) => items.with(index, invalid)),
+    );
     return [{ [MISTAKE]: 1 }, ...inside];
   }
   const members = Object.entries(value as Readonly<Record<string, Json>>);
   const inside = members
     // Other tests cover a resource without a valid kind, and a trigger without a valid type.
     .filter(([name]) => name !== 'kind' && name !== 'type')
-    .flatMap(([name, member]) => withOneMistake(member, name).map((invalid) => ({ ...value, [name]: invalid })));
+    .flatMap(([name, member]) =>
+      withOneMistake(member, name).map((invalid) => ({ ...value, [name]: invalid })),
+    );
   return [...inside, MISTAKE, ...(OPEN_MAPPINGS.includes(key) ? [] : [{ ...value, [MISTAKE]: 1 }])];
 }
 
@@ -194,46 +202,46 @@ describe('a trigger resource', () => {
 
 /** Lines and characters that form valid and invalid files. */
 const arbPiece = fc.constantFrom(
-    'apiVersion: a/v1\n',
-    'kind: Trigger\n',
-    'kind: Agent\n',
-    'kind: AgentFlow\n',
-    'metadata: { name: a }\n',
-    'spec:\n',
-    '  type: HTTP\n',
-    '  type: Slack\n',
-    '  type: x\n',
-    '  platform: whatsapp\n',
-    '  config:\n',
-    '    path: /\n',
-    '    cron: x\n',
-    '    github_events: [push]\n',
-    '    patterns: ["("]\n',
-    '  commands: { a: { agent: b } }\n',
-    '  commands: []\n',
-    '  model: "scripted:x"\n',
-    '  runtime: { http: 1 }\n',
-    '  retry: { attempts: 0 }\n',
-    '---\n',
-    '...\n',
-    '\n',
-    '- ',
-    '{',
-    '}',
-    '[',
-    ']',
-    '&x ',
-    '*x',
-    '!t ',
-    '"',
-    "'",
-    ': ',
-    ',',
-    '\0',
-    '\t',
-    '# x\n',
-    '__proto__: 1\n',
-    '  __proto__: { a: 1 }\n',
+  'apiVersion: a/v1\n',
+  'kind: Trigger\n',
+  'kind: Agent\n',
+  'kind: AgentFlow\n',
+  'metadata: { name: a }\n',
+  'spec:\n',
+  '  type: HTTP\n',
+  '  type: Slack\n',
+  '  type: x\n',
+  '  platform: whatsapp\n',
+  '  config:\n',
+  '    path: /\n',
+  '    cron: x\n',
+  '    github_events: [push]\n',
+  '    patterns: ["("]\n',
+  '  commands: { a: { agent: b } }\n',
+  '  commands: []\n',
+  '  model: "scripted:x"\n',
+  '  runtime: { http: 1 }\n',
+  '  retry: { attempts: 0 }\n',
+  '---\n',
+  '...\n',
+  '\n',
+  '- ',
+  '{',
+  '}',
+  '[',
+  ']',
+  '&x ',
+  '*x',
+  '!t ',
+  '"',
+  "'",
+  ': ',
+  ',',
+  '\0',
+  '\t',
+  '# x\n',
+  '__proto__: 1\n',
+  '  __proto__: { a: 1 }\n',
 );
 
 describe('loading resources', () => {

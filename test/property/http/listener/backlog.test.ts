@@ -172,7 +172,8 @@ describe('without free capacity for buffered bytes', () => {
     fc.assert(
       fc.property(arbReaders, (readerList) => {
         const readers = new Readers(100);
-        const all: (ReturnType<typeof startReader> & { behaviour: string; since: number; bytes: number })[] = [];
+        const all: (ReturnType<typeof startReader> & { behaviour: string; since: number; bytes: number })[] =
+          [];
         for (const { waitMs, bytes, behaviour } of readerList) {
           vi.advanceTimersByTime(waitMs);
           const now = performance.now();
@@ -186,7 +187,8 @@ describe('without free capacity for buffered bytes', () => {
           const behind = all.filter(({ reader }) => reader.isBehind);
           expect(readers.waitingBytes).toBe(behind.reduce((sum, each) => sum + each.bytes, 0));
           expect(readers.waitingBytes).toBeLessThanOrEqual(100);
-          for (const each of all) if (each.behaviour === 'reads') expect(each.disconnect).not.toHaveBeenCalled();
+          for (const each of all)
+            if (each.behaviour === 'reads') expect(each.disconnect).not.toHaveBeenCalled();
           // A refusal requires that every reader may be active: it made progress within the limit.
           if (entry.isAccepted) continue;
           for (const { reader } of behind)

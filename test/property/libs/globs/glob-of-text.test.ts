@@ -1,5 +1,5 @@
-// Glob patterns for texts, for example tool names (glob.ts). Random patterns match the same names as equivalent
-// regular expressions. Any text is a valid pattern.
+// Glob patterns for texts, for example tool names (glob.ts). Random patterns match the same names as
+// equivalent regular expressions. Any text is a valid pattern.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -32,23 +32,25 @@ const arbWildcard = fc.constantFrom<PatternPair>(
   { pattern: '[]a]', source: '[\\]a]' },
 );
 /** A pattern is a sequence of parts. A part may be a choice (`{a,b}`) between patterns. */
-const { whole: arbPattern } = fc.letrec<{ whole: PatternPair; choices: PatternPair; part: PatternPair }>((tie) => ({
-  whole: fc.array(tie('part'), { maxLength: 6 }).map((parts) => ({
-    pattern: parts.map(({ pattern }) => pattern).join(''),
-    source: parts.map(({ source }) => source).join(''),
-  })),
-  choices: fc.array(tie('whole'), { minLength: 2, maxLength: 3 }).map((choices) => ({
-    pattern: `{${choices.map(({ pattern }) => pattern).join(',')}}`,
-    source: `(?:${choices.map(({ source }) => source).join('|')})`,
-  })),
-  part: fc.oneof(
-    { maxDepth: 3, withCrossShrink: true },
-    { arbitrary: arbLiteral, weight: 3 },
-    { arbitrary: arbWildcard, weight: 3 },
-    { arbitrary: arbEscape, weight: 1 },
-    { arbitrary: tie('choices'), weight: 2 },
-  ),
-}));
+const { whole: arbPattern } = fc.letrec<{ whole: PatternPair; choices: PatternPair; part: PatternPair }>(
+  (tie) => ({
+    whole: fc.array(tie('part'), { maxLength: 6 }).map((parts) => ({
+      pattern: parts.map(({ pattern }) => pattern).join(''),
+      source: parts.map(({ source }) => source).join(''),
+    })),
+    choices: fc.array(tie('whole'), { minLength: 2, maxLength: 3 }).map((choices) => ({
+      pattern: `{${choices.map(({ pattern }) => pattern).join(',')}}`,
+      source: `(?:${choices.map(({ source }) => source).join('|')})`,
+    })),
+    part: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      { arbitrary: arbLiteral, weight: 3 },
+      { arbitrary: arbWildcard, weight: 3 },
+      { arbitrary: arbEscape, weight: 1 },
+      { arbitrary: tie('choices'), weight: 2 },
+    ),
+  }),
+);
 const arbName = fc
   .array(fc.constantFrom('a', 'b', '-', '/', '.', '😀', 'ü', ',', '*', '{', '}', ']', '\\', '\n'), {
     maxLength: 8,

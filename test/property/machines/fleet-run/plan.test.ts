@@ -1,5 +1,5 @@
-// The plan of a fleet's run (nextOfFleet). Members of random fleets answer, fail or return invalid data, in random
-// order. The result of the fleet equals a direct computation from all outcomes.
+// The plan of a fleet's run (nextOfFleet). Members of random fleets answer, fail or return invalid data, in
+// random order. The result of the fleet equals a direct computation from all outcomes.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -77,7 +77,8 @@ function expectedResult(
   { members, coordination, on_failure }: FleetSettings,
   outcomeOf: ReadonlyMap<string, Outcome>,
 ): Outcome {
-  const outcomes = (someMembers: readonly FleetMember[]) => someMembers.map(({ name }) => outcomeOf.get(name));
+  const outcomes = (someMembers: readonly FleetMember[]) =>
+    someMembers.map(({ name }) => outcomeOf.get(name));
   if (coordination.mode === 'hierarchical') return outcomeOf.get('m0');
   if (coordination.mode === 'pipeline') {
     const all = outcomes(members);
@@ -98,7 +99,10 @@ function expectedResult(
         const { verdict } = (typeof data === 'object' && data !== null ? data : {}) as { verdict?: unknown };
         return [name, verdict === undefined ? undefined : JSON.stringify(verdict)] as const;
       });
-      const result = votingResult(tierMembers, new Map(votes), { algorithm: by.algorithm, minVotes: by.min_votes });
+      const result = votingResult(tierMembers, new Map(votes), {
+        algorithm: by.algorithm,
+        minVotes: by.min_votes,
+      });
       if (result.kind === 'decided') return { text: String(JSON.parse(result.value)), data: undefined };
       return by.on_none === 'fail' ? undefined : outcomeOf.get('m0');
     }

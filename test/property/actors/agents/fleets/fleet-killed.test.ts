@@ -1,6 +1,6 @@
 // Random fleets whose members answer, fail, or fail temporarily. The process is killed at random commits. The
-// answer equals a computation without kills, a member with a stored answer does not run again, and each member
-// keeps its idempotency key.
+// answer equals a computation without kills, a member with a stored answer does not run again, and each
+// member keeps its idempotency key.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -50,12 +50,17 @@ function fleetOf(behaviours: readonly Behaviour[], settings: Omit<FleetSettings,
     timeout_seconds: 60,
     definition: '{}',
   };
-  return { ...rest, ...settings, members, budget: { tokens: undefined, tool_calls: undefined, cost: undefined } };
+  return {
+    ...rest,
+    ...settings,
+    members,
+    budget: { tokens: undefined, tool_calls: undefined, cost: undefined },
+  };
 }
 
 /**
- * Returns the answer without kills, computed from the plan alone. Undefined for a fleet that fails. `v` is the
- * field that the consensus compares.
+ * Returns the answer without kills, computed from the plan alone. Undefined for a fleet that fails. `v` is
+ * the field that the consensus compares.
  */
 function expectedAnswer(fleet: Fleet, behaviours: readonly Behaviour[]): string | undefined {
   const rows: MemberRow[] = [];

@@ -1,5 +1,5 @@
-// A shared budget of slots or bytes (budget.ts) with random and greedy holders. The total is never exceeded. A
-// holder may use at most as much as is still free, so that each new holder gets a part.
+// A shared budget of slots or bytes (budget.ts) with random and greedy holders. The total is never exceeded.
+// A holder may use at most as much as is still free, so that each new holder gets a part.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -11,12 +11,16 @@ const ACCOUNT_INTERVAL_MS = 10;
 const DESTINATION_LIMIT = { everyMs: 1_000, burst: 3 };
 
 /**
- * Sends all messages when they are due, and returns the send times. `counts` are the messages per destination;
- * the clock advances by `stepMs`.
+ * Sends all messages when they are due, and returns the send times. `counts` are the messages per
+ * destination; the clock advances by `stepMs`.
  */
 async function sendAll(counts: readonly number[], stepMs: number) {
   let now = 0;
-  const pacing = new Pacing({ accountEveryMs: ACCOUNT_INTERVAL_MS, destination: DESTINATION_LIMIT, now: () => now });
+  const pacing = new Pacing({
+    accountEveryMs: ACCOUNT_INTERVAL_MS,
+    destination: DESTINATION_LIMIT,
+    now: () => now,
+  });
   const waiting = counts.map((count, n) => ({ destination: `p${n}`, count, dueAt: 0 }));
   const sent: { destination: string; at: number }[] = [];
   for (let ticks = 0; waiting.some(({ count }) => count > 0); ticks += 1) {
@@ -54,7 +58,9 @@ describe('sending', () => {
         // A late message counts for the credential at its due time, so several messages may be sent within
         // one step.
         const span = (sent.at(-1)?.at ?? 0) - (sent[0]?.at ?? 0);
-        expect(span + stepMs + ACCOUNT_INTERVAL_MS).toBeGreaterThanOrEqual((sent.length - 1) * ACCOUNT_INTERVAL_MS);
+        expect(span + stepMs + ACCOUNT_INTERVAL_MS).toBeGreaterThanOrEqual(
+          (sent.length - 1) * ACCOUNT_INTERVAL_MS,
+        );
       }),
       { numRuns: 60 },
     );

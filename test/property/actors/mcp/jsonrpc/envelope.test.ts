@@ -173,7 +173,10 @@ describe('the scanner', () => {
   });
 
   test('agrees with JSON.parse on random JSON characters', () => {
-    const randomCharacters = fc.string({ unit: fc.constantFrom(...'{}[],:"\\u0d12-+.eEtrufalsn \n\t'), maxLength: 12 });
+    const randomCharacters = fc.string({
+      unit: fc.constantFrom(...'{}[],:"\\u0d12-+.eEtrufalsn \n\t'),
+      maxLength: 12,
+    });
     fc.assert(
       fc.property(randomCharacters, (text) => {
         expect(isAccepted(text)).toBe(isAcceptedByModel(text));
@@ -210,7 +213,9 @@ interface Member {
   readonly value: string;
 }
 
-/** Generates the text of an object with these members, in random order, with random escapes and white space. */
+/**
+ * Generates the text of an object with these members, in random order, with random escapes and white space.
+ */
 function objectOf(members: readonly Member[], gap: fc.Arbitrary<string> = space): fc.Arbitrary<string> {
   const written = members.map(({ name, value }) =>
     fc

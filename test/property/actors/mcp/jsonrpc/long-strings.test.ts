@@ -29,27 +29,35 @@ test('a long string is valid exactly if JSON.parse accepts it, at any position a
   // Up to 200 valid characters.
   const arbPlainText = fc.nat({ max: 200 }).map((length) => 'x~ !#['.repeat(40).slice(0, length));
   fc.assert(
-    fc.property(fc.nat({ max: 7 }), arbPlainText, specialText, arbPlainText, specialText, arbPlainText, (shift, ...parts) => {
-      const text = Buffer.from(`"${parts.join('')}"`);
-      // Moves the text by `shift` bytes in memory.
-      const bytes = Buffer.concat([Buffer.alloc(shift), text]).subarray(shift);
-      const scanner = new JsonScanner(bytes);
-      let isAccepted = true;
-      try {
-        scanner.value(0);
-        scanner.end();
-      } catch (error) {
-        expect(error).toBeInstanceOf(NotJsonError);
-        isAccepted = false;
-      }
-      let isJson = true;
-      try {
-        JSON.parse(text.toString());
-      } catch {
-        isJson = false;
-      }
-      expect(isAccepted).toBe(isJson);
-    }),
+    fc.property(
+      fc.nat({ max: 7 }),
+      arbPlainText,
+      specialText,
+      arbPlainText,
+      specialText,
+      arbPlainText,
+      (shift, ...parts) => {
+        const text = Buffer.from(`"${parts.join('')}"`);
+        // Moves the text by `shift` bytes in memory.
+        const bytes = Buffer.concat([Buffer.alloc(shift), text]).subarray(shift);
+        const scanner = new JsonScanner(bytes);
+        let isAccepted = true;
+        try {
+          scanner.value(0);
+          scanner.end();
+        } catch (error) {
+          expect(error).toBeInstanceOf(NotJsonError);
+          isAccepted = false;
+        }
+        let isJson = true;
+        try {
+          JSON.parse(text.toString());
+        } catch {
+          isJson = false;
+        }
+        expect(isAccepted).toBe(isJson);
+      },
+    ),
     { numRuns: 3000 },
   );
 });

@@ -1,5 +1,5 @@
-// The scanner for JSON text in chunks (PushScanner), compared with the scanner for a whole text (JsonScanner).
-// Both accept the same texts, for any cuts, and find the same members of the outermost object.
+// The scanner for JSON text in chunks (PushScanner), compared with the scanner for a whole text
+// (JsonScanner). Both accept the same texts, for any cuts, and find the same members of the outermost object.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -189,16 +189,21 @@ describe('a chunked text', () => {
 
   test('has the same maximum depth as a whole text', () => {
     fc.assert(
-      fc.property(fc.boolean(), fc.integer({ min: 1, max: 2 * MAX_DEPTH }), arbCuts, (isArray, levels, cuts) => {
-        const text = isArray
-          ? '['.repeat(levels) + ']'.repeat(levels)
-          : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
-        const bytes = Buffer.from(text);
-        const result = scanPieces(bytes, cuts);
-        // The outermost value has depth 0.
-        expect(result.isJson).toBe(levels <= MAX_DEPTH + 1);
-        expect(result).toEqual(scanWhole(bytes));
-      }),
+      fc.property(
+        fc.boolean(),
+        fc.integer({ min: 1, max: 2 * MAX_DEPTH }),
+        arbCuts,
+        (isArray, levels, cuts) => {
+          const text = isArray
+            ? '['.repeat(levels) + ']'.repeat(levels)
+            : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+          const bytes = Buffer.from(text);
+          const result = scanPieces(bytes, cuts);
+          // The outermost value has depth 0.
+          expect(result.isJson).toBe(levels <= MAX_DEPTH + 1);
+          expect(result).toEqual(scanWhole(bytes));
+        },
+      ),
     );
   });
 });

@@ -1,6 +1,6 @@
-// Random messages, rendered as message bodies of the platform (render-message.ts). The bodies pass the checks of
-// the fake platform and contain the whole text. Choices become buttons or list rows, or text if the platform
-// does not support them.
+// Random messages, rendered as message bodies of the platform (render-message.ts). The bodies pass the checks
+// of the fake platform and contain the whole text. Choices become buttons or list rows, or text if the
+// platform does not support them.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -42,7 +42,9 @@ const arbCard: fc.Arbitrary<MessageCard> = fc.record({
   fields: fc.option(fc.array(fc.record({ name: arbWords(5), value: arbWords(20) }), { maxLength: 3 }), {
     nil: undefined,
   }),
-  actions: fc.option(fc.uniqueArray(arbAction, { maxLength: 64, selector: ({ id }) => id }), { nil: undefined }),
+  actions: fc.option(fc.uniqueArray(arbAction, { maxLength: 64, selector: ({ id }) => id }), {
+    nil: undefined,
+  }),
 });
 const arbMessage: fc.Arbitrary<OutboundMessage> = fc.record({
   target: fc.record({ place: fc.constantFrom('15550002222', 'US.13491208655302741918') }),

@@ -1,6 +1,7 @@
-// A Socket Mode connection (socket-mode.ts) with random events, in simulated time. The platform closes sockets,
-// loses and redelivers events, and refuses connections. The store is slow or full. Events are acknowledged only
-// when stored, none is lost, and a socket is left only for a newer one. The real sockets run on fake wires.
+// A Socket Mode connection (socket-mode.ts) with random events, in simulated time. The platform closes
+// sockets, loses and redelivers events, and refuses connections. The store is slow or full. Events are
+// acknowledged only when stored, none is lost, and a socket is left only for a newer one. The real sockets
+// run on fake wires.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -237,9 +238,9 @@ class World {
 
 const socketIndex = fc.nat({ max: 3 });
 /**
- * Actions of the platform, the network and the store. `which` selects a working wire. `announce` closes a wire
- * after an announcement, `off` disables the app, `cut` closes a wire, and `silence` lets it hang. `refuse` and
- * `no hello` concern the next connections, `slow` and `full` the store.
+ * Actions of the platform, the network and the store. `which` selects a working wire. `announce` closes a
+ * wire after an announcement, `off` disables the app, `cut` closes a wire, and `silence` lets it hang.
+ * `refuse` and `no hello` concern the next connections, `slow` and `full` the store.
  */
 const arbHappening = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('say' as const), which: socketIndex }) },

@@ -110,7 +110,8 @@ test('a global refusal delays all requests of the bot, but not answers to intera
   expect((await buckets.run(routeOf('5', true), answer(200, {}))).status).toBe(200);
 });
 
-// Name, use of the bot token, JSON of the refusal, and its headers. An edge page is an HTML page of the proxy.
+// Name, use of the bot token, JSON of the refusal, and its headers. An edge page is an HTML page of the
+// proxy.
 test.each([
   ['an answer to an interaction, globally', false, { global: true }, {}],
   ['an answer, with an edge page', false, {}, { 'content-type': 'text/html' }],
@@ -123,7 +124,11 @@ test.each([
     const answer =
       (status: number, responseHeaders = {}) =>
       async () =>
-        new ApiResponse(status, new Headers(responseHeaders), Buffer.from(JSON.stringify(status === 429 ? json : {})));
+        new ApiResponse(
+          status,
+          new Headers(responseHeaders),
+          Buffer.from(JSON.stringify(status === 429 ? json : {})),
+        );
     const routeOf = (major: string, isBot: boolean): RateRoute => ({ kind: 'x', major, isOfBot: isBot });
     const refuse = (major: string, resetAfterSeconds: string) =>
       buckets.run(

@@ -1,6 +1,7 @@
 // Comments that pass through the outbox to fake repository hosts of all kinds, in simulated time. The host
-// refuses requests, requests pauses, fails although it stored the comment, or cuts connections. The gateway is
-// killed. Each comment is posted once or is refused permanently, and the write rate stays within its limit.
+// refuses requests, requests pauses, fails although it stored the comment, or cuts connections. The gateway
+// is killed. Each comment is posted once or is refused permanently, and the write rate stays within its
+// limit.
 
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -91,8 +92,8 @@ interface Row {
 }
 
 /**
- * Regression: a proxy error with `Retry-After` does not count as an attempt, although the comment may have been
- * stored.
+ * Regression: a proxy error with `Retry-After` does not count as an attempt, although the comment may have
+ * been stored.
  */
 const storedAndRefused: FaultPlan = {
   writing: [{ ...retryAfter(502, '2'), isStored: true }],
@@ -111,7 +112,9 @@ afterEach(() => {
 });
 afterAll(() => slots.close());
 
-/** Sends one comment per row until each row is final. Returns the rows and the requests that post comments. */
+/**
+ * Sends one comment per row until each row is final. Returns the rows and the requests that post comments.
+ */
 async function sendAll(host: LocalRepoHost, { writing, searching, rows: destinations }: FaultPlan) {
   const { api } = host;
   const run = `r${runCount++}`;

@@ -1,5 +1,6 @@
-// The table of webhook paths (webhook-table.ts). Triggers open and close on two paths in random order, sometimes
-// concurrently. Each path is served by the triggers that are open on it, and never has two listeners.
+// The table of webhook paths (webhook-table.ts). Triggers open and close on two paths in random order,
+// sometimes concurrently. Each path is served by the triggers that are open on it, and never has two
+// listeners.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// The table of mailboxes (mailbox-table.ts), compared with a model that scans all mailboxes. Mailboxes and claims
-// change, the clock moves, and transactions are rolled back. A rollback restores the state before the
+// The table of mailboxes (mailbox-table.ts), compared with a model that scans all mailboxes. Mailboxes and
+// claims change, the clock moves, and transactions are rolled back. A rollback restores the state before the
 // transaction, except for the order of ready mailboxes.
 
 import fc from 'fast-check';

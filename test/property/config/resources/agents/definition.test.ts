@@ -1,7 +1,7 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Definitions: the text of an agent file, as a run stores it. A definition of a random agent contains no values
-// of variables, and is read back as the same agent. Valid agents pass the JSON Schema, and agents with an
-// unknown key do not.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references. Definitions: the
+// text of an agent file, as a run stores it. A definition of a random agent contains no values of variables,
+// and is read back as the same agent. Valid agents pass the JSON Schema, and agents with an unknown key do
+// not.
 
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
@@ -17,7 +17,9 @@ const folder = new ResourceFolder();
 const values = { ONE: 'Zq1-value-of-one', TWO: 'Zq2-value "of" \\ two\u2028', GEMINI_API_KEY: 'Zq3-the-key' };
 
 /** Texts without `$` and `~`, which begin references and home paths, and without null characters. */
-const arbPlainText = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[$~\0]/g, ''));
+const arbPlainText = fc
+  .string({ unit: 'grapheme', maxLength: 12 })
+  .map((text) => text.replace(/[$~\0]/g, ''));
 const arbReference = fc.constantFrom('${ONE}', '${TWO}', '${ONE} and ${TWO}', '${NONE:-else}', '$${ONE}');
 const arbText = fc
   .oneof(
@@ -31,7 +33,10 @@ const arbName = fc.stringMatching(/^[a-z][a-z0-9]{0,6}$/);
 const arbPattern = fc.constantFrom('*', 'read_*', 'files/*', 'destructive', '${ONE}');
 const upToThree = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 3 });
 
-const arbTools = fc.record({ allow: upToThree(arbPattern), deny: upToThree(arbPattern) }, { requiredKeys: [] });
+const arbTools = fc.record(
+  { allow: upToThree(arbPattern), deny: upToThree(arbPattern) },
+  { requiredKeys: [] },
+);
 const arbServer = fc.oneof(
   fc.record(
     {
@@ -74,7 +79,12 @@ const arbSpec = fc.record(
     }),
     tools: fc.array(arbPattern, { minLength: 1, maxLength: 3 }),
     policy: fc.record(
-      { deny: upToThree(arbPattern), ask: upToThree(arbPattern), approvers: upToThree(arbText), self_approval: fc.boolean() },
+      {
+        deny: upToThree(arbPattern),
+        ask: upToThree(arbPattern),
+        approvers: upToThree(arbText),
+        self_approval: fc.boolean(),
+      },
       { requiredKeys: [] },
     ),
     interrupted_calls: fc.constantFrom('tell', 'repeat', 'ask', 'fail'),

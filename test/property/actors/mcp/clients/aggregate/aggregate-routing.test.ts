@@ -120,8 +120,16 @@ test.each<Era>(['legacy', 'modern'])(
         } as unknown as AggregateContext;
         const message = (method: string, before: string, nameJson: string, after: string) =>
           `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${before}${nameJson}${after}}}`;
-        /** Returns the target server of a request. The server must receive `ownName` instead of `nameJson`. */
-        const serverOf = (method: string, before: string, nameJson: string, ownName: string, after: string) => {
+        /**
+         * Returns the target server of a request. The server must receive `ownName` instead of `nameJson`.
+         */
+        const serverOf = (
+          method: string,
+          before: string,
+          nameJson: string,
+          ownName: string,
+          after: string,
+        ) => {
           const found = routeMessage(context, message(method, before, nameJson, after), era);
           expect(found?.text).toBe(message(method, before, ownName, after));
           return found?.server;
@@ -159,11 +167,15 @@ test.each<Era>(['legacy', 'modern'])(
                 era,
               );
               expect(found?.server).toBe(target?.server.id);
-              expect(found?.text).toBe(message('tools/call', '"name":', ownName, `,"arguments":{"x":${args}}`));
+              expect(found?.text).toBe(
+                message('tools/call', '"name":', ownName, `,"arguments":{"x":${args}}`),
+              );
             }
           }
           // All items of every server are present, once each.
-          const expected = catalog.flatMap((one) => [...new Set(one[kind])].map((key) => `${one.id}\0${key}`));
+          const expected = catalog.flatMap((one) =>
+            [...new Set(one[kind])].map((key) => `${one.id}\0${key}`),
+          );
           expect([...targets[kind].values()]).toEqual(expected);
         }
         // A URI is not renamed. The first server with the resource answers.

@@ -110,7 +110,8 @@ describe('paging with cursors', () => {
               const server = original.get(n);
               return server !== undefined && !steadyServers.includes(server) ? server : undefined;
             };
-            for (const n of next.removed) servers = servers.filter((server) => server !== changeableServer(n));
+            for (const n of next.removed)
+              servers = servers.filter((server) => server !== changeableServer(n));
             for (const [n, size] of next.relisted) {
               const names = itemNames(`s${n}`, size).reverse();
               changeableServer(n)?.learn({

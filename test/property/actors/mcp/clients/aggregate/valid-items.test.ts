@@ -98,7 +98,8 @@ test.each(everyListKind)('%s of a merged list are valid, and no valid item is lo
         const before = readItems(kind, [validItem('valid-1')]);
         const after = readItems(kind, [validItem('valid-2')]);
         const json = mergedList(kind, era, [...before, ...readItems(kind, mutatedItems), ...after]);
-        for (const item of parseStrictly(json)[kind] ?? []) expect(validationErrors(kind, era, item)).toEqual([]);
+        for (const item of parseStrictly(json)[kind] ?? [])
+          expect(validationErrors(kind, era, item)).toEqual([]);
         for (const item of [...before, ...after]) {
           // Names have the id of the server (`s`) as prefix. URIs are unchanged.
           const name = key === 'name' ? `s__${item.key}` : item.key;
@@ -119,7 +120,11 @@ test.each(everyListKind)('%s that a strict client accepts keep their bytes', (ki
       const [read] = readItems(kind, [item ?? null]);
       // Only items that keep their name, and that SDK v1 and the official schemas accept.
       fc.pre(read !== undefined && read.key === readItems(kind, [fullItems[kind]])[0]?.key);
-      fc.pre(validationErrors(kind, 'legacy', item).length === 0 && !hasLoneSurrogates(item) && isSchemaSound(item));
+      fc.pre(
+        validationErrors(kind, 'legacy', item).length === 0 &&
+          !hasLoneSurrogates(item) &&
+          isSchemaSound(item),
+      );
       expect(mergedList(kind, 'legacy', [read])).toBe(
         `{"${kind}":[${itemJson(withoutTaskSupport(read), name)}]}`,
       );

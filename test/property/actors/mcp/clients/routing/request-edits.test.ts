@@ -1,5 +1,6 @@
-// Tool calls at /mcp with random members in random order, from clients and to servers of both eras. The server
-// receives the message that results from changing the parsed message. Crafted metadata never becomes arguments.
+// Tool calls at /mcp with random members in random order, from clients and to servers of both eras. The
+// server receives the message that results from changing the parsed message. Crafted metadata never becomes
+// arguments.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,7 +18,11 @@ import { FakeManagedServer } from '../../../../../fixtures/server/fake-server.ts
 
 const PREFIX = 'io.modelcontextprotocol/';
 /** Members of `_meta` in which a modern client describes itself. */
-const callerMembers = [`${PREFIX}protocolVersion`, `${PREFIX}clientInfo`, `${PREFIX}clientCapabilities`] as const;
+const callerMembers = [
+  `${PREFIX}protocolVersion`,
+  `${PREFIX}clientInfo`,
+  `${PREFIX}clientCapabilities`,
+] as const;
 const eras = ['legacy', 'modern'] as const;
 
 type Json = Record<string, unknown>;
@@ -170,12 +175,17 @@ test.each(eras.flatMap((client) => eras.map((server) => [client, server] as cons
   'the server receives the expected message from a %s client at a %s server',
   (client, server) => {
     fc.assert(
-      fc.property(paramsOf(client), fc.constantFrom('echo', 'slow'), fc.boolean(), (params, tool, areLast) => {
-        const head = '"jsonrpc":"2.0","id":"mine","method":"tools/call"';
-        const text = areLast ? `{${head},"params":${params}}` : `{"params":${params},${head}}`;
-        const message = receivedMessage(text, client, server, tool);
-        expect(message).toEqual(expectedMessage(text, client, server, tool, message.id));
-      }),
+      fc.property(
+        paramsOf(client),
+        fc.constantFrom('echo', 'slow'),
+        fc.boolean(),
+        (params, tool, areLast) => {
+          const head = '"jsonrpc":"2.0","id":"mine","method":"tools/call"';
+          const text = areLast ? `{${head},"params":${params}}` : `{"params":${params},${head}}`;
+          const message = receivedMessage(text, client, server, tool);
+          expect(message).toEqual(expectedMessage(text, client, server, tool, message.id));
+        },
+      ),
       { numRuns: runs(1000) },
     );
   },

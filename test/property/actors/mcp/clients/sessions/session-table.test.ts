@@ -24,7 +24,7 @@ const clients = ['10.0.0.1', '10.0.0.2'];
 
 // An owner is a principal at a client, with a number from 0 to 3.
 const clientOf = (owner: number) => clients[Math.floor(owner / 2)];
-/** Returns the owner with the other principal at the same client. */
+/** Returns the owner with the same client and the other principal. */
 const thiefOf = (owner: number) => (owner % 2 === 0 ? owner + 1 : owner - 1);
 
 /** The sessions of one process of the gateway. */
@@ -127,7 +127,11 @@ test('a session is known to its principal until it is deleted, through idle time
           vi.advanceTimersByTime(1);
           switch (each.do) {
             case 'create':
-              for (let count = 0; count < each.count && known.length + deleted.length < MAX_CREATED; count += 1)
+              for (
+                let count = 0;
+                count < each.count && known.length + deleted.length < MAX_CREATED;
+                count += 1
+              )
                 known.push({ id: await process.create(each.owner), owner: each.owner });
               break;
             case 'use':

@@ -1,5 +1,5 @@
-// A reader that yields to other work after a time slice (paced-reader.ts). With random data, chunks and handling
-// times, lines arrive once and in order. No line starts in a slice that is used up.
+// A reader that yields to other work after a time slice (paced-reader.ts). With random data, chunks and
+// handling times, lines arrive once and in order. No line starts in a slice that is used up.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -24,7 +24,10 @@ const parsers = {
 };
 
 /** Writes a line in the format of each parser. */
-const encodeLine = { lines: (text: string) => `${text}\n`, events: (text: string) => `data: ${text}\r\n\r\n` };
+const encodeLine = {
+  lines: (text: string) => `${text}\n`,
+  events: (text: string) => `data: ${text}\r\n\r\n`,
+};
 
 test.each(['lines', 'events'] as const)(
   '%s of a paced reader arrive once and in order, in limited time slices',

@@ -15,8 +15,8 @@ interface ReportedResponse {
 }
 
 /**
- * Reads one response from pieces. `isClosed` ends the connection after the last piece. `maxConsumed` limits the
- * bytes that the consumer of the body accepts per call.
+ * Reads one response from pieces. `isClosed` ends the connection after the last piece. `maxConsumed` limits
+ * the bytes that the consumer of the body accepts per call.
  */
 function read(
   pieces: readonly Buffer[],
@@ -139,7 +139,11 @@ describe('a response', () => {
 
   test.each([
     ['with status 204 has no body', 'HTTP/1.1 204 No Content\r\n\r\n', 204],
-    ['with status 204 may have a content length of 0', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n', 204],
+    [
+      'with status 204 may have a content length of 0',
+      'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n',
+      204,
+    ],
     ['with content length 0 ends with its head', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 200],
     ['may omit the reason phrase', 'HTTP/1.1 202\r\nContent-Length: 0\r\n\r\n', 202],
   ])('%s', (_, text, status) => {

@@ -1,5 +1,5 @@
-// The splitter of output into lines (line-splitter.ts). Lines do not depend on the chunks of the output. Lines
-// above the limit are only reported, with their JSON-RPC id. Large lines arrive in pieces.
+// The splitter of output into lines (line-splitter.ts). Lines do not depend on the chunks of the output.
+// Lines above the limit are only reported, with their JSON-RPC id. Large lines arrive in pieces.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -138,7 +138,7 @@ describe('the line splitter', () => {
     const splitter = new LineSplitter(1024, { onLine: () => {}, onOversized: () => {} });
     const chunk = Buffer.alloc(64 * 1024, 'x');
     const before = process.memoryUsage().arrayBuffers;
-    // 20 MB, of which at most 2 MB are kept.
+    // 20 MB. At most 2 MB are kept.
     for (let at = 0; at < 320; at += 1) splitter.push(chunk);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * 1024 * 1024);
   });

@@ -65,7 +65,11 @@ function argumentOf(type: string, text: string, index: number): string | boolean
 /** Annotated properties of a schema, each with its path, type and argument. */
 const annotated = fc
   .uniqueArray(
-    fc.record({ path: fc.array(arbName, { minLength: 1, maxLength: 4 }), type: propertyType, value: arbText }),
+    fc.record({
+      path: fc.array(arbName, { minLength: 1, maxLength: 4 }),
+      type: propertyType,
+      value: arbText,
+    }),
     {
       maxLength: 6,
       // No path leads through the value of another annotated property.

@@ -1,5 +1,6 @@
-// Records of the tasks that clients created at a server, compared with a simple model. Tasks are added, report
-// a status and expire. Sessions and server processes end. An owner finds only its tasks, and the limits apply.
+// Records of the tasks that clients created at a server, compared with a simple model. Tasks are added,
+// report a status and expire. Sessions and server processes end. An owner finds only its tasks, and the
+// limits apply.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -33,8 +34,8 @@ interface ModelRecord {
 }
 
 /**
- * Steps. `owner`, `session` and `member` are indexes. `status` reports a task status, `end` ends the process of
- * a pool member, and `release` ends a session.
+ * Steps. `owner`, `session` and `member` are indexes. `status` reports a task status, `end` ends the process
+ * of a pool member, and `release` ends a session.
  */
 const step = fc.oneof(
   fc.record({
@@ -169,7 +170,8 @@ describe('the limits of task records', () => {
     for (let n = 0; n < MAX_RECORDS + 50; n += 1)
       records.add({ owner: `key:${n % 1000}`, session: undefined, member }, `t${n}`, working);
     expect(records.size).toBe(MAX_RECORDS);
-    // 1,000 owners add tasks in turn. At the first task above the limit, from `key:192`, it is the turn of `key:193`.
+    // 1,000 owners add tasks in turn. At the first task above the limit, from `key:192`, it is the turn of
+    // `key:193`.
     expect(records.find('key:193', 't193')).toBeUndefined();
     expect(records.find(`key:${(MAX_RECORDS + 49) % 1000}`, `t${MAX_RECORDS + 49}`)).toBeDefined();
   });
