@@ -175,6 +175,7 @@ async function checkScenario(scenario: Scenario): Promise<void> {
   const adapter = { ...manualAdapter, account: () => 'a', outbound: platform.outbound } as unknown as Adapter;
   const handler = handlerOf(script, end);
   const store = new MemoryStore();
+  /** True during a kill: the store accepts no commit. */
   let isFailing = false;
   const commit = store.commit.bind(store);
   store.commit = async (results: readonly TurnResult[]) => {

@@ -114,6 +114,7 @@ it('a fleet of agents returns the same answer, whenever its process is killed', 
         readDefinition: async () => fleet,
         firstPauseMs: 1,
       });
+      // Repeats attempts until the fleet answers or fails. Each attempt may be killed.
       let answer: string | undefined;
       const remainingKills = [...commitsBeforeKills];
       for (;;) {

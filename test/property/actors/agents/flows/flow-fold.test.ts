@@ -46,6 +46,7 @@ const endPaths = paths.filter((path) => /end$|stop$/.test(path));
 
 /** Path of a node. Some paths belong to no node of the flow. */
 const arbPath = fc.oneof(fc.constantFrom(...paths), fc.constantFrom('nowhere', 'outer#9/x', 'a/member'));
+/** A journal row of any kind. `until` is a time in epoch milliseconds. */
 const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
   { weight: 4, arbitrary: arbPath.map((path): FlowRow => ({ kind: 'entered', in: path })) },
   {
@@ -116,6 +117,7 @@ function checkFromScratch(progress: FlowProgress): void {
       }),
     ),
   );
+  // `jsonLength` is the length of the results of a loop as JSON.
   const results = paths.map((path) => progress.resultsOf(path));
   expect({
     working: [...state.working].sort(),

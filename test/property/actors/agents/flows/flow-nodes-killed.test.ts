@@ -103,6 +103,7 @@ it('each external effect has one key, and each approval and message occurs once,
           handlerOf: () => undefined,
           readDefinition: async () => flow,
         });
+        // A repeated message of a step has the same text.
         const messages = {
           canSend: true,
           rows: async (text: string, step: string) => {
@@ -112,6 +113,7 @@ it('each external effect has one key, and each approval and message occurs once,
           },
         };
         const remainingKills = [...commitsBeforeKills];
+        // Repeats attempts until the flow ends. An attempt is killed, waits, or replies.
         for (let attempt = 0; ; attempt += 1) {
           expect(attempt).toBeLessThan(100);
           run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
