@@ -1,5 +1,6 @@
-// Repeated crashes on the real engine, caused by an event or not. An event that crashes the process becomes
-// dead after a limited number of crashes. Events that ran in parallel are handled.
+// Repeated crashes of the process on the real store engine and a simulated clock, caused by an event or not.
+// An event that crashes the process becomes dead after a limited number of crashes. All other events are
+// handled.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,75 +12,80 @@ import { runs } from '../../fixtures/property-runs.ts';
 import { type EngineStore, openEngineStore, storeFolder } from '../../fixtures/store/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 
+/** Longer than any scenario, so that only a restart ends a claim. */
 const LEASE_MS = 30_000_000;
 const folder = storeFolder();
 let scenarioCount = 0;
 
-/** Kind of an event: the duration, or the time after which it crashes the process. */
-interface Kind {
+/** Behaviour of an event: the duration of its run, or the time after which it crashes the process. */
+interface Behaviour {
   readonly runMs: number;
-  readonly killsAfterMs: number | undefined;
+  readonly crashesAfterMs: number | undefined;
 }
 
-interface Running {
+interface RunningTurn {
   readonly turn: Turn;
   readonly endsAt: number;
-  readonly killsAt: number;
+  readonly crashesAt: number;
 }
 
+/** Handles an event per behaviour, with restarts after crashes. */
 class CrashScenario {
-  readonly #kinds: readonly Kind[];
+  readonly #behaviours: readonly Behaviour[];
   readonly #slots: number;
-  /** Intervals between crashes with other causes. */
-  readonly #others: number[];
-  readonly #file = join(folder, `night-${++scenarioCount}.db`);
+  /** Intervals in milliseconds between crashes that no event causes. */
+  readonly #externalCrashMs: number[];
+  readonly #file = join(folder, `scenario-${++scenarioCount}.db`);
   #opened: EngineStore = openEngineStore({ file: this.#file });
-  #running: Running[] = [];
-  ends = 0;
+  #running: RunningTurn[] = [];
+  crashes = 0;
 
-  constructor(kinds: readonly Kind[], slots: number, others: readonly number[]) {
-    this.#kinds = kinds;
+  constructor(behaviours: readonly Behaviour[], slots: number, externalCrashMs: readonly number[]) {
+    this.#behaviours = behaviours;
     this.#slots = slots;
-    this.#others = [...others];
+    this.#externalCrashMs = [...externalCrashMs];
   }
 
-  /** Runs until all events are done or dead. Returns their states. */
-  async pass(maxEnds: number): Promise<readonly string[]> {
-    await this.#opened.store.append(this.#kinds.map((_, at) => eventOf(`e:${at}`, `k/${at}`)));
-    let nextOther = this.#opened.now() + this.#nextOther();
-    for (let step = 0; this.ends <= maxEnds && step < 100_000; step += 1) {
+  /** Runs until all events are done or dead, or after too many crashes. Returns the states of the events. */
+  async run(maxCrashes: number): Promise<readonly string[]> {
+    await this.#opened.store.append(this.#behaviours.map((_, at) => eventOf(`e:${at}`, `k/${at}`)));
+    let externalCrashAt = this.#opened.now() + this.#nextExternalCrashMs();
+    for (let step = 0; this.crashes <= maxCrashes && step < 100_000; step += 1) {
       await this.#claim();
       const { queued, running, retrying } = await this.#opened.store.counts();
       if (queued + running + retrying === 0) break;
       const now = this.#opened.now();
-      const kill = Math.min(nextOther, ...this.#running.map(({ killsAt }) => killsAt));
-      const end = Math.min(...this.#running.map(({ endsAt }) => endsAt), now + 1_000);
-      this.#opened.advance(Math.max(0, Math.min(kill, end) - now));
-      if (kill <= end) {
-        if (kill === nextOther) nextOther = kill + this.#nextOther();
+      const crashAt = Math.min(externalCrashAt, ...this.#running.map(({ crashesAt }) => crashesAt));
+      // At most a second later, to claim events whose pause has ended.
+      const continueAt = Math.min(...this.#running.map(({ endsAt }) => endsAt), now + 1_000);
+      this.#opened.advance(Math.max(0, Math.min(crashAt, continueAt) - now));
+      if (crashAt <= continueAt) {
+        if (crashAt === externalCrashAt) externalCrashAt = crashAt + this.#nextExternalCrashMs();
         await this.#restart();
       } else await this.#commitEnded();
     }
     const records = await this.#opened.store.deliveries({ limit: 1_000 });
     await this.#opened.store.close();
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.#file + suffix, { force: true });
+    // The store returns the newest delivery first.
     return [...records].reverse().map(({ state }) => state);
   }
 
-  #nextOther(): number {
-    return this.#others.shift() ?? Number.POSITIVE_INFINITY;
+  #nextExternalCrashMs(): number {
+    return this.#externalCrashMs.shift() ?? Number.POSITIVE_INFINITY;
   }
 
   async #claim(): Promise<void> {
     const now = this.#opened.now();
-    for (const claim of await this.#opened.store.claim(this.#slots - this.#running.length, LEASE_MS)) {
-      const kind = this.#kinds[Number(claim.event.id.slice(2))];
-      if (claim.event.crashes >= CRASH_LIMIT) {
-        await this.#opened.store.commit([resultOf(claim, 'dead', { note: 'it ends the process' })]);
+    for (const turn of await this.#opened.store.claim(this.#slots - this.#running.length, LEASE_MS)) {
+      // The id is `e:INDEX`.
+      const behaviour = this.#behaviours[Number(turn.event.id.slice(2))];
+      if (turn.event.crashes >= CRASH_LIMIT) {
+        await this.#opened.store.commit([resultOf(turn, 'dead', { note: 'it ends the process' })]);
         continue;
       }
-      const { runMs = 0, killsAfterMs = Number.POSITIVE_INFINITY } = kind ?? {};
-      this.#running.push({ turn: claim, endsAt: now + runMs, killsAt: now + killsAfterMs });
+      const { runMs = 0, crashesAfterMs = Number.POSITIVE_INFINITY } = behaviour ?? {};
+      this.#running.push({ turn, endsAt: now + runMs, crashesAt: now + crashesAfterMs });
     }
   }
 
@@ -87,12 +93,12 @@ class CrashScenario {
     const now = this.#opened.now();
     const ended = this.#running.filter(({ endsAt }) => endsAt <= now);
     this.#running = this.#running.filter(({ endsAt }) => endsAt > now);
-    if (ended.length > 0) await this.#opened.store.commit(ended.map(({ turn: claim }) => resultOf(claim)));
+    if (ended.length > 0) await this.#opened.store.commit(ended.map(({ turn }) => resultOf(turn)));
   }
 
   /** Restarts the process. Claims are not released. */
   async #restart(): Promise<void> {
-    this.ends += 1;
+    this.crashes += 1;
     this.#running = [];
     const now = this.#opened.now();
     await this.#opened.store.close();
@@ -101,37 +107,34 @@ class CrashScenario {
 }
 
 const NEVER_ENDS = Number.POSITIVE_INFINITY;
-const harmlessKind = fc
+const harmless = fc
   .integer({ min: 0, max: 60_000 })
-  .map((runMs): Kind => ({ runMs, killsAfterMs: undefined }));
-const crashingKind = fc
+  .map((runMs): Behaviour => ({ runMs, crashesAfterMs: undefined }));
+const crashing = fc
   .integer({ min: 0, max: 10_000 })
-  .map((killsAfterMs): Kind => ({ runMs: NEVER_ENDS, killsAfterMs }));
+  .map((crashesAfterMs): Behaviour => ({ runMs: NEVER_ENDS, crashesAfterMs }));
 
 test('an event that crashes the process becomes dead after a limited number of crashes, and other events are handled', async () => {
   const mixed = fc.record({
-    killers: fc.array(crashingKind, { minLength: 1, maxLength: 3 }),
-    bystanders: fc.array(harmlessKind, { minLength: 20, maxLength: 60 }),
-    places: fc.integer({ min: 4, max: 64 }),
+    killers: fc.array(crashing, { minLength: 1, maxLength: 3 }),
+    bystanders: fc.array(harmless, { minLength: 20, maxLength: 60 }),
+    slots: fc.integer({ min: 4, max: 64 }),
   });
   await fc.assert(
-    fc.asyncProperty(
-      mixed,
-      fc.infiniteStream(fc.nat()),
-      async ({ killers, bystanders, places: slots }, order) => {
-        const kinds = [...killers, ...bystanders]
-          .map((kind) => ({ kind, rank: order.next().value }))
-          .sort((first, other) => first.rank - other.rank)
-          .map(({ kind }) => kind);
-        const bound = killers.length * CRASH_LIMIT;
-        const scenario = new CrashScenario(kinds, slots, []);
-        const states = await scenario.pass(bound);
-        expect(scenario.ends).toBeLessThanOrEqual(bound);
-        expect(states).toEqual(
-          kinds.map(({ killsAfterMs }) => (killsAfterMs === undefined ? 'done' : 'dead')),
-        );
-      },
-    ),
+    fc.asyncProperty(mixed, fc.infiniteStream(fc.nat()), async ({ killers, bystanders, slots }, order) => {
+      // Shuffled by random ranks.
+      const behaviours = [...killers, ...bystanders]
+        .map((behaviour) => ({ behaviour, rank: order.next().value }))
+        .sort((first, other) => first.rank - other.rank)
+        .map(({ behaviour }) => behaviour);
+      const maxCrashes = killers.length * CRASH_LIMIT;
+      const scenario = new CrashScenario(behaviours, slots, []);
+      const states = await scenario.run(maxCrashes);
+      expect(scenario.crashes).toBeLessThanOrEqual(maxCrashes);
+      expect(states).toEqual(
+        behaviours.map(({ crashesAfterMs }) => (crashesAfterMs === undefined ? 'done' : 'dead')),
+      );
+    }),
     { numRuns: runs(12) },
   );
 });
@@ -151,6 +154,7 @@ test('an event that crashes the process even before it is stored as dead becomes
     opened = openEngineStore({ file, now });
     opened.advance(pauseAfterCrashMs(claims));
   }
+  // After CRASH_LIMIT crashes, three attempts to notify the sender may crash too.
   expect(claims).toBe(CRASH_LIMIT + 3);
   const note = `the gateway ended ${claims} times while it was handled`;
   expect(await opened.store.delivery('e')).toMatchObject({ state: 'dead', crashes: claims, note });
@@ -177,36 +181,37 @@ test('many hanging events of one agent do not delay a schedule, even if the proc
   await restart();
   opened.advance(pauseAfterCrashMs(1));
   expect(new Set(await claimedKeys())).toEqual(new Set(hanging));
+  // The schedule has two crashes, so it pauses longer. It runs although the others hang.
   opened.advance(pauseAfterCrashMs(2) - pauseAfterCrashMs(1));
   expect(await claimedKeys()).toEqual([pulse]);
   await opened.store.close();
 });
 
 test('a hundred crashes that no event causes make no event dead', async () => {
-  const kills = fc.array(fc.integer({ min: 100, max: 20_000 }), { minLength: 100, maxLength: 100 });
+  const externalCrashes = fc.array(fc.integer({ min: 100, max: 20_000 }), { minLength: 100, maxLength: 100 });
   const quick = fc
     .integer({ min: 0, max: 20_000 })
-    .map((runMs): Kind => ({ runMs, killsAfterMs: undefined }));
+    .map((runMs): Behaviour => ({ runMs, crashesAfterMs: undefined }));
   const bystanders = fc.array(quick, { minLength: 100, maxLength: 200 });
   await fc.assert(
-    fc.asyncProperty(bystanders, kills, async (kinds, others) => {
-      const scenario = new CrashScenario(kinds, 16, others);
-      expect(await scenario.pass(others.length)).toEqual(kinds.map(() => 'done'));
+    fc.asyncProperty(bystanders, externalCrashes, async (behaviours, crashMs) => {
+      const scenario = new CrashScenario(behaviours, 16, crashMs);
+      expect(await scenario.run(crashMs.length)).toEqual(behaviours.map(() => 'done'));
     }),
     { numRuns: 3 },
   );
 });
 
 test('events that run longer than the process lives do not become dead', async () => {
-  const kills = fc.array(fc.integer({ min: 100, max: 60_000 }), { minLength: 100, maxLength: 100 });
+  const externalCrashes = fc.array(fc.integer({ min: 100, max: 60_000 }), { minLength: 100, maxLength: 100 });
   const long = fc
     .integer({ min: 60_000, max: 600_000 })
-    .map((runMs): Kind => ({ runMs, killsAfterMs: undefined }));
-  const events = fc.array(fc.oneof(long, harmlessKind), { minLength: 1, maxLength: 20 });
+    .map((runMs): Behaviour => ({ runMs, crashesAfterMs: undefined }));
+  const events = fc.array(fc.oneof(long, harmless), { minLength: 1, maxLength: 20 });
   await fc.assert(
-    fc.asyncProperty(events, kills, async (kinds, others) => {
-      const scenario = new CrashScenario(kinds, 16, others);
-      expect(await scenario.pass(others.length)).toEqual(kinds.map(() => 'done'));
+    fc.asyncProperty(events, externalCrashes, async (behaviours, crashMs) => {
+      const scenario = new CrashScenario(behaviours, 16, crashMs);
+      expect(await scenario.run(crashMs.length)).toEqual(behaviours.map(() => 'done'));
     }),
     { numRuns: 3 },
   );

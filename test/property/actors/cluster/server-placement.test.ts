@@ -1,6 +1,6 @@
-// A server that runs once in the cluster, while nodes open and close links to it, lose their memberships and
-// rejoin, in random order.
-// Invariant L1 is in actors/mcp/links/link.ts.
+// Placement of a server that runs once in the cluster. Random steps let nodes open and close links to it, lose
+// their memberships and rejoin. At most one node runs the server, and each link ends once (invariant L1 in
+// actors/mcp/links/link.ts).
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -18,9 +18,9 @@ import { FakeCluster } from '../../../fixtures/cluster/fake-cluster.ts';
 
 const SERVER = 'x';
 const LEASE = `server/${SERVER}`;
-const names = ['a', 'b', 'c'] as const;
+const nodeNames = ['a', 'b', 'c'] as const;
 
-/** Runs until it is closed: gracefully with a short delay, or immediately. */
+/** Local process or remote connection: runs until it is closed, gracefully with a short delay, or killed. */
 class InnerLink implements Link {
   readonly pid = undefined;
   readonly stderrTail = [];
@@ -54,13 +54,14 @@ class InnerLink implements Link {
 
 interface OpenedLink {
   readonly link: PlacedLink;
+  /** Last local or remote link that the placed link opened. */
   inner: InnerLink | undefined;
   readonly ends: GatewayError[];
 }
 
 class Nodes {
   readonly shared = new FakeCluster();
-  readonly nodes = names.map((name) => {
+  readonly nodes = nodeNames.map((name) => {
     const { node, cluster } = this.shared.join(name);
     return { node, placement: new ServerPlacement(cluster, 1), opened: [] as OpenedLink[] };
   });
@@ -68,14 +69,14 @@ class Nodes {
   readonly running: string[] = [];
 
   at(index: number) {
-    const node = this.nodes[index % names.length];
+    const node = this.nodes[index % nodeNames.length];
     if (node === undefined) throw new Error('unknown node');
     return node;
   }
 
   open(index: number): OpenedLink {
     const { node, placement, opened } = this.at(index);
-    const session: OpenedLink = {
+    const openedLink: OpenedLink = {
       link: new PlacedLink({
         server: SERVER,
         patienceMs: 60_000,
@@ -84,16 +85,16 @@ class Nodes {
           onMessage: () => {},
           onOversized: () => {},
           onUndelivered: () => {},
-          onEnd: (error) => session.ends.push(error),
+          onEnd: (error) => openedLink.ends.push(error),
         },
         makeLocal: (events) => {
           this.running.push(node.name);
           // At most one node runs the server.
           expect(new Set(this.running).size).toBe(1);
-          session.inner = new InnerLink(events, () =>
+          openedLink.inner = new InnerLink(events, () =>
             this.running.splice(this.running.indexOf(node.name), 1),
           );
-          return session.inner;
+          return openedLink.inner;
         },
         makeRemote: (events, { member, epoch }) => {
           expect(member.name).not.toBe(node.name);
@@ -101,16 +102,16 @@ class Nodes {
           const holder = this.nodes.find((each) => each.node.name === member.name);
           if (this.shared.holderOf(LEASE)?.epoch === epoch)
             expect(holder?.placement.holds(SERVER, epoch) ?? false).toBe(holder?.node.isMember);
-          session.inner = new InnerLink(events, () => {});
-          return session.inner;
+          openedLink.inner = new InnerLink(events, () => {});
+          return openedLink.inner;
         },
       }),
       inner: undefined,
       ends: [],
     };
-    opened.push(session);
-    void session.link.open().catch(() => undefined);
-    return session;
+    opened.push(openedLink);
+    void openedLink.link.open().catch(() => undefined);
+    return openedLink;
   }
 
   async closeAll(): Promise<void> {
@@ -120,26 +121,27 @@ class Nodes {
   }
 }
 
-const step = fc.record({
-  do: fc.constantFrom('open', 'open', 'close', 'kill', 'lose', 'join', 'wait', 'misdirect'),
-  node: fc.nat(2),
+/** `which` is the index of a link that the node opened. `misdirect`: the remote node rejects a request. */
+const anyStep = fc.record({
+  command: fc.constantFrom('open', 'open', 'close', 'kill', 'lose', 'join', 'wait', 'misdirect'),
+  nodeIndex: fc.nat(2),
   which: fc.nat(5),
 });
 
 test('a server never runs on two nodes, stops when its lease is lost, and leaves no lease behind', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async (steps) => {
       const nodes = new Nodes();
-      for (const { do: what, node: index, which } of steps) {
-        const { node, opened } = nodes.at(index);
-        const session = opened[which % Math.max(1, opened.length)];
-        if (what === 'open') nodes.open(index);
-        else if (what === 'close') void session?.link.close();
-        else if (what === 'kill') session?.link.kill();
-        else if (what === 'lose') node.bury();
-        else if (what === 'join' && !node.isInTables) node.enter();
-        else if (what === 'misdirect')
-          session?.inner?.events.onUndelivered(
+      for (const { command, nodeIndex, which } of steps) {
+        const { node, opened } = nodes.at(nodeIndex);
+        const openedLink = opened[which % Math.max(1, opened.length)];
+        if (command === 'open') nodes.open(nodeIndex);
+        else if (command === 'close') void openedLink?.link.close();
+        else if (command === 'kill') openedLink?.link.kill();
+        else if (command === 'lose') node.bury();
+        else if (command === 'join' && !node.isInTables) node.enter();
+        else if (command === 'misdirect')
+          openedLink?.inner?.events.onUndelivered(
             1,
             new UpstreamProtocolError('x', { status: MISDIRECTED }),
             true,
@@ -151,7 +153,8 @@ test('a server never runs on two nodes, stops when its lease is lost, and leaves
       await nodes.closeAll();
       expect(nodes.running).toEqual([]);
       expect(nodes.shared.holderOf(LEASE)).toBeUndefined();
-      // L1: every link closes once. An end without a request is the fault of a node, never of the server.
+      // L1: every link ends once. A link that the test did not close ends because of a node, never because of
+      // the server.
       for (const { opened } of nodes.nodes)
         for (const { ends } of opened) {
           expect(ends).toHaveLength(1);

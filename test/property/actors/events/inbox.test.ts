@@ -1,7 +1,7 @@
-// The dispatcher with handlers that hang, fail, throw and respond late, with stores that fail and expire
-// claims, and with a drain at a random time. The invariants are the same in all cases and independent of
-// time. They are checked with the committed results and the runs.
-// The invariants A4, A6 and A8 are in ARCHITECTURE.md.
+// The dispatcher with handlers that hang, fail, throw or respond late. Random faults let commits fail, claims
+// expire, triggers hold their events, or the dispatcher drain and start again.
+// Each event becomes final exactly once and in order, and runs of one key never overlap. The committed
+// results and the runs prove it. The invariants A4, A6 and A8 are in ARCHITECTURE.md.
 
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -19,14 +19,14 @@ import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 /** Final outcomes. After any other outcome an event remains in the store. */
-const endings: ReadonlySet<TurnResult['outcome']> = new Set(['done', 'ignored', 'dead']);
+const finalOutcomes: ReadonlySet<TurnResult['outcome']> = new Set(['done', 'ignored', 'dead']);
 
 /** Records when each event becomes final, and the largest number of concurrent claims. */
-class NotedStore extends MemoryStore {
+class RecordingStore extends MemoryStore {
   /** Ids in the order in which the events became final, by key. */
-  readonly ends = new Map<string, string[]>();
+  readonly finalIds = new Map<string, string[]>();
   /** Committed outcomes that are not final. */
-  readonly waits = new Set<TurnResult['outcome']>();
+  readonly otherOutcomes = new Set<TurnResult['outcome']>();
   mostClaims = 0;
   isFailing = false;
   readonly recover = () => {
@@ -55,8 +55,9 @@ class NotedStore extends MemoryStore {
     for (const [i, { key, outcome }] of results.entries()) {
       if (committed[i]?.isCurrent !== true) continue;
       if (committed[i]?.next === undefined) this.#claims.delete(key);
-      if (endings.has(outcome)) this.ends.set(key, [...(this.ends.get(key) ?? []), ids[i] ?? '']);
-      else this.waits.add(outcome);
+      if (finalOutcomes.has(outcome))
+        this.finalIds.set(key, [...(this.finalIds.get(key) ?? []), ids[i] ?? '']);
+      else this.otherOutcomes.add(outcome);
     }
     return committed;
   }
@@ -67,6 +68,7 @@ class NotedStore extends MemoryStore {
   }
 }
 
+/** Behaviours of a handler. `ok` is repeated to make it more frequent. */
 const behaviours = [
   'ok',
   'ok',
@@ -88,16 +90,17 @@ type Behaviour = (typeof behaviours)[number];
 const quickBehaviours = behaviours.filter((each) => !['throws', 'rejects', 'is no outcome'].includes(each));
 
 const retry = { attempts: 3, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
+/** Short intervals of the dispatcher, for a fast test. */
 const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 
-const aborted = (signal: AbortSignal) =>
+const whenAborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve());
   });
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** The `meta` of the event contains the behaviour. */
+/** Handles an event with the behaviour in its `meta`. Most behaviours succeed at the second attempt. */
 function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
   const isFirst = event.attempt === 1;
   switch (event.meta as Behaviour) {
@@ -118,11 +121,12 @@ function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
       return Promise.resolve({ kind: 'ignored', note: 'no handler' });
     case 'hangs':
       return isFirst
-        ? aborted(signal).then(() => failed('it was told to end', retry))
+        ? whenAborted(signal).then(() => failed('it was told to end', retry))
         : Promise.resolve(done);
     case 'answers late':
       return isFirst
-        ? aborted(signal)
+        ? whenAborted(signal)
+            // Longer than `patienceMs`: the dispatcher no longer waits for the run.
             .then(() => pause(25))
             .then(() => failed('late', retry))
         : Promise.resolve(done);
@@ -133,7 +137,8 @@ function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
   }
 }
 
-const faults = [
+/** Kinds of faults. `the commits fail` and `hold` begin, and end when they occur again. */
+const faultKinds = [
   'the commits fail',
   'claims expire',
   'drain',
@@ -151,15 +156,17 @@ const entryPoints = {
 };
 
 const scenario = fc.record({
-  way: fc.constantFrom(...(['appended', 'accepted'] as const)),
-  /** Key per event, and behaviour of the handler. */
+  entryPoint: fc.constantFrom(...(['appended', 'accepted'] as const)),
+  /** Number of the conversation per event, and behaviour of the handler. */
   events: fc.array(fc.tuple(fc.nat({ max: 5 }), fc.constantFrom(...behaviours)), {
     minLength: 1,
     maxLength: 40,
   }),
   places: fc.integer({ min: 1, max: 4 }),
   /** Faults, each with the milliseconds until the next fault. */
-  faults: fc.array(fc.tuple(fc.constantFrom(...faults), fc.integer({ min: 0, max: 15 })), { maxLength: 6 }),
+  faults: fc.array(fc.tuple(fc.constantFrom(...faultKinds), fc.integer({ min: 0, max: 15 })), {
+    maxLength: 6,
+  }),
 });
 
 /** A clock that skips the default pauses of the product, which take seconds. */
@@ -174,23 +181,25 @@ type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : neve
  * Runs the scenario. Fails unless each event becomes final once, in order, and runs of the same key never
  * overlap. Returns the outcomes that were committed for events that had to wait.
  */
-async function expectOneEndEach({ way, events, places, faults }: Scenario, timeoutMs = 15) {
+async function expectEachFinalOnce({ entryPoint, events, places, faults }: Scenario, timeoutMs = 15) {
   const clock = new QuickClock();
-  const store = new NotedStore({ now: clock.now });
+  const store = new RecordingStore({ now: clock.now });
   let isPaused = false;
   const work = new FakeWork((assignment) =>
     isPaused ? Promise.resolve({ kind: 'held', trigger: 't' }) : behave(assignment),
   );
   work.timeout = () => timeoutMs;
-  const begin = () => startInbox({ works: [work], places, store, ...quick }).dispatcher;
-  let dispatcher: Dispatcher = begin();
+  const start = () => startInbox({ works: [work], places, store, ...quick }).dispatcher;
+  let dispatcher: Dispatcher = start();
+  /** Ids of the events in order, by key. */
   const expected = new Map<string, string[]>();
-  const list = events.map(([to, behaviour], i) => {
-    const key = `conversation/${to}`;
+  const newEvents = events.map(([conversation, behaviour], i) => {
+    const key = `conversation/${conversation}`;
     expected.set(key, [...(expected.get(key) ?? []), `e${i}`]);
     return newEvent(key, `e${i}`, behaviour);
   });
-  await entryPoints[way](dispatcher, store, list.slice(0, list.length / 2));
+  const addEvents = entryPoints[entryPoint];
+  await addEvents(dispatcher, store, newEvents.slice(0, newEvents.length / 2));
   for (const [fault, ms] of faults) {
     if (fault === 'the commits fail') store.isFailing = !store.isFailing;
     // All claims expire together. The dispatcher claims the events a second time, while old runs may
@@ -202,42 +211,46 @@ async function expectOneEndEach({ way, events, places, faults }: Scenario, timeo
       // Long enough for late results, because a new dispatcher does not know the runs of the old one.
       await dispatcher.drain(400);
       clearTimeout(recovery);
+      // A drained dispatcher starts no run.
       const { length } = work.runs;
       await pause(10);
       expect(work.runs.length).toBe(length);
       // If a commit failed until the drain was complete, the claim expires, or is ended at the next start.
       if (store.isFailing) clock.offsetMs += quick.leaseMs + 1;
-      dispatcher = begin();
+      dispatcher = start();
     }
     await pause(ms);
   }
-  await entryPoints[way](dispatcher, store, list.slice(list.length / 2));
+  await addEvents(dispatcher, store, newEvents.slice(newEvents.length / 2));
   store.recover();
   isPaused = false;
-  // Skips long waits: a pause of the default retry policy, or an abandoned claim.
   const isOver = async () => {
     const { queued, running, retrying, held } = await store.counts();
     await store.release('t');
-    clock.offsetMs += retrying > 0 ? 500 : 0;
+    // Skips the pauses of the default retry policy.
+    if (retrying > 0) clock.offsetMs += 500;
     return queued + running + retrying + held === 0;
   };
   await until('all have ended', isOver, 15_000);
-  await until('the last commits were heard of', () => dispatcher.stats().conversation?.active === 0);
+  await until(
+    'the dispatcher has received the last results',
+    () => dispatcher.stats().conversation?.active === 0,
+  );
   await dispatcher.drain(200);
   expect(work.overlaps).toEqual([]);
-  expect(Object.fromEntries(store.ends)).toEqual(Object.fromEntries(expected));
+  expect(Object.fromEntries(store.finalIds)).toEqual(Object.fromEntries(expected));
   // No event started before all earlier events of the same key were final.
   for (const [key, ids] of expected) {
     const runOrder = work.runs.filter((run) => run.key === key).map(({ id }) => ids.indexOf(id));
     expect(runOrder).toEqual([...runOrder].sort((x, y) => x - y));
   }
   expect(dispatcher.stats().conversation).toMatchObject({ active: 0, resting: 0, overruns: 0 });
-  return store.waits;
+  return store.otherOutcomes;
 }
 
 test('every accepted event becomes final exactly once, in order, and runs of the same key never overlap (A4)', async () => {
   await fc.assert(
-    fc.asyncProperty(scenario, async (each) => void (await expectOneEndEach(each))),
+    fc.asyncProperty(scenario, async (each) => void (await expectEachFinalOnce(each))),
     { numRuns: runs(60) },
   );
 });
@@ -252,8 +265,11 @@ describe('an event released by a drain is handled again and recorded once', () =
       ['nothing', 10],
       ['drain', 0],
     ];
-    const waitTimes = await expectOneEndEach({ way: 'appended', events, places: 2, faults }, 1_000);
-    expect(waitTimes).toContain('queued');
+    const otherOutcomes = await expectEachFinalOnce(
+      { entryPoint: 'appended', events, places: 2, faults },
+      1_000,
+    );
+    expect(otherOutcomes).toContain('queued');
   });
 
   // The first result is committed too late, under an expired claim, and the drain releases the next claim.
@@ -279,7 +295,8 @@ describe('an event released by a drain is handled again and recorded once', () =
       [0, 'is final'],
       [0, 'ok'],
     ];
-    for (let i = 0; i < 2; i += 1) await expectOneEndEach({ way: 'appended', events, places: 2, faults });
+    for (let i = 0; i < 2; i += 1)
+      await expectEachFinalOnce({ entryPoint: 'appended', events, places: 2, faults });
   });
 });
 
@@ -288,6 +305,7 @@ test('every event on the embedded store becomes final once and in order, over dr
   const open = () => openSqliteStore({ file: join(folder, 'inbox.db'), workerUrl: storeWorkerUrl() });
   const work = new FakeWork(behave);
   work.timeout = () => 15;
+  // 300 events to 30 conversations, in batches of 60. A drain and a restart follow each batch.
   const sent = Array.from({ length: 300 }, (_, i) =>
     newEvent(`conversation/${(i * 7) % 30}`, `e${i}`, quickBehaviours[i % quickBehaviours.length]),
   );
@@ -302,11 +320,11 @@ test('every event on the embedded store becomes final once and in order, over dr
     store = await open();
     dispatcher = startInbox({ works: [work], places: 8, store, ...quick }).dispatcher;
   }
-  const waiting = async () => {
+  const countUnfinished = async () => {
     const { queued, running, retrying } = await store.counts();
     return queued + running + retrying;
   };
-  await until('all have ended', async () => (await waiting()) === 0, 15_000);
+  await until('all have ended', async () => (await countUnfinished()) === 0, 15_000);
   await dispatcher.drain(400);
   const records = await store.deliveries({ limit: 1_000 });
   expect(records.length).toBe(300);
@@ -324,8 +342,8 @@ test('every event on the embedded store becomes final once and in order, over dr
 
 test.each(['appended', 'accepted'] as const)(
   'a burst of 1,000 messages to 100 conversations, %s, keeps their order with limited claims, runs and actors (A8)',
-  async (way) => {
-    const store = new NotedStore();
+  async (entryPoint) => {
+    const store = new RecordingStore();
     const work = new FakeWork(({ event }) =>
       event.seq % 3 === 0 ? pause(1).then(() => done) : Promise.resolve(done),
     );
@@ -333,7 +351,7 @@ test.each(['appended', 'accepted'] as const)(
     let mostActors = 0;
     const sent = Array.from({ length: 1_000 }, (_, i) => newEvent(`conversation/${(i * 37) % 100}`, `e${i}`));
     for (let i = 0; i < sent.length; i += 50)
-      await entryPoints[way](dispatcher, store, sent.slice(i, i + 50));
+      await entryPoints[entryPoint](dispatcher, store, sent.slice(i, i + 50));
     await until('all are done', () => {
       const snapshot: unknown = root.system.get('conversation')?.getSnapshot();
       mostActors = Math.max(mostActors, Object.keys((snapshot as { children: object }).children).length);
@@ -346,11 +364,12 @@ test.each(['appended', 'accepted'] as const)(
       const name = `conversation/${key}`;
       const ids = sent.filter((event) => event.key === name).map(({ id }) => id);
       expect(work.runs.filter((run) => run.key === name).map(({ id }) => id)).toEqual(ids);
-      expect(store.ends.get(name)).toEqual(ids);
+      expect(store.finalIds.get(name)).toEqual(ids);
     }
     expect(store.mostClaims).toBeLessThanOrEqual(16);
     expect(work.mostAtOnce).toBeLessThanOrEqual(16);
     expect(mostActors).toBeGreaterThan(0);
+    // One actor per slot, and one per resting mailbox.
     expect(mostActors).toBeLessThanOrEqual(16 + 20);
   },
 );
@@ -360,24 +379,25 @@ test('conversations with endless handlers do not delay others while a slot is fr
     fc.asyncProperty(
       fc.integer({ min: 1, max: 6 }),
       fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 30 }),
-      async (stuck, keys) => {
-        const store = new NotedStore();
-        const cleanups: (() => void)[] = [];
+      async (stuckCount, keys) => {
+        const store = new RecordingStore();
+        /** Functions that end the stuck runs. */
+        const endStuckRuns: (() => void)[] = [];
         const work = new FakeWork(({ event }) => {
           if (!event.key.startsWith('conversation/stuck')) return Promise.resolve(done);
-          return new Promise((resolve) => cleanups.push(() => resolve(done)));
+          return new Promise((resolve) => endStuckRuns.push(() => resolve(done)));
         });
-        const { dispatcher } = startInbox({ works: [work], places: stuck + 1, store, ...quick });
+        const { dispatcher } = startInbox({ works: [work], places: stuckCount + 1, store, ...quick });
         await store.append(
-          Array.from({ length: stuck }, (_, i) => newEvent(`conversation/stuck-${i}`, `s${i}`)),
+          Array.from({ length: stuckCount }, (_, i) => newEvent(`conversation/stuck-${i}`, `s${i}`)),
         );
         await store.append(keys.map((key, i) => newEvent(`conversation/${key}`, `e${i}`)));
         await until('the others are done', () => dispatcher.stats().conversation?.done === keys.length);
-        expect(dispatcher.stats().conversation?.active).toBe(stuck);
-        for (const end of cleanups) end();
+        expect(dispatcher.stats().conversation?.active).toBe(stuckCount);
+        for (const end of endStuckRuns) end();
         await until(
           'the stuck are done',
-          () => dispatcher.stats().conversation?.done === keys.length + stuck,
+          () => dispatcher.stats().conversation?.done === keys.length + stuckCount,
         );
         await dispatcher.drain(200);
         expect(work.overlaps).toEqual([]);

@@ -1,13 +1,16 @@
-// Work slots under any order of arrivals, completions and checks: limits are respected, no holder gets all
-// slots, and every event gets a slot eventually.
+// Work slots under any order of arrivals and completions. An event without a slot is held until the slots
+// release it. The limits are respected, no agent or trigger gets all slots, and every event gets a slot
+// eventually.
 
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { type WorkSlot, WorkSlots } from '../../../../actors/events/inbox/work-slots.ts';
 import type { StoredEvent } from '../../../../actors/store/event.ts';
 
+/** Number of slots. An agent or trigger gets half of them at most. */
 const TOTAL = 12;
-const BYTES = 1_000;
+/** Limit for the bodies of all running events. One event counts as a quarter of it at most. */
+const TOTAL_BYTES = 1_000;
 
 const eventOf = (seq: number, bytes = 0): StoredEvent => ({
   seq,
@@ -28,7 +31,8 @@ interface WaitingEvent {
 }
 
 /** A store that soon redelivers released events, and the runs that use the slots. */
-class World {
+class FakeInbox {
+  /** Events without a slot, by the name that the slots returned for them. */
   readonly held = new Map<string, WaitingEvent[]>();
   readonly running: (WaitingEvent & { readonly slot: WorkSlot })[] = [];
   readonly ended: number[] = [];
@@ -38,19 +42,20 @@ class World {
   readonly started = new Map<string, number[]>();
   readonly slots = new WorkSlots({
     slots: TOTAL,
-    bytes: BYTES,
+    bytes: TOTAL_BYTES,
     release: async (name, max = Number.POSITIVE_INFINITY) => {
       const all = (this.held.get(name) ?? []).sort((a, b) => a.event.seq - b.event.seq);
-      const free = all.splice(0, max);
-      if (this.isLosing) return free.length;
+      const released = all.splice(0, max);
+      if (this.isLosing) return released.length;
       // Released events are claimed later.
       setImmediate(() => {
-        for (const waiting of free) this.offer(waiting);
+        for (const waiting of released) this.offer(waiting);
       });
-      return free.length;
+      return released.length;
     },
   });
 
+  /** Starts the event if it gets a slot, and checks all limits. Otherwise holds it. */
   offer(waiting: WaitingEvent): void {
     const { agent, trigger, event } = waiting;
     const slot = this.slots.take(agent, trigger, event);
@@ -63,12 +68,15 @@ class World {
     this.running.push({ ...waiting, slot });
     const name = `${agent} ${trigger}`;
     this.started.set(name, [...(this.started.get(name) ?? []), event.seq]);
-    const bytes = this.running.reduce((sum, each) => sum + Math.min(each.event.body.length, BYTES >> 2), 0);
+    const bytes = this.running.reduce(
+      (sum, each) => sum + Math.min(each.event.body.length, TOTAL_BYTES / 4),
+      0,
+    );
     expect(this.running.length).toBeLessThanOrEqual(TOTAL);
-    expect(bytes).toBeLessThanOrEqual(BYTES);
-    for (const of of ['agent', 'trigger'] as const) {
-      const own = this.running.filter((each) => each[of] === waiting[of]).length;
-      expect(own).toBeLessThanOrEqual(TOTAL / 2);
+    expect(bytes).toBeLessThanOrEqual(TOTAL_BYTES);
+    for (const owner of ['agent', 'trigger'] as const) {
+      const slotsOfOwner = this.running.filter((each) => each[owner] === waiting[owner]).length;
+      expect(slotsOfOwner).toBeLessThanOrEqual(TOTAL / 2);
     }
   }
 
@@ -81,7 +89,7 @@ class World {
 
   /** Lets all pending releases happen. */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
@@ -90,84 +98,86 @@ const arrival = fc.record({
   trigger: fc.constantFrom('t', 'u'),
   bytes: fc.constantFrom(0, 0, 0, 10, 200, 900),
 });
-const steps = fc.array(fc.oneof(arrival, arrival, fc.nat({ max: 20 })), { maxLength: 80 });
+/** An arrival, or the index of a running event that ends. */
+const anySteps = fc.array(fc.oneof(arrival, arrival, fc.nat({ max: 20 })), { maxLength: 80 });
 
 test('work slots never exceed the limits, no trigger or agent gets more than half, and every event gets a slot', async () => {
   await fc.assert(
-    fc.asyncProperty(steps, async (all) => {
-      const world = new World();
+    fc.asyncProperty(anySteps, async (steps) => {
+      const inbox = new FakeInbox();
       let seq = 0;
-      for (const step of all) {
-        if (typeof step === 'number') world.end(step % Math.max(1, world.running.length));
-        else world.offer({ event: eventOf(++seq, step.bytes), agent: step.agent, trigger: step.trigger });
-        if (seq % 7 === 0) await world.settle();
+      for (const step of steps) {
+        if (typeof step === 'number') inbox.end(step % Math.max(1, inbox.running.length));
+        else inbox.offer({ event: eventOf(++seq, step.bytes), agent: step.agent, trigger: step.trigger });
+        if (seq % 7 === 0) await inbox.settle();
       }
-      for (let round = 0; world.ended.length < seq; round += 1) {
-        if (round > 10 * seq) throw new Error(`${seq - world.ended.length} have not got a slot`);
-        world.end(0);
-        await world.settle();
+      for (let round = 0; inbox.ended.length < seq; round += 1) {
+        if (round > 10 * seq) throw new Error(`${seq - inbox.ended.length} have not got a slot`);
+        inbox.end(0);
+        await inbox.settle();
       }
-      world.slots.close();
+      inbox.slots.close();
     }),
     { numRuns: 300 },
   );
 });
 
 test('events of one agent and trigger are released in order, and later events wait behind them', async () => {
-  const world = new World();
-  for (let seq = 1; seq <= 40; seq += 1) world.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
-  expect(world.running).toHaveLength(TOTAL / 2);
-  for (let seq = 41; world.ended.length < 60; seq += 1) {
-    world.end(0);
-    if (seq <= 60) world.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
-    await world.settle();
+  const inbox = new FakeInbox();
+  for (let seq = 1; seq <= 40; seq += 1) inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
+  expect(inbox.running).toHaveLength(TOTAL / 2);
+  for (let seq = 41; inbox.ended.length < 60; seq += 1) {
+    inbox.end(0);
+    if (seq <= 60) inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
+    await inbox.settle();
   }
-  const order = world.started.get('a t') ?? [];
+  const order = inbox.started.get('a t') ?? [];
   expect(order).toEqual(order.toSorted((a, b) => a - b));
-  world.slots.close();
+  inbox.slots.close();
 });
 
 test('a second trigger of an agent at its limit gets the next free slot before all earlier events', async () => {
-  const world = new World();
-  for (let seq = 1; seq <= 40; seq += 1) world.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
-  world.offer({ event: eventOf(41), agent: 'a', trigger: 'u' });
-  expect(world.started.get('a u')).toBeUndefined();
-  world.end(0);
-  await world.settle();
-  expect(world.started.get('a u')).toEqual([41]);
-  world.slots.close();
+  const inbox = new FakeInbox();
+  for (let seq = 1; seq <= 40; seq += 1) inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
+  inbox.offer({ event: eventOf(41), agent: 'a', trigger: 'u' });
+  expect(inbox.started.get('a u')).toBeUndefined();
+  inbox.end(0);
+  await inbox.settle();
+  expect(inbox.started.get('a u')).toEqual([41]);
+  inbox.slots.close();
 });
 
 test('waiting events are released for a new decision when agents or triggers change', async () => {
-  const world = new World();
-  for (let seq = 1; seq <= 10; seq += 1) world.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
-  const before = [...world.held.values()].flat().length;
+  const inbox = new FakeInbox();
+  for (let seq = 1; seq <= 10; seq += 1) inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
+  const before = [...inbox.held.values()].flat().length;
   expect(before).toBe(10 - TOTAL / 2);
-  for (const list of world.held.values())
+  for (const list of inbox.held.values())
     for (const [n, waiting] of list.entries()) list[n] = { ...waiting, agent: 'b', trigger: 'u' };
-  world.slots.releaseAll();
-  await world.settle();
-  expect(world.started.get('b u')).toEqual([7, 8, 9]);
-  world.slots.close();
+  inbox.slots.releaseAll();
+  await inbox.settle();
+
+  expect(inbox.started.get('b u')).toEqual([7, 8, 9]);
+  inbox.slots.close();
 });
 
-test('a released event that does not arrive blocks its slot for up to two checks', async () => {
+test('a released event that does not arrive blocks its slot for up to two checks, one per second', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const world = new World();
+  const inbox = new FakeInbox();
   for (let seq = 1; seq <= TOTAL / 2 + 1; seq += 1)
-    world.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
-  world.isLosing = true;
-  world.end(0);
-  await world.settle();
-  world.isLosing = false;
-  world.offer({ event: eventOf(40), agent: 'a', trigger: 't' });
-  await world.settle();
-  expect(world.started.get('a t')).toHaveLength(TOTAL / 2);
+    inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
+  inbox.isLosing = true;
+  inbox.end(0);
+  await inbox.settle();
+  inbox.isLosing = false;
+  inbox.offer({ event: eventOf(40), agent: 'a', trigger: 't' });
+  await inbox.settle();
+  expect(inbox.started.get('a t')).toHaveLength(TOTAL / 2);
   for (let check = 0; check < 2; check += 1) {
     vi.advanceTimersByTime(1_000);
-    await world.settle();
+    await inbox.settle();
   }
-  expect(world.started.get('a t')?.at(-1)).toBe(40);
-  world.slots.close();
+  expect(inbox.started.get('a t')?.at(-1)).toBe(40);
+  inbox.slots.close();
   vi.useRealTimers();
 });

@@ -1,6 +1,7 @@
-// Approval decisions under concurrency: several approvers, an operator, expiry, cancellation, changed files,
-// restarts and kills. There is exactly one outcome, by a person with the right to decide. The run continues
-// with it, and the message shows it.
+// Approval decisions under concurrency. Random steps decide by a button, a reaction or the API, cancel the
+// run, reload other files, restart or kill the gateway, or wait for the timeout.
+// The approval has exactly one outcome, by a person with the right to decide. The run continues with it, and
+// the message shows it.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -22,7 +23,8 @@ import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 
 const user = fc.constantFrom('ben', 'carl', 'ada', 'mallory');
 const verdict = fc.constantFrom('approve' as const, 'deny' as const);
-const step = fc.oneof(
+/** `press` is a button of the message, `mark` a reaction to it. */
+const anyStep = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('press' as const), verdict, user }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('mark' as const), verdict, user }) },
   {
@@ -42,35 +44,37 @@ const step = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 30 }) }),
   },
 );
-/** Ada is the requester. */
+/** Persons who may decide. Ada is in the list of approvers too, but as the requester she may not. */
 const APPROVERS = ['ben', 'carl'];
 
-/** Longer than the delay of running events after a crash. */
+/** Longer than the pause before an event runs again after a crash. */
 const AFTER_KILL_MS = 60_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('an approval request has exactly one outcome, whatever happens', async () => {
-  const seen = new Set<string>();
+test('an approval request has exactly one outcome despite concurrent decisions, restarts and kills', async () => {
+  const finalStates = new Set<string>();
   await fc.assert(
     fc.asyncProperty(
-      fc.array(step, { minLength: 1, maxLength: 8 }),
+      fc.array(anyStep, { minLength: 1, maxLength: 8 }),
+      // The approval expires during the steps, or not at all.
       fc.constantFrom(0.02, 3_600),
-      async (steps, seconds) => {
-        let laterMs = 0;
-        const store = new MemoryStore({ now: () => Date.now() + laterMs });
+      async (steps, timeoutSeconds) => {
+        let clockOffsetMs = 0;
+        const store = new MemoryStore({ now: () => Date.now() + clockOffsetMs });
         const shown: Shown[] = [];
         // If the files name the approvers, and not the trigger, a reload changes both.
         let rules = {
           ...paymentRequest.rules,
           approvers: [...APPROVERS, 'ada'],
-          approval_timeout_seconds: seconds,
+          approval_timeout_seconds: timeoutSeconds,
         };
         let config = {};
-        let life = new KillableStore(store);
+        /** The store as the current process sees it. */
+        let processStore = new KillableStore(store);
         const start = () =>
           new ApprovalChat({
-            store: life.store,
+            store: processStore.store,
             shown,
             triggers: [manualTrigger('chat', config)],
             handler: () => askingHandler({ ...paymentRequest, rules }),
@@ -78,7 +82,7 @@ test('an approval request has exactly one outcome, whatever happens', async () =
         let chat = start();
         const operator = new OperatorApprovals({
           get store() {
-            return life.store;
+            return processStore.store;
           },
           get approvals() {
             return chat.approvals;
@@ -86,41 +90,41 @@ test('an approval request has exactly one outcome, whatever happens', async () =
           gateway: { redactor: new Redactor([]) },
         });
         await chat.say('a:1', { user: 'ada', isAwaited: false });
-        const [asked] = await chat.waitForApprovals('a:1');
-        if (asked === undefined) throw new Error('expected an approval request');
-        const { id } = asked;
-        let taken = 0;
-        let going: Promise<unknown>[] = [];
-        for (const [n, each] of steps.entries()) {
-          if (each.do === 'press') {
-            const decision = { verdict: each.verdict, about: { approval: id } };
-            going.push(chat.press(`d:${n}`, decision, { user: each.user }));
-          } else if (each.do === 'mark') {
-            const decision = { verdict: each.verdict, about: { message: 'm1' } };
-            going.push(chat.press(`d:${n}`, decision, { user: each.user }));
-          } else if (each.do === 'api') {
-            const { by } = each;
-            const decided = operator.decide(id, each.verdict, { by, comment: undefined }, anonymous);
-            going.push(
+        const [requested] = await chat.waitForApprovals('a:1');
+        if (requested === undefined) throw new Error('expected an approval request');
+        const { id } = requested;
+        let acceptedByApi = 0;
+        let pending: Promise<unknown>[] = [];
+        for (const [n, step] of steps.entries()) {
+          if (step.do === 'press') {
+            const decision = { verdict: step.verdict, about: { approval: id } };
+            pending.push(chat.press(`d:${n}`, decision, { user: step.user }));
+          } else if (step.do === 'mark') {
+            const decision = { verdict: step.verdict, about: { message: 'm1' } };
+            pending.push(chat.press(`d:${n}`, decision, { user: step.user }));
+          } else if (step.do === 'api') {
+            const { by } = step;
+            const decided = operator.decide(id, step.verdict, { by, comment: undefined }, anonymous);
+            pending.push(
               decided.then((result) => {
-                if (!('error' in result)) taken += 1;
+                if (!('error' in result)) acceptedByApi += 1;
                 else if (result.error instanceof ForbiddenError) expect(APPROVERS).not.toContain(by);
               }),
             );
-          } else if (each.do === 'cancel') going.push(chat.deliveries.discard('a:1', 'not wanted'));
-          else if (each.do === 'wait') await sleep(each.ms);
-          else if (each.do === 'reload') {
+          } else if (step.do === 'cancel') pending.push(chat.deliveries.discard('a:1', 'not wanted'));
+          else if (step.do === 'wait') await sleep(step.ms);
+          else if (step.do === 'reload') {
             rules = { ...rules, approvers: ['mallory'], self_approval: true };
             config = { approval_allowed_users: ['mallory'] };
             chat.triggers.set('chat', manualTrigger('chat', config));
-          } else if (each.do === 'kill') {
-            life.kill();
+          } else if (step.do === 'kill') {
+            processStore.kill();
             // The killed process answers no request, so no response is awaited.
-            going = [];
+            pending = [];
             void chat.end(0);
-            life = new KillableStore(store);
+            processStore = new KillableStore(store);
             store.restart();
-            laterMs += AFTER_KILL_MS;
+            clockOffsetMs += AFTER_KILL_MS;
             chat = start();
             store.noticeTime();
           } else {
@@ -128,53 +132,55 @@ test('an approval request has exactly one outcome, whatever happens', async () =
             chat = start();
           }
         }
-        await Promise.all(going);
+        await Promise.all(pending);
+        // Decisions of the chat are stored as events `d:N`. A decision that a kill prevented has no event.
         for (const n of steps.keys())
           if ((await store.delivery(`d:${n}`)) !== undefined)
             await chat.waitForState(`d:${n}`, 'done', 'ignored');
+        // Ends an approval that is still pending.
         await operator.decide(id, 'deny', { by: undefined, comment: undefined }, anonymous);
         const { state, note } = await chat.waitForState('a:1', 'done', 'ignored');
         await chat.waitUntilSent();
         await until('the message has changed', () =>
           shown.some(({ buttons, changes }) => changes > 0 && buttons.length === 0),
         );
-        const now = await chat.approvals.find(id);
+        const approval = await chat.approvals.find(id);
         await chat.end();
 
-        if (now === undefined) throw new Error('expected the approval request');
-        seen.add(now.state);
-        const decision = decisionOf(now);
+        if (approval === undefined) throw new Error('expected the approval request');
+        finalStates.add(approval.state);
+        const decision = decisionOf(approval);
         if (decision?.via === 'chat') expect(APPROVERS).toContain(decision.by);
         if (decision?.operator !== undefined) expect([...APPROVERS, 'an operator']).toContain(decision.by);
-        expect(taken).toBeLessThanOrEqual(decision?.via === 'api' ? 1 : 0);
-        const wasKilled = steps.some((each) => each.do === 'kill');
+        expect(acceptedByApi).toBeLessThanOrEqual(decision?.via === 'api' ? 1 : 0);
+        const wasKilled = steps.some((step) => step.do === 'kill');
         const roomTexts = shown.filter(({ place }) => place === 'room').map(({ text }) => text);
         // A message that was sent just before a kill has no record, so it may be sent twice.
         const answers = wasKilled ? [...new Set(roomTexts)] : roomTexts;
-        expect([state, answers]).toEqual(
-          now.state === 'cancelled'
-            ? ['ignored', []]
-            : state === 'ignored'
-              ? ['ignored', []]
-              : ['done', [now.state]],
-        );
-        // A run that was cancelled after the decision has no answer. Every other run continued with the
-        // outcome.
+        // A run that was cancelled, before or after the decision, has no answer. Every other run continued
+        // with the outcome.
+        const isCancelled = approval.state === 'cancelled' || state === 'ignored';
+        expect([state, answers]).toEqual(isCancelled ? ['ignored', []] : ['done', [approval.state]]);
         if (state === 'ignored') expect(note).toBe('not wanted');
         const [question] = shown.filter(({ place, changes }) => place === 'ops' && changes > 0);
         if (!wasKilled) expect(question?.changes).toBe(1);
-        const command = {
+        const titles = {
           approved: 'Approved',
           denied: 'Denied',
           expired: 'Expired',
           cancelled: 'Cancelled',
           pending: '?',
         };
-        expect(question?.text.startsWith(command[now.state])).toBe(true);
-        expect(bodyOf(now).rights).toMatchObject({ approvers: [...APPROVERS, 'ada'], selfApproval: false });
+        expect(question?.text.startsWith(titles[approval.state])).toBe(true);
+        // The rights at the time of the request remain, despite a reload.
+        expect(bodyOf(approval).rights).toMatchObject({
+          approvers: [...APPROVERS, 'ada'],
+          selfApproval: false,
+        });
       },
     ),
     { numRuns: 60 },
   );
-  expect(seen.size).toBeGreaterThan(2);
+  // The random steps reached at least three of the states.
+  expect(finalStates.size).toBeGreaterThan(2);
 });

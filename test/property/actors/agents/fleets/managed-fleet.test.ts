@@ -1,6 +1,6 @@
-// A manager whose tools are the members, with failing and waiting members, while processes are killed at
-// random commits: the results are the same, members with durable answers do not run again, and interrupted
-// members continue.
+// Fleets with a manager, whose tools are the members. A member answers, fails, or waits for an approval.
+// The processes are killed at random commits. The answer is always the same, members with stored answers do
+// not run again, and interrupted members continue.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -30,6 +30,7 @@ import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/kill
 type Behaviour = 'answers' | 'fails' | 'waits';
 const behaviours: readonly Behaviour[] = ['answers', 'fails', 'waits'];
 
+/** Returns a fleet with the manager `lead`, and a member per behaviour, with the behaviour as its name. */
 function fleetOf(more: Partial<Fleet> = {}): Fleet {
   const member = { description: undefined, weight: 1_000, isManager: false, tier: 1 };
   return {
@@ -51,11 +52,12 @@ function fleetOf(more: Partial<Fleet> = {}): Fleet {
   };
 }
 
-class Office {
+/** Makes members, with approvals in memory. */
+class FakeMembers {
   readonly outcomes = new Map<string, ApprovalOutcome>();
   readonly answered: string[] = [];
-  atWork = 0;
-  most = 0;
+  runningCount = 0;
+  maxRunning = 0;
 
   readonly approvals: RunApprovals = {
     ask: async (request) => {
@@ -72,11 +74,11 @@ class Office {
     outcome: async (id) => this.outcomes.get(id),
   };
 
-  member(behaviour: Behaviour): Handler {
+  handlerOf(behaviour: Behaviour): Handler {
     return {
       run: async (job: Job, context: HandlerContext): Promise<AgentReply | Parked> => {
-        this.atWork += 1;
-        this.most = Math.max(this.most, this.atWork);
+        this.runningCount += 1;
+        this.maxRunning = Math.max(this.maxRunning, this.runningCount);
         try {
           expect(context.runTools).toBeUndefined();
           await new Promise((resolve) => setImmediate(resolve));
@@ -97,7 +99,7 @@ class Office {
           this.answered.push(`${behaviour} ${job.idempotencyKey}`);
           return { text: `${behaviour}: ${job.input}` };
         } finally {
-          this.atWork -= 1;
+          this.runningCount -= 1;
         }
       },
     };
@@ -119,74 +121,76 @@ function managerOf(answer: (request: ModelRequest) => ModelAnswer): Handler {
   });
 }
 
-const results = ({ messages }: ModelRequest) =>
+const toolResults = ({ messages }: ModelRequest) =>
   messages.flatMap((message) => (message.role === 'tool' ? message.results : []));
 
-const arbPlan = fc.array(fc.array(fc.constantFrom(...behaviours), { minLength: 1, maxLength: 4 }), {
+/** Rounds of calls by the manager, with the behaviours of the called members. */
+const anyPlan = fc.array(fc.array(fc.constantFrom(...behaviours), { minLength: 1, maxLength: 4 }), {
   maxLength: 3,
 });
 
 it('a fleet with a managing agent returns the same answer, whenever its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(
-      arbPlan,
+      anyPlan,
       fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 6 }),
       fc.integer({ min: 1, max: 3 }),
-      async (plan, endsAt, concurrency) => {
-        const office = new Office();
+      async (plan, commitsUntilKill, concurrency) => {
+        const members = new FakeMembers();
         const manager = managerOf((request) => {
-          const toolMessageCount = request.messages.filter(({ role }) => role === 'tool').length;
-          const round = plan[toolMessageCount];
+          const roundNumber = request.messages.filter(({ role }) => role === 'tool').length;
+          const round = plan[roundNumber];
           if (round === undefined)
             return modelAnswer(
-              results(request)
+              toolResults(request)
                 .map(({ text }) => text)
                 .join(' | '),
             );
           return modelAnswer(
             '',
-            round.map(
-              (behaviour, n) => [`ask_${behaviour}`, { question: `q${toolMessageCount}.${n}` }] as const,
-            ),
+            round.map((behaviour, n) => [`ask_${behaviour}`, { question: `q${roundNumber}.${n}` }] as const),
           );
         });
         const fleet = fleetOf({ concurrency });
         const handler = new FleetHandler(fleet, {
-          handlerOf: ({ name }) => (name === 'lead' ? manager : office.member(name as Behaviour)),
+          handlerOf: ({ name }) => (name === 'lead' ? manager : members.handlerOf(name as Behaviour)),
           readDefinition: async () => fleet,
           firstPauseMs: 1,
         });
         const run = new KillableRun();
-        const remainingKills = [...endsAt];
+        const remainingKills = [...commitsUntilKill];
         let text: string | undefined;
+        // Each kill and each approval needs another attempt.
         for (let attempt = 0; text === undefined; attempt += 1) {
           expect(attempt).toBeLessThan(100);
           run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
           try {
-            const reply = await run.attempt(handler, aJob({ input: 'go' }), { approvals: office.approvals });
+            const reply = await run.attempt(handler, aJob({ input: 'go' }), { approvals: members.approvals });
             if (!isParked(reply)) text = reply.text;
             else {
-              const open = [...office.outcomes].filter(([, { state }]) => state === 'pending');
-              expect(open.length).toBeGreaterThan(0);
-              const [[id, outcome] = ['', undefined]] = open;
-              if (outcome !== undefined) office.outcomes.set(id, { ...outcome, state: 'approved' });
+              const pending = [...members.outcomes].filter(([, { state }]) => state === 'pending');
+              expect(pending.length).toBeGreaterThan(0);
+              const [[id, outcome] = ['', undefined]] = pending;
+              if (outcome !== undefined) members.outcomes.set(id, { ...outcome, state: 'approved' });
             }
           } catch (error) {
             expect(error).toBeInstanceOf(ProcessKilled);
+            // The members of the killed process stop.
             await new Promise((resolve) => setTimeout(resolve, 3));
           }
         }
-        const expected = plan.flatMap((round, said) =>
+        const expected = plan.flatMap((round, roundNumber) =>
           round.map((behaviour, n) =>
-            behaviour === 'fails' ? 'It could not answer: not my day' : `${behaviour}: q${said}.${n}`,
+            behaviour === 'fails' ? 'It could not answer: not my day' : `${behaviour}: q${roundNumber}.${n}`,
           ),
         );
         expect(text).toBe(expected.join(' | '));
-        expect(office.most).toBeLessThanOrEqual(concurrency);
-        const ended = run.rows.filter(({ kind, in: at }) => kind === 'ended' && String(at).includes('/'));
+        expect(members.maxRunning).toBeLessThanOrEqual(concurrency);
+        // A path with a slash is a member's part of the run. Each part ends once, unless it fails.
+        const ended = run.rows.filter(({ kind, in: path }) => kind === 'ended' && String(path).includes('/'));
         expect(new Set(ended.map((row) => row.in)).size).toBe(ended.length);
         expect(ended.length).toBe(plan.flat().filter((behaviour) => behaviour !== 'fails').length);
-        const calls = run.rows.filter(({ kind, in: at }) => kind === 'called' && at === 'lead');
+        const calls = run.rows.filter(({ kind, in: path }) => kind === 'called' && path === 'lead');
         expect(calls.length).toBe(plan.flat().length);
       },
     ),
@@ -196,20 +200,20 @@ it('a fleet with a managing agent returns the same answer, whenever its process 
 
 it('the budget of a fleet covers all members, and nothing starts once it is exhausted', async () => {
   let requestCount = 0;
-  const model = managerOf((request) => {
+  const manager = managerOf((request) => {
     requestCount += 1;
-    return results(request).length < 5
+    return toolResults(request).length < 5
       ? modelAnswer('', [['ask_answers', { question: 'again' }]])
       : modelAnswer('done');
   });
   const fleet = fleetOf({ budget: { tokens: 30, tool_calls: undefined, cost: undefined } });
-  const office = new Office();
+  const members = new FakeMembers();
   const handler = new FleetHandler(fleet, {
-    handlerOf: ({ name }) => (name === 'lead' ? model : office.member('answers')),
+    handlerOf: ({ name }) => (name === 'lead' ? manager : members.handlerOf('answers')),
     readDefinition: async () => fleet,
   });
   await expect(new KillableRun().attempt(handler, aJob())).rejects.toThrow('budget.tokens (30) is used up');
-  // At 12 tokens per question, the third question exhausts the budget.
+  // At 12 tokens per model request, the third request exhausts the budget.
   expect(requestCount).toBe(3);
 });
 
@@ -245,19 +249,19 @@ it('cancelling a fleet cancels the members called by its manager', async () => {
 });
 
 it('members whose answers arrive at the same time start once each', async () => {
-  const requestedSteps: string[] = [];
+  const started: string[] = [];
   const member = { description: undefined, weight: 1_000, isManager: false, tier: 1 };
   const members = Array.from({ length: 16 }, (_, n) => ({ ...member, name: `m${n}`, agent: `m${n}` }));
   const fleet = fleetOf({ members, coordination: { mode: 'peer', by: 'merge' }, concurrency: 16 });
   const handler = new FleetHandler(fleet, {
     handlerOf: ({ name }) => ({
       run: async () => {
-        requestedSteps.push(name);
+        started.push(name);
         return { text: name };
       },
     }),
     readDefinition: async () => fleet,
   });
   await new KillableRun().attempt(handler, aJob());
-  expect(requestedSteps.length).toBe(16);
+  expect(started.length).toBe(16);
 });

@@ -1,5 +1,5 @@
-// A flow with nodes of many types, in processes that are killed at random commits: it returns the same
-// answer, sends each message once, and repeats no completed node.
+// A flow with nodes of many types. Its processes are killed at random commits. The flow always returns the
+// same answer, sends each message once, and repeats no completed node.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -28,7 +28,7 @@ const flow = await flowOf(`  parameters: [{ name: version, required: true }]
     - { id: broken, type: Agent, config: { agent: breaker }, on_error: rescue }
     - { id: rescue, type: Response, config: { text: "rescued: {{ steps.broken.error }}" } }
     - { id: rest, type: Wait, config: { seconds: 0.001 } }
-    - { id: told, type: Response, config: { text: "{{ steps.each.output.results[1].text }} of {{ steps.each.output.count }}" } }
+    - { id: summary, type: Response, config: { text: "{{ steps.each.output.results[1].text }} of {{ steps.each.output.count }}" } }
     - { id: end, type: End, config: { output: { n: "{{ steps.names.output.n }}", greeted: "{{ steps.each.output.results }}" } } }
   connections:
     - { from: check, to: names, when: steps.check.output.data.ok }
@@ -39,25 +39,29 @@ const flow = await flowOf(`  parameters: [{ name: version, required: true }]
     - { from: pause, to: both }
     - { from: both, to: broken }
     - { from: rescue, to: rest }
-    - { from: rest, to: told }
-    - { from: told, to: end }
+    - { from: rest, to: summary }
+    - { from: summary, to: end }
 `);
 
 it('a flow returns the same answer wherever its process is killed', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 8 }), async (endsAt) => {
+    fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 8 }), async (commitsUntilKill) => {
       const run = new KillableRun();
       const emittedIds = () => run.committedEffects.flatMap(({ emit = [] }) => emit.map(({ id }) => id));
       const rows = async (text: string, step: string) => [{ id: `${step}: ${text}` } as NewEvent];
-      const says = { canSend: true, rows };
-      const failed = new Set<string>();
-      const keys = new Set<string>();
+      const messages = { canSend: true, rows };
+      /** Idempotency keys of the greetings that failed once. */
+      const failedOnce = new Set<string>();
+      const idempotencyKeys = new Set<string>();
       const agents: Readonly<
         Record<string, (job: Job) => { readonly text: string; readonly data?: unknown }>
       > = {
         checker: ({ input }) => ({ text: input, data: { ok: true } }),
         greeter: ({ input, idempotencyKey }) => {
-          if (!failed.has(idempotencyKey) && failed.add(idempotencyKey)) throw new HandlerError('for now');
+          if (!failedOnce.has(idempotencyKey)) {
+            failedOnce.add(idempotencyKey);
+            throw new HandlerError('for now');
+          }
           return { text: `hello ${input}` };
         },
         breaker: () => {
@@ -66,7 +70,7 @@ it('a flow returns the same answer wherever its process is killed', async () => 
       };
       const handlerOf = (work: HandlerWork): Handler => ({
         run: async (job) => {
-          keys.add(job.idempotencyKey);
+          idempotencyKeys.add(job.idempotencyKey);
           await new Promise((resolve) => setImmediate(resolve));
           return agents[work.type === 'Agent' ? String(work.agent) : '']?.(job) ?? { text: '' };
         },
@@ -75,19 +79,21 @@ it('a flow returns the same answer wherever its process is killed', async () => 
         handlerOf,
         readDefinition: async () => flow,
       });
-      const remainingKills = [...endsAt];
+      const remainingKills = [...commitsUntilKill];
       const job = aJob({ input: 'go', parameters: { version: '1.2' } });
       for (let attempt = 0; ; attempt += 1) {
         expect(attempt).toBeLessThan(200);
         run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
         try {
-          const reply = await run.attempt(handler, job, { messages: says });
+          const reply = await run.attempt(handler, job, { messages });
           if (isParked(reply)) {
+            // Longer than a wait of the flow.
             await new Promise((resolve) => setTimeout(resolve, 2));
             continue;
           }
           expect(reply.text).toBe('hello ben of 2');
           expect(reply.data).toEqual({
+            // The length of `Check 1.2`.
             n: 9,
             greeted: [
               { text: 'hello ada', data: null },
@@ -105,7 +111,8 @@ it('a flow returns the same answer wherever its process is killed', async () => 
         .filter(({ kind }) => kind === 'left' || kind === 'failed')
         .map((row) => row.in);
       expect(new Set(finishedNodes).size).toBe(finishedNodes.length);
-      expect(keys.size).toBe(4);
+      // The nodes `check` and `broken`, and `greet` for two names.
+      expect(idempotencyKeys.size).toBe(4);
     }),
     { numRuns: 60 },
   );

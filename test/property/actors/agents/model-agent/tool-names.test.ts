@@ -1,50 +1,56 @@
+// Names of tools for models: unique, accepted by all providers, independent of the order of the tools, and
+// the tool's own name where possible.
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toolNames } from '../../../../../actors/agents/model-agent/tool-names.ts';
 
-/** Few letters, so that names collide, and arbitrary strings. */
+/** Tool names that all providers accept. */
+const ACCEPTED = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
+/** Strings of few letters, so that names collide, and arbitrary strings. */
 const name = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'b', '_'), minLength: 1, maxLength: 6 }),
   fc.string({ unit: fc.constantFrom('a', '_', '-', '.', '/', '1', 'ü'), minLength: 1, maxLength: 80 }),
   fc.string({ minLength: 1, maxLength: 100 }),
 );
-const tools = fc.uniqueArray(fc.record({ server: name, tool: name }), {
+/** Distinct tools of several servers. */
+const anyTools = fc.uniqueArray(fc.record({ server: name, tool: name }), {
   selector: ({ server, tool }) => `${server}\0${tool}`,
   maxLength: 40,
 });
 
 test('every tool of an agent has a unique name that all providers accept', () => {
   fc.assert(
-    fc.property(tools, (some) => {
-      const names = toolNames(some, []);
-      expect(names).toHaveLength(some.length);
-      expect(new Set(names).size).toBe(some.length);
-      for (const one of names) expect(one).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
+    fc.property(anyTools, (tools) => {
+      const names = toolNames(tools, []);
+      expect(names).toHaveLength(tools.length);
+      expect(new Set(names).size).toBe(tools.length);
+      for (const toolName of names) expect(toolName).toMatch(ACCEPTED);
     }),
   );
 });
 
 test('the tool names of an agent do not depend on the order of the tools', () => {
-  const shuffled = tools.chain((some) =>
-    fc.tuple(fc.constant(some), fc.shuffledSubarray(some, { minLength: some.length })),
+  const anyOrder = anyTools.chain((tools) =>
+    fc.tuple(fc.constant(tools), fc.shuffledSubarray(tools, { minLength: tools.length })),
   );
   fc.assert(
-    fc.property(shuffled, ([some, others]) => {
-      const names = toolNames(some, []);
-      const namesOfOthers = toolNames(others, []);
-      expect(others.map((one) => names[some.indexOf(one)])).toEqual(namesOfOthers);
+    fc.property(anyOrder, ([tools, shuffled]) => {
+      const names = toolNames(tools, []);
+      expect(shuffled.map((one) => names[tools.indexOf(one)])).toEqual(toolNames(shuffled, []));
     }),
   );
 });
 
 test('a tool keeps a unique name, unless providers reject it, or it looks like `server__tool` or ends like a digest', () => {
   fc.assert(
-    fc.property(tools, (some) => {
-      const names = toolNames(some, []);
-      for (const [at, { tool }] of some.entries()) {
-        const isAlone = some.filter((other) => other.tool === tool).length === 1;
-        const isOwn = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(tool) && !/__|_[0-9a-f]{8}$/.test(tool);
-        if (isAlone && isOwn) expect(names[at]).toBe(tool);
+    fc.property(anyTools, (tools) => {
+      const names = toolNames(tools, []);
+      for (const [index, { tool }] of tools.entries()) {
+        const isUnique = tools.filter((other) => other.tool === tool).length === 1;
+        const isReserved = /__|_[0-9a-f]{8}$/.test(tool);
+        if (isUnique && ACCEPTED.test(tool) && !isReserved) expect(names[index]).toBe(tool);
       }
     }),
   );
@@ -52,23 +58,24 @@ test('a tool keeps a unique name, unless providers reject it, or it looks like `
 
 test('`server__tool` names only the tool `tool` of `server`, for any other tools, unless a longer server id fits too', () => {
   fc.assert(
-    fc.property(tools, (some) => {
+    fc.property(anyTools, (tools) => {
       // Each server also offers tools named like the full names of tools on other servers.
-      const chosen = some.flatMap(({ server }) =>
-        some.map((one) => ({ server, tool: `${one.server}__${one.tool}` })),
+      const impostors = tools.flatMap(({ server }) =>
+        tools.map((one) => ({ server, tool: `${one.server}__${one.tool}` })),
       );
+      // The map removes duplicates.
       const all = [
-        ...new Map([...some, ...chosen].map((one) => [`${one.server}\0${one.tool}`, one])).values(),
+        ...new Map([...tools, ...impostors].map((one) => [`${one.server}\0${one.tool}`, one])).values(),
       ];
       const names = toolNames(all, []);
       const servers = new Set(all.map(({ server }) => server));
       for (const { server, tool } of all) {
-        const full = `${server}__${tool}`;
-        const isOfLongerId = [...servers].some(
-          (one) => one.length > server.length && full.startsWith(`${one}__`),
+        const fullName = `${server}__${tool}`;
+        const fitsLongerId = [...servers].some(
+          (id) => id.length > server.length && fullName.startsWith(`${id}__`),
         );
-        const at = names.indexOf(full);
-        if (at >= 0 && !isOfLongerId) expect(all[at]).toEqual({ server, tool });
+        const index = names.indexOf(fullName);
+        if (index >= 0 && !fitsLongerId) expect(all[index]).toEqual({ server, tool });
       }
     }),
     { numRuns: 60 },

@@ -1,4 +1,5 @@
-// Model streams that the network cuts: the client returns a complete answer of one request, never a mixture.
+// Model streams that the network cuts: the client repeats the request and returns the complete answer of one
+// request, never parts of two answers.
 
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
@@ -28,6 +29,7 @@ const answers = fc.record({
   calls: fc.array(call, { maxLength: 3 }),
   finish: fc.constantFrom('stop' as const, 'length' as const),
 });
+/** Transmissions in pieces of any size, and with any interruption. Both are optional. */
 const wires: fc.Arbitrary<Wire> = fc.record(
   {
     pieceBytes: fc.integer({ min: 1, max: 400 }),
@@ -64,13 +66,13 @@ it.each(providerTypes)(
         });
         const { text, calls, finish } = answer;
         const actualAnswer = { text, inputs: calls.map(({ input }) => JSON.parse(input) as unknown), finish };
-        const isSecond = server.requests.length === 2;
+        const isRepeated = server.requests.length === 2;
         expect(actualAnswer).toEqual(
-          answerOf(isSecond ? { ...second, text: ['second ', ...second.text] } : first),
+          answerOf(isRepeated ? { ...second, text: ['second ', ...second.text] } : first),
         );
         expect(received.at(-1)).toBe(text);
         // A second request is made only if a part of the answer is missing.
-        if (wire.cut === undefined) expect(isSecond).toBe(false);
+        if (wire.cut === undefined) expect(isRepeated).toBe(false);
       }),
       { numRuns: 30 },
     );

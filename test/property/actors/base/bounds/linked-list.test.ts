@@ -1,3 +1,5 @@
+// The linked list, compared with a Set: random additions and removals, and removals during iteration.
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LinkedList, type ListMember } from '../../../../../actors/base/bounds/linked-list.ts';
@@ -8,20 +10,21 @@ class Member implements ListMember<Member> {
 }
 
 test('a linked list keeps insertion order after any removals', () => {
-  const step = fc.record({ isNew: fc.boolean(), which: fc.nat() });
+  /** Adds a new member, or removes a member that was added before, even if it is removed already. */
+  const anyStep = fc.record({ isNew: fc.boolean(), index: fc.nat() });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+    fc.property(fc.array(anyStep, { maxLength: 200 }), (steps) => {
       const list = new LinkedList<Member>();
-      const all: Member[] = [];
+      const added: Member[] = [];
       const model = new Set<Member>();
-      for (const { isNew, which } of steps) {
+      for (const { isNew, index } of steps) {
         if (isNew) {
           const member = new Member();
-          all.push(member);
+          added.push(member);
           list.add(member);
           model.add(member);
         } else {
-          const member = all[which % Math.max(1, all.length)];
+          const member = added[index % Math.max(1, added.length)];
           if (member === undefined) continue;
           list.delete(member);
           model.delete(member);

@@ -1,5 +1,6 @@
-// Sending during a platform outage, on a simulated clock: each message is retried at the given time, and
-// after its own pause if it failed itself.
+// Circuit breakers of the outbox on a simulated clock. A property sends messages during a platform outage of
+// random length: single probes search for its end, and all messages are sent. Other tests cover single
+// circuits.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,9 +8,13 @@ import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { Circuits } from '../../../../../actors/events/outbox/circuits.ts';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 
+/** Consecutive failures that open a circuit. */
 const OPEN_AFTER = 5;
+/** The platform is down. */
 const down = () => new DeliveryError('502', { platformCode: 502, isPlatformDown: true });
+/** The platform rejects the message. */
 const refused = () => new DeliveryError('400', { platformCode: 400, isFinal: true });
+/** The message was not sent, because of a local rate limit. */
 const unsent = () =>
   new DeliveryError('not yet', { isRateLimited: true, isUncontacted: true, retryAfterMs: 1 });
 
@@ -19,22 +24,24 @@ interface Outage {
 }
 
 interface Row {
-  readonly at: number;
+  readonly sendAtMs: number;
   readonly takesMs: number;
 }
 
-/** Sends all rows. Returns the number of failed attempts per row, and the times of the requests. */
-async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, chance: number) {
+/**
+ * Sends all rows to one account, until each is sent. `jitter` is the random number of all pauses. Returns the
+ * number of counted failures, and the times of the requests.
+ */
+async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, jitter: number) {
   let now = 0;
-  const due: { at: number; go: () => void }[] = [];
-  const until = (time: number) => new Promise<void>((go) => due.push({ at: time, go }));
-  const circuits = new Circuits({ log: silentLog, now: () => now, random: () => chance });
+  const timers: { at: number; resume: () => void }[] = [];
+  const until = (at: number) => new Promise<void>((resume) => timers.push({ at, resume }));
+  const circuits = new Circuits({ log: silentLog, now: () => now, random: () => jitter });
   const requests: { from: number; to: number; isOpen: boolean }[] = [];
-  let opened = 0;
   let failed = 0;
   let sent = 0;
-  const finished = rows.map(async ({ at, takesMs }) => {
-    await until(at);
+  const finished = rows.map(async ({ sendAtMs, takesMs }) => {
+    await until(sendAtMs);
     for (let isSent = false; !isSent; ) {
       try {
         await circuits.run('a', async () => {
@@ -53,7 +60,7 @@ async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, chance
       } catch (error) {
         const { isRateLimited, retryAfterMs = 0 } = error as DeliveryError;
         if (!isRateLimited) failed += 1;
-        if (circuits.status('a')?.state === 'open') opened += 1;
+        // A deferred message continues at the time of the circuit, a failed one after the pause of its retry.
         await until(now + (isRateLimited ? retryAfterMs : 500));
       }
     }
@@ -63,21 +70,22 @@ async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, chance
     isOver = true;
   });
   for (let steps = 0; !isOver; steps += 1) {
+    // Lets all rows continue up to their next timer.
     for (let i = 0; i < 20; i += 1) await Promise.resolve();
-    due.sort((a, b) => a.at - b.at);
-    const next = due.shift();
+    timers.sort((a, b) => a.at - b.at);
+    const next = timers.shift();
     if (next === undefined || steps > 100_000) break;
     now = next.at;
-    next.go();
+    next.resume();
   }
   if (!isOver) throw new Error('it does not end');
   await all;
-  return { requests, failed, sent, opened, endedAt: now };
+  return { requests, failed, sent, endedAt: now };
 }
 
 describe('a platform outage', () => {
   const row = fc.record({
-    at: fc.integer({ min: 0, max: 20_000 }),
+    sendAtMs: fc.integer({ min: 0, max: 20_000 }),
     takesMs: fc.integer({ min: 1, max: 900 }),
   });
   const outage = fc.record({
@@ -91,15 +99,16 @@ describe('a platform outage', () => {
         fc.array(row, { minLength: 1, maxLength: 40 }),
         outage,
         fc.double({ min: 0, max: 1, noNaN: true }),
-        async (rows, out, chance) => {
-          const { requests, failed, sent, endedAt } = await sendAll(rows, out, chance);
+        async (rows, out, jitter) => {
+          const { requests, failed, sent, endedAt } = await sendAll(rows, out, jitter);
           expect(sent).toBe(rows.length);
-          // Counts messages that were sent before the circuit opened. Probes do not count. Their pauses
-          // double up to a minute.
+          // Only requests that were on their way before the circuit opened count as failures. Probes do not.
           expect(failed).toBeLessThanOrEqual(OPEN_AFTER - 1 + Math.min(rows.length, 40));
-          const probing = requests.filter(({ isOpen }) => isOpen);
-          for (const [i, { from }] of probing.entries())
-            if (i > 0) expect(from).toBeGreaterThanOrEqual(probing[i - 1]?.to ?? 0);
+          // Each probe begins after the end of the previous probe.
+          const probes = requests.filter(({ isOpen }) => isOpen);
+          for (const [i, { from }] of probes.entries())
+            if (i > 0) expect(from).toBeGreaterThanOrEqual(probes[i - 1]?.to ?? 0);
+          // The longest pause between probes is a minute, plus jitter.
           expect(endedAt).toBeLessThan(Math.max(25_000, out.fromMs + out.lastsMs + 100_000));
         },
       ),
@@ -118,28 +127,31 @@ describe('a circuit', () => {
       info: (_: object, message: string) => void lines.push(message),
     };
     const circuits = new Circuits({ log, now: () => clock.now, random: () => 0 });
-    const fails = (error: Error, account = 'a') =>
+    /** Resolves with `own error` if the message fails with `error`, or with the delay in milliseconds. */
+    const sendFailing = (error: Error, account = 'a') =>
       circuits
         .run(account, () => Promise.reject(error))
         .then(
           () => 'sent',
-          (thrown: Error) => (thrown === error ? 'asked' : (thrown as DeliveryError).retryAfterMs),
+          (thrown: Error) => (thrown === error ? 'own error' : (thrown as DeliveryError).retryAfterMs),
         );
-    return { clock, circuits, fails, lines, works: () => circuits.run('a', async () => 'sent') };
+    return { clock, circuits, sendFailing, lines, send: () => circuits.run('a', async () => 'sent') };
   };
 
   test('opens after consecutive failures with a log line, and closes after any response of the platform', async () => {
-    const { clock, circuits, fails, lines, works } = setUp();
-    for (let i = 1; i < OPEN_AFTER; i += 1) await fails(down());
-    await works();
-    for (let i = 1; i < OPEN_AFTER; i += 1) await fails(down());
-    await fails(refused());
-    for (let i = 1; i < OPEN_AFTER; i += 1) await fails(down());
+    const { clock, circuits, sendFailing, lines, send } = setUp();
+    // Neither a success nor a rejection of the platform leaves consecutive failures.
+    for (let i = 1; i < OPEN_AFTER; i += 1) await sendFailing(down());
+    await send();
+    for (let i = 1; i < OPEN_AFTER; i += 1) await sendFailing(down());
+    await sendFailing(refused());
+    for (let i = 1; i < OPEN_AFTER; i += 1) await sendFailing(down());
     expect(circuits.status('a')).toBeUndefined();
-    expect(await fails(down())).toBe('asked');
+    expect(await sendFailing(down())).toBe('own error');
     expect(circuits.status('a')).toEqual({ state: 'open', since: 1_000, lastError: '502', retryAt: 2_000 });
-    expect(await fails(down())).toBe(1_000);
-    expect(await fails(refused(), 'b')).toBe('asked');
+    expect(await sendFailing(down())).toBe(1_000);
+    // Another account is not affected.
+    expect(await sendFailing(refused(), 'b')).toBe('own error');
     clock.now = 2_000;
     expect(circuits.status('a')).toEqual({
       state: 'halfOpen',
@@ -147,11 +159,12 @@ describe('a circuit', () => {
       lastError: '502',
       retryAt: undefined,
     });
-    expect(await fails(down())).toBe(2_000);
+    // A failed probe doubles the pause.
+    expect(await sendFailing(down())).toBe(2_000);
     expect(circuits.status('a')).toMatchObject({ state: 'open', retryAt: 4_000 });
-    expect(await fails(down())).toBe(2_000);
+    expect(await sendFailing(down())).toBe(2_000);
     clock.now = 4_000;
-    expect(await fails(refused())).toBe('asked');
+    expect(await sendFailing(refused())).toBe('own error');
     expect(circuits.status('a')).toBeUndefined();
     expect(lines).toEqual([
       'a platform does not respond; sending to it is suspended',
@@ -160,80 +173,83 @@ describe('a circuit', () => {
   });
 
   test('counts an attempt for a probe that may have arrived, and none for one that did not', async () => {
-    const { clock, circuits, fails } = setUp();
-    for (let i = 0; i < OPEN_AFTER; i += 1) expect(await fails(down())).toBe('asked');
+    const { clock, circuits, sendFailing } = setUp();
+    for (let i = 0; i < OPEN_AFTER; i += 1) expect(await sendFailing(down())).toBe('own error');
     for (const pauseMs of [2_000, 4_000, 8_000]) {
       clock.now = circuits.status('a')?.retryAt ?? 0;
-      expect(await fails(down())).toBe(pauseMs);
+      expect(await sendFailing(down())).toBe(pauseMs);
     }
     clock.now = circuits.status('a')?.retryAt ?? 0;
-    expect(await fails(new DeliveryError('cut', { isPlatformDown: true, isOutcomeUnknown: true }))).toBe(
-      'asked',
-    );
+    expect(
+      await sendFailing(new DeliveryError('cut', { isPlatformDown: true, isOutcomeUnknown: true })),
+    ).toBe('own error');
     expect(circuits.status('a')).toMatchObject({ state: 'open', lastError: 'cut' });
   });
 
   test('opens once for all concurrent failures, with the pause of the first', async () => {
     const { circuits } = setUp();
-    const fail: (() => void)[] = [];
+    /** Functions that let a pending request fail. */
+    const failPending: (() => void)[] = [];
     const sending = Array.from({ length: 20 }, () =>
       circuits
-        .run('a', () => new Promise<void>((_, reject) => fail.push(() => reject(down()))))
+        .run('a', () => new Promise<void>((_, reject) => failPending.push(() => reject(down()))))
         .catch(() => {}),
     );
-    for (const each of fail) each();
+    for (const fail of failPending) fail();
     await Promise.all(sending);
     expect(circuits.status('a')).toMatchObject({ state: 'open', retryAt: 2_000 });
   });
 
   test('ignores messages that were not sent, and uses the next message as the probe', async () => {
-    const { clock, circuits, fails, works } = setUp();
-    for (let i = 0; i < 3 * OPEN_AFTER; i += 1) await fails(unsent());
-    for (let i = 0; i < 3 * OPEN_AFTER; i += 1) await fails(new DeliveryError('no form', { isFinal: true }));
+    const { clock, circuits, sendFailing, send } = setUp();
+    for (let i = 0; i < 3 * OPEN_AFTER; i += 1) await sendFailing(unsent());
+    for (let i = 0; i < 3 * OPEN_AFTER; i += 1)
+      await sendFailing(new DeliveryError('no form', { isFinal: true }));
     expect(circuits.status('a')).toBeUndefined();
-    for (let i = 0; i < OPEN_AFTER; i += 1) await fails(down());
+    for (let i = 0; i < OPEN_AFTER; i += 1) await sendFailing(down());
     clock.now = 3_000;
-    expect(await fails(unsent())).toBe('asked');
+    expect(await sendFailing(unsent())).toBe('own error');
     expect(circuits.status('a')?.state).toBe('halfOpen');
-    expect(await works()).toBe('sent');
+    expect(await send()).toBe('sent');
   });
 
   test('makes another probe if a probe never returns', async () => {
-    const { clock, circuits, fails, works } = setUp();
-    for (let i = 0; i < OPEN_AFTER; i += 1) await fails(down());
+    const { clock, circuits, sendFailing, send } = setUp();
+    for (let i = 0; i < OPEN_AFTER; i += 1) await sendFailing(down());
     clock.now = 3_000;
     void circuits.run('a', () => new Promise(() => {}));
-    expect(await fails(down())).toBe(1_000);
+    expect(await sendFailing(down())).toBe(1_000);
+    // The deadline of a probe has passed.
     clock.now = 100_000;
-    expect(await works()).toBe('sent');
+    expect(await send()).toBe('sent');
   });
 
   test('is separate for each service of an account, and the account shows the first open circuit', async () => {
     const { clock, circuits } = setUp();
-    const fail = (service: string) =>
+    const sendFailingTo = (service: string) =>
       circuits.run('a', () => Promise.reject(down()), service).catch((error: DeliveryError) => error.message);
-    const works = (service?: string) => circuits.run('a', async () => 'sent', service);
-    for (let i = 0; i < OPEN_AFTER; i += 1) await fail('one.example');
-    expect(await fail('one.example')).toContain('sending for a at one.example is suspended');
-    expect(await works('other.example')).toBe('sent');
-    expect(await works()).toBe('sent');
+    const send = (service?: string) => circuits.run('a', async () => 'sent', service);
+    for (let i = 0; i < OPEN_AFTER; i += 1) await sendFailingTo('one.example');
+    expect(await sendFailingTo('one.example')).toContain('sending for a at one.example is suspended');
+    expect(await send('other.example')).toBe('sent');
+    expect(await send()).toBe('sent');
     clock.now = 1_500;
-    for (let i = 0; i < OPEN_AFTER; i += 1) await fail('third.example');
+    for (let i = 0; i < OPEN_AFTER; i += 1) await sendFailingTo('third.example');
     expect(circuits.status('a')).toMatchObject({ state: 'open', since: 1_000 });
     expect(circuits.status('a at one.example')).toBeUndefined();
     clock.now = 2_000;
-    expect(await works('one.example')).toBe('sent');
+    expect(await send('one.example')).toBe('sent');
     expect(circuits.status('a')).toMatchObject({ since: 1_500 });
     // The number of stored services is limited, like the number of accounts.
-    for (let i = 0; i < 1_000; i += 1) await fail(`${i}.example`);
+    for (let i = 0; i < 1_000; i += 1) await sendFailingTo(`${i}.example`);
     expect(circuits.status('a')).toBeUndefined();
   });
 
   test('is stored for a limited number of accounts', async () => {
-    const { circuits, fails } = setUp();
-    for (let i = 0; i < OPEN_AFTER; i += 1) await fails(down(), 'first');
+    const { circuits, sendFailing } = setUp();
+    for (let i = 0; i < OPEN_AFTER; i += 1) await sendFailing(down(), 'first');
     expect(circuits.status('first')).toBeDefined();
-    for (let i = 0; i < 1_000; i += 1) await fails(down(), `${i}`);
+    for (let i = 0; i < 1_000; i += 1) await sendFailing(down(), `${i}`);
     expect(circuits.status('first')).toBeUndefined();
   });
 });

@@ -1,3 +1,6 @@
+// Texts that are split into messages: arbitrary prose with code blocks, which may be indented, unclosed, or
+// contain wide characters. Each part is within the limit of the platform, and code blocks stay readable.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { splitText, type TextUnit } from '../../../../../actors/events/outbox/split-text.ts';
@@ -5,11 +8,13 @@ import { splitText, type TextUnit } from '../../../../../actors/events/outbox/sp
 const word = fc.oneof(
   fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
+    // Fences come only from `block`.
     .map((text) => text.replace(/[`~\s]/g, 'x') || 'x'),
   fc.constantFrom('👩‍🚀', 'ä', '漢字', 'x'.repeat(150), '💥'.repeat(90), '"\\'.repeat(40)),
 );
 const line = fc.array(word, { maxLength: 20 }).map((words) => words.join(' '));
 const prose = fc.array(line, { maxLength: 6 }).map((lines) => lines.join('\n'));
+/** A code block: indent, fence, info string, lines, and a closing fence or none. */
 const block = fc
   .tuple(
     fc.constantFrom('', '  ', '      '),
@@ -34,7 +39,8 @@ const options = fc.record(limits);
 /** `markSpace` is reserved in the first part, for a mark of the sender. */
 const optionsWithMark = fc.record({ ...limits, markSpace: fc.integer({ min: 0, max: 10 }) });
 
-const size = (part: string, unit: TextUnit) => {
+/** Returns the size of the text in the unit. `json` counts the bytes within the quotes. */
+const sizeOf = (part: string, unit: TextUnit) => {
   if (unit === 'utf16') return part.length;
   return Buffer.byteLength(unit === 'utf8' ? part : JSON.stringify(part).slice(1, -1));
 };
@@ -49,14 +55,18 @@ const textWithoutFences = (texts: readonly string[]) =>
     .join('')
     .replace(/\s+/g, '');
 
-/** Returns the first line of the block that is open at the end. */
-function openAtEnd(part: string, opened?: string): string | undefined {
-  let open = opened;
+/**
+ * Returns the first line of the code block that is open at the end of the part. `openAtStart` is the first
+ * line of a block that is open at the start.
+ */
+function openAtEnd(part: string, openAtStart?: string): string | undefined {
+  let open = openAtStart;
   for (const each of part.split('\n')) {
-    const marks = /^\s*(`{3,}|~{3,})/.exec(each)?.[1];
-    if (marks === undefined) continue;
+    const fence = /^\s*(`{3,}|~{3,})/.exec(each)?.[1];
+    if (fence === undefined) continue;
     if (open === undefined) open = each;
-    else if (each.trim() === marks && marks.startsWith(/`{3,}|~{3,}/.exec(open)?.[0] ?? '?'))
+    // A closing fence is alone in its line, and not shorter than the opening fence.
+    else if (each.trim() === fence && fence.startsWith(/`{3,}|~{3,}/.exec(open)?.[0] ?? '?'))
       open = undefined;
   }
   return open;
@@ -67,7 +77,7 @@ describe('a split text', () => {
     fc.assert(
       fc.property(text, optionsWithMark, (written, { limit, unit, markSpace }) => {
         for (const [i, part] of splitText(written, { limit, unit, markSpace }).entries())
-          expect(size(part, unit)).toBeLessThanOrEqual(i === 0 ? limit - markSpace : limit);
+          expect(sizeOf(part, unit)).toBeLessThanOrEqual(i === 0 ? limit - markSpace : limit);
       }),
     );
   });
@@ -90,23 +100,24 @@ describe('a split text', () => {
         for (const part of parts) expect(openAtEnd(part)).toBeUndefined();
         let open: string | undefined;
         const lines = written.split('\n');
-        let at = 0;
-        // Reads the source along with the parts. The next part must start with the block that is still open.
+        let lineIndex = 0;
+        // Assigns the source lines to the parts by the length of their text. If a block is open at the end of
+        // a part, the next part must start with the first line of this block.
         for (const part of parts) {
           if (open !== undefined) expect(part.split('\n')[0]).toBe(open.trimEnd());
           let remaining = textWithoutFences([part]).length;
-          for (; at < lines.length; at += 1) {
-            const source = lines[at] ?? '';
+          for (; lineIndex < lines.length; lineIndex += 1) {
+            const source = lines[lineIndex] ?? '';
             const length = textWithoutFences([source]).length;
-            const after = openAtEnd(source, open);
-            const isClosing = open !== undefined && after === undefined;
-            const isOpening = after !== open && !isClosing;
+            const openAfterLine = openAtEnd(source, open);
+            const isClosing = open !== undefined && openAfterLine === undefined;
+            const isOpening = openAfterLine !== open && !isClosing;
             // The line is in the next part: its text does not fit, or it opens a block after this part.
             if (length > remaining || (remaining === 0 && (length > 0 || isOpening))) break;
             // A blank line at the cut may belong to either side: the later lines cannot be assigned to parts.
             if (remaining === 0 && !isClosing) return;
             remaining -= length;
-            open = after;
+            open = openAfterLine;
           }
           // A part that stops inside a line does not show where later lines belong.
           if (remaining > 0) return;
@@ -126,6 +137,7 @@ describe('a split text', () => {
         const parts = splitText(['before', '```ts', ...lines, '```'].join('\n'), each);
         const textLines = parts.flatMap((part) => part.split('\n')).filter((one) => !isFenceLine(one));
         expect(textLines).toEqual(['before', ...lines]);
+        // No part contains an empty code block.
         for (const part of parts) expect(part).not.toMatch(/```ts\n```/);
       }),
     );
@@ -136,7 +148,7 @@ describe('a split text', () => {
       fc.property(text, optionsWithMark, (written, { limit, unit, markSpace }) => {
         const parts = splitText(written, { limit, unit, markSpace });
         for (const part of parts.slice(0, -1))
-          expect(size(part, unit)).toBeGreaterThan((limit - markSpace) / 2);
+          expect(sizeOf(part, unit)).toBeGreaterThan((limit - markSpace) / 2);
       }),
     );
   });
@@ -155,6 +167,7 @@ describe('a long text', () => {
     const split = (written: string) => splitText(written, { limit, unit: 'utf16' });
     const lines = `${'a'.repeat(50)}\n${'b'.repeat(30)}\n${'c'.repeat(40)}`;
     expect(split(lines)).toEqual([`${'a'.repeat(50)}\n${'b'.repeat(30)}`, 'c'.repeat(40)]);
+    // Between paragraphs, although another line would fit.
     expect(split(`${'a'.repeat(90)}\n\nb\nc ${'d'.repeat(20)}`)).toEqual([
       'a'.repeat(90),
       `b\nc ${'d'.repeat(20)}`,

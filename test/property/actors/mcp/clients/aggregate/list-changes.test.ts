@@ -1,4 +1,5 @@
-// Notifications of changed merged lists, with fetched lists, requests, responses and aborts in random order.
+// Notifications to a client about changed merged lists. In random order, servers become known, lists change,
+// and the client requests lists and opens its stream. A model predicts the notifications of each second.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -18,15 +19,16 @@ afterEach(() => {
 
 const kinds = fc.constantFrom(...everyListKind);
 /**
- * `learn`: a server becomes known. `change`: a list changes. `ask`: a list request begins. `whole`, `partial`
- * and `none` end the request with that part of the list. `stream`: the client opens its stream.
+ * `learn`: a server becomes known. `change`: a list changes. `changeAtServer`: a list changes for the clients
+ * of one server. `ask`: a list request begins. `whole`, `partial` and `none` end the request with that part of
+ * the list. `stream`: the client opens its stream. `wait`: a second passes.
  */
-const step = fc.oneof(
+const anyStep = fc.oneof(
   fc.record({
-    do: fc.constantFrom('learn', 'change', 'changeAtServer', 'ask', 'whole', 'partial', 'none'),
+    command: fc.constantFrom('learn', 'change', 'changeAtServer', 'ask', 'whole', 'partial', 'none'),
     kind: kinds,
   }),
-  fc.record({ do: fc.constantFrom('wait', 'stream'), kind: kinds }),
+  fc.record({ command: fc.constantFrom('wait', 'stream'), kind: kinds }),
 );
 
 /** A client, and a model that compares contents and predicts the notifications. */
@@ -34,11 +36,14 @@ class WatchedClient {
   readonly sessions = new Sessions({ maxSessions: 10, idleMs: 1e9, log: silentLog, onEnd: () => {} });
   readonly session: ClientSession;
   readonly notifications: string[] = [];
-  /** Current version of each list, and the version that the client last received or was notified of. */
-  readonly now = new Map<ListKind, number>();
+  /** Current version of each list. */
+  readonly currentVersions = new Map<ListKind, number>();
+  /** Version of each list that the client last received or was notified of. */
   readonly seenVersions = new Map<ListKind, number>();
+  /** Lists that changed before the client received them. */
   readonly changed = new Set<ListKind>();
-  readonly asking = new Map<ListKind, ((answer: ListCompleteness) => void)[]>();
+  /** Functions that end the pending list requests. */
+  readonly pendingRequests = new Map<ListKind, ((answer: ListCompleteness) => void)[]>();
 
   constructor() {
     this.session = this.sessions.create({
@@ -56,21 +61,24 @@ class WatchedClient {
     this.sessions.notifyMissed(this.session);
   }
 
+  /** Returns true if the client's copy is outdated. Without a copy, only a change counts. */
   isDue(kind: ListKind): boolean {
     const seen = this.seenVersions.get(kind);
-    return seen === undefined ? this.changed.has(kind) : seen !== (this.now.get(kind) ?? 0);
+    return seen === undefined ? this.changed.has(kind) : seen !== (this.currentVersions.get(kind) ?? 0);
   }
 
   /** Lets a second pass, and compares the sent notifications with the due notifications. */
   wait(): void {
     const expected = new Set<string>();
     for (const kind of everyListKind) {
-      const { changed } = listKinds[kind];
-      const together = everyListKind.filter((other) => listKinds[other].changed === changed);
-      const isAsked = together.some((other) => (this.asking.get(other)?.length ?? 0) > 0);
-      if (this.session.stream === undefined || isAsked || !together.some((other) => this.isDue(other)))
-        continue;
-      expected.add(changed);
+      const { changed: notification } = listKinds[kind];
+      // Resources and resource templates have the same notification.
+      const sameNotification = everyListKind.filter((other) => listKinds[other].changed === notification);
+      const isRequested = sameNotification.some(
+        (other) => (this.pendingRequests.get(other)?.length ?? 0) > 0,
+      );
+      const isDue = sameNotification.some((other) => this.isDue(other));
+      if (this.session.stream !== undefined && !isRequested && isDue) expected.add(notification);
     }
     this.notifications.length = 0;
     vi.advanceTimersByTime(1000);
@@ -78,35 +86,36 @@ class WatchedClient {
     for (const kind of everyListKind) {
       if (!expected.has(listKinds[kind].changed)) continue;
       this.changed.delete(kind);
-      if (this.seenVersions.has(kind)) this.seenVersions.set(kind, this.now.get(kind) ?? 0);
+      if (this.seenVersions.has(kind)) this.seenVersions.set(kind, this.currentVersions.get(kind) ?? 0);
     }
   }
 }
 
 test('a client is notified exactly if its copy of a list is outdated, and never during a list request', () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+    fc.property(fc.array(anyStep, { maxLength: 40 }), (steps) => {
       const watched = new WatchedClient();
-      const { sessions, session, now, seenVersions: known, changed, asking } = watched;
-      for (const { do: what, kind } of steps) {
-        const waiting = asking.get(kind) ?? [];
-        asking.set(kind, waiting);
-        if (what === 'learn' || what === 'change') {
-          now.set(kind, (now.get(kind) ?? 0) + 1);
-          if (what === 'change') changed.add(kind);
-          sessions.announce(what === 'learn' ? MERGED_ADDRESS : 's', [kind], what === 'learn');
+      const { sessions, session, currentVersions, seenVersions, changed, pendingRequests } = watched;
+      for (const { command, kind } of steps) {
+        const pending = pendingRequests.get(kind) ?? [];
+        pendingRequests.set(kind, pending);
+        if (command === 'learn' || command === 'change') {
+          currentVersions.set(kind, (currentVersions.get(kind) ?? 0) + 1);
+          if (command === 'change') changed.add(kind);
+          sessions.announce(command === 'learn' ? MERGED_ADDRESS : 's', [kind], command === 'learn');
           // Concerns only clients at the address of server `s`, not this client at /mcp.
-        } else if (what === 'changeAtServer') sessions.announceAt('s', [kind]);
-        else if (what === 'ask') waiting.push(sessions.beginListRequest(session, kind));
-        else if (what === 'stream') watched.open();
-        else if (what === 'wait') watched.wait();
+        } else if (command === 'changeAtServer') sessions.announceAt('s', [kind]);
+        else if (command === 'ask') pending.push(sessions.beginListRequest(session, kind));
+        else if (command === 'stream') watched.open();
+        else if (command === 'wait') watched.wait();
         else {
-          const end = waiting.shift();
+          const end = pending.shift();
           if (end === undefined) continue;
           // A notification that became due during the request is due afterwards.
-          end(what as ListCompleteness);
-          if (what === 'none' || (what === 'partial' && known.has(kind))) continue;
-          known.set(kind, now.get(kind) ?? 0);
+          end(command as ListCompleteness);
+          // A partial list does not replace a copy.
+          if (command === 'none' || (command === 'partial' && seenVersions.has(kind))) continue;
+          seenVersions.set(kind, currentVersions.get(kind) ?? 0);
           changed.delete(kind);
         }
       }

@@ -15,8 +15,8 @@ const toolName = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'ab_-./é'), maxLength: 100 }),
 );
 
-/** Few letters, so that ids and names collide. */
-const nearId = fc.oneof(
+/** Strings of few letters, so that ids and names collide. */
+const collidingId = fc.oneof(
   fc.constantFrom('a', 'a_', 'a__b', 'a.b', 'a_b', '_', 'x'.repeat(64), `${'x'.repeat(63)}y`),
   fc.string({ unit: fc.constantFrom(...'ab_.'), minLength: 1, maxLength: 5 }),
 );
@@ -34,14 +34,15 @@ const collidingTool = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'ab_./é'), maxLength: 5 }),
   toolName,
 );
-const world = fc.dictionary(fc.oneof(nearId, id), fc.uniqueArray(collidingTool, { maxLength: 6 }), {
+const anyServers = fc.dictionary(fc.oneof(collidingId, id), fc.uniqueArray(collidingTool, { maxLength: 6 }), {
   maxKeys: 6,
 });
 
-type World = Readonly<Record<string, readonly string[]>>;
+/** Tools by server. */
+type ToolsByServer = Readonly<Record<string, readonly string[]>>;
 
-/** Returns the tools by name. Fails if two tools have the same name. */
-function namesIn(servers: World, order = Object.keys(servers)): ReadonlyMap<string, string> {
+/** Returns the tools by merged name, each as `SERVER\0TOOL`. Fails if two tools have the same name. */
+function namesIn(servers: ToolsByServer, order = Object.keys(servers)): ReadonlyMap<string, string> {
   const merged = new MergedNames(order);
   const found = new Map<string, string>();
   for (const server of order)
@@ -52,21 +53,26 @@ function namesIn(servers: World, order = Object.keys(servers)): ReadonlyMap<stri
   return found;
 }
 
-/** Adds tools with names that a hostile server chose to collide with the names of other servers. */
-const withChosenNames = (servers: World): World => {
+/** Adds tools that a hostile server named so that they collide with the tools of other servers. */
+const withHostileNames = (servers: ToolsByServer): ToolsByServer => {
   const names = [...namesIn(servers).keys()];
-  const chosen = names.flatMap((name) =>
-    Object.keys(servers).flatMap((one) => (name.startsWith(`${one}__`) ? [name.slice(one.length + 2)] : [])),
+  const namesWithoutServer = names.flatMap((name) =>
+    Object.keys(servers).flatMap((server) =>
+      name.startsWith(`${server}__`) ? [name.slice(server.length + 2)] : [],
+    ),
   );
   return Object.fromEntries(
-    Object.entries(servers).map(([one, tools]) => [one, [...new Set([...tools, ...names, ...chosen])]]),
+    Object.entries(servers).map(([server, tools]) => [
+      server,
+      [...new Set([...tools, ...names, ...namesWithoutServer])],
+    ]),
   );
 };
 
 test('every merged tool name is valid for model APIs and refers to one tool', () => {
   fc.assert(
-    fc.property(world, (servers) => {
-      for (const name of namesIn(withChosenNames(servers)).keys())
+    fc.property(anyServers, (servers) => {
+      for (const name of namesIn(withHostileNames(servers)).keys())
         expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     }),
     { numRuns: 150 },
@@ -75,17 +81,18 @@ test('every merged tool name is valid for model APIs and refers to one tool', ()
 
 test('`server__tool` names only the tool `tool` of `server`, unless a longer server id fits or the name ends with a digest', () => {
   fc.assert(
-    fc.property(world, (servers) => {
-      const all = withChosenNames(servers);
+    fc.property(anyServers, (servers) => {
+      const all = withHostileNames(servers);
       const found = namesIn(all);
       for (const [server, tools] of Object.entries(all))
         for (const tool of tools) {
-          const leadsTo = found.get(`${server}__${tool}`);
-          const isOfLongerId = Object.keys(all).some(
-            (other) => other.length > server.length && `${server}__${tool}`.startsWith(`${other}__`),
+          const fullName = `${server}__${tool}`;
+          const target = found.get(fullName);
+          const fitsLongerId = Object.keys(all).some(
+            (other) => other.length > server.length && fullName.startsWith(`${other}__`),
           );
-          const isLikeDigest = /_[0-9a-f]{32}$/.test(`${server}__${tool}`);
-          if (!isOfLongerId && !isLikeDigest) expect([undefined, `${server}\0${tool}`]).toContain(leadsTo);
+          const endsWithDigest = /_[0-9a-f]{32}$/.test(fullName);
+          if (!fitsLongerId && !endsWithDigest) expect([undefined, `${server}\0${tool}`]).toContain(target);
         }
     }),
     { numRuns: 150 },
@@ -94,43 +101,45 @@ test('`server__tool` names only the tool `tool` of `server`, unless a longer ser
 
 test('a merged tool name depends neither on the order of servers nor on the tools of other servers', () => {
   fc.assert(
-    fc.property(world, fc.nat(), (servers, at) => {
+    fc.property(anyServers, fc.nat(), (servers, index) => {
       const ids = Object.keys(servers);
       expect(namesIn(servers, [...ids].reverse())).toEqual(namesIn(servers));
-      const keptId = ids[at % Math.max(ids.length, 1)] ?? '';
-      const others = { ...withChosenNames(servers), [keptId]: servers[keptId] ?? [] };
-      const ofKept = (all: World) => [...namesIn(all)].filter(([, tool]) => tool.startsWith(`${keptId}\0`));
-      if (ids.length > 0) expect(ofKept(others)).toEqual(ofKept(servers));
+      // All servers except one add hostile names. The names of the unchanged server remain.
+      const unchangedId = ids[index % Math.max(ids.length, 1)] ?? '';
+      const changed = { ...withHostileNames(servers), [unchangedId]: servers[unchangedId] ?? [] };
+      const namesOfUnchanged = (all: ToolsByServer) =>
+        [...namesIn(all)].filter(([, tool]) => tool.startsWith(`${unchangedId}\0`));
+      if (ids.length > 0) expect(namesOfUnchanged(changed)).toEqual(namesOfUnchanged(servers));
     }),
     { numRuns: 150 },
   );
 });
 
 /** Returns true if some text for each `{…}` makes the template equal to the URI, by trying all texts. */
-function model(template: string, uri: string): boolean {
-  const open = /\{[^{}]*\}/.exec(template);
-  if (open === null) return template === uri;
-  const head = template.slice(0, open.index);
+function matchesInModel(template: string, uri: string): boolean {
+  const variable = /\{[^{}]*\}/.exec(template);
+  if (variable === null) return template === uri;
+  const head = template.slice(0, variable.index);
   if (!uri.startsWith(head)) return false;
-  const rest = template.slice(open.index + open[0].length);
+  const rest = template.slice(variable.index + variable[0].length);
   for (let length = 0; length <= uri.length - head.length; length += 1) {
-    if (model(rest, uri.slice(head.length + length))) return true;
+    if (matchesInModel(rest, uri.slice(head.length + length))) return true;
   }
   return false;
 }
 
 test('a URI template matches exactly the URIs that some replacement of its variables produces', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 3 });
-  const template = fc
+  const anyTemplate = fc
     .array(fc.oneof(letters, fc.constantFrom('{x}', '{}', '{?a,b*}', '{', '}', '/')), { maxLength: 7 })
     .map((parts) => parts.join(''));
-  const uri = fc.string({ unit: fc.constantFrom('a', 'b', 'a', 'b', '/', '{', '}'), maxLength: 9 });
+  const anyUri = fc.string({ unit: fc.constantFrom('a', 'b', 'a', 'b', '/', '{', '}'), maxLength: 9 });
   fc.assert(
-    fc.property(template, uri, fc.array(letters), (pattern, any, replacements) => {
-      expect(matchesTemplate(pattern, any)).toBe(model(pattern, any));
-      let at = 0;
-      const expanded = pattern.replace(/\{[^{}]*\}/g, () => replacements[at++] ?? '');
-      expect(matchesTemplate(pattern, expanded)).toBe(true);
+    fc.property(anyTemplate, anyUri, fc.array(letters), (template, uri, replacements) => {
+      expect(matchesTemplate(template, uri)).toBe(matchesInModel(template, uri));
+      let index = 0;
+      const expanded = template.replace(/\{[^{}]*\}/g, () => replacements[index++] ?? '');
+      expect(matchesTemplate(template, expanded)).toBe(true);
     }),
     { numRuns: 2000 },
   );

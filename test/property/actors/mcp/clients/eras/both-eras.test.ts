@@ -1,8 +1,7 @@
-// Clients of both eras at a server of one or both eras, under random interleavings, through the real router,
-// era bridge, handle, pool and connections, over fake links. Clients have equal ids and progress tokens,
-// cancel, disconnect, listen and receive server requests. Links respond late, twice or not at all, and close;
-// the server stops and starts. Every message contains a marker of its call, which reveals mixed-up messages.
-// Invariant P2 is in actors/mcp/servers/pool/pool.ts.
+// Clients of both eras at a server of one or both eras, in random steps: the real router, era bridge, handle,
+// pool and connections over fake links. The clients use equal ids and progress tokens.
+// Every request gets one response, and every subscriber its updates. Each message contains a marker of its
+// call, which reveals mixed-up messages. Invariant P2 is in actors/mcp/servers/pool/pool.ts.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -22,27 +21,40 @@ import { FakeManagedServer, settle } from '../../../../../fixtures/server/fake-s
 import { type ArrivedCall, TwoEraServer, updated } from '../../../../../fixtures/server/two-era-server.ts';
 
 const uris = ['test://a', 'test://b'];
+/** Number of legacy clients with a session at a time. */
 const SESSIONS = 3;
+/** Maximum number of open listen requests of modern clients. */
 const LISTENERS = 3;
 
+/**
+ * Steps of a run. `index` selects an item of the list that the step concerns, modulo its length.
+ *
+ * - Clients: `call`, `cancel` a call, `reply` to a server request, `leave` and end the session, `subscribe`,
+ *   `unsubscribe`, `listen`, `unlisten`. `retry` answers an `input_required` result; `badRetry` uses its state
+ *   for another call.
+ * - Server: `answer` a call, `again` a second time, `progress`, `ask` the client, `update` a resource.
+ * - Links: `die`, or report a call as `undelivered`.
+ * - State machine: `stop`, `start`, `due` after a backoff, no calls for the `half` or `whole` idle time.
+ * - `wait`: time passes.
+ */
 type Step =
-  | { do: 'call'; era: Era; who: number; id: number; hasToken: boolean; canBeAsked: boolean }
-  | { do: 'answer' | 'again' | 'progress' | 'ask' | 'reply' | 'cancel' | 'retry' | 'badRetry'; at: number }
-  | { do: 'undelivered'; at: number; mayHaveRun: boolean }
-  | { do: 'update' | 'subscribe' | 'unsubscribe' | 'listen' | 'unlisten'; at: number; uri: number }
-  | { do: 'die' | 'leave'; at: number }
+  | { do: 'call'; era: Era; clientIndex: number; id: number; hasToken: boolean; canBeAsked: boolean }
+  | { do: 'answer' | 'again' | 'progress' | 'ask' | 'reply' | 'cancel' | 'retry' | 'badRetry'; index: number }
+  | { do: 'undelivered'; index: number; mayHaveRun: boolean }
+  | { do: 'update' | 'subscribe' | 'unsubscribe' | 'listen' | 'unlisten'; index: number; uri: number }
+  | { do: 'die' | 'leave'; index: number }
   | { do: 'wait'; rounds: number }
   | { do: 'stop' | 'start' | 'due' | 'half' | 'whole' };
 
-const at = fc.nat({ max: 50 });
+const anyIndex = fc.nat({ max: 50 });
 const oneOf = <T extends string>(...names: T[]) => fc.constantFrom(...names);
-const step: fc.Arbitrary<Step> = fc.oneof(
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 9,
     arbitrary: fc.record({
       do: oneOf('call'),
       era: oneOf('legacy', 'modern'),
-      who: fc.nat({ max: SESSIONS - 1 }),
+      clientIndex: fc.nat({ max: SESSIONS - 1 }),
       id: fc.nat({ max: 1 }),
       hasToken: fc.boolean(),
       canBeAsked: fc.boolean(),
@@ -50,35 +62,43 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 10,
-    arbitrary: fc.record({ do: oneOf('answer', 'answer', 'again', 'progress', 'ask', 'ask', 'reply'), at }),
+    arbitrary: fc.record({
+      do: oneOf('answer', 'answer', 'again', 'progress', 'ask', 'ask', 'reply'),
+      index: anyIndex,
+    }),
   },
-  { weight: 4, arbitrary: fc.record({ do: oneOf('cancel', 'retry', 'retry', 'badRetry'), at }) },
-  { weight: 1, arbitrary: fc.record({ do: oneOf('undelivered'), at, mayHaveRun: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: oneOf('cancel', 'retry', 'retry', 'badRetry'), index: anyIndex }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: oneOf('undelivered'), index: anyIndex, mayHaveRun: fc.boolean() }),
+  },
   {
     weight: 6,
     arbitrary: fc.record({
       do: oneOf('update', 'subscribe', 'unsubscribe', 'listen', 'unlisten'),
-      at,
+      index: anyIndex,
       uri: fc.nat({ max: 1 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: oneOf('die', 'leave'), at }) },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('die', 'leave'), index: anyIndex }) },
   { weight: 1, arbitrary: fc.record({ do: oneOf('stop', 'start', 'half', 'whole') }) },
   { weight: 2, arbitrary: fc.record({ do: oneOf('due') }) },
   { weight: 7, arbitrary: fc.record({ do: oneOf('wait'), rounds: fc.integer({ min: 1, max: 6 }) }) },
 );
 
-interface Kind {
+interface ServerKind {
   readonly isolation: 'shared' | 'session';
   readonly runtime: 'stdio' | 'http';
   readonly speaks: readonly Era[];
+  /** True if the gateway detects the eras of the server. */
   readonly isAuto: boolean;
+  /** Maximum number of connections in the pool. */
   readonly max: number;
   /** Delay of automatic responses by the server, in milliseconds. */
   readonly delayMs: number;
 }
 
-const kind: fc.Arbitrary<Kind> = fc.record({
+const anyServerKind: fc.Arbitrary<ServerKind> = fc.record({
   isolation: oneOf('shared', 'session'),
   runtime: oneOf('stdio', 'http'),
   speaks: fc.constantFrom<readonly Era[]>(['legacy'], ['modern'], ['legacy', 'modern']),
@@ -92,8 +112,11 @@ type Message = any;
 
 /** Records the messages that a client receives for a request. */
 class ResponseRecorder implements Outlet {
+  /** Messages before the response. */
   readonly before: Message[] = [];
+  /** Responses; undefined if the request was dropped without a response. */
   readonly ends: (Message | undefined)[] = [];
+  /** Messages after the response. */
   readonly late: Message[] = [];
 
   send(message: Buffer): void {
@@ -109,8 +132,10 @@ class ResponseRecorder implements Outlet {
   }
 }
 
+/** A legacy client with one session. `received` has the messages on its stream. */
 class Client {
   session: ClientSession | undefined;
+  /** The response to `initialize`. */
   readonly introduced = new ResponseRecorder();
   readonly received: Message[] = [];
   readonly label: string;
@@ -144,8 +169,9 @@ interface Listen {
   readonly cancel: () => void;
 }
 
-class World {
-  readonly kind: Kind;
+/** The clients, the router and the server, which execute the steps and check the invariants. */
+class Scenario {
+  readonly kind: ServerKind;
   readonly server: TwoEraServer;
   readonly managed: FakeManagedServer;
   readonly router: MessageRouter;
@@ -156,10 +182,10 @@ class World {
   readonly listens: Listen[] = [];
   #count = 0;
 
-  constructor(chosen: Kind) {
-    this.kind = chosen;
-    const { speaks, isAuto, isolation, runtime, max } = chosen;
-    this.server = new TwoEraServer(speaks, chosen.delayMs);
+  constructor(kind: ServerKind) {
+    this.kind = kind;
+    const { speaks, isAuto, isolation, runtime, max, delayMs } = kind;
+    this.server = new TwoEraServer(speaks, delayMs);
     const era = isAuto ? 'auto' : (speaks[0] ?? 'legacy');
     const pool = { max, in_flight: 8, waiting: 8 };
     this.managed = new FakeManagedServer({ isolation, runtime, era, pool }, this.server);
@@ -205,15 +231,15 @@ class World {
       case 'progress':
       case 'ask':
       case 'undelivered': {
-        const found = pick(server.arrived, step.at);
-        if (found !== undefined && !found.link.isOver) this.#serverSays(step, found);
+        const found = pick(server.arrived, step.index);
+        if (found !== undefined && !found.link.isOver) this.#actOnCall(step, found);
         return;
       }
       case 'reply':
-        this.#reply(step.at);
+        this.#reply(step.index);
         return;
       case 'cancel': {
-        const found = pick(sentRequests, step.at);
+        const found = pick(sentRequests, step.index);
         if (found === undefined || found.recorder.ends.length > 0) return;
         found.isCancelled = true;
         found.cancel();
@@ -221,14 +247,14 @@ class World {
       }
       case 'retry':
       case 'badRetry':
-        this.#retry(pick(sentRequests.filter(isOpenQuestion), step.at), step.do === 'badRetry');
+        this.#retry(pick(sentRequests.filter(isOpenQuestion), step.index), step.do === 'badRetry');
         return;
       case 'update':
         this.#update(uris[step.uri] as string);
         return;
       case 'subscribe':
       case 'unsubscribe': {
-        const client = pick(this.clients, step.at) as Client;
+        const client = pick(this.clients, step.index) as Client;
         if (client.isReady) this.#request(client, `resources/${step.do}`, { uri: uris[step.uri] }, 7);
         return;
       }
@@ -239,7 +265,7 @@ class World {
       case 'unlisten': {
         const found = pick(
           this.listens.filter(({ isOver }) => !isOver),
-          step.at,
+          step.index,
         );
         if (found === undefined) return;
         found.isOver = true;
@@ -249,11 +275,11 @@ class World {
       case 'die':
         pick(
           managed.links.filter(({ isOver }) => !isOver),
-          step.at,
+          step.index,
         )?.die();
         return;
       case 'leave':
-        this.#leave(step.at % SESSIONS);
+        this.#leave(step.index % SESSIONS);
         return;
       case 'due':
         managed.actor.send({ type: 'due' });
@@ -274,21 +300,21 @@ class World {
     }
   }
 
-  #call({ era, who, id, hasToken, canBeAsked }: Step & { do: 'call' }): void {
-    const client = this.clients[who] as Client;
+  #call({ era, clientIndex, id, hasToken, canBeAsked }: Step & { do: 'call' }): void {
+    const client = this.clients[clientIndex] as Client;
     const meta = hasToken ? { progressToken: 'token' } : {};
     const params = { name: 'echo', arguments: { marker: '' }, _meta: meta };
     if (era === 'modern') {
       const marker = `m/${this.#count++}`;
       const capabilities = canBeAsked ? { elicitation: {} } : {};
-      this.#stateless(marker, id, hasToken, {
+      this.#callModern(marker, id, hasToken, {
         ...params,
         arguments: { marker },
-        _meta: { ...meta, ...modern(capabilities) },
+        _meta: { ...meta, ...modernMetaOf(capabilities) },
       });
       return;
     }
-    if (!this.#isIn(client)) return;
+    if (!this.#ensureReady(client)) return;
     const marker = `${client.label}/${this.#count++}`;
     const recorder = this.#request(client, 'tools/call', { ...params, arguments: { marker } }, id);
     const session = client.session as ClientSession;
@@ -297,7 +323,6 @@ class World {
         session,
         envelope({ method: 'notifications/cancelled', params: { requestId: id } }),
       );
-    // The newer of two requests with the same id is cancelled.
     this.sentRequests.push({
       era,
       marker,
@@ -307,6 +332,7 @@ class World {
       client,
       params,
       cancel: () => {
+        // The router cancels the newer of two requests with the same id.
         const newest = this.sentRequests.findLast(
           (other) => other.client === client && other.id === id && other.recorder.ends.length === 0,
         );
@@ -318,7 +344,8 @@ class World {
     });
   }
 
-  #stateless(marker: string, id: number, hasToken: boolean, params: object): void {
+  /** Sends a modern call. */
+  #callModern(marker: string, id: number, hasToken: boolean, params: object): void {
     const recorder = new ResponseRecorder();
     const running = this.router.modernRequest(
       envelope({ id, method: 'tools/call', params }),
@@ -331,45 +358,47 @@ class World {
     this.sentRequests.push({ era: 'modern', marker, recorder, id, hasToken, params, cancel, ...more });
   }
 
-  #retry(found: SentRequest | undefined, isBad: boolean): void {
-    if (found === undefined) return;
-    const { inputRequests, requestState } = found.recorder.ends[0].result;
-    const marker =
+  /** Sends a call again with the answer to its question. If `isBad`, sends the state with another call. */
+  #retry(request: SentRequest | undefined, isBad: boolean): void {
+    if (request === undefined) return;
+    const { inputRequests, requestState } = request.recorder.ends[0].result;
+    const markerOfQuestion =
       inputRequests.q?.params.message ?? Object.values<Message>(inputRequests)[0]?.params.message;
-    const answer = { action: 'accept', content: { marker } };
+    const answer = { action: 'accept', content: { marker: markerOfQuestion } };
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]));
     // A state is rejected for a call with other arguments, and stays valid for its own call.
-    const isForeign = isBad && this.managed.server.eras.serverEraFor('modern') === 'legacy';
-    if (isBad && !isForeign) return;
-    if (!isForeign) found.isRetried = true;
-    const named = isForeign ? `m/${this.#count++}` : found.marker;
-    const params = { ...found.params, arguments: { marker: named }, inputResponses, requestState };
-    this.#stateless(named, found.id, found.hasToken, params);
+    // Only a state of the gateway, for a legacy server, is checked.
+    if (isBad && this.managed.server.eras.serverEraFor('modern') !== 'legacy') return;
+    if (!isBad) request.isRetried = true;
+    const marker = isBad ? `m/${this.#count++}` : request.marker;
+    const params = { ...request.params, arguments: { marker }, inputResponses, requestState };
+    this.#callModern(marker, request.id, request.hasToken, params);
   }
 
   /** Ensures a live session. Returns true if it is ready for requests. */
-  #isIn(client: Client): boolean {
+  #ensureReady(client: Client): boolean {
     if (client.isReady) return true;
     if (client.session?.isEnded === false) return false;
     if (client.session !== undefined) this.#leave(this.clients.indexOf(client));
-    const fresh = this.clients.find(
+    // After `#leave`, another client with the same label and a prime has replaced this one.
+    const current = this.clients.find(
       ({ label }) => label.split("'")[0] === client.label.split("'")[0],
     ) as Client;
     const params = {
       protocolVersion: '2025-06-18',
       capabilities: { elicitation: {} },
-      clientInfo: { name: fresh.label, version: '1' },
+      clientInfo: { name: current.label, version: '1' },
     };
     this.router.open(
       envelope({ id: 0, method: 'initialize', params }),
       { server: this.managed.server },
-      fresh.introduced,
+      current.introduced,
       { requestId: 'r' },
       (session) => {
-        fresh.session = session;
+        current.session = session;
         const stream: Stream = {
           isConnected: true,
-          send: (message) => fresh.received.push(JSON.parse(message.toString())),
+          send: (message) => current.received.push(JSON.parse(message.toString())),
           end: () => {},
         };
         session.stream = stream;
@@ -388,7 +417,7 @@ class World {
 
   #listen(uri: string): void {
     const recorder = new ResponseRecorder();
-    const params = { notifications: { resourceSubscriptions: [uri] }, _meta: modern({}) };
+    const params = { notifications: { resourceSubscriptions: [uri] }, _meta: modernMetaOf({}) };
     const message = envelope({ id: 1, method: 'subscriptions/listen', params });
     const running = this.router.modernRequest(message, { server: this.managed.server }, recorder, {
       requestId: 'r',
@@ -404,7 +433,8 @@ class World {
     this.clients[index] = new Client(`${client.label}'`);
   }
 
-  #serverSays(step: Step, arrived: ArrivedCall): void {
+  /** Lets the server or the link act on a call that arrived at the server. */
+  #actOnCall(step: Step, arrived: ArrivedCall): void {
     const { server } = this;
     switch (step.do) {
       case 'answer':
@@ -435,17 +465,19 @@ class World {
     );
   }
 
+  /** Returns the server requests that legacy clients received, on their streams or before a response. */
   #questions(): { client: Client; message: Message }[] {
     const isQuestion = ({ method }: Message) => method === 'elicitation/create';
-    const own = [...this.clients, ...this.formerClients].flatMap((client) =>
+    const onSessionStreams = [...this.clients, ...this.formerClients].flatMap((client) =>
       client.received.filter(isQuestion).map((message) => ({ client, message })),
     );
-    const onStreams = this.sentRequests.flatMap(({ client, recorder }) =>
+    const beforeResponses = this.sentRequests.flatMap(({ client, recorder }) =>
       client === undefined ? [] : recorder.before.filter(isQuestion).map((message) => ({ client, message })),
     );
-    return [...own, ...onStreams];
+    return [...onSessionStreams, ...beforeResponses];
   }
 
+  /** Sends an update of the resource on all links. Returns the stamp that identifies the update. */
   #update(uri: string): number {
     const stamp = this.#count++;
     for (const link of this.managed.links) {
@@ -460,18 +492,18 @@ class World {
 
   /** Counts how often each client received an update. */
   #copies(uri: string, stamp: number): Map<unknown, number> {
-    const isIt = ({ method, params }: Message) =>
+    const isUpdate = ({ method, params }: Message) =>
       method === updated && params.uri === uri && params.stamp === stamp;
     return new Map<unknown, number>([
       ...[...this.clients, ...this.formerClients].map(
-        (client) => [client, client.received.filter(isIt).length] as const,
+        (client) => [client, client.received.filter(isUpdate).length] as const,
       ),
-      ...this.listens.map((listen) => [listen, listen.recorder.before.filter(isIt).length] as const),
+      ...this.listens.map((listen) => [listen, listen.recorder.before.filter(isUpdate).length] as const),
     ]);
   }
 
   check(): void {
-    const { server, sentRequests, kind: chosen } = this;
+    const { server, sentRequests, kind } = this;
     expect(server.violations).toEqual([]);
     for (const { recorder, marker, id, hasToken, client } of sentRequests) {
       expect(recorder.ends.length, marker).toBeLessThanOrEqual(1);
@@ -506,14 +538,16 @@ class World {
     }
     for (const { sent, marker } of server.arrived) {
       const { requestState, inputResponses } = sent.message.params;
-      // The detected eras of the server have changed, so a state of the gateway has no target here.
+      // A state without a slash is from the gateway. It arrives if the detected eras have changed.
       if (requestState === undefined || !String(requestState).includes('/')) continue;
       expect([requestState, inputResponses.q.content.marker]).toEqual([marker, marker]);
     }
     const { pool, handle } = this.managed.server;
-    const eras = chosen.isolation === 'shared' ? 2 : 1;
-    const more = chosen.isolation === 'session' && chosen.runtime === 'http' ? 1 : 0;
-    expect(pool.members.size).toBeLessThanOrEqual(chosen.max * eras + more);
+    // A shared pool may be full in each era. With session isolation, one more HTTP
+    // connection serves all modern requests.
+    const eras = kind.isolation === 'shared' ? 2 : 1;
+    const more = kind.isolation === 'session' && kind.runtime === 'http' ? 1 : 0;
+    expect(pool.members.size).toBeLessThanOrEqual(kind.max * eras + more);
     let inFlight = 0;
     for (const member of pool.members) {
       inFlight += member.inFlight;
@@ -521,34 +555,35 @@ class World {
     }
     // A connection with an open server request counts as used.
     expect(handle.inFlight).toBeLessThanOrEqual(inFlight);
-    if (chosen.isolation === 'session') this.#checkIsolation();
+    if (kind.isolation === 'session') this.#checkIsolation();
   }
 
   /** P2: a connection carries messages of a single session, or of clients without a session. */
   #checkIsolation(): void {
-    const byLink = new Map<unknown, Set<string>>();
+    /** Labels of the clients with calls on a link; `m` for modern clients. */
+    const clientsByLink = new Map<unknown, Set<string>>();
     for (const { link, marker } of this.server.arrived) {
       if (link.era === 'modern' && this.kind.runtime === 'http') continue;
-      const speakers = byLink.get(link) ?? new Set();
-      byLink.set(link, speakers.add(marker.split('/')[0] as string));
+      const clients = clientsByLink.get(link) ?? new Set();
+      clientsByLink.set(link, clients.add(marker.split('/')[0] as string));
     }
-    for (const speakers of byLink.values()) expect(speakers.size).toBe(1);
+    for (const clients of clientsByLink.values()) expect(clients.size).toBe(1);
   }
 
   /** Stops all faults. Then every request completes, and all listeners receive their updates. */
   async finish(): Promise<void> {
     const { managed, server, sentRequests } = this;
-    const isQuiet = () =>
+    const isSettled = () =>
       sentRequests.every(({ recorder }) => recorder.ends.length > 0) &&
       this.clients.every(({ session, introduced }) => session === undefined || introduced.ends.length > 0) &&
       this.listens.every(
         ({ recorder, isOver }) => isOver || recorder.before.length + recorder.ends.length > 0,
       ) &&
       managed.server.isRunning;
-    for (let round = 0; round < 80 && (round < 5 || !isQuiet()); round += 1) {
+    for (let round = 0; round < 80 && (round < 5 || !isSettled()); round += 1) {
       managed.actor.send({ type: 'due' });
       if (/stopped|failed/.test(managed.server.state)) managed.actor.send({ type: 'start' });
-      await this.#calm();
+      await this.#settle();
       for (const arrived of [...server.arrived]) server.answer(arrived);
       for (let index = this.#questions().length - 1; index >= 0; index -= 1) this.#reply(index);
       this.check();
@@ -556,9 +591,9 @@ class World {
     expect(
       sentRequests.filter(({ recorder }) => recorder.ends.length !== 1).map(({ marker }) => marker),
     ).toEqual([]);
-    for (const found of sentRequests.filter(isOpenQuestion)) this.#retry(found, false);
+    for (const request of sentRequests.filter(isOpenQuestion)) this.#retry(request, false);
     for (let round = 0; round < 10; round += 1) {
-      await this.#calm();
+      await this.#settle();
       for (const arrived of [...server.arrived]) server.answer(arrived);
     }
     this.check();
@@ -570,24 +605,27 @@ class World {
     expect(this.router.counts.in_flight).toBe(0);
     for (const { inFlight } of managed.server.pool.members) expect(inFlight).toBe(0);
     await this.#checkListening();
-    const live = new Set([...managed.server.pool.members].map(({ connection }) => connection.link));
-    for (const link of managed.links) expect(link.isOver || live.has(link)).toBe(true);
+    // A link outside the pool is closed.
+    const pooledLinks = new Set([...managed.server.pool.members].map(({ connection }) => connection.link));
+    for (const link of managed.links) expect(link.isOver || pooledLinks.has(link)).toBe(true);
     this.sessions.close();
     managed.end();
     await settle(2);
     for (const link of managed.links) expect(link.isOver).toBe(true);
   }
 
-  #hasPlace({ session }: Client): boolean {
+  #hasConnection({ session }: Client): boolean {
     return session !== undefined && this.managed.server.pool.memberOf(session) !== undefined;
   }
 
-  async #calm(): Promise<void> {
+  /** Lets all pending messages arrive, and a second pass. */
+  async #settle(): Promise<void> {
     await settle(2);
     await vi.advanceTimersByTimeAsync(1000);
     await settle(1);
   }
 
+  /** Updates each resource. Exactly the subscribed sessions and listeners must receive the update. */
   async #checkListening(): Promise<void> {
     const { managed, server } = this;
     expect(managed.server.isRunning).toBe(true);
@@ -600,9 +638,9 @@ class World {
         const isSubscribed = ack?.params.notifications.resourceSubscriptions?.includes(listen.uri) === true;
         if (!listen.isOver && listen.recorder.ends.length === 0)
           expect(isSubscribed, 'acknowledged').toBe(true);
-        const isHearing =
+        const mustReceive =
           isSubscribed && !listen.isOver && listen.recorder.ends.length === 0 && listen.uri === uri;
-        if (isHearing) expect(copies.get(listen), `a listen to ${uri}`).toBeGreaterThan(0);
+        if (mustReceive) expect(copies.get(listen), `a listen to ${uri}`).toBeGreaterThan(0);
         else expect(copies.get(listen), 'nothing unasked').toBe(0);
       }
       for (const client of [...this.clients, ...this.formerClients]) {
@@ -612,7 +650,7 @@ class World {
         // A session whose own connection could not be reopened gets a new one with its next call.
         else if (
           pool.ownerOf(client.session as ClientSession, 'legacy') === undefined ||
-          this.#hasPlace(client)
+          this.#hasConnection(client)
         )
           expect(copies.get(client), `${client.label} on ${uri}`).toBeGreaterThan(0);
       }
@@ -632,11 +670,12 @@ class World {
   }
 }
 
+/** Returns true if the request has an `input_required` result that was not answered. */
 function isOpenQuestion({ recorder, isRetried }: SentRequest): boolean {
   return !isRetried && recorder.ends[0]?.result?.resultType === 'input_required';
 }
 
-function modern(capabilities: object): Record<string, unknown> {
+function modernMetaOf(capabilities: object): Record<string, unknown> {
   return {
     [metaKeys.protocolVersion]: modernVersion,
     [metaKeys.clientInfo]: { name: 'modern', version: '1' },
@@ -648,17 +687,17 @@ function envelope(message: object) {
   return readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message })));
 }
 
-async function live(chosen: Kind, steps: readonly Step[]): Promise<void> {
-  const world = new World(chosen);
+async function runScenario(kind: ServerKind, steps: readonly Step[]): Promise<void> {
+  const scenario = new Scenario(kind);
   try {
-    for (const one of steps) {
-      await world.run(one);
-      world.check();
+    for (const step of steps) {
+      await scenario.run(step);
+      scenario.check();
     }
-    await world.finish();
+    await scenario.finish();
   } finally {
-    world.sessions.close();
-    world.managed.end();
+    scenario.sessions.close();
+    scenario.managed.end();
   }
 }
 
@@ -671,7 +710,7 @@ afterEach(() => {
 
 const runs = Number(process.env.BOTH_ERAS_RUNS ?? 150);
 
-const plain: Kind = {
+const plainServer: ServerKind = {
   isolation: 'shared',
   runtime: 'stdio',
   speaks: ['modern'],
@@ -680,21 +719,21 @@ const plain: Kind = {
   delayMs: 0,
 };
 const wait: Step = { do: 'wait', rounds: 6 };
-const listen = (uri: number): Step => ({ do: 'listen', at: 0, uri });
-const call = (era: Era, who: number): Step => ({
+const listen = (uri: number): Step => ({ do: 'listen', index: 0, uri });
+const callFrom = (era: Era, clientIndex: number): Step => ({
   do: 'call',
   era,
-  who,
+  clientIndex,
   id: 0,
   hasToken: false,
   canBeAsked: false,
 });
 
-/** Cases that the property below has found. */
-const found: readonly [string, Kind, readonly Step[]][] = [
+/** Failures that the property below has found: title, server, steps. */
+const formerFailures: readonly [string, ServerKind, readonly Step[]][] = [
   [
     'a subscription change before the server has acknowledged the last one',
-    { ...plain, delayMs: 40 },
+    { ...plainServer, delayMs: 40 },
     [
       listen(0),
       wait,
@@ -702,126 +741,142 @@ const found: readonly [string, Kind, readonly Step[]][] = [
       wait,
       listen(1),
       { do: 'wait', rounds: 5 },
-      { do: 'unlisten', at: 0, uri: 0 },
+      { do: 'unlisten', index: 0, uri: 0 },
       wait,
     ],
   ],
   [
     'an update while one listen request replaces another',
-    { ...plain, delayMs: 40 },
-    [listen(0), wait, wait, wait, listen(1), { do: 'wait', rounds: 5 }, { do: 'update', at: 0, uri: 0 }],
+    { ...plainServer, delayMs: 40 },
+    [listen(0), wait, wait, wait, listen(1), { do: 'wait', rounds: 5 }, { do: 'update', index: 0, uri: 0 }],
   ],
   [
     'a second connection without subscriptions',
-    plain,
-    [call('modern', 0), wait, call('modern', 0), wait, listen(0)],
+    plainServer,
+    [callFrom('modern', 0), wait, callFrom('modern', 0), wait, listen(0)],
   ],
   [
     'a stop without later calls of the listeners’ era',
-    { ...plain, speaks: ['legacy', 'modern'], isAuto: true },
+    { ...plainServer, speaks: ['legacy', 'modern'], isAuto: true },
     [listen(0), wait, wait, { do: 'stop' }, wait],
   ],
   [
     'the end of the listeners’ process but not of the others',
-    { ...plain, speaks: ['legacy', 'modern'], isAuto: true },
-    [call('legacy', 0), wait, call('legacy', 0), listen(0), wait, wait, { do: 'die', at: 1 }, wait],
+    { ...plainServer, speaks: ['legacy', 'modern'], isAuto: true },
+    [
+      callFrom('legacy', 0),
+      wait,
+      callFrom('legacy', 0),
+      listen(0),
+      wait,
+      wait,
+      { do: 'die', index: 1 },
+      wait,
+    ],
   ],
   [
     'the end of the shared process with the subscriptions',
-    { ...plain, speaks: ['legacy'] },
+    { ...plainServer, speaks: ['legacy'] },
     [
-      call('legacy', 0),
+      callFrom('legacy', 0),
       wait,
-      call('legacy', 0),
+      callFrom('legacy', 0),
       wait,
-      call('legacy', 1),
+      callFrom('legacy', 1),
       wait,
-      call('legacy', 1),
+      callFrom('legacy', 1),
       wait,
-      { do: 'subscribe', at: 0, uri: 0 },
+      { do: 'subscribe', index: 0, uri: 0 },
       wait,
-      { do: 'die', at: 0 },
+      { do: 'die', index: 0 },
       wait,
     ],
   ],
   [
     'the death of a process that has just acknowledged a listen request',
-    plain,
+    plainServer,
     [
-      call('legacy', 0),
+      callFrom('legacy', 0),
       { do: 'wait', rounds: 1 },
-      { do: 'subscribe', at: 0, uri: 0 },
-      call('legacy', 0),
-      { do: 'die', at: 0 },
+      { do: 'subscribe', index: 0, uri: 0 },
+      callFrom('legacy', 0),
+      { do: 'die', index: 0 },
       { do: 'wait', rounds: 1 },
     ],
   ],
   [
     'a session that unsubscribes while others still listen',
-    { ...plain, isolation: 'session' },
+    { ...plainServer, isolation: 'session' },
     [
-      call('legacy', 0),
+      callFrom('legacy', 0),
       listen(1),
       wait,
-      { do: 'subscribe', at: 0, uri: 1 },
+      { do: 'subscribe', index: 0, uri: 1 },
       wait,
-      { do: 'unsubscribe', at: 0, uri: 1 },
+      { do: 'unsubscribe', index: 0, uri: 1 },
     ],
   ],
   [
     'a full pool without a connection for listeners',
-    { ...plain, isolation: 'session', speaks: ['legacy'] },
+    { ...plainServer, isolation: 'session', speaks: ['legacy'] },
     [
-      call('legacy', 0),
+      callFrom('legacy', 0),
       listen(0),
       wait,
-      call('legacy', 0),
-      call('legacy', 2),
+      callFrom('legacy', 0),
+      callFrom('legacy', 2),
       wait,
-      { do: 'die', at: 1 },
-      call('legacy', 0),
-      call('legacy', 2),
+      { do: 'die', index: 1 },
+      callFrom('legacy', 0),
+      callFrom('legacy', 2),
       wait,
-      call('legacy', 2),
+      callFrom('legacy', 2),
       wait,
     ],
   ],
 ];
 
 describe('clients of both eras at one server', () => {
-  test.each(found)('get one response per request in a former failure: %s', (_, chosen, steps) =>
-    live(chosen, steps),
+  test.each(formerFailures)('get one response per request in a former failure: %s', (_, kind, steps) =>
+    runScenario(kind, steps),
   );
 
   test('that only listen keep their connection when a session needs a connection', async () => {
-    const world = new World({ ...plain, isolation: 'session' });
-    const steps = [call('legacy', 0), call('legacy', 0), call('legacy', 1), call('legacy', 1)];
-    for (const one of [listen(0), wait, ...steps.flatMap((step) => [step, wait])]) await world.run(one);
-    expect(world.sentRequests.map(({ recorder }) => recorder.ends[0]?.error?.message)).toEqual([
+    const scenario = new Scenario({ ...plainServer, isolation: 'session' });
+    const steps = [
+      callFrom('legacy', 0),
+      callFrom('legacy', 0),
+      callFrom('legacy', 1),
+      callFrom('legacy', 1),
+    ];
+    for (const step of [listen(0), ...steps].flatMap((each) => [each, wait])) await scenario.run(step);
+    expect(scenario.sentRequests.map(({ recorder }) => recorder.ends[0]?.error?.message)).toEqual([
       undefined,
       expect.stringContaining('in use by other sessions'),
     ]);
-    expect(world.listens[0]?.recorder.ends).toEqual([]);
-    await world.finish();
+    expect(scenario.listens[0]?.recorder.ends).toEqual([]);
+    await scenario.finish();
   });
 
   test('keep their subscriptions while the era of a changed server is not detected yet', async () => {
-    const world = new World({ ...plain, speaks: ['legacy'], isAuto: true });
-    const before = [call('legacy', 0), call('legacy', 1), listen(0), call('legacy', 0)];
-    for (const one of before.flatMap((step) => [step, wait])) await world.run(one);
-    world.server.speaks = ['modern'];
-    for (const one of [call('legacy', 1), wait]) await world.run(one);
-    expect(world.managed.server.eras.knownEras).toBeUndefined();
-    await world.run({ do: 'update', at: 0, uri: 0 });
-    expect(world.listens[0]?.recorder.before).toHaveLength(2);
-    world.server.speaks = ['legacy'];
-    await world.finish();
+    const scenario = new Scenario({ ...plainServer, speaks: ['legacy'], isAuto: true });
+    const before = [callFrom('legacy', 0), callFrom('legacy', 1), listen(0), callFrom('legacy', 0)];
+    for (const step of before.flatMap((each) => [each, wait])) await scenario.run(step);
+    scenario.server.speaks = ['modern'];
+    for (const step of [callFrom('legacy', 1), wait]) await scenario.run(step);
+    expect(scenario.managed.server.eras.knownEras).toBeUndefined();
+    await scenario.run({ do: 'update', index: 0, uri: 0 });
+    // The acknowledgement and the update.
+    expect(scenario.listens[0]?.recorder.before).toHaveLength(2);
+    scenario.server.speaks = ['legacy'];
+    await scenario.finish();
   });
 
   test(
     'receive one response per request, and the updates of their subscriptions',
     async () => {
-      await fc.assert(fc.asyncProperty(kind, fc.array(step, { maxLength: 60, size: 'max' }), live), {
+      const steps = fc.array(anyStep, { maxLength: 60, size: 'max' });
+      await fc.assert(fc.asyncProperty(anyServerKind, steps, runScenario), {
         numRuns: runs,
         interruptAfterTimeLimit: Math.max(10_000, runs * 50),
       });
