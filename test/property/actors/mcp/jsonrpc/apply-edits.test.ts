@@ -6,11 +6,12 @@ import { applyEdits } from '../../../../../actors/mcp/jsonrpc/apply-edits.ts';
 import { type Edit, isInPieces, toBuffer } from '../../../../../actors/mcp/jsonrpc/span.ts';
 
 const text = fc.string({ unit: 'binary-ascii', maxLength: 90 });
-/** Sizes below and above the thresholds of the copy functions. */
+/** Distances in bytes from the previous edit, below and above the thresholds of the copy functions. */
 const gap = fc.constantFrom(1, 2, 300, 20_000);
-const parts = fc.array(fc.record({ gap, size: fc.constantFrom(0, 1, 5, 400), text }), { maxLength: 6 });
+/** Edits in order. An edit replaces `size` bytes by `text`. */
+const anyLayout = fc.array(fc.record({ gap, size: fc.constantFrom(0, 1, 5, 400), text }), { maxLength: 6 });
 
-/** Returns separated edits and a message for them. */
+/** Returns the edits of a layout, which never touch, and a message for them. */
 function editsInLayout(layout: readonly { gap: number; size: number; text: string }[]): {
   bytes: Buffer;
   edits: Edit[];
@@ -21,28 +22,31 @@ function editsInLayout(layout: readonly { gap: number; size: number; text: strin
     at = start + part.size;
     return { start, end: at, text: part.text };
   });
+  // The letters from `a` to `z`, repeated.
   const bytes = Buffer.from(Array.from({ length: at + 3 }, (_, index) => 97 + (index % 26)));
   return { bytes, edits };
 }
 
+/** Applies the edits from the last to the first, so that the positions of the others stay valid. */
 function applyToString(bytes: Buffer, edits: readonly Edit[]): string {
   let expected = bytes.toString('latin1');
-  for (const { start, end, text: put } of [...edits].reverse())
-    expected = expected.slice(0, start) + put + expected.slice(end);
+  for (const { start, end, text: replacement } of [...edits].reverse())
+    expected = expected.slice(0, start) + replacement + expected.slice(end);
   return expected;
 }
 
 test('edits in any order give the same result as string edits, for one or several pieces, and do not change their input', () => {
   fc.assert(
-    fc.property(parts, fc.nat(), fc.nat({ max: 9 }), (layout, seed, step) => {
+    fc.property(anyLayout, fc.nat(), fc.nat({ max: 9 }), (layout, seed, tenths) => {
       const { bytes, edits } = editsInLayout(layout);
       const before = Buffer.from(bytes);
+      // Shuffled by pseudo-random keys.
       const shuffled = edits
         .map((edit, index) => ({ edit, key: (seed * (index + 7)) % 101 }))
         .sort((a, b) => a.key - b.key)
         .map(({ edit }) => edit);
       const order = [...shuffled];
-      const cut = Math.ceil((bytes.length * step) / 10);
+      const cut = Math.ceil((bytes.length * tenths) / 10);
       for (const message of [bytes, [bytes.subarray(0, cut), bytes.subarray(cut)]])
         expect(toBuffer(applyEdits(message, shuffled)).toString('latin1')).toBe(applyToString(bytes, edits));
       expect(shuffled).toEqual(order);
@@ -69,13 +73,13 @@ test('edits of a large message do not copy the message', () => {
 
 test('overlapping edits are rejected, in any order and position', () => {
   fc.assert(
-    fc.property(parts, fc.nat(), fc.nat(), fc.nat(), text, (layout, which, from, length, put) => {
+    fc.property(anyLayout, fc.nat(), fc.nat(), fc.nat(), text, (layout, index, from, length, replacement) => {
       const { bytes, edits } = editsInLayout([{ gap: 1, size: 5, text: '' }, ...layout]);
-      const other = edits[which % edits.length] as Edit;
+      const other = edits[index % edits.length] as Edit;
       // Starts inside the existing edit, or contains the first byte of it.
       const size = other.end - other.start;
-      const inside = { start: other.start + (from % Math.max(1, size)), text: put };
-      const around = { start: Math.max(0, other.start - 1 - (from % 3)), text: put };
+      const inside = { start: other.start + (from % Math.max(1, size)), text: replacement };
+      const around = { start: Math.max(0, other.start - 1 - (from % 3)), text: replacement };
       const overlapping = [
         { ...inside, end: Math.min(bytes.length, inside.start + (length % 9)) },
         ...(size === 0 ? [] : [{ ...around, end: other.start + 1 }]),

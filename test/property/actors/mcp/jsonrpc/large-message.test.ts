@@ -1,5 +1,5 @@
-// Messages that are read piece by piece. A message that is too large to store still yields its id. A stored
-// message has the same envelope as the whole message.
+// Large messages of servers, which are scanned piece by piece for any cuts. A message that is too large to
+// store still yields its id. A stored response has the same envelope as if it were read in one piece.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,12 +7,17 @@ import type { Envelope } from '../../../../../actors/mcp/jsonrpc/envelope.ts';
 import { LargeMessage } from '../../../../../actors/mcp/jsonrpc/large-message.ts';
 import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
 
+/** Splits the bytes at the cuts, modulo the length. The first piece is empty. */
+function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  return borders.map((border, index) => bytes.subarray(borders[index - 1] ?? 0, border));
+}
+
+/** Returns the id of a message that is scanned in pieces and not stored. */
 function idOf(text: string, cuts: readonly number[] = []): string | undefined {
   const bytes = Buffer.from(text);
-  const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   const message = new LargeMessage();
-  for (const [index, border] of borders.entries())
-    message.feed(bytes.subarray(borders[index - 1] ?? 0, border));
+  for (const piece of piecesOf(bytes, cuts)) message.feed(piece);
   expect(message.size).toBe(bytes.length);
   return message.id;
 }
@@ -39,10 +44,10 @@ describe('an oversized message', () => {
         id,
         indent,
         fc.array(fc.nat(), { maxLength: 20 }),
-        (before, after, ownId, space, cuts) => {
-          const others = (pairs: [string, unknown][]) =>
+        (before, after, topLevelId, space, cuts) => {
+          const withoutId = (pairs: [string, unknown][]) =>
             pairs.filter(([name]) => name !== 'id' && name !== 'method');
-          const object = Object.fromEntries([...others(before), ['id', ownId], ...others(after)]);
+          const object = Object.fromEntries([...withoutId(before), ['id', topLevelId], ...withoutId(after)]);
           const text = JSON.stringify(object, undefined, space);
           const parsed = JSON.parse(text) as { id: unknown };
           expect(idOf(text, cuts)).toBe(JSON.stringify(parsed.id));
@@ -72,16 +77,17 @@ describe('an oversized message', () => {
   });
 
   test('returns an id after deeply nested content for any cuts, and no response', () => {
+    // Text with brackets in strings, deeper than a response may be.
     const nested = fc
       .array(fc.constantFrom('[', '{"id":9,"a":', '[{"]}":"\\"}]"},'), { minLength: 300, maxLength: 400 })
       .map((opened) => {
-        const closed = opened.map((one) => (one.startsWith('{') ? '}' : ']'));
+        const closed = opened.map((opening) => (opening.startsWith('{') ? '}' : ']'));
         return `${opened.join('')}"}]\\u005d"${closed.reverse().join('')}`;
       });
     fc.assert(
       fc.property(nested, fc.array(fc.nat(), { maxLength: 20 }), (deep, cuts) => {
         const bytes = Buffer.from(`{"result":${deep},"id":7}`);
-        const message = inPieces(bytes, cuts);
+        const message = storedMessage(bytes, cuts);
         expect([message.id, message.answer()]).toEqual(['7', undefined]);
       }),
     );
@@ -114,11 +120,11 @@ describe('an oversized message', () => {
   });
 });
 
-function inPieces(bytes: Buffer, cuts: readonly number[]): LargeMessage {
+/** Returns a message that is scanned in pieces, and that stores these. */
+function storedMessage(bytes: Buffer, cuts: readonly number[]): LargeMessage {
   const message = new LargeMessage();
-  const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   // Copies, because the reader of the whole text may modify the buffer.
-  const pieces = borders.map((border, at) => Buffer.from(bytes.subarray(borders[at - 1] ?? 0, border)));
+  const pieces = piecesOf(bytes, cuts).map((piece) => Buffer.from(piece));
   for (const piece of pieces) message.feed(piece);
   message.pieces = pieces;
   return message;
@@ -139,6 +145,7 @@ function answerFrom(bytes: Buffer): Envelope | undefined {
 }
 
 describe('a response in pieces', () => {
+  /** Members of the top level as raw text, also with escaped names and invalid values. */
   const anyMember = fc.tuple(
     fc.constantFrom(
       'id',
@@ -170,7 +177,7 @@ describe('a response in pieces', () => {
       ),
     ),
   );
-  const text = fc
+  const anyText = fc
     .tuple(
       fc.constantFrom([], ['"id":7', '"result":{}'], ['"error":{}', '"id":"a"']),
       fc.array(anyMember, { maxLength: 4 }),
@@ -182,13 +189,14 @@ describe('a response in pieces', () => {
   test('is read like the whole text, and other messages are not read as responses', () => {
     let answers = 0;
     fc.assert(
-      fc.property(text, fc.array(fc.nat(), { maxLength: 20 }), (raw, cuts) => {
+      fc.property(anyText, fc.array(fc.nat(), { maxLength: 20 }), (raw, cuts) => {
         const bytes = Buffer.from(raw);
         const expected = answerFrom(bytes);
-        const answer = inPieces(bytes, cuts).answer();
+        const answer = storedMessage(bytes, cuts).answer();
         expect(answer === undefined).toBe(expected === undefined);
         if (answer === undefined || expected === undefined) return;
         answers += 1;
+        // The message stays in pieces until `bytes` is read.
         expect(Array.isArray(answer.message)).toBe(true);
         const { kind, method, id, rawId, numericId, result, error, params } = answer;
         expect({ kind, method, id, rawId, numericId, result, error, params }).toEqual({
@@ -208,6 +216,7 @@ describe('a response in pieces', () => {
       }),
       { numRuns: 3000 },
     );
+    // Enough of the random texts were responses.
     expect(answers).toBeGreaterThan(300);
   });
 
@@ -221,18 +230,18 @@ describe('a response in pieces', () => {
     ['two answers', '{"id":7,"result":1}{"id":7,"result":1}'],
     ['an empty text', ''],
   ])('is not found in %s', (_, raw) => {
-    expect(inPieces(Buffer.from(raw), [3]).answer()).toBeUndefined();
+    expect(storedMessage(Buffer.from(raw), [3]).answer()).toBeUndefined();
     // A message without stored pieces is never a response.
-    const dropped = inPieces(Buffer.from('{"id":7,"result":1}'), []);
-    dropped.pieces = undefined;
-    expect(dropped.answer()).toBeUndefined();
+    const unstored = storedMessage(Buffer.from('{"id":7,"result":1}'), []);
+    unstored.pieces = undefined;
+    expect(unstored.answer()).toBeUndefined();
   });
 
-  test('omits the line end, and replaces a line break between the parts', () => {
-    const plain = inPieces(Buffer.from('{"id":7,"result":1}\r'), [18, 19]);
+  test('omits the line end, and replaces a line break between members by a space', () => {
+    const plain = storedMessage(Buffer.from('{"id":7,"result":1}\r'), [18, 19]);
     plain.trimLineEnd();
     expect(plain.answer()?.bytes.toString()).toBe('{"id":7,"result":1}');
-    const broken = inPieces(Buffer.from('{"id":7,\r"result":1}\r'), [8, 9]);
+    const broken = storedMessage(Buffer.from('{"id":7,\r"result":1}\r'), [8, 9]);
     broken.trimLineEnd();
     expect(broken.size).toBe(20);
     expect(broken.answer()?.bytes.toString()).toBe('{"id":7, "result":1}');

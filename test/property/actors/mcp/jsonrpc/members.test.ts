@@ -1,5 +1,6 @@
-// Member edits and conversions between the eras, compared with a model: a list of members as written. Keys
-// have any escapes, values any form, with random white space and duplicate keys.
+// Edits of JSON members, and conversions of messages between the eras. The model is a list of members as
+// written: keys with any escapes, values in any form, random white space, and duplicate keys. Unchanged
+// members keep every byte.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -26,6 +27,7 @@ interface Member {
   readonly key: string;
   /** With quotes, as written. */
   readonly rawKey: string;
+  /** White space around the key and the value. */
   readonly gap: string;
   /** Raw JSON. */
   readonly value: string;
@@ -57,15 +59,15 @@ const value: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
 );
 
-/** JSON of the key, with some characters as escapes. */
+/** Returns notations of the key in JSON, with some characters as escapes. */
 function encodings(key: string): fc.Arbitrary<string> {
-  const units = [...Array(key.length).keys()].map((at) => key.charAt(at));
+  const units = [...Array(key.length).keys()].map((index) => key.charAt(index));
   const plain = fc.constant(JSON.stringify(key));
   const escaped = fc
     .array(fc.boolean(), { minLength: units.length, maxLength: units.length })
-    .map((marks) => {
-      const text = units.map((unit, at) =>
-        marks[at] === true || /[\ud800-\udfff]/.test(unit)
+    .map((isEscaped) => {
+      const text = units.map((unit, index) =>
+        isEscaped[index] === true || /[\ud800-\udfff]/.test(unit)
           ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
           : JSON.stringify(unit).slice(1, -1),
       );
@@ -86,14 +88,16 @@ const anyKey = fc.oneof(
   fc.string({ maxLength: 4 }),
 );
 
-function written(members: readonly Member[]): string {
+/** Returns the raw JSON object with these members. */
+function objectOf(members: readonly Member[]): string {
   const parts = members.map(({ rawKey, gap, value: raw }) => `${gap}${rawKey}${gap}:${raw}${gap}`);
   return `{${parts.join(',')}}`;
 }
 
+/** Returns a text with a character per UTF-8 byte, the form in which edits contain raw JSON. */
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Returns the members of the object as raw text. */
+/** Returns the keys of the object with their raw values. */
 function entriesOf(bytes: Buffer, start = 0): [key: string, raw: string][] {
   return membersOf(bytes, { start, end: bytes.length }).map(({ key, value: span }) => [
     key,
@@ -101,24 +105,27 @@ function entriesOf(bytes: Buffer, start = 0): [key: string, raw: string][] {
   ]);
 }
 
+/** Returns the expected result of `entriesOf` for these members. */
 const modelOf = (members: readonly Member[]): [string, string][] =>
   members.map(({ key, value: raw }) => [key, latin1(raw)]);
 
-function changed(members: readonly Member[], changes: Changes): [string, string][] {
+/** Model of `changeMembers`: the new members, then the unchanged ones. */
+function changedModel(members: readonly Member[], changes: Changes): [string, string][] {
   const added = Object.entries(changes).flatMap(([key, raw]): [string, string][] =>
     raw === undefined ? [] : [[key, raw]],
   );
   return [...added, ...modelOf(members.filter(({ key }) => !Object.hasOwn(changes, key)))];
 }
 
-/** Integers of any size, `1.0` and `-0` stay as text, because JSON.parse would not see a difference. */
+// Only for checks of validity. Other checks compare raw text, because JSON.parse changes `1.0` and large
+// integers.
 const parsed = (text: string) => JSON.parse(text) as unknown;
 
 describe('the members of an object', () => {
   test('are found as written, in order, with any escapes', () => {
     fc.assert(
       fc.property(membersFrom(anyKey), (members) => {
-        const bytes = Buffer.from(written(members));
+        const bytes = Buffer.from(objectOf(members));
         expect(entriesOf(bytes)).toEqual(modelOf(members));
         for (const { key } of members)
           expect(memberOf(bytes, { start: 0, end: bytes.length }, key)).toEqual(
@@ -130,10 +137,11 @@ describe('the members of an object', () => {
   });
 
   test('are added, replaced and removed by edits, and the others keep every byte', () => {
-    const changes = fc.dictionary(
+    const anyChanges = fc.dictionary(
       fc.constantFrom('a', 'b', 'c', 'new', 'constructor'),
       fc.option(fc.constantFrom('1', '"x"', '{"y":[1.0]}', 'null'), { nil: undefined }),
     );
+    /** Text of the message before and after the object. */
     const around = fc.constantFrom(
       ['', ''],
       ['[1, ', ' ,2]'],
@@ -141,22 +149,20 @@ describe('the members of an object', () => {
       ['{"ä":2,"b":', ' , "c":{"a":1}}'],
     );
     fc.assert(
-      fc.property(membersFrom(anyKey), changes, around, (members, wanted, [head = '', tail = '']) => {
-        const text = written(members);
+      fc.property(membersFrom(anyKey), anyChanges, around, (members, changes, [head = '', tail = '']) => {
+        const text = objectOf(members);
         const bytes = Buffer.from(head + text + tail);
         const start = Buffer.byteLength(head);
-        const after = toBuffer(
-          applyEdits(bytes, changeMembers(bytes, { start, end: start + Buffer.byteLength(text) }, wanted)),
-        );
-        const all = after.toString();
-        expect(all.startsWith(head)).toBe(true);
-        expect(all.endsWith(tail)).toBe(true);
-        expect(() => parsed(all)).not.toThrow();
-        const inside = all.slice(head.length, all.length - tail.length);
-        expect(entriesOf(Buffer.from(inside))).toEqual(changed(members, wanted));
+        const span = { start, end: start + Buffer.byteLength(text) };
+        const edited = toBuffer(applyEdits(bytes, changeMembers(bytes, span, changes))).toString();
+        expect(edited.startsWith(head)).toBe(true);
+        expect(edited.endsWith(tail)).toBe(true);
+        expect(() => parsed(edited)).not.toThrow();
+        const inside = edited.slice(head.length, edited.length - tail.length);
+        expect(entriesOf(Buffer.from(inside))).toEqual(changedModel(members, changes));
         // Byte for byte, with the original notation of the key.
         for (const { key, rawKey, gap, value: raw } of members)
-          if (!Object.hasOwn(wanted, key)) expect(inside).toContain(`${rawKey}${gap}:${raw}`);
+          if (!Object.hasOwn(changes, key)) expect(inside).toContain(`${rawKey}${gap}:${raw}`);
       }),
       { numRuns: runs(2000) },
     );
@@ -176,86 +182,92 @@ const caller = {
   capabilities: { elicitation: {} },
   logLevel: 'info',
 };
-const ownMeta = Object.entries(modernMeta(caller)).map(([key, one]): [string, string] => [key, rawJson(one)]);
+/** Keys and raw values that a modern request of the caller has in `_meta`. */
+const callerMeta = Object.entries(modernMeta(caller)).map(([key, json]): [string, string] => [
+  key,
+  rawJson(json),
+]);
 
 const toLegacy = (envelope: Envelope) =>
   readServerMessage(toBuffer(applyEdits(envelope.bytes, legacyEdits(envelope))));
 
-/** Unique, as the envelope requires. */
+/** Removes duplicate keys, which the envelope rejects. */
 const unique = (members: readonly Member[]) =>
-  members.filter(({ key }, at) => members.findIndex((other) => other.key === key) === at);
+  members.filter(({ key }, index) => members.findIndex((other) => other.key === key) === index);
 
-const free = (taken: readonly string[]) => anyKey.filter((key) => !taken.includes(key));
+const anyKeyExcept = (excluded: readonly string[]) => anyKey.filter((key) => !excluded.includes(key));
+/** Keys that the conversions or the envelope treat specially. */
 const reserved = ['_meta', 'inputResponses', 'requestState', 'name', 'uri', 'cursor', 'requestId'];
 
-interface Case {
+interface RequestCase {
   /** Undefined if the request has no params. */
   readonly params: readonly Member[] | undefined;
   readonly meta: readonly Member[] | undefined;
+  /** The whole request. */
   readonly text: string;
 }
 
-const request: fc.Arbitrary<Case> = fc
+const anyRequest: fc.Arbitrary<RequestCase> = fc
   .record({
-    params: fc.option(membersFrom(free([...reserved, 'progressToken', 'ref', 'level'])), { nil: undefined }),
-    meta: fc.option(membersFrom(free(['progressToken'])), { nil: undefined }),
-    at: fc.nat({ max: 6 }),
+    params: fc.option(membersFrom(anyKeyExcept([...reserved, 'progressToken', 'ref', 'level'])), { nil: undefined }),
+    meta: fc.option(membersFrom(anyKeyExcept(['progressToken'])), { nil: undefined }),
+    metaIndex: fc.nat({ max: 6 }),
     metaKey: encodings('_meta'),
     gap: space,
     isParamsFirst: fc.boolean(),
   })
-  .map(({ params, meta, at, metaKey, gap, isParamsFirst }) => {
-    const own = params === undefined ? undefined : unique(params);
-    const ownMembers = meta === undefined || own === undefined ? undefined : unique(meta);
-    const parts = own?.map(({ rawKey, gap: between, value: raw }) => `${between}${rawKey}${between}:${raw}`);
-    if (parts !== undefined && ownMembers !== undefined)
-      parts.splice(at, 0, `${gap}${metaKey}${gap}:${gap}${written(ownMembers)}`);
+  .map(({ params, meta, metaIndex, metaKey, gap, isParamsFirst }) => {
+    const paramMembers = params === undefined ? undefined : unique(params);
+    const metaMembers = meta === undefined || paramMembers === undefined ? undefined : unique(meta);
+    const parts = paramMembers?.map((param) => `${param.gap}${param.rawKey}${param.gap}:${param.value}`);
+    if (parts !== undefined && metaMembers !== undefined)
+      parts.splice(metaIndex, 0, `${gap}${metaKey}${gap}:${gap}${objectOf(metaMembers)}`);
     const rest = `"jsonrpc":"2.0",${gap}"id":9007199254740993,"method":"x/y"`;
-    const paramsText =
-      parts === undefined ? undefined : `${gap}"params":${gap}{${parts.join(`${gap},`)}${gap}}`;
-    const all = paramsText === undefined ? [rest] : isParamsFirst ? [paramsText, rest] : [rest, paramsText];
-    return { params: own, meta: ownMembers, text: `${gap}{${all.join(',')}${gap}}` };
+    const all = [rest];
+    if (parts !== undefined)
+      all.splice(isParamsFirst ? 0 : 1, 0, `${gap}"params":${gap}{${parts.join(`${gap},`)}${gap}}`);
+    return { params: paramMembers, meta: metaMembers, text: `${gap}{${all.join(',')}${gap}}` };
   });
 
-const modernKeys = new Set(ownMeta.map(([key]) => key));
+const modernKeys = new Set(callerMeta.map(([key]) => key));
 
 describe('converting a request to the other era', () => {
   test("adds the caller's metadata as first members, and keeps everything else", () => {
     fc.assert(
-      fc.property(request, ({ params, meta, text }) => {
+      fc.property(anyRequest, ({ params, meta, text }) => {
         const before = readServerMessage(Buffer.from(text));
         const after = toModern(before, caller);
         expect(() => parsed(after.bytes.toString())).not.toThrow();
         expect([after.rawId, after.method]).toEqual([before.rawId, before.method]);
-        const own = after.params;
-        if (own === undefined) throw new Error('there are no params');
-        const others = entriesOf(after.bytes, own.start).filter(([key]) => key !== '_meta');
+        const paramsSpan = after.params;
+        if (paramsSpan === undefined) throw new Error('there are no params');
+        const others = entriesOf(after.bytes, paramsSpan.start).filter(([key]) => key !== '_meta');
         expect(others).toEqual(modelOf(params ?? []));
-        const metaSpan = memberOf(after.bytes, own, '_meta');
+        const metaSpan = memberOf(after.bytes, paramsSpan, '_meta');
         if (metaSpan === undefined) throw new Error('there is no _meta');
         const remainingMembers = modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key));
-        expect(entriesOf(after.bytes, metaSpan.start)).toEqual([...ownMeta, ...remainingMembers]);
+        expect(entriesOf(after.bytes, metaSpan.start)).toEqual([...callerMeta, ...remainingMembers]);
       }),
       { numRuns: runs(1000) },
     );
   });
 
-  test('and back to the first era restores the request, except for an empty _meta', () => {
+  test('and back to the legacy era restores the request, except for an empty _meta', () => {
     fc.assert(
-      fc.property(request, ({ params, meta, text }) => {
+      fc.property(anyRequest, ({ params, meta, text }) => {
         const back = toLegacy(
           toModern(readServerMessage(Buffer.from(text)), caller, {
             requestState: '"s"',
             inputResponses: '{}',
           }),
         );
-        const own = back.params;
-        if (own === undefined) throw new Error('there are no params');
-        const entries = entriesOf(back.bytes, own.start);
+        const paramsSpan = back.params;
+        if (paramsSpan === undefined) throw new Error('there are no params');
+        const entries = entriesOf(back.bytes, paramsSpan.start);
         expect(entries.filter(([key]) => key !== '_meta')).toEqual(modelOf(params ?? []));
-        const metaSpan = memberOf(back.bytes, own, '_meta');
-        const left = metaSpan === undefined ? [] : entriesOf(back.bytes, metaSpan.start);
-        expect(left).toEqual(modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key)));
+        const metaSpan = memberOf(back.bytes, paramsSpan, '_meta');
+        const metaEntries = metaSpan === undefined ? [] : entriesOf(back.bytes, metaSpan.start);
+        expect(metaEntries).toEqual(modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key)));
         expect(() => parsed(back.bytes.toString())).not.toThrow();
       }),
       { numRuns: runs(1000) },
@@ -265,7 +277,7 @@ describe('converting a request to the other era', () => {
   test('and back to the legacy era removes all modern members, at any position', () => {
     const more = { requestState: '"s"', inputResponses: '{"a":[1]}' };
     fc.assert(
-      fc.property(request, ({ text }) => {
+      fc.property(anyRequest, ({ text }) => {
         const back = toLegacy(toModern(readServerMessage(Buffer.from(text)), caller, more));
         const whole = parsed(back.bytes.toString()) as { params: Record<string, unknown> };
         const meta = (whole.params._meta ?? {}) as Record<string, unknown>;
@@ -280,7 +292,7 @@ describe('converting a request to the other era', () => {
 describe('a result', () => {
   test('gets additional members and _meta members, and keeps everything else', () => {
     const results = fc.record({
-      members: membersFrom(free(['_meta', 'resultType'])).map(unique),
+      members: membersFrom(anyKeyExcept(['_meta', 'resultType'])).map(unique),
       meta: fc.option(membersFrom(anyKey).map(unique), { nil: undefined }),
       isMetaFirst: fc.boolean(),
       gap: space,
@@ -291,7 +303,7 @@ describe('a result', () => {
         const parts = members.map(({ rawKey, value: raw }) => `${gap}${rawKey}${gap}:${gap}${raw}`);
         if (hasType) parts.splice(1, 0, '"resultType":"other"');
         if (meta !== undefined)
-          parts.splice(isMetaFirst ? 0 : parts.length, 0, `"_meta":${gap}${written(meta)}`);
+          parts.splice(isMetaFirst ? 0 : parts.length, 0, `"_meta":${gap}${objectOf(meta)}`);
         const bytes = Buffer.from(`{"id":1,"result":${gap}{${parts.join(`${gap},${gap}`)}${gap}},"x":1}`);
         const change = new ResultChange(
           { resultType: '"complete"', ttlMs: '0' },
@@ -299,17 +311,19 @@ describe('a result', () => {
         );
         const edits = change.edits(readServerMessage(bytes));
         const after = readServerMessage(toBuffer(applyEdits(bytes, edits)));
-        const model = parsed(after.bytes.toString()) as { result: { _meta: Record<string, unknown> } };
+        const message = parsed(after.bytes.toString()) as { result: { _meta: Record<string, unknown> } };
         const start = after.result?.start ?? -1;
         const others = entriesOf(after.bytes, start).filter(([key]) => key !== '_meta');
         expect(others).toEqual([['resultType', '"complete"'], ['ttlMs', '0'], ...modelOf(members)]);
-        const left = modelOf(meta ?? []).filter(([key]) => key !== 'a' && key !== metaKeys.serverInfo);
+        const remainingMeta = modelOf(meta ?? []).filter(
+          ([key]) => key !== 'a' && key !== metaKeys.serverInfo,
+        );
         const metaSpan = memberOf(after.bytes, after.result, '_meta');
         expect(entriesOf(after.bytes, metaSpan?.start)).toEqual([
           [metaKeys.serverInfo, '{"name":"s"}'],
-          ...left,
+          ...remainingMeta,
         ]);
-        expect(model.result._meta[metaKeys.serverInfo]).toEqual({ name: 's' });
+        expect(message.result._meta[metaKeys.serverInfo]).toEqual({ name: 's' });
       }),
       { numRuns: runs(1000) },
     );

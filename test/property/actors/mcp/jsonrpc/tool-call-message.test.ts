@@ -1,4 +1,5 @@
-// A `tools/call` composed by the gateway has the same envelope as the parsed bytes.
+// A `tools/call` that the gateway composes for an agent: its envelope is equal to the envelope that a reader
+// of the bytes makes, and both reject the same arguments.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -29,7 +30,8 @@ function partsOf(envelope: Envelope) {
   };
 }
 
-const arbText = fc.string({
+/** Any text, also with quotes, wide characters, separators and lone surrogates. */
+const anyText = fc.string({
   unit: fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('"', '\\', 'ä', '😀', '\u2028', '\ud800')),
 });
 
@@ -37,15 +39,15 @@ it('the envelope of a composed call equals the envelope read from its bytes', ()
   fc.assert(
     fc.property(
       fc.nat(),
-      arbText,
-      fc.dictionary(arbText, fc.jsonValue()),
-      fc.option(arbText, { nil: undefined }),
+      anyText,
+      fc.dictionary(anyText, fc.jsonValue()),
+      fc.option(anyText, { nil: undefined }),
       (id, name, args, key) => {
         const meta = key === undefined ? {} : { 'actor-gateway/key': rawJson(key) };
-        const written = toolCallEnvelope(id, name, args, meta);
-        const read = readClientMessage(Buffer.from(written.bytes));
-        expect(written.bytes.equals(read.bytes)).toBe(true);
-        expect(partsOf(written)).toEqual(partsOf(read));
+        const composed = toolCallEnvelope(id, name, args, meta);
+        const read = readClientMessage(Buffer.from(composed.bytes));
+        expect(composed.bytes.equals(read.bytes)).toBe(true);
+        expect(partsOf(composed)).toEqual(partsOf(read));
         expect(partsOf(read).args).toEqual(JSON.parse(JSON.stringify(args)));
       },
     ),
@@ -55,6 +57,7 @@ it('the envelope of a composed call equals the envelope read from its bytes', ()
 
 it('the arguments of a composed call are rejected exactly if a reader rejects its bytes', () => {
   for (const levels of [1, MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH]) {
+    // Arrays in arrays, `levels` deep.
     const args = { deep: JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown };
     const text = JSON.stringify({
       jsonrpc: '2.0',
@@ -62,18 +65,18 @@ it('the arguments of a composed call are rejected exactly if a reader rejects it
       method: 'tools/call',
       params: { name: 'a', arguments: args },
     });
-    const isRefused = (work: () => unknown) => {
+    const isRejected = (read: () => unknown) => {
       try {
-        work();
+        read();
         return false;
       } catch (error) {
         expect(error).toBeInstanceOf(TooDeepFault);
         return true;
       }
     };
-    expect([levels, isRefused(() => toolCallEnvelope(1, 'a', args, {}))]).toEqual([
+    expect([levels, isRejected(() => toolCallEnvelope(1, 'a', args, {}))]).toEqual([
       levels,
-      isRefused(() => readClientMessage(Buffer.from(text))),
+      isRejected(() => readClientMessage(Buffer.from(text))),
     ]);
   }
 });

@@ -1,6 +1,6 @@
-// Handle, pool, connections and state machine together, under random interleavings: clients with equal ids
-// and progress tokens, cancellations, links that respond late, twice, too much or not at all, links that
-// close, stops and starts. Every response contains a marker of its call, which reveals mixed-up responses.
+// A managed server over fake links: handle, pool, connections and state machine together, in random steps. The
+// clients use equal ids and progress tokens. Each call ends once, within the limits, with its response or an
+// error. Every response contains a marker of its call, which reveals mixed-up responses.
 // Invariants: A1, A2, A5 and A8 in ARCHITECTURE.md; P2 in actors/mcp/servers/pool/pool.ts.
 
 import fc from 'fast-check';
@@ -16,16 +16,25 @@ import {
   settle,
 } from '../../../../fixtures/server/fake-server.ts';
 
+/**
+ * Steps of a run. `index` selects an item of the list that the step concerns, modulo its length.
+ *
+ * - Clients: `call`, `cancel` a call, `release` all calls at the end of the session.
+ * - Server: `answer` a call, `again` a second time, `progress`, `ask` the client, `notice` is a log message,
+ *   `oversized` is a response above the limit, `invent` responds to unknown ids, `noise` is no JSON.
+ * - Links: `die`, or report a call as `undelivered`.
+ * - State machine: `stop`, `start`, `due` after a backoff, no calls for the `half` or `whole` idle time.
+ */
 type Step =
   | { do: 'call'; owner: number; id: number; hasToken: boolean }
-  | { do: 'cancel' | 'answer' | 'again' | 'progress' | 'ask' | 'notice'; at: number }
-  | { do: 'undelivered'; at: number; mayHaveRun: boolean }
-  | { do: 'oversized' | 'die' | 'invent' | 'noise'; at: number }
+  | { do: 'cancel' | 'answer' | 'again' | 'progress' | 'ask' | 'notice'; index: number }
+  | { do: 'undelivered'; index: number; mayHaveRun: boolean }
+  | { do: 'oversized' | 'die' | 'invent' | 'noise'; index: number }
   | { do: 'stop' | 'start' | 'due' | 'half' | 'whole' | 'release' | 'wait' };
 
-const at = fc.nat({ max: 50 });
+const anyIndex = fc.nat({ max: 50 });
 const oneOf = <T extends string>(...names: T[]) => fc.constantFrom(...names);
-const step: fc.Arbitrary<Step> = fc.oneof(
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
@@ -37,11 +46,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 8,
-    arbitrary: fc.record({ do: oneOf('answer', 'answer', 'again', 'progress', 'ask', 'notice'), at }),
+    arbitrary: fc.record({
+      do: oneOf('answer', 'answer', 'again', 'progress', 'ask', 'notice'),
+      index: anyIndex,
+    }),
   },
-  { weight: 2, arbitrary: fc.record({ do: oneOf('cancel'), at }) },
-  { weight: 2, arbitrary: fc.record({ do: oneOf('undelivered'), at, mayHaveRun: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ do: oneOf('oversized', 'die', 'invent', 'noise'), at }) },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('cancel'), index: anyIndex }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: oneOf('undelivered'), index: anyIndex, mayHaveRun: fc.boolean() }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: oneOf('oversized', 'die', 'invent', 'noise'), index: anyIndex }) },
   { weight: 1, arbitrary: fc.record({ do: oneOf('stop', 'start', 'half', 'whole', 'release') }) },
   { weight: 3, arbitrary: fc.record({ do: oneOf('due', 'wait') }) },
 );
@@ -54,15 +69,17 @@ interface SentCall {
   readonly owner: FakeOwner;
 }
 
-interface Kind {
+interface ServerKind {
   readonly isolation: 'shared' | 'session';
   /** A lost remote session is reopened in place; a process is not. */
   readonly runtime: 'stdio' | 'http';
 }
 
-const bounds = { max: 3, in_flight: 4, waiting: 5 };
+/** Limits of the pool. */
+const limits = { max: 3, in_flight: 4, waiting: 5 };
 
-class World {
+/** Clients and a managed server, which execute the steps and check the invariants. */
+class Scenario {
   readonly owners = Array.from({ length: 4 }, (_, i) => new FakeOwner(`owner${i}`, { sampling: {} }));
   readonly sentCalls: SentCall[] = [];
   readonly managed: FakeManagedServer;
@@ -73,10 +90,10 @@ class World {
   sentWhileClosed = 0;
   #count = 0;
 
-  constructor({ isolation, runtime }: Kind) {
+  constructor({ isolation, runtime }: ServerKind) {
     this.isolation = isolation;
     this.managed = new FakeManagedServer(
-      { isolation, runtime, pool: bounds },
+      { isolation, runtime, pool: limits },
       {
         onSent: (link, sent) => {
           if (sent.method !== 'tools/call') return;
@@ -88,20 +105,20 @@ class World {
     );
   }
 
-  async run(one: Step): Promise<void> {
+  async run(step: Step): Promise<void> {
     const { managed, sentCalls, arrived } = this;
     const pick = <T>(list: readonly T[], index: number): T | undefined =>
       list[index % Math.max(1, list.length)];
-    switch (one.do) {
+    switch (step.do) {
       case 'call': {
-        const owner = this.owners[one.owner] as FakeOwner;
+        const owner = this.owners[step.owner] as FakeOwner;
         const marker = `${owner.label}/${this.#count++}`;
-        const token = one.hasToken ? '"token"' : undefined;
-        sentCalls.push({ ...managed.call(owner, String(one.id), marker, token), marker, token, owner });
+        const token = step.hasToken ? '"token"' : undefined;
+        sentCalls.push({ ...managed.call(owner, String(step.id), marker, token), marker, token, owner });
         return;
       }
       case 'cancel':
-        pick(sentCalls, one.at)?.call.cancel();
+        pick(sentCalls, step.index)?.call.cancel();
         return;
       case 'answer':
       case 'again':
@@ -110,32 +127,32 @@ class World {
       case 'oversized':
       case 'ask':
       case 'notice': {
-        const found = pick(arrived, one.at);
+        const found = pick(arrived, step.index);
         if (found === undefined) return;
-        this.#serverSays(one, found);
+        this.#actOnCall(step, found);
         return;
       }
       case 'invent':
-        pick(managed.links, one.at)?.answer(one.at + 1000, 'unexpected');
-        pick(managed.links, one.at)?.answer(null, 'unexpected');
-        pick(managed.links, one.at)?.answer(`call ${one.at}`, 'an id of the wrong type');
+        pick(managed.links, step.index)?.answer(step.index + 1000, 'unexpected');
+        pick(managed.links, step.index)?.answer(null, 'unexpected');
+        pick(managed.links, step.index)?.answer(`call ${step.index}`, 'an id of the wrong type');
         return;
       case 'noise':
-        pick(managed.links, one.at)?.say('no JSON');
+        pick(managed.links, step.index)?.say('no JSON');
         return;
       case 'die':
-        pick(managed.links, one.at)?.die();
+        pick(managed.links, step.index)?.die();
         return;
       case 'due':
         managed.actor.send({ type: 'due' });
         return;
       case 'stop':
       case 'start':
-        managed.actor.send({ type: one.do });
+        managed.actor.send({ type: step.do });
         return;
       case 'half':
       case 'whole':
-        managed.actor.send({ type: 'quiet', span: one.do });
+        managed.actor.send({ type: 'quiet', span: step.do });
         return;
       case 'release':
         this.#endSession(0);
@@ -157,10 +174,11 @@ class World {
     this.owners[index] = new FakeOwner(`${former.label}'`, former.capabilities);
   }
 
-  #serverSays(one: Step, { link, sent }: { link: FakeLink; sent: Sent }): void {
+  /** Lets the server or the link act on a call that arrived at the server. */
+  #actOnCall(step: Step, { link, sent }: { link: FakeLink; sent: Sent }): void {
     const { id, params } = sent.message;
     const { marker } = params.arguments;
-    switch (one.do) {
+    switch (step.do) {
       case 'answer':
       case 'again':
         // Some servers return the id as text.
@@ -170,16 +188,16 @@ class World {
         // With the token of the call, or an invented token.
         const token = params._meta?.progressToken ?? id;
         const sentCall = this.sentCalls.find((other) => other.marker === marker);
-        const isLive =
+        const isPending =
           !link.isOver && sentCall?.call.isDone === false && sentCall.call.connection?.link === link;
-        const isWanted = isLive && sentCall?.call.id === id && sentCall.token !== undefined;
+        const isRelayed = isPending && sentCall?.call.id === id && sentCall.token !== undefined;
         const before = sentCall?.recorder.relayed.length ?? 0;
         link.say({
           jsonrpc: '2.0',
           method: 'notifications/progress',
           params: { progressToken: token, progress: 1, message: marker },
         });
-        expect((sentCall?.recorder.relayed.length ?? 0) - before).toBe(isWanted ? 1 : 0);
+        expect((sentCall?.recorder.relayed.length ?? 0) - before).toBe(isRelayed ? 1 : 0);
         return;
       }
       case 'ask':
@@ -196,7 +214,7 @@ class World {
         link.oversized(String(id));
         return;
       case 'undelivered':
-        link.undelivered(id, new ConnectionLostError('undelivered'), one.mayHaveRun);
+        link.undelivered(id, new ConnectionLostError('undelivered'), step.mayHaveRun);
     }
   }
 
@@ -204,16 +222,16 @@ class World {
     const { managed, arrived, sentCalls } = this;
     const owners = [...this.owners, ...this.formerOwners];
     const { handle, pool, state } = managed.server;
-    // A1
+    // A1: no call is sent while the handle is closed.
     expect(this.sentWhileClosed).toBe(0);
     expect(handle.isOpen).toBe(state === 'running' || state === 'idle');
     // A8: under session isolation each session has separate limits. Stateless calls count as one more
     // session.
-    const crowd = managed.server.entry.isolation === 'session' ? owners.length + 1 : 1;
-    expect(handle.inFlight).toBeLessThanOrEqual(bounds.in_flight * crowd);
-    expect(handle.waiting).toBeLessThanOrEqual(bounds.waiting * crowd);
-    for (const { inFlight } of pool.members) expect(inFlight).toBeLessThanOrEqual(bounds.in_flight);
-    expect(pool.members.size).toBeLessThanOrEqual(bounds.max);
+    const sessionCount = managed.server.entry.isolation === 'session' ? owners.length + 1 : 1;
+    expect(handle.inFlight).toBeLessThanOrEqual(limits.in_flight * sessionCount);
+    expect(handle.waiting).toBeLessThanOrEqual(limits.waiting * sessionCount);
+    for (const { inFlight } of pool.members) expect(inFlight).toBeLessThanOrEqual(limits.in_flight);
+    expect(pool.members.size).toBeLessThanOrEqual(limits.max);
     let inFlight = 0;
     for (const member of pool.members) inFlight += member.inFlight;
     expect(handle.inFlight).toBe(inFlight);
@@ -229,23 +247,25 @@ class World {
     }
     // No duplicate ids on one link.
     for (const link of managed.links) {
-      const ids = link.sent
+      const requestIds = link.sent
         .filter(({ method }) => method !== undefined)
         .flatMap(({ message }) => message.id ?? []);
-      expect(new Set(ids).size).toBe(ids.length);
+      expect(new Set(requestIds).size).toBe(requestIds.length);
     }
     for (const { sent } of arrived) {
       const { id, params } = sent.message;
+      // The gateway replaces the client's token by the unique id.
       if (params._meta !== undefined) expect(params._meta.progressToken).toBe(id);
     }
     // No call is sent a third time, or again after an attempt that may have arrived.
-    const times = new Map<string, number>();
+    const sentTimes = new Map<string, number>();
     for (const { sent } of arrived) {
       const { marker } = sent.message.params.arguments;
-      times.set(marker, (times.get(marker) ?? 0) + 1);
+      sentTimes.set(marker, (sentTimes.get(marker) ?? 0) + 1);
     }
-    for (const [marker, count] of times) expect(count, marker).toBeLessThanOrEqual(2);
+    for (const [marker, count] of sentTimes) expect(count, marker).toBeLessThanOrEqual(2);
     if (this.isolation === 'session') this.#checkIsolation(owners);
+    // On a shared connection no session receives a server request.
     else
       for (const { received } of owners)
         for (const { text } of received) expect(text).not.toContain('sampling');
@@ -254,15 +274,15 @@ class World {
   /** P2: a link carries calls of one owner, and only that owner receives its messages. */
   #checkIsolation(owners: readonly FakeOwner[]): void {
     for (const link of this.managed.links) {
-      const speakers = new Set(
+      const ownerLabels = new Set(
         link.calls.map(({ message }) => message.params.arguments.marker.split('/')[0]),
       );
-      expect(speakers.size).toBeLessThanOrEqual(1);
+      expect(ownerLabels.size).toBeLessThanOrEqual(1);
     }
-    for (const { label: id, received } of owners) {
+    for (const { label, received } of owners) {
       for (const { text } of received) {
         const { marker, data } = JSON.parse(text).params;
-        expect((marker ?? data).split('/')[0]).toBe(id);
+        expect((marker ?? data).split('/')[0]).toBe(label);
       }
     }
   }
@@ -283,35 +303,35 @@ class World {
     expect(sentCalls.filter(({ recorder }) => recorder.ends !== 1).map(({ marker }) => marker)).toEqual([]);
     expect(managed.server.handle).toMatchObject({ inFlight: 0, waiting: 0 });
     // A5: a link outside the pool is closed.
-    const live = new Set([...managed.server.pool.members].map(({ connection }) => connection.link));
-    for (const link of managed.links) expect(link.isOver || live.has(link)).toBe(true);
+    const pooledLinks = new Set([...managed.server.pool.members].map(({ connection }) => connection.link));
+    for (const link of managed.links) expect(link.isOver || pooledLinks.has(link)).toBe(true);
     managed.end();
     await settle(1);
     for (const link of managed.links) expect(link.isOver).toBe(true);
   }
 }
 
-async function live(kind: Kind, steps: readonly Step[]): Promise<void> {
-  const world = new World(kind);
+async function runScenario(kind: ServerKind, steps: readonly Step[]): Promise<void> {
+  const scenario = new Scenario(kind);
   try {
-    for (const one of steps) {
-      await world.run(one);
-      world.check();
+    for (const step of steps) {
+      await scenario.run(step);
+      scenario.check();
     }
-    await world.finish();
+    await scenario.finish();
   } finally {
-    world.managed.end();
+    scenario.managed.end();
   }
 }
 
-const kind: fc.Arbitrary<Kind> = fc.record({
+const anyServerKind: fc.Arbitrary<ServerKind> = fc.record({
   isolation: fc.constantFrom('shared', 'session'),
   runtime: fc.constantFrom('stdio', 'http'),
 });
 
 describe('a server and its links under any events', () => {
   test('answer every call once, with the right response or an error, within the limits of the pool (A1, A2, A5, A8, P2)', async () => {
-    await fc.assert(fc.asyncProperty(kind, fc.array(step, { maxLength: 60 }), live), {
+    await fc.assert(fc.asyncProperty(anyServerKind, fc.array(anyStep, { maxLength: 60 }), runScenario), {
       numRuns: runs(400),
       interruptAfterTimeLimit: 15_000,
     });
@@ -321,25 +341,25 @@ describe('a server and its links under any events', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
-        kind,
-        fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { minLength: 2, maxLength: 5 }),
-        async (scheduler, chosen, actors) => {
-          const world = new World(chosen);
+        anyServerKind,
+        fc.array(fc.array(anyStep, { minLength: 1, maxLength: 12 }), { minLength: 2, maxLength: 5 }),
+        async (scheduler, kind, actors) => {
+          const scenario = new Scenario(kind);
           try {
             // Each actor runs its own steps in order. The scheduler interleaves several actors.
-            const lives = actors.map((steps) =>
+            const sequences = actors.map((steps) =>
               scheduler.scheduleSequence(
-                steps.map((one) => async () => {
-                  await world.run(one);
-                  world.check();
+                steps.map((step) => async () => {
+                  await scenario.run(step);
+                  scenario.check();
                 }),
               ),
             );
             await scheduler.waitIdle();
-            await Promise.all(lives.map(({ task }) => task.then((end) => expect(end.faulty).toBe(false))));
-            await world.finish();
+            await Promise.all(sequences.map(({ task }) => task.then((end) => expect(end.faulty).toBe(false))));
+            await scenario.finish();
           } finally {
-            world.managed.end();
+            scenario.managed.end();
           }
         },
       ),

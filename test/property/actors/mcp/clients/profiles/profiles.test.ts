@@ -1,6 +1,6 @@
-// Profiles of any catalog: the listed items are the reachable items, after random requests and changes of
-// profile and catalog. Messages of servers outside the profile never reach its clients.
-// Invariant PFL2 is in actors/mcp/clients/profiles/profile.ts.
+// Profiles of any catalog. After random changes of profile and catalog, a client of the profile can reach
+// exactly the listed tools, prompts and resources. Messages of servers outside the profile never reach its
+// clients (invariant PFL2 in actors/mcp/clients/profiles/profile.ts).
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -28,55 +28,55 @@ import type { Catalog } from '../../../../../../config/catalog/catalog-schema.ts
 import type { ProfileEntry } from '../../../../../../config/gateway-file/profile-schema.ts';
 import { ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 
-// Including ids that are prefixes of others, and names above the length limit.
-const ids = ['a', 'a_', 'a__b', 'be.ta', 'read'];
-const id = fc.constantFrom(...ids);
+// Some ids are prefixes of others, and one name exceeds the length limit of merged names.
+const id = fc.constantFrom('a', 'a_', 'a__b', 'be.ta', 'read');
 const tag = fc.constantFrom('t', 'u');
 const name = fc.constantFrom('b', 'b__c', 'read', 'read_file', 'write', 'x'.repeat(70), '_x');
 const uri = fc.constantFrom('x://1', 'x://2', 'y://1');
-const few = <T>(one: fc.Arbitrary<T>) => fc.uniqueArray(one, { maxLength: 4 });
+const few = <T>(items: fc.Arbitrary<T>) => fc.uniqueArray(items, { maxLength: 4 });
 
 interface ServerSetting {
   readonly id: string;
   readonly tags: readonly string[];
-  readonly isOwn: boolean;
-  readonly isOff: boolean;
+  readonly isIsolated: boolean;
+  readonly isDisabled: boolean;
   readonly tools: readonly string[];
   readonly prompts: readonly string[];
   readonly resources: readonly string[];
 }
 
-const server = fc.record({
+const anyServer = fc.record({
   id,
   tags: few(tag),
-  isOwn: fc.boolean(),
-  isOff: fc.boolean(),
+  isIsolated: fc.boolean(),
+  isDisabled: fc.boolean(),
   tools: few(name),
   prompts: few(name),
   resources: few(uri),
 });
-const catalog: fc.Arbitrary<ServerSetting[]> = fc.uniqueArray(server, {
-  selector: (one) => one.id,
+const anyCatalog: fc.Arbitrary<ServerSetting[]> = fc.uniqueArray(anyServer, {
+  selector: (server) => server.id,
   maxLength: 5,
 });
+/** Tool patterns of a profile. */
 const pattern = fc.constantFrom('*', 'read*', '*__read*', 'a__*', 'b', '*__b', 'be.ta__*', 'be_ta__*', 'zz');
-const entry: fc.Arbitrary<ProfileEntry> = fc.record(
+const anyEntry: fc.Arbitrary<ProfileEntry> = fc.record(
   { servers: few(id), tags: few(tag), tools: few(pattern) },
   { requiredKeys: [] },
 );
 
 const eras = { knownEras: { legacy: true, modern: true }, serverEraFor: (era: string) => era };
 
-/** Servers, the aggregate of them, and a profile. All of them can change. */
-class World {
+/** Servers, their aggregate at /mcp, and a profile. All of them can change. */
+class ProfiledCatalog {
   servers: readonly ListedServer[] = [];
   settings: readonly ServerSetting[] = [];
   revision = 0;
-  readonly all: Aggregate;
+  readonly aggregate: Aggregate;
   readonly profiles: Profiles;
   entry: ProfileEntry = {};
 
-  constructor(settings: readonly ServerSetting[], written: ProfileEntry) {
+  constructor(settings: readonly ServerSetting[], entry: ProfileEntry) {
     const all = () => this.#managed;
     const revision = () => this.revision;
     const servers: ServerSource = {
@@ -85,20 +85,20 @@ class World {
         return revision();
       },
     };
-    this.all = new Aggregate(servers);
+    this.aggregate = new Aggregate(servers);
     this.profiles = new Profiles({ servers, tagsOf: () => [] });
-    this.become(settings, written);
+    this.change(settings, entry);
   }
 
   #managed: readonly ManagedServer[] = [];
 
-  become(settings: readonly ServerSetting[], written: ProfileEntry): void {
+  change(settings: readonly ServerSetting[], entry: ProfileEntry): void {
     this.settings = settings;
-    this.entry = written;
-    this.servers = settings.map((one) => {
-      const listed = new ListedServer(one.id, one);
-      listed.entry.enabled = !one.isOff;
-      const isolation = one.isOwn ? 'session' : 'shared';
+    this.entry = entry;
+    this.servers = settings.map((setting) => {
+      const listed = new ListedServer(setting.id, setting);
+      listed.entry.enabled = !setting.isDisabled;
+      const isolation = setting.isIsolated ? 'session' : 'shared';
       return Object.assign(listed, {
         eras,
         handle: { isParked: false },
@@ -109,41 +109,48 @@ class World {
     this.#managed = this.servers.map(({ asManaged }) => asManaged);
     this.revision += 1;
     const entries = Object.fromEntries(
-      settings.map(({ id: one, tags, isOff }) => [one, { tags, enabled: !isOff }]),
+      settings.map((setting) => [setting.id, { tags: setting.tags, enabled: !setting.isDisabled }]),
     );
-    this.profiles.apply({ it: written }, { servers: entries } as unknown as Catalog);
+    this.profiles.apply({ it: entry }, { servers: entries } as unknown as Catalog);
   }
 
   get profile(): Profile {
     return this.profiles.get('it');
   }
 
-  /** The rule of the profile, implemented a second time. */
-  isInside(one: ServerSetting): boolean {
+  /** Model of the rule for servers: a server is in the profile by its id or a tag. */
+  isInside(server: ServerSetting): boolean {
     const { servers, tags } = this.entry;
     if (servers === undefined && tags === undefined) return true;
-    return servers?.includes(one.id) === true || one.tags.some((each) => tags?.includes(each) === true);
+    return servers?.includes(server.id) === true || server.tags.some((each) => tags?.includes(each) === true);
   }
 
+  /** Model of the rule for tools: a pattern of the profile matches. */
   isShown(serverId: string, tool: string): boolean {
     const { tools } = this.entry;
-    const servers = this.settings.filter(({ isOff }) => !isOff).map((one) => one.id);
-    return tools === undefined || tools.some((each) => mayNameTool(each, serverId, tool, servers));
+    const enabledIds = this.settings.filter(({ isDisabled }) => !isDisabled).map((server) => server.id);
+    return tools === undefined || tools.some((each) => matchesTool(each, serverId, tool, enabledIds));
   }
 }
 
-function mayNameTool(written: string, serverId: string, tool: string, servers: readonly string[]): boolean {
-  const parts = written.split('*').map((part) => part.replace('.', '\\.'));
-  const like = new RegExp(`^${parts.join('.*')}$`, 's');
-  if (!written.includes('__')) return like.test(tool);
-  const longestFirst = [...servers].sort((one, other) => other.length - one.length);
-  const owner = longestFirst.find((one) => written.startsWith(`${one}__`));
+/** A pattern with `__` is for names with the server id, any other pattern for the tool's own name. */
+function matchesTool(
+  toolPattern: string,
+  serverId: string,
+  tool: string,
+  serverIds: readonly string[],
+): boolean {
+  const parts = toolPattern.split('*').map((part) => part.replace('.', '\\.'));
+  const regExp = new RegExp(`^${parts.join('.*')}$`, 's');
+  if (!toolPattern.includes('__')) return regExp.test(tool);
+  const longestFirst = [...serverIds].sort((one, other) => other.length - one.length);
+  const owner = longestFirst.find((one) => toolPattern.startsWith(`${one}__`));
   if (owner !== undefined && owner !== serverId) return false;
-  const mergedName = new MergedNames(servers).namesOf(serverId, [tool]).get(tool) ?? '';
-  return like.test(`${serverId}__${tool}`) || like.test(mergedName);
+  const mergedName = new MergedNames(serverIds).namesOf(serverId, [tool]).get(tool) ?? '';
+  return regExp.test(`${serverId}__${tool}`) || regExp.test(mergedName);
 }
 
-/** Returns the target, or the error response. */
+/** Routes a client message in the profile. Returns the target with the edited message, or the error. */
 function routeMessage(profile: Profile, message: object, isModern: boolean) {
   const envelope = readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...message })));
   const sent: RoutedRequest[] = [];
@@ -164,93 +171,104 @@ function routeMessage(profile: Profile, message: object, isModern: boolean) {
   } as unknown as AggregateContext;
   routeToAny({ session: undefined, caller, envelope, exchange, trace: undefined }, context);
   const [route] = sent;
+  const edited = route && toBuffer(applyEdits(envelope.bytes, route.edits ?? [])).toString();
   return {
     server: route?.server.id,
-    message:
-      route === undefined
-        ? undefined
-        : JSON.parse(toBuffer(applyEdits(envelope.bytes, route.edits ?? [])).toString()),
+    message: edited === undefined ? undefined : JSON.parse(edited),
     error: responses[0] === undefined ? undefined : JSON.parse(responses[0]).error,
   };
 }
 
-const listOf = (from: Aggregate, kind: 'tools' | 'prompts' | 'resources'): Record<string, string>[] =>
-  JSON.parse(from.list(kind).raw.toString())[kind];
+const listOf = (aggregate: Aggregate, kind: 'tools' | 'prompts' | 'resources'): Record<string, string>[] =>
+  JSON.parse(aggregate.list(kind).raw.toString())[kind];
 
 test('tools in the list of a profile can be called by their names at /mcp, and all other tools are unknown', () => {
-  const change = fc.record({ given: catalog, written: entry });
+  const change = fc.record({ settings: anyCatalog, entry: anyEntry });
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), fc.boolean(), (changes, isModern) => {
       const [first, ...later] = changes as [(typeof changes)[0], ...typeof changes];
-      const world = new World(first.given, first.written);
-      const { profile } = world;
+      const catalog = new ProfiledCatalog(first.settings, first.entry);
+      const { profile } = catalog;
       for (const next of [undefined, ...later]) {
-        if (next !== undefined) world.become(next.given, next.written);
-        expect(world.profile).toBe(profile);
-        const inside = world.settings.filter((one) => world.isInside(one));
-        expect(profile.servers().map((one) => one.id)).toEqual(inside.map((one) => one.id));
+        if (next !== undefined) catalog.change(next.settings, next.entry);
+        // A change keeps the object.
+        expect(catalog.profile).toBe(profile);
+        const inside = catalog.settings.filter((server) => catalog.isInside(server));
+        expect(profile.servers().map((server) => server.id)).toEqual(inside.map((server) => server.id));
         for (const kind of ['tools', 'prompts'] as const) {
-          const listedNames = listOf(profile.aggregate, kind).map((one) => one.name ?? '');
-          const expected = inside.flatMap((one) =>
-            one.isOff ? [] : one[kind].filter((tool) => kind === 'prompts' || world.isShown(one.id, tool)),
+          const listedNames = listOf(profile.aggregate, kind).map((item) => item.name ?? '');
+          // The patterns of a profile select tools only.
+          const expected = inside.flatMap((server) =>
+            server.isDisabled
+              ? []
+              : server[kind].filter((item) => kind === 'prompts' || catalog.isShown(server.id, item)),
           );
           expect(listedNames).toHaveLength(expected.length);
           const method = kind === 'tools' ? 'tools/call' : 'prompts/get';
-          for (const { name: seen = '' } of listOf(world.all, kind)) {
-            const found = routeMessage(profile, { method, params: { name: seen } }, isModern);
-            const target = world.all.find(kind, seen);
-            const isThere = listedNames.includes(seen);
-            // A digest name may look like a name of a second server, which takes precedence.
-            const guess = isThere ? undefined : profile.aggregate.findUnlisted(kind, seen)?.server.id;
+          for (const { name: mergedName = '' } of listOf(catalog.aggregate, kind)) {
+            const routed = routeMessage(profile, { method, params: { name: mergedName } }, isModern);
+            const target = catalog.aggregate.find(kind, mergedName);
+            const isListed = listedNames.includes(mergedName);
+            // A name with a digest may look like an unlisted name of another server, which then receives it.
+            const guess = isListed ? undefined : profile.aggregate.findUnlisted(kind, mergedName)?.server.id;
             expect(guess).toSatisfy(
               () => guess === undefined || (profile.has(guess) && guess !== target?.server.id),
             );
-            expect(found.server, seen).toBe(isThere ? target?.server.id : guess);
-            if (isThere) expect(found.message.params.name).toBe(target?.key);
+            expect(routed.server, mergedName).toBe(isListed ? target?.server.id : guess);
+            if (isListed) expect(routed.message.params.name).toBe(target?.key);
             else if (guess === undefined) {
-              const nobodys = routeMessage(
-                profile,
-                { method, params: { name: 'nobody__has' } },
-                isModern,
-              ).error;
-              expect(found.error).toEqual({
-                ...nobodys,
-                message: nobodys.message.replace('nobody__has', seen),
+              // The error is equal to that of a name that exists nowhere.
+              const unknown = routeMessage(profile, { method, params: { name: 'un__known' } }, isModern).error;
+              expect(routed.error).toEqual({
+                ...unknown,
+                message: unknown.message.replace('un__known', mergedName),
               });
             }
-            const call = { method: 'tools/call', params: { name: 'call_tool', arguments: { name: seen } } };
+            const call = {
+              method: 'tools/call',
+              params: { name: 'call_tool', arguments: { name: mergedName } },
+            };
             if (kind === 'tools') {
               const answer = profile.search?.answer(
                 readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))),
               );
-              expect(answer !== undefined && 'target' in answer).toBe(isThere);
+              expect(answer !== undefined && 'target' in answer).toBe(isListed);
             } else {
-              const ref = { type: 'ref/prompt', name: seen };
+              const ref = { type: 'ref/prompt', name: mergedName };
               const params = { ref, argument: { name: 'x', value: '' } };
               expect(routeMessage(profile, { method: 'completion/complete', params }, isModern).server).toBe(
-                isThere ? target?.server.id : undefined,
+                isListed ? target?.server.id : undefined,
               );
             }
           }
-          expect(listOf(world.all, kind).map((one) => one.name)).toEqual(expect.arrayContaining(listedNames));
+          expect(listOf(catalog.aggregate, kind).map((item) => item.name)).toEqual(
+            expect.arrayContaining(listedNames),
+          );
         }
         // A server may accept unlisted names, if it lists more for some clients, but never a name outside the
         // profile.
-        for (const one of world.settings) {
-          const seen = `${one.id}__zz`;
-          const there = world.all.findUnlisted('tools', seen);
-          const isThere =
-            there !== undefined && profile.has(there.server.id) && world.isShown(there.server.id, there.key);
-          const found = routeMessage(profile, { method: 'tools/call', params: { name: seen } }, isModern);
-          expect(found.server).toBe(isThere ? there.server.id : undefined);
+        for (const server of catalog.settings) {
+          const unlistedName = `${server.id}__zz`;
+          const target = catalog.aggregate.findUnlisted('tools', unlistedName);
+          const isReachable =
+            target !== undefined &&
+            profile.has(target.server.id) &&
+            catalog.isShown(target.server.id, target.key);
+          const routed = routeMessage(
+            profile,
+            { method: 'tools/call', params: { name: unlistedName } },
+            isModern,
+          );
+          expect(routed.server).toBe(isReachable ? target.server.id : undefined);
         }
-        const able = inside.filter((one) => !one.isOff);
-        for (const at of ['x://1', 'x://2', 'y://1', 'z://none']) {
-          // An unlisted address is searched at servers that list its scheme.
-          const similar = able.find(({ resources }) => resources.some((uri) => uri[0] === at[0]));
-          const owner =
-            able.find((one) => one.resources.includes(at)) ?? (able.length === 1 ? able[0] : similar);
-          const read = { method: 'resources/read', params: { uri: at } };
+        const enabled = inside.filter((server) => !server.isDisabled);
+        for (const address of ['x://1', 'x://2', 'y://1', 'z://none']) {
+          // An address that no server lists belongs to the only server, or to the first server that lists the
+          // same scheme. All schemes have one letter.
+          const lister = enabled.find(({ resources }) => resources.includes(address));
+          const similar = enabled.find(({ resources }) => resources.some((each) => each[0] === address[0]));
+          const owner = lister ?? (enabled.length === 1 ? enabled[0] : similar);
+          const read = { method: 'resources/read', params: { uri: address } };
           expect(routeMessage(profile, read, isModern).server).toBe(owner?.id);
         }
       }
@@ -259,26 +277,27 @@ test('tools in the list of a profile can be called by their names at /mcp, and a
   );
 });
 
-/** Returns a server connection, as its recipients see it. */
+/** Returns a connection of the server, and the messages that the gateway sends to the server on it. */
 const connectionOf = (serverId: string) => {
-  const refused: string[] = [];
-  const sendRaw = (text: Buffer) => void refused.push(text.toString());
+  const sent: string[] = [];
+  const sendRaw = (text: Buffer) => void sent.push(text.toString());
   const pauses = { pause: () => {}, resume: () => {} };
-  return { refused, connection: { server: serverId, sendRaw, ...pauses } as unknown as Connection };
+  return { sent, connection: { server: serverId, sendRaw, ...pauses } as unknown as Connection };
 };
 
 test('no message or list change of a server outside reaches a session or listening client in the profile (PFL2)', () => {
-  const say = fc.record({
+  // A server updates a resource, logs, sends a request, or changes its tool list for the first time or again.
+  const serverStep = fc.record({
     do: fc.constantFrom('update', 'log', 'ask', 'list' as const),
     id,
     isFirst: fc.boolean(),
   });
-  const become = fc.record({ do: fc.constant('become' as const), given: catalog, written: entry });
-  const steps = fc.array(fc.oneof({ weight: 4, arbitrary: say }, become), { maxLength: 20 });
+  const change = fc.record({ do: fc.constant('change' as const), settings: anyCatalog, entry: anyEntry });
+  const anySteps = fc.array(fc.oneof({ weight: 4, arbitrary: serverStep }, change), { maxLength: 20 });
   fc.assert(
-    fc.property(catalog, entry, steps, (serverSettings, written, all) => {
-      const world = new World(serverSettings, written);
-      const { profile, profiles } = world;
+    fc.property(anyCatalog, anyEntry, anySteps, (settings, entry, steps) => {
+      const catalog = new ProfiledCatalog(settings, entry);
+      const { profile, profiles } = catalog;
       const sessions = new Sessions({
         maxSessions: 10,
         idleMs: 1e9,
@@ -317,14 +336,14 @@ test('no message or list change of a server outside reaches a session or listeni
       );
       sessions.addListening(listening);
       listening.acknowledge(['x://1']);
-      for (const step of all) {
-        for (const list of Object.values(received)) list.length = 0;
-        if (step.do === 'become') {
-          world.become(step.given, step.written);
+      for (const step of steps) {
+        for (const messages of Object.values(received)) messages.length = 0;
+        if (step.do === 'change') {
+          catalog.change(step.settings, step.entry);
           continue;
         }
         const isInside = profile.has(step.id);
-        const { connection, refused } = connectionOf(step.id);
+        const { connection, sent } = connectionOf(step.id);
         if (step.do === 'list') {
           const before = [profile.changes.count, inside.lists?.isDue(profile.changes)];
           sessions.announce(step.id, ['tools'], step.isFirst);
@@ -339,15 +358,15 @@ test('no message or list change of a server outside reaches a session or listeni
           ask: '{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{}}',
         }[step.do];
         const envelope = readServerMessage(Buffer.from(text));
-        for (const one of [inside, outside])
-          if (step.do === 'ask') one.onServerRequest(connection, envelope, undefined);
-          else one.onServerNotification(connection, envelope, undefined);
+        for (const session of [inside, outside])
+          if (step.do === 'ask') session.onServerRequest(connection, envelope, undefined);
+          else session.onServerNotification(connection, envelope, undefined);
         if (step.do !== 'ask') listening.onServerNotification(connection, envelope);
         expect(received.outside).toHaveLength(1);
         expect(received.inside).toHaveLength(isInside ? 1 : 0);
         expect(received.listening).toHaveLength(isInside && step.do === 'update' ? 1 : 0);
-        // A server request is rejected.
-        expect(refused).toHaveLength(step.do === 'ask' && !isInside ? 1 : 0);
+        // The session in the profile rejects a request of a server outside.
+        expect(sent).toHaveLength(step.do === 'ask' && !isInside ? 1 : 0);
       }
       sessions.close();
     }),

@@ -1,4 +1,5 @@
-// Tool search in random catalogs, and call_tool with random arguments.
+// Tool search in random catalogs: order, completeness and access of the results. Also call_tool with random
+// arguments, which it forwards byte for byte.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -10,12 +11,13 @@ import { toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.ts';
 import {
   type DescribedTool,
   describedServer,
-  describe as give,
+  describe as replaceTools,
 } from '../../../../../fixtures/server/described-server.ts';
 import { aggregateOf, type ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 
-const all = (servers: readonly ListedServer[]) =>
+const aggregateFrom = (servers: readonly ListedServer[]) =>
   aggregateOf(() => servers.map(({ asManaged }) => asManaged));
+/** Parses JSON whose bytes are the characters of the text. */
 const parse = (raw: string) => JSON.parse(Buffer.from(raw, 'latin1').toString('utf8'));
 
 const word = fc.constantFrom(
@@ -39,28 +41,31 @@ const name = fc.oneof(
 const text = fc.array(word, { maxLength: 8 }).map((words) => words.join(' '));
 const tool: fc.Arbitrary<DescribedTool> = fc.record({ name, description: text, title: text });
 const id = fc.string({ unit: fc.constantFrom(...'ab_-.'), minLength: 1, maxLength: 4 });
-const catalog = fc
-  .uniqueArray(fc.tuple(id, fc.array(tool, { maxLength: 8 })), { selector: ([one]) => one, maxLength: 5 })
-  .map((list) => list.map(([one, tools]) => describedServer(one, tools)));
+const anyServers = fc
+  .uniqueArray(fc.tuple(id, fc.array(tool, { maxLength: 8 })), {
+    selector: ([serverId]) => serverId,
+    maxLength: 5,
+  })
+  .map((entries) => entries.map(([serverId, tools]) => describedServer(serverId, tools)));
 
 describe('a search in any catalog', () => {
   test('returns a tool first for its merged name, and near the top for its own name', () => {
     fc.assert(
-      fc.property(catalog, (servers) => {
-        const aggregate = all(servers);
+      fc.property(anyServers, (servers) => {
+        const aggregate = aggregateFrom(servers);
         const index = new ToolIndex(() => aggregate.tools());
         for (const listedTool of aggregate.tools().values()) {
           const [first] = index.find({ query: listedTool.name });
           expect(first?.tool.listing.name).toBe(listedTool.name);
           if (listedTool.key.trim() === '') continue;
           const hits = index.find({ query: listedTool.key });
-          const at = hits.findIndex((hit) => hit.tool.listing.name === listedTool.name);
-          expect(at).toBeGreaterThanOrEqual(0);
-          // Only tools of the same name in any case, and the tool with this merged name, come before it.
-          for (const { tool: other } of hits.slice(0, at))
+          const position = hits.findIndex((hit) => hit.tool.listing.name === listedTool.name);
+          expect(position).toBeGreaterThanOrEqual(0);
+          // Before it are only tools of the same name in any case, and a tool with this merged name.
+          for (const { tool: other } of hits.slice(0, position))
             expect([other.listing.name, other.listing.key.toLowerCase().trim()]).toSatisfy(
-              ([seen, key]: [string, string]) =>
-                seen === listedTool.key.trim() || key === listedTool.key.toLowerCase().trim(),
+              ([mergedName, key]: [string, string]) =>
+                mergedName === listedTool.key.trim() || key === listedTool.key.toLowerCase().trim(),
             );
         }
       }),
@@ -70,20 +75,20 @@ describe('a search in any catalog', () => {
 
   test('returns the best first, each tool once, and no hidden tool', () => {
     fc.assert(
-      fc.property(catalog, text, fc.array(name, { maxLength: 3 }), (servers, query, denied) => {
-        for (const { entry } of servers) entry.tools.deny = denied.filter((one) => one !== '');
-        const aggregate = all(servers);
+      fc.property(anyServers, text, fc.array(name, { maxLength: 3 }), (servers, query, denied) => {
+        for (const { entry } of servers) entry.tools.deny = denied.filter((pattern) => pattern !== '');
+        const aggregate = aggregateFrom(servers);
         const search = new ToolSearch({ aggregate, tagsOf: () => [] });
         for (const requested of [query, '', ...denied]) {
           const envelope = callOf('find_tools', JSON.stringify({ query: requested, limit: 50 }));
           const answer = search.answer(envelope);
           const { tools } = 'rawResult' in answer ? parse(answer.rawResult).structuredContent : { tools: [] };
-          const names: string[] = tools.map((one: { name: string }) => one.name);
-          const scores: number[] = tools.map((one: { score: number }) => one.score);
+          const names: string[] = tools.map((hit: { name: string }) => hit.name);
+          const scores: number[] = tools.map((hit: { score: number }) => hit.score);
           expect(new Set(names).size).toBe(names.length);
           expect(scores).toEqual([...scores].sort((a, b) => b - a));
-          for (const one of names) {
-            const target = aggregate.find('tools', one);
+          for (const hitName of names) {
+            const target = aggregate.find('tools', hitName);
             expect(target !== undefined && aggregate.isAllowed(target.server, target.key)).toBe(true);
           }
         }
@@ -93,19 +98,21 @@ describe('a search in any catalog', () => {
   });
 
   test('finds the same after changes as a new index', () => {
+    /** Index of a server, and its new tools. */
     const change = fc.tuple(fc.nat(4), fc.array(tool, { maxLength: 8 }));
     fc.assert(
-      fc.property(catalog, fc.array(change, { maxLength: 5 }), text, (servers, changes, query) => {
-        const aggregate = all(servers);
+      fc.property(anyServers, fc.array(change, { maxLength: 5 }), text, (servers, changes, query) => {
+        const aggregate = aggregateFrom(servers);
         const index = new ToolIndex(() => aggregate.tools());
-        const found = (one: ToolIndex) =>
-          one.find({ query }).map((hit) => [hit.tool.listing.name, hit.tool.description, hit.score]);
-        found(index);
-        for (const [at, tools] of changes) {
-          const server = servers[at];
-          if (server !== undefined) give(server, tools);
-          const fresh = found(new ToolIndex(() => aggregate.tools()));
-          expect(found(index)).toEqual(fresh);
+        const hitsIn = (searched: ToolIndex) =>
+          searched.find({ query }).map((hit) => [hit.tool.listing.name, hit.tool.description, hit.score]);
+        // Builds the index before the changes.
+        hitsIn(index);
+        for (const [serverIndex, tools] of changes) {
+          const server = servers[serverIndex];
+          if (server !== undefined) replaceTools(server, tools);
+          const expected = hitsIn(new ToolIndex(() => aggregate.tools()));
+          expect(hitsIn(index)).toEqual(expected);
         }
       }),
       { numRuns: 200 },
@@ -113,7 +120,7 @@ describe('a search in any catalog', () => {
   });
 });
 
-/** Any JSON in unusual notation: random spaces, big numbers, members that are or seem duplicate. */
+/** Any JSON object in unusual notation: random spaces, big numbers, members that are or seem duplicate. */
 const { json } = fc.letrec<{ json: string; value: string; object: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
@@ -162,7 +169,7 @@ const callOf = (tool: string, rawArguments: string) =>
 
 test('call_tool forwards any arguments and all other params byte for byte', () => {
   const server = describedServer('s', [{ name: 'tüll' }]);
-  const aggregate = all([server]);
+  const aggregate = aggregateFrom([server]);
   const search = new ToolSearch({ aggregate, tagsOf: () => [] });
   const [listedTool = ''] = [...aggregate.tools().keys()];
   const parts = fc.record({
@@ -175,15 +182,17 @@ test('call_tool forwards any arguments and all other params byte for byte', () =
     fc.property(parts, ({ inner, meta, isNameFirst, space }) => {
       // Only the routing members of `_meta` are read. These are tested separately.
       const rawMeta = meta.replaceAll('progressToken', 'other');
-      const own = [`"name":${JSON.stringify(listedTool)}`, `"arguments":${space}${inner}`];
-      const outer = `{${(isNameFirst ? own : own.reverse()).join(`${space},`)}}`;
+      const members = [`"name":${JSON.stringify(listedTool)}`, `"arguments":${space}${inner}`];
+      if (!isNameFirst) members.reverse();
+      const outer = `{${members.join(`${space},`)}}`;
       const params = [`"name"${space}:"call_tool"`, `"_meta":${rawMeta}`, `"arguments":${outer}`, '"x":1.0'];
       if (!isNameFirst) params.reverse();
-      const message = (members: readonly string[]) =>
-        `{"id":1,"params":{${members.join(`,${space}`)}},"method":"tools/call","jsonrpc":"2.0"}`;
+      const message = (rawParams: readonly string[]) =>
+        `{"id":1,"params":{${rawParams.join(`,${space}`)}},"method":"tools/call","jsonrpc":"2.0"}`;
       const envelope = readClientMessage(Buffer.from(message(params)));
       const call = search.target(envelope);
       expect(call?.target.server.id).toBe('s');
+      // The name and arguments of the inner call replace those of call_tool.
       const expected = params
         .map((member) => (member.startsWith('"name"') ? `"name"${space}:"tüll"` : member))
         .map((member) => (member === `"arguments":${outer}` ? `"arguments":${inner}` : member));
@@ -195,7 +204,7 @@ test('call_tool forwards any arguments and all other params byte for byte', () =
 
 test('each of the three tools returns a call or a result for any arguments', () => {
   const search = new ToolSearch({
-    aggregate: all([describedServer('s', [{ name: 't' }])]),
+    aggregate: aggregateFrom([describedServer('s', [{ name: 't' }])]),
     tagsOf: () => [],
   });
   fc.assert(
@@ -205,6 +214,7 @@ test('each of the three tools returns a call or a result for any arguments', () 
       (requested, rawArguments) => {
         const answer = search.answer(callOf(requested, rawArguments));
         if ('rawResult' in answer) expect(parse(answer.rawResult).content[0].text.length).toBeGreaterThan(0);
+        // A call has edits of the name and of the arguments.
         else expect(answer.edits).toHaveLength(2);
       },
     ),

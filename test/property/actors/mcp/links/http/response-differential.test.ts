@@ -1,6 +1,6 @@
-// Compares the response parser with the HTTP client of Node on the same bytes, in random chunks: a complete
-// response is equal in Node, and a reusable connection is reusable in Node. The parser may reject more, as
-// its own tests list.
+// Compares the response parser of the gateway with the HTTP client of Node on the same bytes, in random
+// chunks. A response that the parser accepts is equal in Node, and a connection that it reuses is reusable in
+// Node. The parser may reject more than Node; its unit tests list these cases.
 
 import { Agent, request } from 'node:http';
 import { Duplex } from 'node:stream';
@@ -9,22 +9,23 @@ import { expect, test } from 'vitest';
 import { HttpFault } from '../../../../../../actors/mcp/links/http/response-head.ts';
 import { ResponseParser } from '../../../../../../actors/mcp/links/http/response-parser.ts';
 
+/** The result of reading one response. */
 interface Outcome {
   isWhole: boolean;
   status: number | undefined;
   reason: string | undefined;
-  type: string | undefined;
+  contentType: string | undefined;
   body: string;
-  mayBeKept: boolean;
+  isReusable: boolean;
 }
 
 const emptyOutcome = (): Outcome => ({
   isWhole: false,
   status: undefined,
   reason: undefined,
-  type: undefined,
+  contentType: undefined,
   body: '',
-  mayBeKept: false,
+  isReusable: false,
 });
 
 /** A connection to a peer that sends a fixed response after the first request bytes, and closes. */
@@ -82,14 +83,14 @@ function readByNode(pieces: readonly Buffer[]): Promise<Outcome> {
     sent.on('response', (response) => {
       outcome.status = response.statusCode;
       outcome.reason = response.statusMessage;
-      outcome.type = response.headersDistinct['content-type']?.join(', ');
+      outcome.contentType = response.headersDistinct['content-type']?.join(', ');
       response.on('data', (piece: Buffer) => {
         outcome.body += piece.toString('latin1');
       });
       response.on('error', () => {});
       response.on('close', () => {
         outcome.isWhole = response.complete;
-        outcome.mayBeKept = sent.shouldKeepAlive;
+        outcome.isReusable = sent.shouldKeepAlive;
         end();
       });
     });
@@ -104,7 +105,7 @@ function readByParser(pieces: readonly Buffer[]): Outcome {
     onHead: (head) => {
       outcome.status = head.status;
       outcome.reason = head.reason;
-      outcome.type = head.header('content-type');
+      outcome.contentType = head.header('content-type');
     },
     onBody: (piece) => {
       outcome.body += piece.toString('latin1');
@@ -112,7 +113,7 @@ function readByParser(pieces: readonly Buffer[]): Outcome {
     },
     onEnd: (isLast) => {
       outcome.isWhole = true;
-      outcome.mayBeKept = !isLast;
+      outcome.isReusable = !isLast;
     },
   });
   parser.expect();
@@ -125,6 +126,7 @@ function readByParser(pieces: readonly Buffer[]): Outcome {
   return outcome;
 }
 
+/** A chunked body: chunks with extensions and padded sizes, and trailers. */
 const chunked = fc
   .array(
     fc.tuple(
@@ -144,6 +146,7 @@ const chunked = fc
     }),
   );
 
+/** Framing headers with a body, some contradictory. */
 const framed = fc.oneof(
   chunked.map((body) => ['Transfer-Encoding: chunked\r\n', body]),
   fc.string({ maxLength: 30 }).map((text) => {
@@ -160,7 +163,8 @@ const header = fc.constantFrom(
   ...['Content-Type: a/b', 'content-type:\ta/b ', 'X-A: \xe4\t"', 'X-B:', 'Keep-Alive: timeout=5'],
 );
 
-const answer = fc
+/** The head and body of a response. The head may begin with an interim response. */
+const anyResponse = fc
   .record({
     interim: fc.constantFrom(
       '',
@@ -204,34 +208,39 @@ const damage = fc.constantFrom(
 );
 
 test('a response that the parser accepts as complete equals the response that the client of Node reads', async () => {
-  let whole = 0;
+  let wholeCount = 0;
   await fc.assert(
     fc.asyncProperty(
-      answer,
+      anyResponse,
       fc.option(fc.tuple(fc.nat(), damage), { freq: 2 }),
       fc.array(fc.nat(), { maxLength: 6 }),
       async ({ head, body }, damaged, cuts) => {
-        const at = damaged === null ? 0 : damaged[0] % head.length;
-        const text = damaged === null ? head : head.slice(0, at) + (damaged[1] ?? '') + head.slice(at + 1);
-        const bytes = Buffer.from(text + body, 'latin1');
+        let sentHead = head;
+        if (damaged !== null) {
+          const [position, replacement = ''] = damaged;
+          const index = position % head.length;
+          sentHead = head.slice(0, index) + replacement + head.slice(index + 1);
+        }
+        const bytes = Buffer.from(sentHead + body, 'latin1');
         const borders = [...cuts.map((cut) => cut % bytes.length), 0, bytes.length].sort((a, b) => a - b);
         const pieces = borders.slice(1).map((end, n) => bytes.subarray(borders[n], end));
         const parsedByGateway = readByParser(pieces.filter(({ length }) => length > 0));
         if (!parsedByGateway.isWhole) return;
-        whole += 1;
+        wholeCount += 1;
         const parsedByNode = await readByNode(pieces);
-        // `mayBeKept` is compared as an implication: Node keeps each connection that the gateway keeps. The
+        // `isReusable` is compared as an implication: Node keeps each connection that the gateway keeps. The
         // gateway may close a connection that Node keeps.
         expect({
           ...parsedByGateway,
-          mayBeKept: parsedByGateway.mayBeKept && parsedByNode.mayBeKept,
+          isReusable: parsedByGateway.isReusable && parsedByNode.isReusable,
         }).toEqual({
           ...parsedByNode,
-          mayBeKept: parsedByGateway.mayBeKept,
+          isReusable: parsedByGateway.isReusable,
         });
       },
     ),
     { numRuns: 1_000 },
   );
-  expect(whole).toBeGreaterThan(200);
+  // Enough of the random responses were complete.
+  expect(wholeCount).toBeGreaterThan(200);
 });

@@ -1,5 +1,6 @@
-// Compares the byte parser with the reference parser `eventsource-parser`. The byte parser reads random
-// chunks. The reference parser reads the whole stream as Latin-1 text, in which every byte is one character.
+// Compares the SSE parser of the gateway, which reads bytes, with the reference parser `eventsource-parser`.
+// The parser of the gateway reads random chunks. The reference parser reads the whole stream as Latin-1 text,
+// in which every byte is one character.
 
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
@@ -14,7 +15,8 @@ interface ParsedEvent {
 function parse(chunks: readonly Buffer[]): { events: ParsedEvent[]; cursor: SseCursor } {
   const events: ParsedEvent[] = [];
   const cursor: SseCursor = { lastEventId: '', retryMs: undefined };
-  const parser = new SseParser(1 << 20, cursor, {
+  const maxEventBytes = 1_048_576;
+  const parser = new SseParser(maxEventBytes, cursor, {
     onEvent: (type, data) => events.push({ type, data: data.toString('latin1') }),
     onOversizedEvent: () => expect.unreachable('nothing here is oversized'),
   });
@@ -38,9 +40,10 @@ function parseWithReference(bytes: Buffer): { events: ParsedEvent[]; retryMs: nu
   return { events, retryMs };
 }
 
-function cut(bytes: Buffer, cuts: readonly number[]): Buffer[] {
-  const at = [...new Set(cuts.map((offset) => offset % (bytes.length + 1)))].sort((a, b) => a - b);
-  return [0, ...at].map((start, index) => bytes.subarray(start, at[index] ?? bytes.length));
+/** Splits the bytes at the cuts, modulo the length. */
+function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const borders = [...new Set(cuts.map((offset) => offset % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...borders].map((start, index) => bytes.subarray(start, borders[index] ?? bytes.length));
 }
 
 const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
@@ -68,6 +71,7 @@ const line = fc.oneof(
 );
 const stream = fc
   .tuple(
+    // A byte order mark, whole or incomplete.
     fc.constantFrom('', '\xef\xbb\xbf', '\xef\xbb', '\xef'),
     fc.array(
       fc.tuple(line, lineEnd).map((parts) => parts.join('')),
@@ -80,7 +84,7 @@ const stream = fc
 test('any stream in any chunks has the events and the retry time of the reference parser', () => {
   fc.assert(
     fc.property(stream, fc.array(fc.nat(400), { maxLength: 30 }), (bytes, cuts) => {
-      const { events, cursor } = parse(cut(bytes, cuts));
+      const { events, cursor } = parse(split(bytes, cuts));
       const expected = parseWithReference(bytes);
       expect(events).toEqual(expected.events);
       expect(cursor.retryMs).toBe(expected.retryMs);
@@ -92,22 +96,23 @@ test('any stream in any chunks has the events and the retry time of the referenc
 test('a stream has the same events byte by byte as in one piece', () => {
   fc.assert(
     fc.property(stream, (bytes) => {
-      const one = parse([bytes]);
-      const many = parse(Array.from(bytes, (byte) => Buffer.from([byte])));
-      expect(many).toEqual(one);
+      const inOnePiece = parse([bytes]);
+      const byteByByte = parse(Array.from(bytes, (byte) => Buffer.from([byte])));
+      expect(byteByByte).toEqual(inOnePiece);
     }),
     { numRuns: 500 },
   );
 });
 
 test('the data of an event has every sent byte, even if it is not UTF-8', () => {
+  // Line ends become spaces.
   const anyBytes = fc
     .uint8Array({ minLength: 1, maxLength: 300 })
     .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte))));
   fc.assert(
     fc.property(anyBytes, fc.array(fc.nat(400), { maxLength: 10 }), (data, cuts) => {
       const bytes = Buffer.concat([Buffer.from('data: '), data, Buffer.from('\n\n')]);
-      const { events } = parse(cut(bytes, cuts));
+      const { events } = parse(split(bytes, cuts));
       expect(events).toEqual([{ type: 'message', data: data.toString('latin1') }]);
     }),
   );

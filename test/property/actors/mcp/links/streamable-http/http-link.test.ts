@@ -1,6 +1,6 @@
-// Random calls, answered in random order and form, by a server that may close or fail between any two steps:
-// every sent call completes or fails exactly once, responses arrive with the right `call`, and no connection
-// or queued message remains.
+// HTTP links with many calls, answered in random order and form by a server that may fail or close at any
+// time. Every sent call completes or fails exactly once, and messages arrive with the `call` to which they
+// belong. No connection or queued message remains.
 
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
@@ -46,6 +46,7 @@ function pause(ms: number): Promise<void> {
 /** Ids of calls start here, above the ids of the handshake. */
 const FIRST_CALL = 10;
 
+/** Kinds of links: title, function that opens one. */
 const links: [string, (url: URL) => Opened<Link>][] = [
   ['with a session', (url) => httpLink(url)],
   ['of the modern era', (url) => modernLink(url)],
@@ -94,12 +95,12 @@ test.each(links)(
         for (const call of calls) link.send(request(call, 'x'), call);
         for (const call of calls) await recorder.answer(call);
         for (const call of calls) {
-          const own = recorder.messages
+          const messagesOfCall = recorder.messages
             .filter((message) => message.call === call)
             .map(({ text }) => JSON.parse(text));
           const form = forms[call - FIRST_CALL];
           const notifications = form?.isStream ? form.notifications : 0;
-          expect(own).toEqual([
+          expect(messagesOfCall).toEqual([
             ...Array.from({ length: notifications }, (_, n) => ({
               jsonrpc: '2.0',
               method: 'n',
@@ -118,8 +119,8 @@ test.each(links)(
   },
 );
 
-/** Ways to serve one request: faults before or instead of the response, and valid responses. */
-const faults: ((exchange: Exchange) => void)[] = [
+/** Ways to serve one request: faults before, in or instead of the response, and valid responses. */
+const servings: ((exchange: Exchange) => void)[] = [
   ({ res }) => void res.destroy(),
   ({ req }) => void req.socket.resetAndDestroy(),
   ({ res }) => void res.writeHead(500).end('oops'),
@@ -139,10 +140,12 @@ const faults: ((exchange: Exchange) => void)[] = [
     beginStream(res);
     res.write('data: {"jsonrpc":"2.0","id"', () => res.destroy());
   },
+  // A stream that the client may resume after an event id that the server does not know.
   ({ res }) => {
     beginStream(res);
     res.write('id: gone\nretry: 10\ndata:\n\n', () => res.destroy());
   },
+  // A response, and a second copy that is incomplete.
   ({ res, body }) => {
     beginStream(res);
     res.end(`id: 1\nretry: 10\n${event(result(body))}${event(result(body)).slice(0, -2)}`);
@@ -152,16 +155,16 @@ const faults: ((exchange: Exchange) => void)[] = [
   ({ res }) => void res.writeHead(204).end(),
 ];
 
-const arbFault = fc.nat(faults.length - 1);
+const anyServing = fc.nat(servings.length - 1);
 
 test.each(links)(
   'on a link %s every call completes or fails, even if the server fails at any step',
   async (_kind, open) => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(arbFault, { minLength: 3, maxLength: 12 }),
+        fc.array(anyServing, { minLength: 3, maxLength: 12 }),
         fc.option(fc.nat(30), { nil: undefined }),
-        async (steps, closesAfterMs) => {
+        async (servingOrder, closesAfterMs) => {
           let served = 0;
           const server = await serve((exchange) => {
             const { req, res, body } = exchange;
@@ -172,9 +175,9 @@ test.each(links)(
               res.setHeader('mcp-session-id', 'abc');
               return answerJson(res, result(body));
             }
-            const serveFault = faults[steps[served % steps.length] ?? 0];
+            const serveOne = servings[servingOrder[served % servingOrder.length] ?? 0];
             served += 1;
-            serveFault?.(exchange);
+            serveOne?.(exchange);
           });
           const { link, recorder } = await shakeHands(open(server.url()));
           const calls = Array.from({ length: 15 }, (_, n) => n + 2);
@@ -182,12 +185,13 @@ test.each(links)(
             closesAfterMs === undefined ? undefined : pause(closesAfterMs).then(() => server.close());
           for (const call of calls) {
             link.send(request(call, 'x'), call);
+            // Some calls are followed by a notification or a pause.
             if (call % 4 === 0) link.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}'));
             if (call % 5 === 0) await pause(2);
           }
           const isOver = (call: number): boolean =>
             recorder.answers(call).length > 0 || recorder.undelivered.some((each) => each.call === call);
-          await until(`the end of every call ${steps}`, () => calls.every(isOver));
+          await until(`the end of every call ${servingOrder}`, () => calls.every(isOver));
           await closing;
           await link.close();
           expect(recorder.breaches).toEqual([]);
@@ -214,6 +218,7 @@ test('on a link of the older transport (SSE) the link reports its end, and no un
         posts += 1;
         if (posts === failingPost) return void res.destroy();
         res.writeHead(202).end();
+        // Every third call gets no response.
         if (idOf(body) !== undefined && posts % 3 !== 0)
           stream?.write(`event: message\n${event(result(body))}`);
       });

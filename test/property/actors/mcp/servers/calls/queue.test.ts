@@ -1,4 +1,5 @@
-// The call queue per server, with arrivals and departures of several sessions in random order.
+// The queue of waiting calls of a server. Calls of three sessions, and of clients without a session, arrive
+// and leave in random order. A list is the model of the queue.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,38 +10,39 @@ import { CallQueue } from '../../../../../../actors/mcp/servers/calls/queue.ts';
 const owners = [undefined, ...['a', 'b', 'c'].map((label) => ({ label }) as CallOwner)];
 const callOf = (owner: CallOwner | undefined) => ({ owner }) as Call;
 
-const steps = fc.array(fc.record({ who: fc.nat(3), isArrival: fc.boolean() }), { maxLength: 80 });
+const anySteps = fc.array(fc.record({ ownerIndex: fc.nat(3), isArrival: fc.boolean() }), { maxLength: 80 });
 
 test('a shared queue never exceeds its limit, and a session with fewer calls displaces a call of one with more', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 9 }), steps, (limit, order) => {
+    fc.property(fc.integer({ min: 1, max: 9 }), anySteps, (limit, steps) => {
       const queue = new CallQueue(limit, true);
       const waiting: Call[] = [];
-      const count = (owner: CallOwner | undefined) => waiting.filter((call) => call.owner === owner).length;
-      for (const { who, isArrival } of order) {
-        const owner = owners[who];
+      const countOf = (owner: CallOwner | undefined) => waiting.filter((call) => call.owner === owner).length;
+      for (const { ownerIndex, isArrival } of steps) {
+        const owner = owners[ownerIndex];
         if (!isArrival) {
           const leaving = waiting.find((call) => call.owner === owner);
           if (leaving === undefined) continue;
           waiting.splice(waiting.indexOf(leaving), 1);
           queue.delete(leaving);
         } else if (waiting.length < limit) {
-          // Even if all waiting calls belong to it.
+          // A queue with space accepts a call even of an owner of all waiting calls.
           expect(queue.isFullFor(owner)).toBe(false);
           const call = callOf(owner);
           waiting.push(call);
           queue.add(call);
         } else {
           expect(queue.isFullFor(owner)).toBe(true);
-          const maxCount = Math.max(...owners.map(count));
-          const out = queue.displace(owner);
-          if (maxCount <= count(owner) + 1) {
-            expect(out).toBeUndefined();
+          // The owner with most calls loses its newest call, if the new owner still has fewer calls afterwards.
+          const maxCount = Math.max(...owners.map(countOf));
+          const displaced = queue.displace(owner);
+          if (maxCount <= countOf(owner) + 1) {
+            expect(displaced).toBeUndefined();
             continue;
           }
-          expect(count(out?.owner)).toBe(maxCount);
-          expect(out).toBe(waiting.findLast((call) => call.owner === out?.owner));
-          waiting.splice(waiting.indexOf(out as Call), 1);
+          expect(countOf(displaced?.owner)).toBe(maxCount);
+          expect(displaced).toBe(waiting.findLast((call) => call.owner === displaced?.owner));
+          waiting.splice(waiting.indexOf(displaced as Call), 1);
           const call = callOf(owner);
           waiting.push(call);
           queue.add(call);
