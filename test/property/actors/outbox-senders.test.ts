@@ -1,5 +1,5 @@
-// Sender of outbox rows after random reloads: the trigger that it names, another trigger of the same account,
-// or none.
+// The trigger that sends an outbox row after a random reload of the triggers: the trigger that created it,
+// another trigger with the same account and credential, or none.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -16,7 +16,7 @@ import { httpTrigger, manualTrigger } from '../../fixtures/automation/triggers.t
 import { MemoryStore } from '../../fixtures/store/memory-store.ts';
 
 /** The labels `account` and `credential` replace the configuration of real triggers. */
-const arbTrigger = fc
+const anyTrigger = fc
   .record({
     name: fc.constantFrom('a', 'b', 'c', 'd'),
     type: fc.constantFrom('Manual', 'Manual', 'Manual', 'HTTP'),
@@ -30,9 +30,9 @@ const arbTrigger = fc
     }),
   );
 
-const arbTriggers = fc.uniqueArray(arbTrigger, { maxLength: 4, selector: ({ name }) => name });
+const anyTriggers = fc.uniqueArray(anyTrigger, { maxLength: 4, selector: ({ name }) => name });
 
-const arbCreatorLabels = fc.record({
+const anyCreatorLabels = fc.record({
   account: fc.constantFrom('app', 'apps'),
   credential: fc.constantFrom('one', 'two'),
 });
@@ -81,20 +81,20 @@ async function processRow(creator: Trigger, triggers: readonly Trigger[], hasCre
 test('an outbox row is sent once: by its trigger, or by one with its account and credential if its trigger changed accounts', async () => {
   await fc.assert(
     fc.asyncProperty(
-      arbCreatorLabels,
-      arbTriggers,
+      anyCreatorLabels,
+      anyTriggers,
       fc.boolean(),
       async (labels, triggers, hasCredentials) => {
         const creator: Trigger = { ...manualTrigger('a'), labels };
         const { senders, outcome } = await processRow(creator, triggers, hasCredentials);
-        const ofAccount = triggers.filter(
+        const triggersOfAccount = triggers.filter(
           (each) => each.type === 'Manual' && each.labels.account === labels.account,
         );
-        const namedTrigger = ofAccount.find(({ name }) => name === 'a');
-        const withCredential = ofAccount.filter(
+        const sameTrigger = triggersOfAccount.find(({ name }) => name === creator.name);
+        const withCredential = triggersOfAccount.filter(
           (each) => !hasCredentials || each.labels.credential === labels.credential,
         );
-        const possibleSenders = namedTrigger === undefined ? withCredential : [namedTrigger];
+        const possibleSenders = sameTrigger === undefined ? withCredential : [sameTrigger];
         if (possibleSenders.length === 0) {
           expect(senders).toEqual([]);
           expect(outcome).toMatchObject({

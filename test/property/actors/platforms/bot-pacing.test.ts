@@ -1,5 +1,5 @@
-// Send rate of bots, compared with the rate limits of the fake platform. Time is simulated, traffic and
-// network delays are random.
+// Send rate of bots, compared with the rate limits of the fake platform: per chat, per group and for all
+// chats. Time is simulated, traffic and network delays are random.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,6 +9,7 @@ import { BotError } from '../../../fixtures/bot-platform/bot-error.ts';
 import { type FloodLimits, FloodMeter } from '../../../fixtures/bot-platform/flood-limits.ts';
 import { OwnTime, type RequestDelays, requestDelays } from '../../../fixtures/own-time.ts';
 
+/** Messages to one chat. The first is sent at `startAt`, in milliseconds. */
 interface Traffic {
   readonly isGroup: boolean;
   readonly count: number;
@@ -16,21 +17,22 @@ interface Traffic {
 }
 
 /**
- * Sends all messages, in order per chat. Returns the number of refusals, and the times of the accepted
- * messages per chat.
+ * Sends all messages, in order per chat. Returns the number of refusals, and the simulated time of the end.
  */
-async function sendAll(chats: readonly Traffic[], ways: readonly RequestDelays[], limits: FloodLimits) {
+async function sendAll(chats: readonly Traffic[], delays: readonly RequestDelays[], limits: FloodLimits) {
   const time = new OwnTime();
-  let steps = 0;
+  let requestCount = 0;
   const meter = new FloodMeter(() => time.now);
   meter.limits = limits;
   const pacing = botPacing(() => time.now);
-  const acceptedAt = chats.map((): number[] => []);
   const finished = chats.map(async ({ isGroup, count, startAt }, chat) => {
+    // Groups have negative ids.
     const id = isGroup ? -1 - chat : 1 + chat;
     await time.at(startAt);
-    while ((acceptedAt[chat]?.length ?? 0) < count) {
-      const { requestMs, responseMs, lateMs } = ways[steps++ % ways.length] as RequestDelays;
+    let acceptedCount = 0;
+    while (acceptedCount < count) {
+      const { requestMs, responseMs, lateMs } = delays[requestCount % delays.length] as RequestDelays;
+      requestCount += 1;
       try {
         const turn = {
           account: 'a',
@@ -43,7 +45,7 @@ async function sendAll(chats: readonly Traffic[], ways: readonly RequestDelays[]
           let refusal: unknown;
           try {
             meter.count(7, { id, isGroup });
-            acceptedAt[chat]?.push(time.now);
+            acceptedCount += 1;
           } catch (error) {
             refusal = error;
           }
@@ -59,10 +61,10 @@ async function sendAll(chats: readonly Traffic[], ways: readonly RequestDelays[]
     }
   });
   await time.passUntil(finished);
-  return { refused: meter.refused, acceptedAt, endedAt: time.now };
+  return { refused: meter.refused, endedAt: time.now };
 }
 
-const chat = fc.record({
+const anyTraffic = fc.record({
   isGroup: fc.boolean(),
   count: fc.integer({ min: 1, max: 45 }),
   startAt: fc.integer({ min: 0, max: 3_000 }),
@@ -71,10 +73,10 @@ const chat = fc.record({
 test('a bot never exceeds the limits for all chats and for a group', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(chat, { minLength: 1, maxLength: 40 }),
+      fc.array(anyTraffic, { minLength: 1, maxLength: 40 }),
       requestDelays,
-      async (chats, onTheWay) => {
-        const { refused } = await sendAll(chats, onTheWay, { allPerSecond: 30, groupPerMinute: 20 });
+      async (chats, delays) => {
+        const { refused } = await sendAll(chats, delays, { allPerSecond: 30, groupPerMinute: 20 });
         expect(refused).toBe(0);
       },
     ),
@@ -88,9 +90,9 @@ test('a long answer causes at most one 429 in a chat with one message per second
       fc.integer({ min: 2, max: 19 }),
       fc.boolean(),
       requestDelays,
-      async (count, isGroup, onTheWay) => {
+      async (count, isGroup, delays) => {
         const limits = { chatEveryMs: 1_000, groupPerMinute: 20, allPerSecond: 30 };
-        const { refused, endedAt } = await sendAll([{ isGroup, count, startAt: 0 }], onTheWay, limits);
+        const { refused, endedAt } = await sendAll([{ isGroup, count, startAt: 0 }], delays, limits);
         expect(refused).toBeLessThanOrEqual(1);
         expect(endedAt).toBeLessThan(count * 1_500 + 1_000);
       },

@@ -1,5 +1,6 @@
-// Gateways that start on the same folder. The steps are interleaved in every possible order, with crashes and
-// releases in between. The folder is real, the processes are simulated.
+// The lock of gateways that start on the same folder. The steps of four starts are interleaved in random order,
+// with crashes and releases in between. The folder is real, the processes are simulated. At most one gateway
+// holds the lock, and a free lock can be acquired.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,13 +12,15 @@ import { replaceFile } from '../../../../actors/state/small-file.ts';
 
 type Steps = Generator<undefined, LockOutcome, undefined>;
 
-/** Gateways that an operator starts in sequence on the same folder. */
+/** Starts gateways on the folder, one after another. Each process has a text that identifies it in the lock. */
 class Starter {
-  #life = 0;
+  #processNumber = 0;
   #steps: Steps | undefined;
+  /** Path of the lock file, while the process holds the lock. */
   path: string | undefined;
   readonly #name: string;
   readonly #folder: string;
+  /** Texts of the running processes of all starters. */
   readonly #living: Set<string>;
 
   constructor(name: string, folder: string, living: Set<string>) {
@@ -36,7 +39,7 @@ class Starter {
     if (this.#steps === undefined) {
       this.#living.add(this.#text);
       const text = { text: this.#text, short: this.#text };
-      this.#steps = lockSteps(this.#folder, text, (text) => this.#living.has(text));
+      this.#steps = lockSteps(this.#folder, text, (other) => this.#living.has(other));
     }
     const { done, value } = this.#steps.next();
     if (done !== true) return false;
@@ -47,7 +50,7 @@ class Starter {
 
   die(): void {
     this.#living.delete(this.#text);
-    this.#life += 1;
+    this.#processNumber += 1;
     this.#steps = undefined;
     this.path = undefined;
   }
@@ -57,17 +60,18 @@ class Starter {
     // The process continues briefly, and then exits.
     this.path = undefined;
     this.#steps = undefined;
-    this.#life += 1;
+    this.#processNumber += 1;
   }
 
   get #text(): string {
-    return `${this.#name}.${this.#life}`;
+    return `${this.#name}.${this.#processNumber}`;
   }
 }
 
-const action = fc.record({
-  who: fc.nat({ max: 3 }),
-  what: fc.oneof(
+const anyAction = fc.record({
+  starterIndex: fc.nat({ max: 3 }),
+  /** A number of steps, the death of the process, or a release of the lock. */
+  command: fc.oneof(
     { weight: 12, arbitrary: fc.integer({ min: 1, max: 9 }) },
     { weight: 1, arbitrary: fc.constant('die' as const) },
     { weight: 1, arbitrary: fc.constant('release' as const) },
@@ -77,20 +81,21 @@ const action = fc.record({
 describe('the numbered lock', () => {
   test('is held by at most one process, and can be acquired whenever no process holds it', () => {
     fc.assert(
-      fc.property(fc.array(action, { minLength: 5, maxLength: 60 }), (actions) => {
+      fc.property(fc.array(anyAction, { minLength: 5, maxLength: 60 }), (actions) => {
         const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
         try {
           const living = new Set<string>();
           const starters = ['a', 'b', 'c', 'd'].map((name) => new Starter(name, folder, living));
           const holders = () => starters.filter(({ isHolder }) => isHolder);
-          for (const { who, what } of actions) {
-            const starter = starters[who];
-            if (what === 'die') starter?.die();
-            else if (what === 'release') {
+          for (const { starterIndex, command } of actions) {
+            const starter = starters[starterIndex];
+            if (command === 'die') starter?.die();
+            else if (command === 'release') {
               if (starter?.isHolder === true) starter.release();
-            } else for (let count = 0; count < what && starter?.step() === false; count += 1);
+            } else for (let count = 0; count < command && starter?.step() === false; count += 1);
             expect(holders().length).toBeLessThanOrEqual(1);
           }
+          // After the death of all others, another gateway acquires the lock, and removes the other files.
           for (const starter of starters) starter.die();
           const last = new Starter('last', folder, living);
           for (let count = 0; count < 200 && !last.step(); count += 1);

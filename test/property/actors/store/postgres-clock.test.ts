@@ -1,4 +1,5 @@
-// Detection of clock steps, from clock readings during suspensions and with late requests and responses.
+// Detection of steps of the database's clock by a node. The node reads the clock with requests that may be
+// late, and may be suspended in between. Simulated readings of a clock that is set by a known amount.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,73 +8,81 @@ import { type ClockReading, moreAccurate, stepOf } from '../../../../actors/stor
 interface Reading {
   /** Time since the last response. */
   readonly pauseMs: number;
-  /** Time until the server reads its clock, and then until this node reads its own clock. */
-  readonly askingMs: number;
-  readonly answeringMs: number;
+  /** Time until the database reads its clock. */
+  readonly requestMs: number;
+  /** Time from then until the node has the response. */
+  readonly responseMs: number;
   /** Size of the clock step during the pause. */
-  readonly setMs: number;
+  readonly clockStepMs: number;
 }
 
-const prompt = fc.integer({ min: 0, max: 50 });
-const anyTime = fc.oneof(prompt, fc.integer({ min: 0, max: 60_000 }));
-const readingOf = (takesMs: fc.Arbitrary<number>, setMs: fc.Arbitrary<number> = fc.constant(0)) =>
+const promptMs = fc.integer({ min: 0, max: 50 });
+const anyMs = fc.oneof(promptMs, fc.integer({ min: 0, max: 60_000 }));
+const readingOf = (takesMs: fc.Arbitrary<number>, clockStepMs: fc.Arbitrary<number> = fc.constant(0)) =>
   fc.record<Reading>({
     pauseMs: fc.integer({ min: 0, max: 5_000 }),
-    askingMs: takesMs,
-    answeringMs: takesMs,
-    setMs,
+    requestMs: takesMs,
+    responseMs: takesMs,
+    clockStepMs,
   });
 /** Larger than an undetected step and the uncertainty of two prompt readings. */
-const set = fc.integer({ min: 1_300, max: 700_000 }).chain((byMs) => fc.constantFrom(byMs, -byMs));
+const detectableStepMs = fc
+  .integer({ min: 1_300, max: 700_000 })
+  .chain((byMs) => fc.constantFrom(byMs, -byMs));
 const few = { maxLength: 10 };
 
 /** Returns the detected clock step of each reading, with its uncertainty. */
-function readAll(all: readonly Reading[]) {
+function detectSteps(readings: readonly Reading[]) {
+  /** Monotonic clock of the node. */
   let uptimeMs = 0;
+  /** Difference between the database's clock and the uptime. */
   let offsetMs = 1_700_000_000_000;
-  let noted = 0;
-  let seen: ClockReading | undefined;
-  return all.map(({ pauseMs, askingMs, answeringMs, setMs }) => {
-    offsetMs += setMs;
+  let previousAt = 0;
+  /** The reading with which the next one is compared. */
+  let reference: ClockReading | undefined;
+  return readings.map(({ pauseMs, requestMs, responseMs, clockStepMs }) => {
+    offsetMs += clockStepMs;
     const requestedMs = uptimeMs + pauseMs;
-    const at = requestedMs + askingMs + offsetMs;
-    uptimeMs = requestedMs + askingMs + answeringMs;
+    const at = requestedMs + requestMs + offsetMs;
+    uptimeMs = requestedMs + requestMs + responseMs;
     const reading = { at, corrections: 0, requestedMs, answeredMs: uptimeMs };
-    const byMs = stepOf(noted, seen, reading);
-    const openMs = widthOf(reading) + (seen === undefined ? 0 : widthOf(seen));
-    seen = byMs === 0 ? moreAccurate(seen, reading) : reading;
-    noted = at;
-    return { byMs, openMs };
+    const byMs = stepOf(previousAt, reference, reading);
+    const uncertaintyMs = widthOf(reading) + (reference === undefined ? 0 : widthOf(reference));
+    reference = byMs === 0 ? moreAccurate(reference, reading) : reading;
+    previousAt = at;
+    return { byMs, uncertaintyMs };
   });
 }
 
+/** Returns the duration in which the database read its clock. */
 const widthOf = ({ requestedMs, answeredMs }: ClockReading) => answeredMs - requestedMs;
 
 test('a clock without steps is never corrected, for any delay of requests, responses or processes', () => {
-  const readings = fc.array(readingOf(anyTime), { minLength: 1, maxLength: 30 });
+  const anyReadings = fc.array(readingOf(anyMs), { minLength: 1, maxLength: 30 });
   fc.assert(
-    fc.property(readings, (all) => {
-      expect(readAll(all).every(({ byMs }) => byMs === 0)).toBe(true);
+    fc.property(anyReadings, (readings) => {
+      expect(detectSteps(readings).every(({ byMs }) => byMs === 0)).toBe(true);
     }),
     { numRuns: 2_000 },
   );
 });
 
 test('a clock step is detected with its full size by the next reading that the database answers promptly', () => {
-  const parts = fc.tuple(
-    readingOf(prompt),
-    fc.array(readingOf(anyTime), few),
-    readingOf(anyTime, set),
-    fc.array(readingOf(anyTime), few),
-    readingOf(prompt),
+  const anyReadings = fc.tuple(
+    readingOf(promptMs),
+    fc.array(readingOf(anyMs), few),
+    readingOf(anyMs, detectableStepMs),
+    fc.array(readingOf(anyMs), few),
+    readingOf(promptMs),
   );
   fc.assert(
-    fc.property(parts, ([first, before, setting, after, last]) => {
-      const steps = readAll([first, ...before, setting, ...after, last]).filter(({ byMs }) => byMs !== 0);
+    fc.property(anyReadings, ([first, before, withStep, after, last]) => {
+      const steps = detectSteps([first, ...before, withStep, ...after, last]).filter(({ byMs }) => byMs !== 0);
       expect(steps).toHaveLength(1);
-      const [{ byMs, openMs } = { byMs: 0, openMs: 0 }] = steps;
-      expect(byMs).toBeGreaterThanOrEqual(setting.setMs);
-      expect(byMs).toBeLessThanOrEqual(setting.setMs + openMs);
+      const [{ byMs, uncertaintyMs } = { byMs: 0, uncertaintyMs: 0 }] = steps;
+      // The detected step is the real one, plus the uncertainty at most.
+      expect(byMs).toBeGreaterThanOrEqual(withStep.clockStepMs);
+      expect(byMs).toBeLessThanOrEqual(withStep.clockStepMs + uncertaintyMs);
     }),
     { numRuns: 2_000 },
   );

@@ -1,4 +1,5 @@
-// Random operations on a store on a real PostgreSQL, compared with the model of the embedded engine.
+// Random operations on the store on a real PostgreSQL, compared with the model that also describes the embedded
+// engine. The operations, the model and its invariants are in test/fixtures/store.
 
 import fc from 'fast-check';
 import { test } from 'vitest';
@@ -11,6 +12,7 @@ import { MAX_WAITING, ownClockSteps, type World } from '../../../fixtures/store/
 const property = fc.asyncProperty(
   fc.commands(ownClockSteps, { maxCommands: 60, size: 'max' }),
   async (steps) => {
+    // Each run has a new database.
     const url = await newDatabase();
     // Remains a member on a slow machine, so that the claims stay valid during the whole test.
     const node = { name: 'a', address: '', ttlMs: 60_000 };
@@ -46,6 +48,7 @@ test('the store on PostgreSQL matches its contract for any operations', async ()
   await fc.assert(property, { numRuns: runs(15) });
 }, 240_000);
 
+// Title, seed and path of fast-check.
 test.each([
   ['a duplicate id in one call, under two keys', -900142966, '0'],
   ['events emitted by a commit that the limit did not count', 1049601940, '7'],

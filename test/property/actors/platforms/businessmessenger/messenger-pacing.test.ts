@@ -1,5 +1,5 @@
-// Send rate of business numbers, compared with the rate limits of the fake platform. Time is simulated,
-// traffic and network delays are random.
+// Send rate of business numbers, compared with the rate limits of the fake platform: messages per second of
+// the number, and a burst per person. Time is simulated, traffic and network delays are random.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -8,29 +8,29 @@ import { messengerPacing } from '../../../../../actors/platforms/businessmesseng
 import { RateMeter, vendorLimits } from '../../../../fixtures/business-platform/rate-meter.ts';
 import { OwnTime, type RequestDelays, requestDelays } from '../../../../fixtures/own-time.ts';
 
-/** Messages that were sent to the first person before a restart, up to the limit of the platform. */
-interface Before {
-  readonly toFirst: number;
-}
+/** Platform code of a message above the limit per person. */
+const PERSON_LIMIT = 131056;
+/** Messages that a person may get in a burst. After them the platform accepts one per 6 s. */
+const BURST = 45;
 
-/** Sends the messages, in order per person. Returns the refusals and the total duration. */
-async function sendAll(
-  people: readonly number[],
-  ways: readonly RequestDelays[],
-  { toFirst }: Before = { toFirst: 0 },
-) {
+/**
+ * Sends a number of messages to each person, in order per person. Returns the refusals and the total duration.
+ * `sentBefore` is the number of messages that the first person got before a restart of the gateway.
+ */
+async function sendAll(messageCounts: readonly number[], delays: readonly RequestDelays[], sentBefore = 0) {
   const time = new OwnTime();
-  let steps = 0;
+  let requestCount = 0;
   const meter = new RateMeter(() => time.now);
   meter.limits = vendorLimits;
-  for (let i = 0; i < toFirst; i += 1) meter.count('100', '0');
+  for (let i = 0; i < sentBefore; i += 1) meter.count('100', '0');
   time.now = 1_000;
   const pacing = messengerPacing(() => time.now);
-  const finished = people.map(async (count, person) => {
+  const finished = messageCounts.map(async (count, person) => {
     let pauseMs = 2_000;
     for (let sent = 0; sent < count; ) {
-      const { requestMs, responseMs, lateMs } = ways[steps++ % ways.length] as RequestDelays;
-      const isOfDestination = ({ platformCode }: DeliveryError) => platformCode === 131056;
+      const { requestMs, responseMs, lateMs } = delays[requestCount % delays.length] as RequestDelays;
+      requestCount += 1;
+      const isOfDestination = ({ platformCode }: DeliveryError) => platformCode === PERSON_LIMIT;
       try {
         await pacing.run({ account: '100', destination: `${person}`, isOfDestination }, async () => {
           await time.at(time.now + requestMs);
@@ -56,18 +56,18 @@ async function sendAll(
   return { refused: meter.refused, tookMs: time.now - 1_000 };
 }
 
-const people = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
+const anyCounts = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
 
 test('a business number never exceeds its limit or the limit per person', async () => {
   await fc.assert(
-    fc.asyncProperty(people, requestDelays, async (counts, onTheWay) => {
-      const { refused, tookMs } = await sendAll(counts, onTheWay);
+    fc.asyncProperty(anyCounts, requestDelays, async (counts, delays) => {
+      const { refused, tookMs } = await sendAll(counts, delays);
       expect(refused).toEqual([]);
       // The limits are also used: sending is not much slower than allowed.
       const longest = Math.max(...counts);
       const all = counts.reduce((sum, count) => sum + count, 0);
-      const atLeast = Math.max(all / 50, longest > 45 ? 6 * (longest - 45) : 0);
-      expect(tookMs).toBeLessThan(1000 * (2 * atLeast + 0.4 * longest + 8));
+      const neededSeconds = Math.max(all / 50, longest > BURST ? 6 * (longest - BURST) : 0);
+      expect(tookMs).toBeLessThan(1000 * (2 * neededSeconds + 0.4 * longest + 8));
     }),
     { numRuns: 30 },
   );
@@ -75,9 +75,9 @@ test('a business number never exceeds its limit or the limit per person', async 
 
 test("if the limit of a person was used up before a restart, one message is refused and the rest follows the platform's rate", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 20 }), requestDelays, async (count, onTheWay) => {
-      const { refused, tookMs } = await sendAll([count, 3], onTheWay, { toFirst: 45 });
-      expect(new Set(refused)).toEqual(new Set([131056]));
+    fc.asyncProperty(fc.integer({ min: 1, max: 20 }), requestDelays, async (count, delays) => {
+      const { refused, tookMs } = await sendAll([count, 3], delays, BURST);
+      expect(new Set(refused)).toEqual(new Set([PERSON_LIMIT]));
       expect(refused.length).toBeLessThanOrEqual(2);
       expect(tookMs).toBeLessThan(7_000 * count + 10_000);
     }),

@@ -1,4 +1,5 @@
-// Senders identified by a number, an id or both, in random order, with restarts and concurrent messages.
+// Names of senders whose messages contain a phone number, a user id or both. Random messages and restarts, and
+// concurrent messages. A map is the model: the first alias of a sender is its name, and never changes.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,11 +7,12 @@ import { SenderAliases } from '../../../../../actors/platforms/businessmessenger
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 
 const person = fc.integer({ min: 0, max: 3 });
-const step = fc.oneof(
+const anyStep = fc.oneof(
   { weight: 8, arbitrary: fc.record({ person, withNumber: fc.boolean(), withId: fc.boolean() }) },
   { weight: 1, arbitrary: fc.constant('restart' as const) },
 );
 
+/** Returns the sender of a message. Without an id it has a number. */
 function senderOf(person: number, withNumber: boolean, withId: boolean) {
   return {
     number: withNumber || !withId ? `1555${person}` : undefined,
@@ -21,23 +23,24 @@ function senderOf(person: number, withNumber: boolean, withId: boolean) {
 
 test('a stored mapping of an id or a number never changes', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async (steps) => {
       const store = new MemoryStore();
       // A small capacity, so that some entries are evicted.
       let aliases = new SenderAliases(store, 2);
       const nameByAlias = new Map<string, string>();
-      for (const each of steps) {
-        if (each === 'restart') {
+      for (const step of steps) {
+        if (step === 'restart') {
           aliases = new SenderAliases(store, 2);
           continue;
         }
-        const sender = senderOf(each.person, each.withNumber, each.withId);
-        const { number, userId } = sender;
-        const own = [userId, number].filter((one) => one !== undefined);
-        const expected = own.map((one) => nameByAlias.get(one)).find((one) => one !== undefined) ?? own[0];
+        const sender = senderOf(step.person, step.withNumber, step.withId);
+        const ownAliases = [sender.userId, sender.number].filter((alias) => alias !== undefined);
+        const storedName = ownAliases
+          .map((alias) => nameByAlias.get(alias))
+          .find((stored) => stored !== undefined);
         const name = await aliases.nameOf('100', sender);
-        expect(name).toBe(expected);
-        for (const one of own) if (!nameByAlias.has(one)) nameByAlias.set(one, name);
+        expect(name).toBe(storedName ?? ownAliases[0]);
+        for (const alias of ownAliases) if (!nameByAlias.has(alias)) nameByAlias.set(alias, name);
       }
     }),
   );
@@ -45,8 +48,9 @@ test('a stored mapping of an id or a number never changes', async () => {
 
 test('concurrent messages of one sender get the same name', async () => {
   const store = new MemoryStore();
-  const several = [new SenderAliases(store), new SenderAliases(store)];
+  // Two nodes of a cluster.
+  const nodes = [new SenderAliases(store), new SenderAliases(store)];
   const sender = senderOf(1, true, true);
-  const names = await Promise.all([0, 1, 0, 1, 0].map((index) => several[index]?.nameOf('100', sender)));
+  const names = await Promise.all([0, 1, 0, 1, 0].map((index) => nodes[index]?.nameOf('100', sender)));
   expect(new Set(names)).toEqual(new Set(['US.1']));
 });

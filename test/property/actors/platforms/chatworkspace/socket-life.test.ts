@@ -1,4 +1,6 @@
-// Sockets per connection, over random sequences of greetings, announced closes, losses and pauses.
+// State machine of the sockets of one platform connection. The platform greets a new socket, and announces
+// that it will close a socket; then the gateway opens the next one. Random events check that no socket is
+// lost, and that one socket is always in use, being opened, or due after a pause.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -12,14 +14,15 @@ import {
 const failure = { kind: 'transient', reason: 'lost' } as const;
 const reasons = ['warning', 'refresh_requested', 'too_many_websockets', 'link_disabled', 'news'];
 
-/** `which` selects one of the open sockets. */
-const happening = fc.oneof(
+/** Random events of the machine. `which` selects one of the open sockets. */
+const anyEvent = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant('hello' as const), which: fc.nat() }) },
   {
     weight: 4,
     arbitrary: fc.record({
       type: fc.constant('disconnect' as const),
       which: fc.nat(),
+      // The first two reasons are more frequent.
       reason: fc.constantFrom(...reasons.slice(0, 2), ...reasons),
       isSoon: fc.boolean(),
     }),
@@ -29,12 +32,14 @@ const happening = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ type: 'close' as const }) },
 );
 
-/** The actual state of the sockets. */
+/** The sockets, as the commands of the machine leave them. `life` is the state of the machine. */
 class Sockets {
   life = begin().life;
   readonly open = new Set([1]);
   readonly greeted = new Set<number>();
+  /** Sockets that the gateway no longer uses, also those in `cut`. */
   readonly left = new Set<number>();
+  /** Sockets that the gateway destroyed. */
   readonly cut = new Set<number>();
   isPausing = false;
   ends = 0;
@@ -79,14 +84,14 @@ class Sockets {
 
 test('one socket is in use until the platform greets the next, every socket is tracked, and the connection closes once', () => {
   fc.assert(
-    fc.property(fc.array(happening, { maxLength: 40 }), (happenings) => {
+    fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
       const sockets = new Sockets();
-      for (const each of happenings) {
+      for (const randomEvent of events) {
         if (sockets.ends > 0) break;
-        const event = eventOf(sockets, each);
+        const event = eventOf(sockets, randomEvent);
         if (event === undefined) continue;
         sockets.apply(event);
-        const { life, isCloseRequested: isAsked } = sockets;
+        const { life, isCloseRequested } = sockets;
         // A socket that the gateway cut may still receive the greeting before it closes.
         const trackedSockets = [life.inUse, life.attempt, ...life.leaving].filter(
           (socket) => socket !== undefined,
@@ -100,7 +105,7 @@ test('one socket is in use until the platform greets the next, every socket is t
         const isActive = life.inUse !== undefined || life.attempt !== undefined || life.end !== undefined;
         expect(isActive).toBe(true);
         if (life.isRefreshing) expect(life.attempt !== undefined || sockets.isPausing).toBe(true);
-        if (isAsked) expect(life.end?.failure).toBeUndefined();
+        if (isCloseRequested) expect(life.end?.failure).toBeUndefined();
       }
       // The connection is closed when all sockets are closed.
       sockets.apply({ type: 'close' });
@@ -118,14 +123,17 @@ interface RandomEvent {
   readonly isSoon?: boolean;
 }
 
+/** Returns the event for the machine; undefined if the event cannot occur or has no effect now. */
 function eventOf(sockets: Sockets, input: RandomEvent) {
   const { type, which = 0, reason = '', isSoon = false } = input;
   const open = [...sockets.open];
   const { inUse, attempt } = sockets.life;
-  // Prefers likely events, otherwise few connections would reach a second refresh.
-  const likely =
-    which % 4 === 0 ? undefined : type === 'hello' ? attempt : type === 'disconnect' ? inUse : undefined;
-  const socket = likely ?? open[(which >> 2) % Math.max(1, open.length)] ?? 0;
+  // In three of four cases the likely socket, otherwise few connections would reach a second refresh.
+  let likely: number | undefined;
+  if (type === 'hello') likely = attempt;
+  if (type === 'disconnect') likely = inUse;
+  if (which % 4 === 0) likely = undefined;
+  const socket = likely ?? open[Math.floor(which / 4) % Math.max(1, open.length)] ?? 0;
   if (type === 'due') {
     if (!sockets.isPausing) return undefined;
     sockets.isPausing = false;

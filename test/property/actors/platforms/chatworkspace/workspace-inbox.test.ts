@@ -1,5 +1,6 @@
-// Messages to an app in two workspaces, in random order, while the identities of the bots are known, unknown
-// or unavailable: which events are stored, in which order, and which trigger accepts them.
+// Messages to an app with a bot in each of two workspaces. In random order messages arrive, and the platform
+// tells or refuses the identities of the bots. Messages are stored in order. A trigger accepts a message of
+// its workspace, unless one of the app's bots sent it.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -24,7 +25,7 @@ const TEAMS = ['T1', 'T2'] as const;
 type Team = (typeof TEAMS)[number];
 
 /** An app with a bot in each workspace. The platform returns the identity of a bot if the test allows it. */
-class World {
+class AppInWorkspaces {
   readonly host = new TestSourceHost();
   readonly identifiable = new Set<Team>();
   readonly triggers = TEAMS.map((team) => chatWorkspaceTrigger(team, { bots: 'allow', bot_token: team }));
@@ -59,45 +60,45 @@ class World {
 }
 
 const messageStep = fc.record({
-  do: fc.constant('say' as const),
+  do: fc.constant('message' as const),
   team: fc.constantFrom(...TEAMS),
-  who: fc.constantFrom(
+  sender: fc.constantFrom(
     'person' as const,
     'our bot' as const,
     'our bot without a user' as const,
     'bot' as const,
   ),
-  isNamed: fc.boolean(),
+  /** True if the message names the bot that receives it. */
+  namesBot: fc.boolean(),
 });
-const happening = fc.oneof(
+/** `allow` and `refuse` concern the identity of a bot. `identify` requests all identities. */
+const anyStep = fc.oneof(
   { weight: 5, arbitrary: messageStep },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('tell' as const), team: fc.constantFrom(...TEAMS) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('fall silent' as const), team: fc.constantFrom(...TEAMS) }),
-  },
-  { weight: 1, arbitrary: fc.constant({ do: 'ask' as const }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('allow' as const), team: fc.constantFrom(...TEAMS) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('refuse' as const), team: fc.constantFrom(...TEAMS) }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'identify' as const }) },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(1, 6_000, 200_000) }),
   },
 );
 
+/** Returns the payload of a message in the channel `C` with the number. */
 function payloadOf(
-  { team, who, isNamed }: typeof messageStep extends fc.Arbitrary<infer T> ? T : never,
+  { team, sender, namesBot }: typeof messageStep extends fc.Arbitrary<infer T> ? T : never,
   n: number,
 ) {
-  const by = {
+  const senderFields = {
     person: { user: 'UANN' },
     'our bot': { user: `U${team}`, bot_id: `B${team}` },
     'our bot without a user': { subtype: 'bot_message', bot_id: `B${team}` },
     bot: { user: 'UOTHER', bot_id: 'B9' },
-  }[who];
+  }[sender];
   return {
     team_id: team,
     type: 'event_callback',
-    ...(isNamed && { authorizations: [{ team_id: team, user_id: `U${team}`, is_bot: true }] }),
-    event: { type: 'message', channel: `C${n}`, ts: `${n}.1`, text: `${n}`, ...by },
+    ...(namesBot && { authorizations: [{ team_id: team, user_id: `U${team}`, is_bot: true }] }),
+    event: { type: 'message', channel: `C${n}`, ts: `${n}.1`, text: `${n}`, ...senderFields },
   };
 }
 
@@ -106,50 +107,53 @@ const principal = { kind: 'key', name: 'app_token' } as const;
 test('workspace messages are stored in order, and triggers ignore own messages and messages for other bots', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(happening, { maxLength: 25 }),
+      fc.array(anyStep, { maxLength: 25 }),
       fc.boolean(),
-      async (happenings, tellsInTheEnd) => {
-        const world = new World();
-        const { bots, host, inbox, triggers } = world;
-        const sent = new Map<string, (typeof happenings)[number] & { readonly do: 'say' }>();
+      async (steps, areIdentifiedFinally) => {
+        const app = new AppInWorkspaces();
+        const { bots, host, inbox, triggers } = app;
+        /** Messages by channel. */
+        const sent = new Map<string, (typeof steps)[number] & { readonly do: 'message' }>();
         const accepts: Promise<unknown>[] = [];
-        for (const [n, each] of happenings.entries()) {
-          if (each.do === 'tell') world.identifiable.add(each.team);
-          else if (each.do === 'fall silent') world.identifiable.delete(each.team);
-          else if (each.do === 'ask') await Promise.all(bots.with([]).map((bot) => bot.identifyForEvent()));
-          else if (each.do === 'pass') vi.advanceTimersByTime(each.ms);
+        for (const [n, step] of steps.entries()) {
+          if (step.do === 'allow') app.identifiable.add(step.team);
+          else if (step.do === 'refuse') app.identifiable.delete(step.team);
+          else if (step.do === 'identify')
+            await Promise.all(bots.with([]).map((bot) => bot.identifyForEvent()));
+          else if (step.do === 'pass') vi.advanceTimersByTime(step.ms);
           else {
-            sent.set(`C${n}`, each);
+            sent.set(`C${n}`, step);
             accepts.push(
-              inbox.accept({ kind: 'events_api', payload: payloadOf(each, n), triggers, principal }),
+              inbox.accept({ kind: 'events_api', payload: payloadOf(step, n), triggers, principal }),
             );
           }
         }
         await Promise.all(accepts);
         const channels = host.store.events.map((event) => readWorkspaceEvent(event).channel ?? '');
         expect(channels).toEqual([...sent.keys()].filter((channel) => channels.includes(channel)));
-        for (const [channel, { who }] of sent)
-          if (who === 'person' || who === 'bot') expect(channels).toContain(channel);
-        if (tellsInTheEnd) for (const team of TEAMS) world.identifiable.add(team);
+        for (const [channel, { sender }] of sent)
+          if (sender === 'person' || sender === 'bot') expect(channels).toContain(channel);
+        if (areIdentifiedFinally) for (const team of TEAMS) app.identifiable.add(team);
         for (const event of host.store.events) {
           vi.advanceTimersByTime(6_000);
           const read = readWorkspaceEvent(event);
-          const step = sent.get(read.channel ?? '');
+          const message = sent.get(read.channel ?? '');
           const resolution = await Promise.resolve(resolveEvent(read, bots.with([]))).catch(
             (error: unknown) => error,
           );
+          // Without the identities of the bots an event is postponed, or unsupported.
           const isPostponed = resolution instanceof Error;
           const isUnsupported =
             resolution !== undefined && !isPostponed && (resolution as typeof read).unsupported !== undefined;
-          if (tellsInTheEnd) expect([isPostponed, isUnsupported]).toEqual([false, false]);
+          if (areIdentifiedFinally) expect([isPostponed, isUnsupported]).toEqual([false, false]);
           if (isPostponed || isUnsupported) continue;
-          const about = contentOf(read.payload);
-          const isOwn = about !== undefined && isOurs(about, bots.with([]), read.payload) === true;
+          const content = contentOf(read.payload);
+          const isOwn = content !== undefined && isOurs(content, bots.with([]), read.payload) === true;
           const acceptingTriggers = isOwn
             ? []
             : triggers.filter((trigger) => bots.mayConcern(trigger, read.payload));
-          const isOwnBot = step?.who === 'our bot' || step?.who === 'our bot without a user';
-          expect(acceptingTriggers.map(({ name }) => name)).toEqual(isOwnBot ? [] : [step?.team]);
+          const isFromOurBot = message?.sender === 'our bot' || message?.sender === 'our bot without a user';
+          expect(acceptingTriggers.map(({ name }) => name)).toEqual(isFromOurBot ? [] : [message?.team]);
         }
       },
     ),

@@ -1,9 +1,9 @@
 // Community chat interactions and their answers, through the adapter and the outbox, with the fake platform
-// over real HTTP: refusals, pauses, server errors, timeouts, cut connections, and kills between any two
-// steps. Time is simulated.
+// over real HTTP and simulated time. Random steps send commands, create and send answers, plan faults of the
+// platform, and restart or kill the process.
 //
-// Finally each part is visible once, or the record contains a possible duplicate. Parts are in order,
-// announced answers are sent or expired, and requests are made only before the expiry.
+// Finally each part of an answer is visible once, or its record notes a possible duplicate. Parts are in
+// order. Answers are sent or expired, and requests are made only before the expiry.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -26,14 +26,18 @@ import { CommunityPlatform, type Fault } from '../../../../fixtures/community-pl
 import { command } from '../../../../fixtures/community-platform/interactions.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
-const LASTS_MS = 900_000;
-const IN_TIME_MS = 3_000;
+/** Time in which the platform accepts answers to an interaction. */
+const EXPIRES_MS = 900_000;
+/** Time in which an interaction must be acknowledged. */
+const ACKNOWLEDGE_MS = 3_000;
 /** Request timeout, in real time. Long enough for other requests on a busy machine. */
-const SILENCE_MS = 60;
-const MAX_STEPS = 600;
+const TIMEOUT_MS = 60;
+/** Rounds of sending after which a scenario fails. */
+const MAX_ROUNDS = 600;
 const retry = { attempts: 1_000, min_backoff_seconds: 0.2, max_backoff_seconds: 20, factor: 3 };
+/** Notes of records: an attempt may have arrived; the interaction expired. */
 const DOUBT = /possible duplicate|may have arrived/;
-const OVER = /expired|15 minutes/;
+const EXPIRED = /expired|15 minutes/;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance', 'Date'] });
@@ -42,8 +46,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** After a fault with a known outcome it is certain that the message did not arrive. */
 const knownOutcome = (fault: Fault) => ({ fault, isSure: true });
 const unknownOutcome = (fault: Fault) => ({ fault, isSure: false });
+/** `isTaken`: the platform posts the message despite the fault. */
 const faults = [
   knownOutcome({ kind: 'too many', seconds: 0.4 }),
   knownOutcome({ kind: 'too many', seconds: 30, scope: 'shared' }),
@@ -59,13 +65,15 @@ const faults = [
   unknownOutcome({ kind: 'hang' }),
 ] as const;
 
-const happening = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('ask' as const) }) },
+const anyStep = fc.oneof(
+  // A person sends a command.
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('interact' as const) }) },
+  // The gateway creates an answer to the interaction with the index.
   {
     weight: 6,
     arbitrary: fc.record({
-      do: fc.constant('say' as const),
-      nth: fc.nat({ max: 2 }),
+      do: fc.constant('answer' as const),
+      index: fc.nat({ max: 2 }),
       parts: fc.integer({ min: 1, max: 3 }),
     }),
   },
@@ -73,7 +81,7 @@ const happening = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       do: fc.constant('fault' as const),
-      which: fc.constantFrom(...faults),
+      fault: fc.constantFrom(...faults),
       isOfPart: fc.boolean(),
     }),
   },
@@ -85,31 +93,34 @@ const happening = fc.oneof(
       ms: fc.constantFrom(300, 3_000, 31_000, 870_000),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('rebuild' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const) }) },
 );
-type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+type Step = typeof anyStep extends fc.Arbitrary<infer T> ? T : never;
 
 interface Interaction {
   readonly event: StoredEvent;
   readonly token: string;
   readonly startedAt: number;
-  /** Ids of rows and the first word of each, in the order of creation. */
+  /**
+   * Rows in the order of creation, with the first word of each text. `isFirst` is the first part of an answer.
+   */
   readonly rows: { readonly id: string; readonly word: string; readonly isFirst: boolean }[];
-  answers: number;
+  answerCount: number;
 }
 
-class World {
+/** The platform, and a process of the gateway with an adapter and an outbox. */
+class ChatScenario {
   readonly host = new TestSourceHost();
   readonly platform = new CommunityPlatform();
   readonly interactions: Interaction[] = [];
   /** Longest duration of an acknowledgement, in real milliseconds. */
-  slowest = 0;
+  slowestMs = 0;
   #adapter: Adapter<CommunityChatTrigger> = communityChatAdapter(adapterServices(this.host));
   #trigger = communityChatTrigger('desk');
   #opened: OpenTrigger | undefined;
   #work: OutboxWork | undefined;
-  #builds = 0;
+  #startCount = 0;
 
   async start(): Promise<this> {
     await Promise.all([this.host.start(), this.platform.start()]);
@@ -117,7 +128,7 @@ class World {
     const { applicationId: application_id, botToken: bot_token } = world;
     const config = { public_key, api_root, application_id, bot_token, register: 'never' } as const;
     this.#trigger = { ...communityChatTrigger('desk', config), retry };
-    await this.build();
+    await this.restart();
     return this;
   }
 
@@ -126,10 +137,11 @@ class World {
   }
 
   /** Restarts the process, which loses the content of the memory. */
-  async build(): Promise<void> {
+  async restart(): Promise<void> {
     await this.#opened?.close();
     // The path of the previous adapter is released a little later.
-    const path = `/in/${++this.#builds}`;
+    this.#startCount += 1;
+    const path = `/in/${this.#startCount}`;
     this.platform.webhookUrl = this.host.url + path;
     this.#trigger = { ...this.#trigger, config: { ...this.#trigger.config, path } };
     this.#adapter = communityChatAdapter(adapterServices(this.host));
@@ -152,26 +164,28 @@ class World {
     const realStart = process.hrtime.bigint();
     const startedAt = performance.now();
     const { status, body, token, id } = await this.platform.send({ act: command('ask') });
-    this.slowest = Math.max(this.slowest, Number(process.hrtime.bigint() - realStart) / 1e6);
+    this.slowestMs = Math.max(this.slowestMs, Number(process.hrtime.bigint() - realStart) / 1e6);
     expect([status, body]).toEqual([200, { type: 5 }]);
     // The acknowledged event is already durable.
     const event = this.host.store.events.find((each) => each.id.endsWith(`/${id}`));
     if (event === undefined) throw new Error('acknowledged event is not stored');
-    this.interactions.push({ event, token, startedAt, rows: [], answers: 0 });
+    this.interactions.push({ event, token, startedAt, rows: [], answerCount: 0 });
   }
 
-  async answer(nth: number, parts: number): Promise<void> {
-    const interaction = this.interactions[nth];
+  /** Stores an answer. Each part is about 2,000 characters, the limit of a message. */
+  async answer(index: number, parts: number): Promise<void> {
+    const interaction = this.interactions[index];
     if (interaction === undefined || this.#adapter.outbound === undefined) return;
-    const answerCount = interaction.answers++;
-    const words = Array.from({ length: parts }, (_, part) => `${nth}.${answerCount}.${part}`);
+    const answerIndex = interaction.answerCount;
+    interaction.answerCount += 1;
+    const words = Array.from({ length: parts }, (_, part) => `${index}.${answerIndex}.${part}`);
     const text = words.map((word) => `${word} ${'x '.repeat(990)}`).join('\n\n');
     const inbound = this.#adapter.read(interaction.event);
     const target = this.#adapter.outbound.target(this.#trigger, inbound);
     if (target === undefined) throw new Error('no target for the answer');
     const message = { target, action: { do: 'post' }, text, expiresAt: inbound.answerBy } as const;
     const account = accountOf(this.#adapter, this.#trigger);
-    const origin = { eventId: interaction.event.id, trace: '', about: `said${answerCount}` };
+    const origin = { eventId: interaction.event.id, trace: '', about: `said${answerIndex}` };
     const rows = outboxRows(this.#adapter.outbound, account, this.#trigger, message, origin);
     expect(rows).toHaveLength(parts);
     await this.host.store.append(rows);
@@ -190,7 +204,7 @@ class World {
     const claims = await store.claim(100, 3_600_000, 'outbox/');
     const results = await Promise.all(
       claims.map(async ({ key, fence, event, snapshot }) => {
-        const signal = AbortSignal.timeout(SILENCE_MS);
+        const signal = AbortSignal.timeout(TIMEOUT_MS);
         const outcome = await work.perform({ event, snapshot, signal, checkpoint: async () => {} });
         return turnResult({ key, fence }, event, outcome, 0.5, true, String);
       }),
@@ -198,14 +212,14 @@ class World {
     if (!isKilled) await store.commit(results);
     else {
       store.restart();
-      await this.build();
+      await this.restart();
     }
     return claims.length;
   }
 
   /** Sends until no row is pending. */
-  async end(): Promise<void> {
-    for (let step = 0; step < MAX_STEPS; step += 1) {
+  async sendAll(): Promise<void> {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       if ((await this.send()) > 0) continue;
       const rows = await this.host.store.deliveries({ keyPrefix: 'outbox/', limit: 1_000 });
       const waiting = rows.filter(({ endedAt }) => endedAt === undefined);
@@ -216,13 +230,13 @@ class World {
     throw new Error('rows are still pending');
   }
 
-  async apply(each: Happening): Promise<void> {
-    if (each.do === 'ask') await this.interact();
-    else if (each.do === 'say') await this.answer(each.nth, each.parts);
-    else if (each.do === 'fault') void this.#plan(each.which.fault, each.isOfPart);
-    else if (each.do === 'pass') vi.advanceTimersByTime(each.ms);
-    else if (each.do === 'rebuild') await this.build();
-    else await this.send({ isKilled: each.do === 'kill' });
+  async run(step: Step): Promise<void> {
+    if (step.do === 'interact') await this.interact();
+    else if (step.do === 'answer') await this.answer(step.index, step.parts);
+    else if (step.do === 'fault') void this.#plan(step.fault.fault, step.isOfPart);
+    else if (step.do === 'pass') vi.advanceTimersByTime(step.ms);
+    else if (step.do === 'restart') await this.restart();
+    else await this.send({ isKilled: step.do === 'kill' });
   }
 
   /** Plans a fault for the next request that shows a message, or for the next follow-up part. */
@@ -240,30 +254,32 @@ class World {
 }
 
 const firstWord = (content: unknown) => String(content ?? '').split(' ')[0] ?? '';
-const order = (word: string) => word.split('.').slice(1).map(Number) as [number, number];
+/** Returns the numbers of the answer and of the part of a first word. */
+const positionOf = (word: string) => word.split('.').slice(1).map(Number) as [number, number];
 const isSorted = (words: readonly string[]) =>
   words.every((word, i) => {
-    const [said, part] = order(word);
-    const [before, partBefore] = i === 0 ? [-1, -1] : order(words[i - 1] as string);
-    return said > before || (said === before && part >= partBefore);
+    const [answer, part] = positionOf(word);
+    const [previousAnswer, previousPart] = i === 0 ? [-1, -1] : positionOf(words[i - 1] as string);
+    return answer > previousAnswer || (answer === previousAnswer && part >= previousPart);
   });
 
-async function check(world: World, isAllSure: boolean): Promise<void> {
-  const { platform } = world;
-  expect(world.slowest).toBeLessThan(IN_TIME_MS);
-  const seen = platform.world.messages.map(({ body }) => firstWord(body.content));
-  for (const [nth, { rows, token, startedAt }] of world.interactions.entries()) {
+/** Checks the final messages and records. `isAllSure`: no outcome of an attempt was unknown. */
+async function check(scenario: ChatScenario, isAllSure: boolean): Promise<void> {
+  const { platform } = scenario;
+  expect(scenario.slowestMs).toBeLessThan(ACKNOWLEDGE_MS);
+  const visibleWords = platform.world.messages.map(({ body }) => firstWord(body.content));
+  for (const [index, { event, rows, token, startedAt }] of scenario.interactions.entries()) {
     const calls = platform.calls.filter(({ path }) => path.includes(token));
-    for (const { at } of calls) expect(at - startedAt).toBeLessThanOrEqual(LASTS_MS);
+    for (const { at } of calls) expect(at - startedAt).toBeLessThanOrEqual(EXPIRES_MS);
     expect(isSorted(calls.map(({ body }) => firstWord((body as { content?: unknown }).content)))).toBe(true);
-    const own = seen.filter((word) => word.startsWith(`${nth}.`));
-    const firsts = new Set(rows.filter(({ isFirst }) => isFirst).map(({ word }) => word));
-    expect(isSorted(own.filter((word) => !firsts.has(word)))).toBe(true);
-    // The first answer is a single message.
-    expect(own.filter((word) => firsts.has(word)).length).toBeLessThanOrEqual(1);
+    const ownWords = visibleWords.filter((word) => word.startsWith(`${index}.`));
+    const firstParts = new Set(rows.filter(({ isFirst }) => isFirst).map(({ word }) => word));
+    expect(isSorted(ownWords.filter((word) => !firstParts.has(word)))).toBe(true);
+    // The first parts of all answers replace each other in a single message.
+    expect(ownWords.filter((word) => firstParts.has(word)).length).toBeLessThanOrEqual(1);
     for (const { id, word, isFirst } of rows) {
-      const { state, note = '', failures, endedAt = 0 } = await world.recordOf(id);
-      const count = own.filter((each) => each === word).length;
+      const { state, note = '', failures, endedAt = 0 } = await scenario.recordOf(id);
+      const count = ownWords.filter((each) => each === word).length;
       const doubts = [note, ...failures.map((each) => each.note)].filter((each) => DOUBT.test(each));
       if (count > 1) expect([word, doubts]).not.toEqual([word, []]);
       if (state === 'done' && !isFirst) {
@@ -272,29 +288,30 @@ async function check(world: World, isAllSure: boolean): Promise<void> {
         if (isAllSure) expect(note).toBe('');
       } else if (state !== 'done') {
         // Only the expiry makes a row dead.
-        expect(note).toMatch(OVER);
-        expect(endedAt - world.interactions[nth]!.event.at).toBeGreaterThanOrEqual(LASTS_MS);
+        expect(note).toMatch(EXPIRED);
+        expect(endedAt - event.at).toBeGreaterThanOrEqual(EXPIRES_MS);
       }
     }
-    const done = [];
+    // The visible first part is the last one that was sent, or a later one whose outcome is unknown.
+    const sentFirstParts = [];
     for (const row of rows)
-      if (row.isFirst && (await world.recordOf(row.id)).state === 'done') done.push(row.word);
-    const shownFirst = own.find((word) => firsts.has(word));
-    const last = done.at(-1);
-    if (last !== undefined) expect(isSorted([last, shownFirst ?? ''])).toBe(true);
+      if (row.isFirst && (await scenario.recordOf(row.id)).state === 'done') sentFirstParts.push(row.word);
+    const visibleFirstPart = ownWords.find((word) => firstParts.has(word));
+    const last = sentFirstParts.at(-1);
+    if (last !== undefined) expect(isSorted([last, visibleFirstPart ?? ''])).toBe(true);
   }
 }
 
-const failsPart = (which: (typeof faults)[number]) => ({ do: 'fault', which, isOfPart: true }) as const;
+const failPart = (fault: (typeof faults)[number]) => ({ do: 'fault', fault, isOfPart: true }) as const;
 const sendDue = { do: 'send' } as const;
-const answers = { do: 'say', nth: 0, parts: 3 } as const;
+const answerInParts = { do: 'answer', index: 0, parts: 3 } as const;
 const passTime = { do: 'pass', ms: 31_000 } as const;
 /** Unknown outcomes before a known outcome: the record must still mention them. */
-const duplicateCases: readonly (readonly Happening[])[] = [
+const duplicateCases: readonly (readonly Step[])[] = [
   [
-    answers,
-    failsPart(faults[8]),
-    failsPart(faults[0]),
+    answerInParts,
+    failPart(faults[8]),
+    failPart(faults[0]),
     sendDue,
     sendDue,
     passTime,
@@ -302,28 +319,29 @@ const duplicateCases: readonly (readonly Happening[])[] = [
     passTime,
     sendDue,
   ],
-  [answers, failsPart(faults[6]), sendDue, sendDue, passTime, sendDue],
+  [answerInParts, failPart(faults[6]), sendDue, sendDue, passTime, sendDue],
 ];
 
-const runAndCheck = async (happenings: readonly Happening[]): Promise<void> => {
-  const world = await new World().start();
+const runAndCheck = async (steps: readonly Step[]): Promise<void> => {
+  const scenario = await new ChatScenario().start();
   try {
-    for (const each of happenings) await world.apply(each);
-    await world.end();
-    const isAllSure = happenings.every(
-      (each) => each.do !== 'kill' && each.do !== 'rebuild' && !(each.do === 'fault' && !each.which.isSure),
-    );
-    await check(world, isAllSure);
+    for (const step of steps) await scenario.run(step);
+    await scenario.sendAll();
+    const isAllSure = steps.every((step) => {
+      if (step.do === 'fault') return step.fault.isSure;
+      return step.do !== 'kill' && step.do !== 'restart';
+    });
+    await check(scenario, isAllSure);
   } finally {
-    await world.stop();
+    await scenario.stop();
   }
 };
 
 test('each interaction is acknowledged in time; its answers appear once and in order, or the record contains the possible duplicate or the expiry', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 30, size: 'max' }), (happenings) =>
-      runAndCheck([{ do: 'ask' }, ...happenings]),
+    fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 30, size: 'max' }), (steps) =>
+      runAndCheck([{ do: 'interact' }, ...steps]),
     ),
-    { numRuns: runs(20), examples: duplicateCases.map((each): [Happening[]] => [[...each]]) },
+    { numRuns: runs(20), examples: duplicateCases.map((each): [Step[]] => [[...each]]) },
   );
 });

@@ -1,5 +1,5 @@
-// The platform accepts every rendered message, with the whole text. The messages pass the checks of the fake
-// platform, which accepts third-party clients.
+// Rendering of any text and card as messages. The platform accepts every message, and no text is lost. The
+// checks are those of the fake platform, which other clients also use.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { communityMessages } from '../../../../../actors/platforms/communitychat
 import { messageFault } from '../../../../fixtures/community-platform/check-message.ts';
 import type { Members } from '../../../../fixtures/community-platform/form-check.ts';
 
-const sign = fc.constantFrom(
+const textPiece = fc.constantFrom(
   'a',
   'b',
   ' ',
@@ -23,13 +23,14 @@ const sign = fc.constantFrom(
   '\t',
   '@everyone ',
 );
-const words = (maxLength: number) => fc.array(sign, { maxLength }).map((all) => all.join(''));
+const textOf = (maxPieces: number) =>
+  fc.array(textPiece, { maxLength: maxPieces }).map((pieces) => pieces.join(''));
 const longText = fc
-  .tuple(words(60), fc.constantFrom(0, 1, 20, 200))
+  .tuple(textOf(60), fc.constantFrom(0, 1, 20, 200))
   .map(([text, times]) => text.repeat(times));
 /** Not empty and trimmed, as in reply-card.ts. */
-const trimmedText = (maxLength: number) => words(maxLength).map((text) => text.trim() || 'x');
-const optionalText = (maxLength: number) => fc.option(trimmedText(maxLength), { nil: undefined });
+const trimmedText = (maxPieces: number) => textOf(maxPieces).map((text) => text.trim() || 'x');
+const optionalText = (maxPieces: number) => fc.option(trimmedText(maxPieces), { nil: undefined });
 
 const action = fc.record({
   id: fc.oneof(
@@ -45,7 +46,7 @@ const action = fc.record({
   }),
 });
 const field = fc.record({ name: trimmedText(150), value: fc.oneof(trimmedText(40), trimmedText(700)) });
-const card: fc.Arbitrary<MessageCard> = fc.record({
+const anyCard: fc.Arbitrary<MessageCard> = fc.record({
   title: optionalText(200),
   fields: fc.option(fc.array(field, { maxLength: 60 }), { nil: undefined }),
   actions: fc.option(fc.uniqueArray(action, { maxLength: 100, selector: ({ id }) => id }), {
@@ -56,7 +57,7 @@ const card: fc.Arbitrary<MessageCard> = fc.record({
   }),
 });
 
-const bodiesOf = (more: Partial<OutboundMessage>) =>
+const messagesOf = (more: Partial<OutboundMessage>) =>
   communityMessages({ target: { place: '1', repliesTo: '2' }, action: { do: 'post' }, text: '', ...more });
 
 /** All readable text. A text may be cut anywhere. */
@@ -71,15 +72,15 @@ const withoutSpacesAndFences = (text: string) =>
 
 test("no message exceeds the platform's limits, and the whole text arrives in order", () => {
   fc.assert(
-    fc.property(longText, card, (text, withCard) => {
-      const messages = bodiesOf({ text, card: withCard });
-      const all = messages.map(({ body }) => body as unknown as Members);
-      for (const body of all) expect(messageFault(body)).toBeUndefined();
-      expect(withoutSpacesAndFences(all.map(({ content }) => content).join(''))).toContain(
+    fc.property(longText, anyCard, (text, card) => {
+      const messages = messagesOf({ text, card });
+      const bodies = messages.map(({ body }) => body as unknown as Members);
+      for (const body of bodies) expect(messageFault(body)).toBeUndefined();
+      expect(withoutSpacesAndFences(bodies.map(({ content }) => content).join(''))).toContain(
         withoutSpacesAndFences(text),
       );
-      if (text.trim() === '' && Object.values(withCard).every((each) => (each?.length ?? 0) === 0))
-        expect(messages).toEqual([]);
+      const isCardEmpty = Object.values(card).every((each) => (each?.length ?? 0) === 0);
+      if (text.trim() === '' && isCardEmpty) expect(messages).toEqual([]);
       expect(messages.map(({ isFirst }) => isFirst)).toEqual(messages.map((_, index) => index === 0));
     }),
     { numRuns: 150 },
@@ -88,36 +89,40 @@ test("no message exceeds the platform's limits, and the whole text arrives in or
 
 test('no title, field or action is lost; each action is a control or text', () => {
   fc.assert(
-    fc.property(longText, card, (text, withCard) => {
-      const all = bodiesOf({ text, card: withCard }).map(({ body }) => body as unknown as Members);
-      const seen = withoutSpacesAndFences(contentOf(all).replaceAll('\\n', '').replaceAll('\\t', ''));
-      const inJson = (words: string) =>
-        withoutSpacesAndFences(
-          JSON.stringify(words).slice(1, -1).replaceAll('\\n', '').replaceAll('\\t', ''),
-        );
-      for (const { name, value } of withCard.fields ?? []) {
-        expect(seen).toContain(inJson(name));
-        expect(seen).toContain(inJson(value));
+    fc.property(longText, anyCard, (text, card) => {
+      const bodies = messagesOf({ text, card }).map(({ body }) => body as unknown as Members);
+      const withoutSpaces = (json: string) =>
+        withoutSpacesAndFences(json.replaceAll('\\n', '').replaceAll('\\t', ''));
+      const content = withoutSpaces(contentOf(bodies));
+      const inJson = (shownText: string) => withoutSpaces(JSON.stringify(shownText).slice(1, -1));
+      for (const { name, value } of card.fields ?? []) {
+        expect(content).toContain(inJson(name));
+        expect(content).toContain(inJson(value));
       }
-      if (withCard.title !== undefined) expect(seen).toContain(inJson(withCard.title));
-      const parts = all.flatMap(({ components }) => (components as readonly Members[]).flatMap(partsOf));
-      const ids = parts.flatMap(({ custom_id, options }) =>
+      if (card.title !== undefined) expect(content).toContain(inJson(card.title));
+      const controls = bodies.flatMap(({ components }) =>
+        (components as readonly Members[]).flatMap(controlsOf),
+      );
+      // Buttons have their id in `custom_id`. The options of a menu have it in `value`.
+      const ids = controls.flatMap(({ custom_id, options }) =>
         options === undefined ? [custom_id] : (options as readonly Members[]).map(({ value }) => value),
       );
-      for (const { id, title, url } of withCard.actions ?? []) {
-        const isOffered = url === undefined ? ids.includes(id) : parts.some((part) => part.url === url);
-        if (!isOffered) expect(seen).toContain(inJson(title));
+      for (const { id, title, url } of card.actions ?? []) {
+        const isControl =
+          url === undefined ? ids.includes(id) : controls.some((control) => control.url === url);
+        if (!isControl) expect(content).toContain(inJson(title));
       }
     }),
     { numRuns: 150 },
   );
 });
 
-const partsOf = ({ components }: Members) => components as readonly Members[];
+/** Returns the buttons or the menu of a row. */
+const controlsOf = ({ components }: Members) => components as readonly Members[];
 
 test('mentions in a message notify no user unless they are allowed', () => {
-  const [{ body } = { body: undefined }] = bodiesOf({ text: '@everyone' });
+  const [{ body } = { body: undefined }] = messagesOf({ text: '@everyone' });
   expect(body?.allowed_mentions).toEqual({ parse: [] });
-  const [allowed] = bodiesOf({ text: '@everyone', mentions: 'allow' });
+  const [allowed] = messagesOf({ text: '@everyone', mentions: 'allow' });
   expect(allowed?.body.allowed_mentions).toEqual({ parse: ['users', 'roles', 'everyone'] });
 });

@@ -1,4 +1,5 @@
-// Incremental reading of large JSON: the result equals JSON.parse, and the event loop is not blocked.
+// Reading of members from large JSON without parsing the whole text. The result is equal to JSON.parse, and
+// the scan does not block the event loop.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -12,6 +13,7 @@ import {
 import { memberOf } from '../../../../../actors/platforms/payloads/payload-member.ts';
 
 const names = ['a', 'b', 'é', '__proto__', 'a b', '0'];
+/** Any JSON value with members of these names. */
 const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
   tree: fc.oneof(
     { maxDepth: 4 },
@@ -20,24 +22,26 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
     fc.array(fc.tuple(fc.constantFrom(...names), tie('tree')), { maxLength: 5 }).map(Object.fromEntries),
   ),
 }));
-const path = fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }).map((all) => all.join('.'));
+const anyPath = fc
+  .array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 })
+  .map((path) => path.join('.'));
 
 test('reading paths of large JSON returns the values that a parser finds', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.constantFrom(...names), tree), { maxLength: 6 }).map(Object.fromEntries),
-      fc.uniqueArray(path, { maxLength: 5 }),
+      fc.uniqueArray(anyPath, { maxLength: 5 }),
       fc.constantFrom(undefined, 2),
       fc.constantFrom('', '\ufeff'),
-      async (value: unknown, paths, indent, mark) => {
-        const bytes = Buffer.from(mark + JSON.stringify(value, undefined, indent));
+      async (value: unknown, paths, indent, byteOrderMark) => {
+        const bytes = Buffer.from(byteOrderMark + JSON.stringify(value, undefined, indent));
         const spans = await spansOf(bytes, paths);
         const found = membersAt(bytes, spans ?? {});
-        for (const each of paths) {
-          const expected = memberOf(value, each);
-          const isWhole = typeof expected !== 'object' || expected === null || Array.isArray(expected);
-          // An object contains only the members on requested paths.
-          if (isWhole) expect(memberOf(found, each)).toEqual(expected);
+        for (const path of paths) {
+          const expected = memberOf(value, path);
+          const isObject = typeof expected === 'object' && expected !== null && !Array.isArray(expected);
+          // An object has only the members on requested paths, so it is not compared.
+          if (!isObject) expect(memberOf(found, path)).toEqual(expected);
         }
       },
     ),
@@ -51,10 +55,11 @@ test('scanning large JSON accepts exactly the JSON that a parser accepts', async
       tree,
       fc.nat(),
       fc.constantFrom('', ',', '"', '}', '\\', '\n', 'e'),
-      async (value, at, odd) => {
+      async (value, n, inserted) => {
         const text = JSON.stringify({ value });
-        const cut = at % (text.length + 1);
-        const edited = text.slice(0, cut) + odd + text.slice(cut + (at % 2));
+        const index = n % (text.length + 1);
+        // Replaces a character if the number is odd.
+        const edited = text.slice(0, index) + inserted + text.slice(index + (n % 2));
         let isJson = true;
         try {
           JSON.parse(edited);
@@ -75,14 +80,16 @@ test('scanning large JSON yields to the event loop and parses no large text', as
   }));
   const bytes = Buffer.from(JSON.stringify({ items, of: { id: 'x' } }));
   expect(isLargeJson(bytes)).toBe(true);
-  let turns = 0;
+  /** Turns of the event loop during the scan. */
+  let loopTurns = 0;
   let isScanned = false;
   const count = (): void => {
-    turns += 1;
+    loopTurns += 1;
     if (!isScanned) setImmediate(count);
   };
   setImmediate(count);
   const { parse } = JSON;
+  /** Length of the longest text that was parsed. */
   let longest = 0;
   JSON.parse = (text: string) => {
     longest = Math.max(longest, text.length);
@@ -91,7 +98,7 @@ test('scanning large JSON yields to the event loop and parses no large text', as
   try {
     const spans = await spansOf(bytes, ['of.id', 'items']);
     isScanned = true;
-    expect(turns).toBeGreaterThan(20);
+    expect(loopTurns).toBeGreaterThan(20);
     expect(memberOf(membersAt(bytes, spans ?? {}), 'of.id')).toBe('x');
     // Large lists are omitted.
     expect(spans?.items).toBeUndefined();
@@ -105,11 +112,12 @@ test('a member of large JSON is parsed only when it is accessed, and invalid UTF
   const bytes = Buffer.from('{"text":"a","more":"\u00e9"}');
   const spans = await spansOf(bytes, ['text', 'more']);
   const members = membersAt(bytes, spans ?? {});
+  // A changed buffer shows that the member was not parsed before.
   bytes.write('b', bytes.indexOf('"a"') + 1);
   expect(memberOf(members, 'text')).toBe('b');
   expect(textOfJson(bytes)).toBe(bytes);
-  const odd = Buffer.concat([Buffer.from('{"text":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-  expect(Buffer.from(textOfJson(odd)).toString()).toBe('{"text":"\ufffd"}');
+  const invalidUtf8 = Buffer.concat([Buffer.from('{"text":"'), Buffer.from([0xff]), Buffer.from('"}')]);
+  expect(Buffer.from(textOfJson(invalidUtf8)).toString()).toBe('{"text":"\ufffd"}');
 });
 
 test('concurrent scans of large JSON are limited in total bytes, which are released after each scan', async () => {
@@ -117,8 +125,9 @@ test('concurrent scans of large JSON are limited in total bytes, which are relea
   bytes.write('{"id":1', 0);
   bytes.write('}', bytes.length - 1);
   const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => spansOf(bytes, ['id'])));
-  const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
-  expect(refused).toEqual([expect.any(OverloadedError)]);
+  const rejections = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  // Three scans of 40 MiB are within the limit, the fourth is not.
+  expect(rejections).toEqual([expect.any(OverloadedError)]);
   expect(await spansOf(bytes, ['id'])).toEqual({ id: [6, 7] });
 });
 

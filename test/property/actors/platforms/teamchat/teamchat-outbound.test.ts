@@ -1,6 +1,7 @@
-// Messages of team chat bots to conversations of several services, through the outbox, with the fake platform
-// and simulated time: refusals, cut connections, unavailable services, revoked tokens, and a failing token
-// endpoint.
+// Messages of a team chat bot to conversations at three services, through the outbox, with fake platforms and
+// simulated time. Random steps create messages, plan faults, revoke tokens, let the token endpoint fail, and
+// make a service unavailable. One service never responds.
+// Each message is posted once and in order, or its record notes a possible duplicate.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -24,7 +25,9 @@ import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 import { type Fault, TeamPlatform } from '../../../../fixtures/team-platform/team-platform.ts';
 
 const SECOND = 1_000;
+/** URL of the service that never responds. */
 const DEAD = 'http://127.0.0.1:9';
+/** Simulated time after which a scenario fails. */
 const LONGEST_MS = 3_600_000;
 
 /** A second service that accepts the same tokens. */
@@ -40,7 +43,7 @@ class OtherService extends TeamPlatform {
 let mainService: TeamPlatform;
 let otherService: OtherService;
 const slots = new WorkSlots({ slots: 1_000, bytes: 10_000_000, release: async () => 0 });
-let runs = 0;
+let runCount = 0;
 
 beforeAll(async () => {
   mainService = await new TeamPlatform().start();
@@ -56,6 +59,7 @@ const refusal = (status: number, retryAfter?: string) => ({
   error: { status, code: 'Refused', message: 'by the test', ...(retryAfter && { retryAfter }) },
 });
 
+/** `isTaken`: the platform posts the message despite the fault. */
 const fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.constantFrom(refusal(412), refusal(429), refusal(429, '3'), refusal(503), refusal(503, '2')),
   fc
@@ -73,37 +77,44 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
 const CONVERSATIONS = 6;
 const conversation = fc.nat(CONVERSATIONS - 1);
 
-const step = fc.record({
+const anyStep = fc.record({
+  /** Time since the previous step. */
   afterMs: fc.constantFrom(0, 0, 10, 400, 3_000),
-  what: fc.oneof(
+  command: fc.oneof(
     { weight: 8, arbitrary: fc.record({ do: fc.constant('say' as const), conversation }) },
     { weight: 4, arbitrary: fc.record({ do: fc.constant('fail' as const), conversation, fault }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke' as const), isNear: fc.boolean() }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke' as const), isMain: fc.boolean() }) },
     {
       weight: 1,
-      arbitrary: fc.record({ do: fc.constant('noToken' as const), status: fc.constantFrom(429, 503) }),
+      arbitrary: fc.record({ do: fc.constant('failToken' as const), status: fc.constantFrom(429, 503) }),
     },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('away' as const), isAway: fc.boolean() }) },
+    // The other service becomes unavailable, or available again.
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('setUnavailable' as const), isUnavailable: fc.boolean() }),
+    },
   ),
 });
 
-type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+type Step = typeof anyStep extends fc.Arbitrary<infer S> ? S : never;
 
 interface Row {
   event: StoredEvent;
   readonly text: string;
+  /** Time of the next attempt. */
   at: number;
   /** True if an earlier attempt may have arrived. */
   isInDoubt: boolean;
   end?: { readonly outcome: string; readonly note: string | undefined };
 }
 
-/** Sends until all rows for available services are final. */
+/** Runs the steps, and sends until all rows for available services are final. */
 async function sendAll(steps: readonly Step[]) {
   mainService.tokenFaults.length = 0;
   otherService.isUnavailable = false;
   let now = 0;
-  const run = `r${runs++}`;
+  // Distinguishes the conversations of this run at the shared platforms.
+  const run = `r${runCount++}`;
   const trigger = {
     ...teamChatTrigger('desk', {
       ...mainService.config,
@@ -116,6 +127,7 @@ async function sendAll(steps: readonly Step[]) {
     teamPacing(() => now),
     new StoredConversations(new MemoryStore()),
   );
+  // Notes each attempt that may have arrived.
   const observedOutbound: typeof outbound = {
     ...outbound,
     send: (to, message, context) =>
@@ -138,7 +150,7 @@ async function sendAll(steps: readonly Step[]) {
     store: { delivery: async () => undefined },
     circuits: new Circuits({ log: silentLog, now: () => now, random: () => 0.5 }),
   });
-  const to = Array.from({ length: CONVERSATIONS }, (_, n) => {
+  const conversations = Array.from({ length: CONVERSATIONS }, (_, n) => {
     const platform = [mainService, mainService, otherService, otherService][n];
     return {
       platform,
@@ -147,13 +159,17 @@ async function sendAll(steps: readonly Step[]) {
       rows: [] as Row[],
     };
   });
+  /** Notes of rows for available services. */
   const availableNotes: string[] = [];
+  /** Times of the counted requests, by conversation. */
   const sentAt = new Map<string, number[]>();
-  const counts = { tokens: mainService.tokenRequests.length, revoked: 0, refused: 0 };
+  const counts = { tokensBefore: mainService.tokenRequests.length, revoked: 0, refused: 0 };
 
-  const act = ({ what }: Step, n: number) => {
-    if (what.do === 'say') {
-      const { place, serviceUrl, rows } = to[what.conversation] as (typeof to)[number];
+  const act = ({ command }: Step, n: number) => {
+    if (command.do === 'say') {
+      const { place, serviceUrl, rows } = conversations[
+        command.conversation
+      ] as (typeof conversations)[number];
       const message = { target: { place, serviceUrl }, text: `m${n}`, action: { do: 'post' } } as const;
       const origin = { eventId: `${run}-${n}`, trace: '' };
       const [draft] = outboxRows(outbound as Outbound<typeof trigger>, account, trigger, message, origin);
@@ -161,16 +177,16 @@ async function sendAll(steps: readonly Step[]) {
       const row = { event, text: `m${n}`, at: now, isInDoubt: false };
       rows.push(row);
       rowsById.set(event.id, row);
-    } else if (what.do === 'fail') {
-      const { platform, place } = to[what.conversation] as (typeof to)[number];
-      void platform?.fail(what.fault, place);
-    } else if (what.do === 'revoke') {
-      (what.isNear ? mainService : otherService).revokeTokens();
+    } else if (command.do === 'fail') {
+      const { platform, place } = conversations[command.conversation] as (typeof conversations)[number];
+      void platform?.fail(command.fault, place);
+    } else if (command.do === 'revoke') {
+      (command.isMain ? mainService : otherService).revokeTokens();
       counts.revoked += 1;
-    } else if (what.do === 'noToken') {
-      mainService.tokenFaults.push({ status: what.status, body: {} });
+    } else if (command.do === 'failToken') {
+      mainService.tokenFaults.push({ status: command.status, body: {} });
       counts.refused += 1;
-    } else otherService.isUnavailable = what.isAway;
+    } else otherService.isUnavailable = command.isUnavailable;
   };
 
   const attempt = async (row: Row, isAvailable: boolean) => {
@@ -188,20 +204,23 @@ async function sendAll(steps: readonly Step[]) {
   };
 
   const pendingSteps = [...steps.entries()];
+  /** Time of the next step. */
   let stepAt = steps[0]?.afterMs ?? 0;
-  const heads = () =>
-    to.flatMap(({ rows, platform }) => {
+  /** Returns the first unsent row of each conversation. */
+  const firstRows = () =>
+    conversations.flatMap(({ rows, platform }) => {
       const row = rows.find(({ end }) => end === undefined);
       return row === undefined ? [] : [{ row, isAvailable: platform !== undefined }];
     });
   for (;;) {
-    for (let [next] = pendingSteps; next !== undefined && stepAt <= now; [next] = pendingSteps) {
-      act(next[1], next[0]);
+    while (pendingSteps[0] !== undefined && stepAt <= now) {
+      const [n, step] = pendingSteps[0];
+      act(step, n);
       pendingSteps.shift();
       stepAt += pendingSteps[0]?.[1].afterMs ?? 0;
     }
     if (pendingSteps.length === 0) otherService.isUnavailable = false;
-    const all = heads();
+    const all = firstRows();
     if (pendingSteps.length === 0 && all.every(({ isAvailable }) => !isAvailable)) break;
     const due = all.filter(({ row }) => row.at <= now);
     await Promise.all(due.map(({ row, isAvailable }) => attempt(row, isAvailable)));
@@ -218,32 +237,33 @@ async function sendAll(steps: readonly Step[]) {
     );
     if (now > LONGEST_MS) throw new Error('rows are still pending');
   }
-  return { to, sentAt, availableNotes, counts };
+  return { conversations, sentAt, availableNotes, counts };
 }
 
 /** A proxy error with `Retry-After` does not count as an attempt, but the message may have arrived. */
 const doubtWithPause: Step[] = [
-  { afterMs: 0, what: { do: 'fail', conversation: 0, fault: { ...refusal(502, '2'), isTaken: true } } },
-  { afterMs: 0, what: { do: 'say', conversation: 0 } },
+  { afterMs: 0, command: { do: 'fail', conversation: 0, fault: { ...refusal(502, '2'), isTaken: true } } },
+  { afterMs: 0, command: { do: 'say', conversation: 0 } },
 ];
 
 /** A later refusal does not tell whether an earlier attempt arrived. */
 const doubtBeforeRefusal: Step[] = [
-  { afterMs: 0, what: { do: 'fail', conversation: 0, fault: { kind: 'cut', isTaken: true } } },
-  { afterMs: 0, what: { do: 'fail', conversation: 0, fault: refusal(412) } },
-  { afterMs: 0, what: { do: 'say', conversation: 0 } },
+  { afterMs: 0, command: { do: 'fail', conversation: 0, fault: { kind: 'cut', isTaken: true } } },
+  { afterMs: 0, command: { do: 'fail', conversation: 0, fault: refusal(412) } },
+  { afterMs: 0, command: { do: 'say', conversation: 0 } },
 ];
 
-test('despite refusals, lost connections and restarts each message is posted once, or its record notes a possible duplicate; in order, one per second, with few token requests', async () => {
+test('despite all faults of the services, messages are posted in order, one per second and once, or their records note a possible duplicate', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
-      const { to, sentAt, availableNotes, counts } = await sendAll(steps);
-      for (const { platform, place, rows } of to) {
+    fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 40 }), async (steps) => {
+      const { conversations, sentAt, availableNotes, counts } = await sendAll(steps);
+      for (const { platform, place, rows } of conversations) {
         if (platform === undefined) {
           expect(rows.filter(({ end }) => end !== undefined)).toEqual([]);
           continue;
         }
         const visibleTexts = platform.textsTo(place);
+        // Duplicates are adjacent.
         expect(visibleTexts.filter((text, i) => text !== visibleTexts[i - 1])).toEqual(
           rows.map(({ text }) => text),
         );
@@ -256,7 +276,8 @@ test('despite refusals, lost connections and restarts each message is posted onc
         for (const [i, at] of times.slice(1).entries())
           expect(at - (times[i] as number)).toBeGreaterThanOrEqual(SECOND);
       }
-      expect(mainService.tokenRequests.length - counts.tokens).toBeLessThanOrEqual(
+      // One token request, and one more per revoked or refused token.
+      expect(mainService.tokenRequests.length - counts.tokensBefore).toBeLessThanOrEqual(
         1 + counts.revoked + counts.refused,
       );
       // An unavailable service does not delay other services.

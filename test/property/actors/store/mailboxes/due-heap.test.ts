@@ -1,3 +1,6 @@
+// The heap of mailboxes by due time, compared with a sorted list: random additions and removals of any member,
+// also of the first one and of removed ones.
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DueHeap, type Timed } from '../../../../../actors/store/mailboxes/due-heap.ts';
@@ -11,39 +14,40 @@ class Member implements Timed {
 }
 
 /** Few different times, so that many are equal, and some distant times. */
-const arbDueAt = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 1_000_000 }));
-const arbStep = fc.oneof(
-  { weight: 3, arbitrary: arbDueAt.map((dueAt) => ({ dueAt })) },
-  { weight: 2, arbitrary: fc.nat().map((which) => ({ which })) },
-  { weight: 1, arbitrary: fc.constant({ which: undefined }) },
+const anyDueAt = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 1_000_000 }));
+/** Adds a member, removes the member with an index, or removes the first. */
+const anyStep = fc.oneof(
+  { weight: 3, arbitrary: anyDueAt.map((dueAt) => ({ dueAt })) },
+  { weight: 2, arbitrary: fc.nat().map((index) => ({ index })) },
+  { weight: 1, arbitrary: fc.constant({ index: undefined }) },
 );
 
-/** True if the indexes are unique and contiguous, and no member is due before its parent. */
-function areInPlace(members: readonly Member[]): boolean {
-  const placed: (Member | undefined)[] = members.map(() => undefined);
-  for (const member of members) placed[member.heapIndex] = member;
-  return placed.every((member, index) => {
-    const above = index === 0 ? member : placed[(index - 1) >> 1];
-    return member !== undefined && above !== undefined && above.dueAt <= member.dueAt;
+/** Returns true if the indexes are unique and contiguous, and no member is due before its parent. */
+function isHeap(members: readonly Member[]): boolean {
+  const byIndex: (Member | undefined)[] = members.map(() => undefined);
+  for (const member of members) byIndex[member.heapIndex] = member;
+  return byIndex.every((member, index) => {
+    const parent = index === 0 ? member : byIndex[Math.floor((index - 1) / 2)];
+    return member !== undefined && parent !== undefined && parent.dueAt <= member.dueAt;
   });
 }
 
 test('the first member of a due heap is one of the earliest after any additions and removals', () => {
   fc.assert(
-    fc.property(fc.array(arbStep, { maxLength: 200, size: 'max' }), (steps) => {
+    fc.property(fc.array(anyStep, { maxLength: 200, size: 'max' }), (steps) => {
       const heap = new DueHeap<Member>();
-      const all: Member[] = [];
+      const added: Member[] = [];
       let model: Member[] = [];
       for (const step of steps) {
         if ('dueAt' in step) {
           const member = new Member(step.dueAt);
-          all.push(member);
+          added.push(member);
           heap.add(member);
           model.push(member);
           model.sort((one, other) => one.dueAt - other.dueAt);
         } else {
           // Any earlier member, including removed members.
-          const member = step.which === undefined ? heap.first : all[step.which % Math.max(1, all.length)];
+          const member = step.index === undefined ? heap.first : added[step.index % Math.max(1, added.length)];
           if (member === undefined) continue;
           heap.delete(member);
           model = model.filter((other) => other !== member);
@@ -51,15 +55,15 @@ test('the first member of a due heap is one of the earliest after any additions 
         }
         expect(heap.first?.dueAt).toBe(model[0]?.dueAt);
         expect(heap.first === undefined || model.includes(heap.first)).toBe(true);
-        expect(areInPlace(model)).toBe(true);
+        expect(isHeap(model)).toBe(true);
       }
-      const left: number[] = [];
+      const remaining: number[] = [];
       for (let first = heap.first; first !== undefined; first = heap.first) {
-        left.push(first.dueAt);
+        remaining.push(first.dueAt);
         heap.delete(first);
       }
-      expect(left).toEqual(model.map(({ dueAt }) => dueAt));
-      expect(all.every(({ heapIndex }) => heapIndex === -1)).toBe(true);
+      expect(remaining).toEqual(model.map(({ dueAt }) => dueAt));
+      expect(added.every(({ heapIndex }) => heapIndex === -1)).toBe(true);
     }),
   );
 });
