@@ -1,5 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Loading any file returns a configuration, or throws a ConfigError with problems inside the files.
+// Loading of the gateway file and the catalog. Any file returns a configuration, or a ConfigError with problems
+// inside the file. The loader and the JSON Schema accept the same fields. References to variables are replaced
+// byte for byte.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -15,8 +17,10 @@ import { ConfigFolder } from '../unit/config/config-folder.ts';
 
 const folder = new ConfigFolder();
 
+/** The required fields of the gateway file. */
 const gatewayHead = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
 
+/** Fails unless the problem has a message, and a position inside its file. */
 function expectInside({ file, line, column, message }: Problem): void {
   const lines = readFileSync(file, 'utf8').split('\n');
   expect(message).not.toBe('');
@@ -93,7 +97,8 @@ const name = fc.oneof(
   fc.constantFrom('a', 'my server', 'x.y', '__proto__', 'é', 'a-b', 'a b'),
   fc.string({ maxLength: 8 }),
 );
-const arbitraryEntry = fc.oneof(
+/** Values of fields, valid for some fields and invalid for others. */
+const fieldValue = fc.oneof(
   fc.constantFrom<unknown>(
     null,
     true,
@@ -123,6 +128,7 @@ const arbitraryEntry = fc.oneof(
     { failures: 1.5 },
   ),
 );
+/** Fields of a catalog entry. `type` and `disabled` are fields of clients' formats, `zebra` is unknown. */
 const entryKeys = [
   ...[
     'command',
@@ -149,11 +155,12 @@ const entryKeys = [
     'zebra',
   ],
 ];
-const entry = fc.dictionary(fc.constantFrom(...entryKeys), arbitraryEntry, { maxKeys: 4 });
+const entry = fc.dictionary(fc.constantFrom(...entryKeys), fieldValue, { maxKeys: 4 });
 
 describe('loading a configuration', () => {
   test('only throws a ConfigError, and each problem is inside its file', async () => {
     await fc.assert(
+      // References to the variable A insert invalid YAML.
       fc.asyncProperty(garbage, garbage, async (gateway, catalog) => {
         folder.write('catalog.yaml', catalog);
         folder.write('gateway.yaml', gateway);
@@ -165,7 +172,7 @@ describe('loading a configuration', () => {
     );
   });
 
-  test('survives binary files', async () => {
+  test('rejects binary files with problems inside the file', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 60 }), async (bytes) => {
         folder.write('gateway.yaml', bytes);
@@ -197,12 +204,12 @@ describe('loading a configuration', () => {
   });
 
   test('accepts single fields exactly if the JSON Schema accepts them', async () => {
-    const safe = entryKeys.filter((key) => key !== 'zebra');
+    const knownKeys = entryKeys.filter((key) => key !== 'zebra');
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom({ command: 'x' }, { url: 'http://h/' }),
-        fc.constantFrom(...safe),
-        arbitraryEntry,
+        fc.constantFrom(...knownKeys),
+        fieldValue,
         async (base, key, value) => {
           const catalog = { servers: { a: { ...base, [key]: value } } };
           // The schema does not check the form of URLs.
@@ -226,7 +233,7 @@ describe('loading a configuration', () => {
       'inspector',
     ];
     const values = fc.oneof(
-      arbitraryEntry,
+      fieldValue,
       fc.constantFrom<unknown>(
         'info',
         { enabled: false },
@@ -259,16 +266,17 @@ describe('the substitution of references', () => {
   test('keeps text without references, and restores escaped text', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', ':', '-', ' ') }), (text) => {
+        // `$${` means the text `${`.
         const escaped = text.replaceAll('${', () => '$${');
-        const { text: back, faults } = substitute(escaped, {});
-        expect(faults).toEqual([]);
-        expect(back).toBe(text);
+        const substituted = substitute(escaped, {});
+        expect(substituted.faults).toEqual([]);
+        expect(substituted.text).toBe(text);
         if (!text.includes('${')) expect(escaped).toBe(text);
       }),
     );
   });
 
-  test('inserts each value at its place, whatever it contains', () => {
+  test('inserts each value at its place, even if it contains a reference', () => {
     const plain = fc.string().map((text) => text.replaceAll('$', ''));
     fc.assert(
       fc.property(fc.array(fc.tuple(plain, variable)), plain, fc.string(), (parts, tail, value) => {
@@ -287,6 +295,7 @@ describe('the substitution of references', () => {
           V: value,
         });
         const server = loaded?.catalog.servers.a;
+        // Arguments of a process contain no null characters.
         if (value.includes('\0')) expect(server).toBeUndefined();
         else expect(server).toMatchObject({ args: [`<${value}>`] });
         if (loaded)
@@ -310,12 +319,12 @@ describe('entryHash', () => {
     const hashes = new Set<string>();
     await fc.assert(
       fc.asyncProperty(shuffled, fc.boolean(), async (entries, isReversed) => {
-        const members = entries.map(([key, value]) => [
-          key,
-          isReversed && !Array.isArray(value) && typeof value === 'object'
-            ? Object.fromEntries(Object.entries(value).reverse())
-            : value,
-        ]);
+        const members = entries.map(([key, value]) => {
+          const isReversible = !Array.isArray(value) && typeof value === 'object';
+          return isReversed && isReversible
+            ? [key, Object.fromEntries(Object.entries(value).reverse())]
+            : [key, value];
+        });
         const { loaded } = await folder.loadCatalog(
           JSON.stringify({ servers: { a: Object.fromEntries(members) } }),
         );

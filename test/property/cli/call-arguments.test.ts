@@ -1,5 +1,5 @@
-// All argument values of tool calls can be written as command-line words. The schema converts the words back
-// to the same values.
+// Arguments of tool calls as command-line words. The words of any values, read with the schema of the tool, are
+// the same values again.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -8,12 +8,12 @@ import { type Arguments, readArguments } from '../../../src/cli/mcp/call-argumen
 import { fieldsOf } from '../../../src/cli/mcp/schema-fields.ts';
 
 /** A schema with a matching value. */
-interface Case {
+interface SchemaWithValue {
   readonly schema: Readonly<Record<string, unknown>>;
   readonly value: unknown;
 }
 
-/** As in JSON, which has no negative zero. */
+/** Any JSON value. Parsing removes negative zeros, which JSON does not keep. */
 const json = fc.jsonValue({ maxDepth: 2 }).map((value): unknown => JSON.parse(JSON.stringify(value)));
 /** Texts that resemble other types. */
 const text = fc.oneof(
@@ -35,9 +35,10 @@ const text = fc.oneof(
     ':=1',
   ),
 );
+/** Without negative zero. */
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((each) => (each === 0 ? 0 : each));
 
-const plain: fc.Arbitrary<Case> = fc.oneof(
+const plain: fc.Arbitrary<SchemaWithValue> = fc.oneof(
   text.map((value) => ({ schema: { type: 'string' }, value })),
   fc.maxSafeInteger().map((value) => ({ schema: { type: 'integer' }, value })),
   number.map((value) => ({ schema: { type: 'number' }, value })),
@@ -58,24 +59,24 @@ const name = fc.oneof(
   fc.constantFrom('__proto__', 'toString', 'a:', '-', 'größe'),
 );
 
-const objectOf = (member: fc.Arbitrary<Case>): fc.Arbitrary<Case> =>
-  fc.uniqueArray(fc.tuple(name, member), { maxLength: 4, selector: ([each]) => each }).map((members) => ({
+const objectOf = (member: fc.Arbitrary<SchemaWithValue>): fc.Arbitrary<SchemaWithValue> =>
+  fc.uniqueArray(fc.tuple(name, member), { maxLength: 4, selector: ([key]) => key }).map((members) => ({
     schema: {
       type: 'object',
-      properties: Object.fromEntries(members.map(([each, { schema }]) => [each, schema])),
-      required: members.map(([each]) => each),
+      properties: Object.fromEntries(members.map(([key, { schema }]) => [key, schema])),
+      required: members.map(([key]) => key),
     },
-    value: Object.fromEntries(members.map(([each, { value }]) => [each, value])),
+    value: Object.fromEntries(members.map(([key, { value }]) => [key, value])),
   }));
 
-const listOf = (item: fc.Arbitrary<Case>): fc.Arbitrary<Case> =>
+const listOf = (item: fc.Arbitrary<SchemaWithValue>): fc.Arbitrary<SchemaWithValue> =>
   item.chain(({ schema, value }) =>
     fc
       .array(fc.constant(value), { maxLength: 3 })
       .map((list) => ({ schema: { type: 'array', items: schema }, value: list })),
   );
 
-const any = fc.oneof(
+const nested = fc.oneof(
   plain,
   listOf(plain),
   listOf(listOf(plain)),
@@ -83,12 +84,13 @@ const any = fc.oneof(
   listOf(objectOf(plain)),
   objectOf(objectOf(plain)),
 );
-const input = objectOf(any);
+/** The input schema of a tool, with arguments of a call. */
+const anyInput = objectOf(nested);
 
 describe('values of a call', () => {
   test('that are written as words are read back unchanged for any schema', () => {
     fc.assert(
-      fc.property(input, ({ schema, value }) => {
+      fc.property(anyInput, ({ schema, value }) => {
         const parsed = readArguments(schema, argumentWords(schema, value as Arguments));
         expect(parsed.problems).toEqual([]);
         expect(parsed.values).toEqual(value);
@@ -99,8 +101,8 @@ describe('values of a call', () => {
 
   test('of a generated example are complete', () => {
     fc.assert(
-      fc.property(input, ({ schema }) => {
-        // As a shell passes them to the program.
+      fc.property(anyInput, ({ schema }) => {
+        // A shell removes the quotes.
         const argumentTexts = exampleWords(schema).map((argumentText) =>
           argumentText.startsWith("'") ? argumentText.slice(1, -1).replaceAll(`'\\''`, "'") : argumentText,
         );
@@ -109,9 +111,9 @@ describe('values of a call', () => {
     );
   });
 
-  test('cause no exception for any words and schema; NAME=VALUE (not raw JSON by :=) is a boolean in a boolean field', () => {
+  test('cause no exception for any words and schema, and a word NAME=VALUE for a boolean field is a boolean', () => {
     const schemas = fc.oneof(
-      input.map(({ schema }) => schema),
+      anyInput.map(({ schema }) => schema),
       fc.dictionary(fc.constantFrom('properties', 'required', '$ref', 'allOf', 'type', 'items'), json),
     );
     fc.assert(
@@ -120,19 +122,17 @@ describe('values of a call', () => {
         fc.array(
           fc.oneof(
             fc.string(),
-            fc.tuple(name, text).map(([one, other]) => `${one}=${other}`),
+            fc.tuple(name, text).map(([key, value]) => `${key}=${value}`),
           ),
         ),
         (schema, argumentTexts) => {
           const { values } = readArguments(schema, argumentTexts);
-          for (const { name: each, types } of fieldsOf(schema)) {
-            if (!Object.hasOwn(values, each)) continue;
-            if (
-              types.length === 1 &&
-              types[0] === 'boolean' &&
-              argumentTexts.every((argumentText) => !argumentText.includes(':='))
-            )
-              expect(typeof values[each]).toBe('boolean');
+          // A word with `:=` contains raw JSON of any type.
+          const hasRawJson = argumentTexts.some((argumentText) => argumentText.includes(':='));
+          for (const field of fieldsOf(schema)) {
+            const isBoolean = field.types.length === 1 && field.types[0] === 'boolean';
+            if (Object.hasOwn(values, field.name) && isBoolean && !hasRawJson)
+              expect(typeof values[field.name]).toBe('boolean');
           }
         },
       ),

@@ -36,8 +36,8 @@ function write(path: string, text: string): string {
 }
 
 /**
- * Omits the working folder, which defaults to the folder of the file, and the credentials, which depend on
- * references.
+ * Loads the servers of a catalog for a comparison. Omits the working folder, which defaults to the folder of
+ * the file, and the credentials, which depend on references.
  */
 async function loadServers(file: string, env: Record<string, string>): Promise<Record<string, object>> {
   const { catalog } = await loadTarget({ catalog: file }, env);
@@ -70,34 +70,35 @@ const local = fc.record({
 const remote = fc
   .record({ host: name, isSse: fc.boolean(), headers: fc.dictionary(header, headerValue, { maxKeys: 2 }) })
   .map(({ host, isSse, headers }) => ({ url: urlOf(`a${host.replace(/-+$/, '')}`, isSse), isSse, headers }));
-const server: fc.Arbitrary<PlainServer> = fc.record({
+const anyServer: fc.Arbitrary<PlainServer> = fc.record({
   place: fc.oneof(local, remote),
   isOff: fc.boolean(),
   allow: fc.option(fc.array(toolName, { maxLength: 2 }), { nil: undefined }),
   deny: fc.array(toolName, { maxLength: 2 }),
   timeoutSeconds: fc.option(fc.integer({ min: 1, max: 600 }), { nil: undefined }),
 });
-const servers: fc.Arbitrary<PlainServers> = fc.dictionary(name, server, { minKeys: 1, maxKeys: 3 });
-const form = fc.constantFrom(...Object.entries(clientForms).map(([id, each]) => ({ id, ...each })));
+const anyServers: fc.Arbitrary<PlainServers> = fc.dictionary(name, anyServer, { minKeys: 1, maxKeys: 3 });
+/** Format of a client: its file, the properties that it supports, and a function that writes servers. */
+const anyForm = fc.constantFrom(...Object.entries(clientForms).map(([id, form]) => ({ id, ...form })));
 
 describe("a catalog in a client's format", () => {
   test('is read as the same catalog as in the format of the gateway', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        servers,
-        form,
-        fc.boolean(),
-        async (given, { path, limited, write: inForm }, hasComments) => {
-          // `limited` removes the properties that the client's format does not support.
-          const serversById = Object.fromEntries(
-            Object.entries(given).map(([id, each]) => [id, limited(each)]),
-          );
-          const theirs = inForm(serversById);
-          const file = write(path, hasComments ? withComments(theirs) : JSON.stringify(theirs));
-          const own = write('own/catalog.yaml', JSON.stringify(gatewayForm(serversById)));
-          expect(await loadServers(file, environment)).toEqual(await loadServers(own, environment));
-        },
-      ),
+      fc.asyncProperty(anyServers, anyForm, fc.boolean(), async (servers, form, hasComments) => {
+        // `limited` removes the properties that the client's format does not support.
+        const serversById = Object.fromEntries(
+          Object.entries(servers).map(([id, server]) => [id, form.limited(server)]),
+        );
+        const inClientForm = form.write(serversById);
+        const clientFile = write(
+          form.path,
+          hasComments ? withComments(inClientForm) : JSON.stringify(inClientForm),
+        );
+        const gatewayFile = write('own/catalog.yaml', JSON.stringify(gatewayForm(serversById)));
+        expect(await loadServers(clientFile, environment)).toEqual(
+          await loadServers(gatewayFile, environment),
+        );
+      }),
       { numRuns: 100 },
     );
   });
@@ -107,21 +108,27 @@ describe("a catalog in a client's format", () => {
 const secret = fc.stringMatching(/^[A-Za-z0-9]{8,24}$/).map((value) => `${value}7q`);
 /** Returns the command or URL of a server that contains the secret `value`. */
 type PlaceOfSecret = (value: string) => PlainServer['place'];
-const program = (args: readonly string[], env: Record<string, string> = {}) => ({
+const localServer = (args: readonly string[], env: Record<string, string> = {}) => ({
   command: 'node',
   args,
   env,
 });
 const placesOfSecret: readonly PlaceOfSecret[] = [
-  (value) => program([], { API_KEY: value }),
-  (value) => program([], { GITHUB_PERSONAL_ACCESS_TOKEN: value, LEVEL: 'info' }),
-  (value) => program([], { DB_PASSWORD: value }),
-  (value) => program(['--api-key', value]),
-  (value) => program([`--token=${value}`, '--verbose']),
+  (value) => localServer([], { API_KEY: value }),
+  (value) => localServer([], { GITHUB_PERSONAL_ACCESS_TOKEN: value, LEVEL: 'info' }),
+  (value) => localServer([], { DB_PASSWORD: value }),
+  (value) => localServer(['--api-key', value]),
+  (value) => localServer([`--token=${value}`, '--verbose']),
   (value) =>
-    program(['-y', 'mcp-remote', 'https://h.example.com/mcp', '--header', `Authorization: Bearer ${value}`]),
-  (value) => program(['run', '-e', `SERVICE_SECRET=${value}`, 'image', value]),
-  (value) => program([`postgresql://ann:${value}@db.example.com/shop`]),
+    localServer([
+      '-y',
+      'mcp-remote',
+      'https://h.example.com/mcp',
+      '--header',
+      `Authorization: Bearer ${value}`,
+    ]),
+  (value) => localServer(['run', '-e', `SERVICE_SECRET=${value}`, 'image', value]),
+  (value) => localServer([`postgresql://ann:${value}@db.example.com/shop`]),
   (value) => ({
     url: 'https://h.example.com/mcp',
     isSse: false,
@@ -129,7 +136,7 @@ const placesOfSecret: readonly PlaceOfSecret[] = [
   }),
   (value) => ({ url: 'https://h.example.com/mcp', isSse: false, headers: { 'X-API-Key': value } }),
   (value) => ({ url: `https://h.example.com/mcp?api_key=${value}&v=1`, isSse: false, headers: {} }),
-  (value) => program(['--name', value], { SESSION_TOKEN: value }),
+  (value) => localServer(['--name', value], { SESSION_TOKEN: value }),
 ];
 
 describe('an imported catalog', () => {
@@ -138,10 +145,10 @@ describe('an imported catalog', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(name, secretAndPlace, { minKeys: 1, maxKeys: 4 }),
-        form,
-        async (given, { path, write: inForm }) => {
+        anyForm,
+        async (secretsById, form) => {
           const serversById = Object.fromEntries(
-            Object.entries(given).map(([id, [value, placeOf]]) => {
+            Object.entries(secretsById).map(([id, [value, placeOf]]) => {
               return [
                 id,
                 {
@@ -154,28 +161,28 @@ describe('an imported catalog', () => {
               ];
             }),
           );
-          const secrets = Object.values(given).map(([value]) => value);
-          fc.pre(secrets.every((value) => !Object.keys(given).some((id) => id.includes(value))));
-          const json = JSON.stringify(inForm(serversById));
-          const found = importableServers(new SourceFile(join(home, path), json));
-          const files = [{ client: 'It', shortName: 'it', file: join(home, path), servers: found.servers }];
-          const { servers: all } = mergeServers(files);
-          const { servers: hidden, variables } = hideSecrets(all);
+          const secrets = Object.values(secretsById).map(([value]) => value);
+          fc.pre(secrets.every((value) => !Object.keys(secretsById).some((id) => id.includes(value))));
+          const json = JSON.stringify(form.write(serversById));
+          const file = join(home, form.path);
+          const found = importableServers(new SourceFile(file, json));
+          const files = [{ client: 'It', shortName: 'it', file, servers: found.servers }];
+          const { servers: withSecrets } = mergeServers(files);
+          const { servers: withReferences, variables } = hideSecrets(withSecrets);
           const yaml = commentedCatalog(
-            hidden.map((each) => ({ ...each, comments: commentsOf(each, (file) => file) })),
+            withReferences.map((server) => ({ ...server, comments: commentsOf(server, (path) => path) })),
             [],
           );
           for (const value of secrets) expect(yaml).not.toContain(value);
           expect(JSON.stringify(variables)).not.toMatch(new RegExp(secrets.join('|')));
-          // Equal secrets share a variable.
-          const own = write('own/catalog.yaml', JSON.stringify(gatewayForm(serversById)));
+          const original = write('own/catalog.yaml', JSON.stringify(gatewayForm(serversById)));
           const imported = write('own/imported.yaml', yaml);
           const values = valuesOf(
-            hidden,
-            all,
-            variables.map((each) => each.name),
+            withReferences,
+            withSecrets,
+            variables.map((variable) => variable.name),
           );
-          expect(await loadServers(imported, values)).toEqual(await loadServers(own, {}));
+          expect(await loadServers(imported, values)).toEqual(await loadServers(original, {}));
         },
       ),
       { numRuns: 100 },
@@ -184,23 +191,27 @@ describe('an imported catalog', () => {
 });
 
 /** Returns the values of the variables: the original texts at the places of the references. */
-function valuesOf(after: unknown, before: unknown, names: readonly string[]): Record<string, string> {
+function valuesOf(
+  withReferences: unknown,
+  withSecrets: unknown,
+  names: readonly string[],
+): Record<string, string> {
   const values: Record<string, string> = {};
-  const compare = (now: unknown, then: unknown): void => {
-    if (typeof now === 'string' && typeof then === 'string') {
-      const usedNames = names.filter((each) => now.includes(`\${${each}}`));
-      const parts = now.split(/\$\{([A-Z0-9_]+)\}/);
+  const compare = (after: unknown, before: unknown): void => {
+    if (typeof after === 'string' && typeof before === 'string') {
+      // Texts and names of references alternate: the parts with odd indexes are names.
+      const parts = after.split(/\$\{([A-Z0-9_]+)\}/);
       const pattern = parts
-        .map((part, at) => (at % 2 === 1 ? '(.+)' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+        .map((part, index) => (index % 2 === 1 ? '(.+)' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
         .join('');
-      const match = new RegExp(`^${pattern}$`, 's').exec(then);
-      for (const [at, each] of parts.filter((_, index) => index % 2 === 1).entries())
-        if (usedNames.includes(each)) values[each] = match?.[at + 1] ?? '';
-    } else if (typeof now === 'object' && now !== null) {
-      for (const [key, member] of Object.entries(now))
-        compare(member, (then as Record<string, unknown>)[key]);
+      const match = new RegExp(`^${pattern}$`, 's').exec(before);
+      for (const [n, reference] of parts.filter((_, index) => index % 2 === 1).entries())
+        if (names.includes(reference)) values[reference] = match?.[n + 1] ?? '';
+    } else if (typeof after === 'object' && after !== null) {
+      for (const [key, member] of Object.entries(after))
+        compare(member, (before as Record<string, unknown>)[key]);
     }
   };
-  compare(after, before);
+  compare(withReferences, withSecrets);
   return values;
 }

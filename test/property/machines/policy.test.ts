@@ -1,10 +1,11 @@
-// Invariant A7 is in ARCHITECTURE.md.
+// Restart decisions for any policy, ending and earlier restarts: the pause, the limit of restarts per period,
+// and the independence from other state (invariant A7 in ARCHITECTURE.md).
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideRestart, type Ending, type RestartPolicy, restartPolicy } from '../../../machines/policy.ts';
 
-const policies: fc.Arbitrary<RestartPolicy> = fc.record({
+const anyPolicy: fc.Arbitrary<RestartPolicy> = fc.record({
   restart: fc.constantFrom('permanent', 'transient', 'temporary'),
   intensity: fc.nat({ max: 6 }),
   periodMs: fc.integer({ min: 1, max: 5000 }),
@@ -18,9 +19,10 @@ const policies: fc.Arbitrary<RestartPolicy> = fc.record({
     })
     .map(({ minMs, more, jitter }) => ({ minMs, maxMs: minMs + more, jitter })),
 });
-const endings: fc.Arbitrary<Ending> = fc.oneof(
+const anyEnding: fc.Arbitrary<Ending> = fc.oneof(
   fc.constant({ kind: 'done' } as const),
   fc.anything().map((error) => ({ kind: 'failed', error }) as const),
+  // Failures that request a pause, in the error or in its cause.
   fc
     .integer({ min: -10, max: 10_000_000 })
     .chain((requestedPauseMs) =>
@@ -29,68 +31,60 @@ const endings: fc.Arbitrary<Ending> = fc.oneof(
         .map((error) => ({ kind: 'failed', error, requestedPauseMs }) as const),
     ),
 );
-/** Pause that an ending requests, in milliseconds. */
-const requestedBy = (ending: object) =>
+/** Pause that an ending requests, in milliseconds; at most an hour. */
+const requestedPauseOf = (ending: object) =>
   'requestedPauseMs' in ending ? Math.min(3_600_000, Math.max(0, Number(ending.requestedPauseMs))) : 0;
-const chances = fc.double({ min: 0, max: 1, noNaN: true });
+/** The random number for the jitter of a pause. */
+const anyRandom = fc.double({ min: 0, max: 1, noNaN: true });
+/** Times of earlier restarts. The decision is at 9,000 ms. */
+const restartTimes = fc.array(fc.nat({ max: 9000 }));
 
 describe('a restart decision', () => {
   test('has a pause within the limits of the policy or as long as requested, and never 0', () => {
     fc.assert(
-      fc.property(
-        policies,
-        endings,
-        fc.array(fc.nat({ max: 9000 })),
-        chances,
-        (policy, ending, times, chance) => {
-          const decision = decideRestart(policy, ending, times, 9000, chance);
-          const requestedMs = requestedBy(ending);
-          if (decision.do === 'park') expect(decision.forMs).toBe(Math.max(policy.parkMs, requestedMs));
-          if (decision.do !== 'restart') return;
-          expect(decision.inMs).toBeGreaterThanOrEqual(Math.max(policy.backoff.minMs, requestedMs));
-          expect(decision.inMs).toBeLessThanOrEqual(Math.max(policy.backoff.maxMs, requestedMs));
-          expect(decision.inMs).toBeGreaterThan(0);
-        },
-      ),
+      fc.property(anyPolicy, anyEnding, restartTimes, anyRandom, (policy, ending, times, random) => {
+        const decision = decideRestart(policy, ending, times, 9000, random);
+        const requestedMs = requestedPauseOf(ending);
+        if (decision.do === 'park') expect(decision.forMs).toBe(Math.max(policy.parkMs, requestedMs));
+        if (decision.do !== 'restart') return;
+        expect(decision.inMs).toBeGreaterThanOrEqual(Math.max(policy.backoff.minMs, requestedMs));
+        expect(decision.inMs).toBeLessThanOrEqual(Math.max(policy.backoff.maxMs, requestedMs));
+        expect(decision.inMs).toBeGreaterThan(0);
+      }),
     );
   });
 
   test('depends only on its arguments, and does not modify them (A7)', () => {
     fc.assert(
-      fc.property(
-        policies,
-        endings,
-        fc.array(fc.nat({ max: 9000 })),
-        chances,
-        (policy, ending, times, chance) => {
-          const before = [...times];
-          const first = decideRestart(policy, ending, Object.freeze(times), 9000, chance);
-          expect(decideRestart(policy, ending, before, 9000, chance)).toEqual(first);
-        },
-      ),
+      fc.property(anyPolicy, anyEnding, restartTimes, anyRandom, (policy, ending, times, random) => {
+        const before = [...times];
+        const first = decideRestart(policy, ending, Object.freeze(times), 9000, random);
+        expect(decideRestart(policy, ending, before, 9000, random)).toEqual(first);
+      }),
     );
   });
 
   test('keeps the restarts of any period within the limit', () => {
     fc.assert(
       fc.property(
-        policies,
+        anyPolicy,
         fc.array(fc.nat({ max: 800 }), { maxLength: 60 }),
-        chances,
-        (policy, gaps, chance) => {
+        anyRandom,
+        (policy, gaps, random) => {
           const restarts: number[] = [];
           let now = 0;
           for (const gap of gaps) {
             now += gap;
-            const decision = decideRestart(policy, { kind: 'failed', error: 'x' }, restarts, now, chance);
+            const decision = decideRestart(policy, { kind: 'failed', error: 'x' }, restarts, now, random);
             if (decision.do === 'restart') restarts.push(now);
-            // Conversely, at the limit the period must be full.
-            const within = restarts.filter((at) => at > now - policy.periodMs).length;
-            if (decision.do === 'park' || decision.do === 'escalate') expect(within).toBe(policy.intensity);
+            // A restart is denied only if the period has as many restarts as the policy permits.
+            const recentCount = restarts.filter((at) => at > now - policy.periodMs).length;
+            if (decision.do === 'park' || decision.do === 'escalate')
+              expect(recentCount).toBe(policy.intensity);
           }
           for (const from of restarts) {
-            const within = restarts.filter((at) => at >= from && at < from + policy.periodMs).length;
-            expect(within).toBeLessThanOrEqual(policy.intensity);
+            const countInPeriod = restarts.filter((at) => at >= from && at < from + policy.periodMs).length;
+            expect(countInPeriod).toBeLessThanOrEqual(policy.intensity);
           }
         },
       ),
@@ -106,17 +100,18 @@ describe('a restart decision', () => {
       park_seconds: fc.nat(),
     });
     fc.assert(
-      fc.property(settings, fc.nat({ max: 2000 }), chances, (restartSettings, count, chance) => {
+      fc.property(settings, fc.nat({ max: 2000 }), anyRandom, (restartSettings, count, random) => {
         const times = new Array<number>(count).fill(0);
         const decision = decideRestart(
           restartPolicy(restartSettings),
           { kind: 'failed', error: 'x' },
           times,
           0,
-          chance,
+          random,
         );
         if (decision.do !== 'restart') return;
         expect(decision.inMs).toBeGreaterThan(0);
+        // The maximum of setTimeout.
         expect(decision.inMs).toBeLessThan(2 ** 31);
       }),
     );

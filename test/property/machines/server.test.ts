@@ -1,6 +1,6 @@
-// The server machine under random events, compared with a hand-written transition table of the contract, and
-// with a pool, a supervisor and clients that act in random order.
-// The invariants A1 and A7 are in ARCHITECTURE.md.
+// The state machine of a server under random events. A hand-written table of transitions is the model. The
+// events of pool, supervisor, operator and clients are interleaved at random. The invariants A1 and A7 are in
+// ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -22,8 +22,8 @@ type State =
 /** `half` and `whole` are `quiet` events: the server was unused for half, or all, of its idle time. */
 type EventType = Exclude<ServerEvent['type'], 'quiet'> | 'half' | 'whole';
 
-/** Transitions by event. Other events change nothing. `stopping` depends on the next state below. */
-const arrows: Record<State, Partial<Record<EventType, State>>> = {
+/** Next state by state and event. Other events change nothing. `stopping` also depends on `Model.next`. */
+const nextStates: Record<State, Partial<Record<EventType, State>>> = {
   stopped: { start: 'starting', demand: 'starting', shutdown: 'ended' },
   starting: {
     'pool.ready': 'running',
@@ -93,11 +93,12 @@ function eventOf(eventName: EventType): ServerEvent {
   }
 }
 
+/** Sends an event to the machine, and compares its state with the model. */
 class SendEvent implements fc.Command<Model, ServerBench> {
-  readonly word: EventType;
+  readonly eventName: EventType;
 
   constructor(eventName: EventType) {
-    this.word = eventName;
+    this.eventName = eventName;
   }
 
   check(): boolean {
@@ -105,7 +106,7 @@ class SendEvent implements fc.Command<Model, ServerBench> {
   }
 
   run(model: Model, bench: ServerBench): void {
-    const { word: eventName } = this;
+    const { eventName } = this;
     const before = model.state;
     if (before === 'stopping') {
       if (eventName === 'pool.drained') model.state = model.next;
@@ -113,7 +114,7 @@ class SendEvent implements fc.Command<Model, ServerBench> {
       else if (eventName === 'start' && model.next !== 'ended') model.next = 'starting';
       else if (eventName === 'stop' && model.next !== 'ended') model.next = 'stopped';
     } else {
-      model.state = arrows[before][eventName] ?? before;
+      model.state = nextStates[before][eventName] ?? before;
       if (model.state === 'stopping') model.next = eventName === 'shutdown' ? 'ended' : 'stopped';
     }
     bench.send(eventOf(eventName));
@@ -122,25 +123,26 @@ class SendEvent implements fc.Command<Model, ServerBench> {
   }
 
   toString(): string {
-    return this.word;
+    return this.eventName;
   }
 }
 
-const weighted = fc.oneof(
+/** Any event; `shutdown` is rare, because the machine ends with it. */
+const anyEventName = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom(...eventNames.filter((eventName) => eventName !== 'shutdown')) },
   { weight: 1, arbitrary: fc.constant<EventType>('shutdown') },
 );
 
 describe('the server machine', () => {
   test('follows the transition table, and its call gate and connection pool have the expected state (A1)', () => {
-    const commands = fc.commands([weighted.map((eventName) => new SendEvent(eventName))], {
+    const commands = fc.commands([anyEventName.map((eventName) => new SendEvent(eventName))], {
       maxCommands: 60,
     });
     fc.assert(
-      fc.property(commands, (list) => {
+      fc.property(commands, (steps) => {
         const bench = new ServerBench();
         try {
-          fc.modelRun(() => ({ model: { state: 'stopped', next: 'stopped' } as Model, real: bench }), list);
+          fc.modelRun(() => ({ model: { state: 'stopped', next: 'stopped' } as Model, real: bench }), steps);
         } finally {
           bench.end();
         }
@@ -151,43 +153,44 @@ describe('the server machine', () => {
 
   test('is deterministic for the same events (A7)', () => {
     const machine = serverMachine.provide({ actors: { pool: fromCallback(() => {}) } });
-    const transitionsOf = (list: readonly EventType[]) => {
-      const first = new ServerBench();
-      let snapshot: SnapshotFrom<typeof serverMachine> = first.snapshot;
-      first.end();
-      return list.map((eventName) => {
+    const transitionsOf = (events: readonly EventType[]) => {
+      const bench = new ServerBench();
+      let snapshot: SnapshotFrom<typeof serverMachine> = bench.snapshot;
+      bench.end();
+      return events.map((eventName) => {
         const [next, actions] = transition(machine, snapshot, eventOf(eventName));
         snapshot = next;
         return JSON.stringify([next.value, next.context, next.status, actions.map(({ type }) => type)]);
       });
     };
     fc.assert(
-      fc.property(fc.array(weighted, { maxLength: 30 }), (list) => {
-        expect(transitionsOf(list)).toEqual(transitionsOf(list));
+      fc.property(fc.array(anyEventName, { maxLength: 30 }), (events) => {
+        expect(transitionsOf(events)).toEqual(transitionsOf(events));
       }),
       { numRuns: 100 },
     );
   });
 
-  test('survives any interleaving of pool, supervisor, operator and clients, and can be shut down', async () => {
-    const by = (...names: EventType[]) => fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 8 });
+  test('follows the table under any interleaving of pool, supervisor, operator and clients, and can be shut down', async () => {
+    const eventsOf = (...names: EventType[]) =>
+      fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
-        by('pool.ready', 'pool.lost', 'pool.drained'),
-        by('due', 'park', 'start'),
-        by('stop', 'start'),
-        by('demand', 'used', 'half', 'whole'),
+        eventsOf('pool.ready', 'pool.lost', 'pool.drained'),
+        eventsOf('due', 'park', 'start'),
+        eventsOf('stop', 'start'),
+        eventsOf('demand', 'used', 'half', 'whole'),
         async (scheduler, ...actors) => {
           const bench = new ServerBench();
           const model: Model = { state: 'stopped', next: 'stopped' };
-          const lives = actors.map((list) =>
+          const sequences = actors.map((events) =>
             scheduler.scheduleSequence(
-              list.map((eventName) => async () => new SendEvent(eventName).run(model, bench)),
+              events.map((eventName) => async () => new SendEvent(eventName).run(model, bench)),
             ),
           );
           await scheduler.waitIdle();
-          for (const { task } of lives) expect((await task).faulty).toBe(false);
+          for (const { task } of sequences) expect((await task).faulty).toBe(false);
           // From every state, it stops when it is shut down and the pool has drained.
           new SendEvent('shutdown').run(model, bench);
           if (model.state === 'stopping') new SendEvent('pool.drained').run(model, bench);

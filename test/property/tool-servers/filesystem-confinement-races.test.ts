@@ -1,6 +1,6 @@
-// The confinement against a second process that swaps folders and links as fast as possible during calls:
-// nothing outside is read or changed. First a check-then-use program is shown to escape, which proves that
-// the swaps are fast enough.
+// The confinement of the filesystem server, against a second process that swaps folders and links as fast as
+// possible during calls: nothing outside is read or changed. The first test shows that a program which only
+// checks a path before its use escapes. It proves that the swaps are fast enough.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -13,24 +13,25 @@ import { pinByName } from '../../../tool-servers/filesystem/confinement/pin-by-n
 import { ToolError } from '../../../tool-servers/tool-error.ts';
 import { memoryFolder } from '../../fixtures/store/memory-folder.ts';
 
+/** Minimum and maximum duration of a race. */
 const RACE_MS = 900;
 const RACE_DEADLINE_MS = 15_000;
 /** Minimum number of accepted and of refused calls. */
 const ENOUGH_CALLS = 50;
-const CALLS_AT_ONCE = 6;
+const CONCURRENT_CALLS = 6;
 const SECRET = 'secret '.repeat(100);
 const PUBLIC = 'public';
 
 /**
- * Gives `name` alternately to two entries until it is killed or the parent exits. If a third process creates
- * this name, the entry is moved away.
+ * Program that swaps two entries under the path `name`, until it is killed or the parent exits. The unused
+ * entry is at `one` or `other`. An entry that a third process creates at a path is moved away.
  */
 const SWAPPER = `
   const { renameSync } = require('node:fs');
   const [name, one, other] = process.argv.slice(1);
   process.stdin.on('end', () => process.exit()).resume();
   let intruders = 0;
-  const give = (from, to) => {
+  const rename = (from, to) => {
     for (;;)
       try {
         return renameSync(from, to);
@@ -41,10 +42,10 @@ const SWAPPER = `
   };
   const swap = () => {
     for (let count = 0; count < 200; count++) {
-      give(name, one);
-      give(other, name);
-      give(name, other);
-      give(one, name);
+      rename(name, one);
+      rename(other, name);
+      rename(name, other);
+      rename(one, name);
     }
     setImmediate(swap);
   };
@@ -53,7 +54,9 @@ const SWAPPER = `
 `;
 
 let root: string;
+/** The allowed folder. */
 let box: string;
+/** A folder beside it, which the swapped links lead to. */
 let outside: string;
 let confinement: Confinement;
 let swapper: ChildProcess | undefined;
@@ -76,13 +79,12 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await swapping();
+  await stopSwapper();
   await confinement.close();
   rmSync(root, { recursive: true, force: true });
 });
 
-/** Starts swapping `name`. Stops if there is no name. */
-async function swapping(name?: string, swapOnce = '', other = ''): Promise<void> {
+async function stopSwapper(): Promise<void> {
   const last = swapper;
   swapper = undefined;
   if (last && last.exitCode === null && last.signalCode === null) {
@@ -90,8 +92,12 @@ async function swapping(name?: string, swapOnce = '', other = ''): Promise<void>
     last.kill('SIGKILL');
     await ended;
   }
-  if (name === undefined) return;
-  const child = spawn(process.execPath, ['-e', SWAPPER, name, swapOnce, other], {
+}
+
+/** Starts a process that swaps the entries at the paths `name` and `other`. `one` is a free path. */
+async function startSwapper(name: string, one: string, other: string): Promise<void> {
+  await stopSwapper();
+  const child = spawn(process.execPath, ['-e', SWAPPER, name, one, other], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   swapper = child;
@@ -101,10 +107,10 @@ async function swapping(name?: string, swapOnce = '', other = ''): Promise<void>
 /** Swaps a folder and a link to the outside. */
 async function swapDoor(): Promise<void> {
   symlinkSync(outside, join(box, 'other'));
-  await swapping(join(box, 'door'), join(box, 'one'), join(box, 'other'));
+  await startSwapper(join(box, 'door'), join(box, 'one'), join(box, 'other'));
 }
 
-/** Everything outside, with all metadata except the access time. */
+/** Returns everything outside, with all metadata except the access time. */
 function readOutside(): unknown[] {
   return ['', ...readdirSync(outside, { recursive: true, encoding: 'utf8' })].sort().map((name) => {
     const path = join(outside, name);
@@ -116,18 +122,18 @@ function readOutside(): unknown[] {
 /** Makes concurrent calls until the minimum time and number of calls are reached. */
 async function race(calls: readonly ((count: number) => Promise<void>)[]): Promise<void> {
   const counters = { done: 0, refused: 0 };
-  let count = 0;
+  let callCount = 0;
   const startedAt = performance.now();
   const isOver = () => {
-    const pastMs = performance.now() - startedAt;
-    const isEnough = Math.min(counters.done, counters.refused) >= ENOUGH_CALLS;
-    return pastMs > RACE_DEADLINE_MS || (pastMs > RACE_MS && isEnough);
+    const elapsedMs = performance.now() - startedAt;
+    const hasEnoughCalls = Math.min(counters.done, counters.refused) >= ENOUGH_CALLS;
+    return elapsedMs > RACE_DEADLINE_MS || (elapsedMs > RACE_MS && hasEnoughCalls);
   };
-  const swapOnce = async () => {
+  const callRepeatedly = async () => {
     while (!isOver()) {
-      count++;
+      callCount++;
       try {
-        await calls[count % calls.length]?.(count);
+        await calls[callCount % calls.length]?.(callCount);
         counters.done++;
       } catch (error) {
         if (!(error instanceof ToolError)) throw error;
@@ -137,14 +143,14 @@ async function race(calls: readonly ((count: number) => Promise<void>)[]): Promi
       }
     }
   };
-  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, swapOnce));
+  await Promise.all(Array.from({ length: CONCURRENT_CALLS }, callRepeatedly));
   // The test would prove nothing if the swapper had exited.
   expect(swapper?.exitCode).toBeNull();
   expect(counters.done).toBeGreaterThanOrEqual(ENOUGH_CALLS);
   expect(counters.refused).toBeGreaterThanOrEqual(ENOUGH_CALLS);
 }
 
-/** Calls through `door` in one race. Results are checked immediately, effects afterwards. */
+/** Returns calls of all tools on paths through `door`. They check their results; the test checks the effects. */
 function callsThrough(door: string): ((count: number) => Promise<void>)[] {
   const readText = async (path: string) => {
     const text = await confinement.read(path, async ({ handle }) => await handle.readFile('utf8'));
@@ -197,29 +203,31 @@ function callsThrough(door: string): ((count: number) => Promise<void>)[] {
 describe('while another process swaps a folder for a link to the outside', () => {
   test('a program that checks a path before its use reads and writes outside, which verifies the race', async () => {
     await swapDoor();
-    const checked = async (path: string) => {
+    const checkPath = async (path: string) => {
       const real = await realpath(path);
       if (!real.startsWith(`${box}/`)) throw new ToolError('outside');
       return path;
     };
-    const naive = {
-      read: async () => (await readFile(await checked(join(box, 'door', 'file')), 'utf8')).includes('secret'),
+    /** Operations that return true if they escaped. */
+    const naiveOperations = {
+      read: async () =>
+        (await readFile(await checkPath(join(box, 'door', 'file')), 'utf8')).includes('secret'),
       write: async () => {
         const path = join(box, 'door', 'planted');
-        await checked(dirname(path));
+        await checkPath(dirname(path));
         await writeFile(path, 'x');
         return readdirSync(outside).includes('planted');
       },
       mkdir: async () => {
-        await mkdir(join(await checked(join(box, 'door')), 'made'));
+        await mkdir(join(await checkPath(join(box, 'door')), 'made'));
         return readdirSync(outside).includes('made');
       },
       rename: async () => {
-        await rename(join(await checked(join(box, 'door')), 'canary'), join(box, 'stolen'));
+        await rename(join(await checkPath(join(box, 'door')), 'canary'), join(box, 'stolen'));
         return readdirSync(box).includes('stolen');
       },
     };
-    for (const [name, attempt] of Object.entries(naive)) {
+    for (const [name, attempt] of Object.entries(naiveOperations)) {
       const deadline = performance.now() + RACE_DEADLINE_MS;
       let hasEscaped = false;
       while (!hasEscaped && performance.now() < deadline) hasEscaped = await attempt().catch(() => false);
@@ -247,7 +255,7 @@ test('a file swapped for a link to an outside file never yields the outside file
   const path = join(box, 'file');
   writeFileSync(path, PUBLIC);
   symlinkSync(join(outside, 'file'), join(box, 'other'));
-  await swapping(path, join(box, 'one'), join(box, 'other'));
+  await startSwapper(path, join(box, 'one'), join(box, 'other'));
   await race(callsThrough('.'));
   expect(readOutside()).toEqual(before);
 });
@@ -266,13 +274,14 @@ test('a link that alternates between inside and outside leads only inside', asyn
 test('an allowed folder swapped for a link to the outside is used or refused, never followed', async () => {
   const before = readOutside();
   symlinkSync(outside, join(root, 'other'));
-  await swapping(box, join(root, 'one'), join(root, 'other'));
+  await startSwapper(box, join(root, 'one'), join(root, 'other'));
   await race(callsThrough('door'));
-  await swapping();
+  await stopSwapper();
   expect(readOutside()).toEqual(before);
 });
 
 test('nothing outside is read on a system without /proc either', async () => {
+  // Without /proc, the confinement pins a folder by its name.
   const byName = await openConfinement([box], pinByName);
   await swapDoor();
   const readText = async (path: string) => {
@@ -292,16 +301,17 @@ test('a move never overwrites a concurrently created destination', async () => {
   let overwritten = 0;
   let moved = 0;
   for (let count = 0; count < 300; count++) {
-    const copyPath = join(box, `taken-${count}`);
+    const destination = join(box, `taken-${count}`);
     writeFileSync(join(box, 'room', `file-${count}`), PUBLIC);
-    const [move, made] = await Promise.allSettled([
+    const [move, creation] = await Promise.allSettled([
       confinement.move(`room/file-${count}`, `taken-${count}`),
-      writeFile(copyPath, 'mine', { flag: 'wx' }),
+      writeFile(destination, 'mine', { flag: 'wx' }),
     ]);
     if (move.status === 'fulfilled') moved++;
-    if (made.status === 'fulfilled' && readFileSync(copyPath, 'utf8') !== 'mine') overwritten++;
-    expect(move.status === 'fulfilled' || made.status === 'fulfilled').toBe(true);
+    if (creation.status === 'fulfilled' && readFileSync(destination, 'utf8') !== 'mine') overwritten++;
+    expect(move.status === 'fulfilled' || creation.status === 'fulfilled').toBe(true);
   }
   expect(overwritten).toBe(0);
+  // Some files were created before the move, so that the races were real.
   expect(moved).toBeLessThan(300);
 });

@@ -1,5 +1,5 @@
-// Requests reach only the intended endpoint, for all accepted arguments: the URL is parsed segment by
-// segment, as by a server.
+// URLs of the repository host server. For all accepted arguments, even hostile ones, a request reaches only the
+// intended endpoint: the URL is parsed into segments, as a server does it.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,6 +14,7 @@ import {
 } from '../../../tool-servers/repository-host/arguments.ts';
 import { toApiRequest } from '../../../tool-servers/repository-host/route-template.ts';
 
+/** Texts with a meaning in URLs, paths or git. */
 const hostileText = fc.constantFrom(
   '..',
   '.',
@@ -67,6 +68,7 @@ const name = fc.oneof(fc.stringMatching(/^[A-Za-z0-9._-]{1,12}$/), text);
 function segmentsOf(route: string, parameters: object): string[] {
   const { origin, pathname } = new URL(`https://host.example/api/v3${toApiRequest(route, parameters).path}`);
   expect(origin).toBe('https://host.example');
+  // Without the empty segment before the first slash, `api` and `v3`.
   return pathname.split('/').slice(3).map(decodeURIComponent);
 }
 
@@ -81,13 +83,13 @@ describe('a request URL', () => {
           filePath.safeParse(path).success;
         if (!isAccepted) return;
         accepted++;
-        const at = trimSlashes(path);
+        const trimmedPath = trimSlashes(path);
         const segments = segmentsOf('GET /repos/{owner}/{repo}/contents/{path}', {
           owner,
           repo: repository,
-          path: at,
+          path: trimmedPath,
         });
-        expect(segments).toEqual(['repos', owner, repository, 'contents', ...at.split('/')]);
+        expect(segments).toEqual(['repos', owner, repository, 'contents', ...trimmedPath.split('/')]);
       }),
       { numRuns: 3_000 },
     );
@@ -97,12 +99,12 @@ describe('a request URL', () => {
   test('leads to the given branch if the name is not refused', () => {
     let accepted = 0;
     fc.assert(
-      fc.property(text, (given) => {
-        if (!branch.safeParse(given).success) return;
+      fc.property(text, (branchName) => {
+        if (!branch.safeParse(branchName).success) return;
         accepted++;
-        const parameters = { owner: 'o', repo: 'r', ref: `heads/${given}` };
+        const parameters = { owner: 'o', repo: 'r', ref: `heads/${branchName}` };
         const segments = segmentsOf('PATCH /repos/{owner}/{repo}/git/refs/{ref}', parameters);
-        expect(segments).toEqual(['repos', 'o', 'r', 'git', 'refs', 'heads', ...given.split('/')]);
+        expect(segments).toEqual(['repos', 'o', 'r', 'git', 'refs', 'heads', ...branchName.split('/')]);
       }),
       { numRuns: 3_000 },
     );
@@ -122,26 +124,26 @@ describe('a request URL', () => {
 describe('names in a request URL', () => {
   test.each(['..', '.', '', 'a/b', 'a b', 'a?b', 'a#b', '%2e%2e', 'ü', 'a\n', 'a\u0000'])(
     '%j is refused',
-    (given) => {
-      expect(isName(given)).toBe(false);
+    (value) => {
+      expect(isName(value)).toBe(false);
     },
   );
 
-  test.each(['a', '.github', 'some.js', 'a-b_c', '...', '-x'])('%j is accepted', (given) => {
-    expect(isName(given)).toBe(true);
+  test.each(['a', '.github', 'some.js', 'a-b_c', '...', '-x'])('%j is accepted', (value) => {
+    expect(isName(value)).toBe(true);
   });
 
   test.each(['a/../b', '../a', 'a/..', '.', './a', 'a//b', '/', '//a', 'a/', 'a\u0000', 'a\nb', '\ud800'])(
     '%j is refused as the path of a file',
-    (given) => {
-      expect(filePath.safeParse(given).success).toBe(false);
+    (value) => {
+      expect(filePath.safeParse(value).success).toBe(false);
     },
   );
 
   test.each(['', '/', '.', 'src', 'src/', '/src/', 'a b/%2e%2e/c?d#e'])(
     '%j is accepted as a path',
-    (given) => {
-      expect(anyPath.safeParse(given).success).toBe(true);
+    (value) => {
+      expect(anyPath.safeParse(value).success).toBe(true);
     },
   );
 
@@ -166,14 +168,14 @@ describe('names in a request URL', () => {
     'a//b',
     '/a',
     'a/',
-  ])('%j is refused as a branch, like by git', (given) => {
-    expect(isBranchName(given)).toBe(false);
+  ])('%j is refused as a branch, like by git', (value) => {
+    expect(isBranchName(value)).toBe(false);
   });
 
   test.each(['main', 'feature/x', 'fix-#12', 'ü/語', 'a@b', 'release-1.0', 'a{b}'])(
     '%j is accepted as a branch',
-    (given) => {
-      expect(isBranchName(given)).toBe(true);
+    (value) => {
+      expect(isBranchName(value)).toBe(true);
     },
   );
 });

@@ -77,7 +77,9 @@ test('a clock step is detected with its full size by the next reading that the d
   );
   fc.assert(
     fc.property(anyReadings, ([first, before, withStep, after, last]) => {
-      const steps = detectSteps([first, ...before, withStep, ...after, last]).filter(({ byMs }) => byMs !== 0);
+      const steps = detectSteps([first, ...before, withStep, ...after, last]).filter(
+        ({ byMs }) => byMs !== 0,
+      );
       expect(steps).toHaveLength(1);
       const [{ byMs, uncertaintyMs } = { byMs: 0, uncertaintyMs: 0 }] = steps;
       // The detected step is the real one, plus the uncertainty at most.

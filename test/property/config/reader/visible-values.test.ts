@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Redacted values of agent variables: a value in a field that may contain a secret is redacted everywhere. A
-// value that occurs only in displayed names is not.
+// Values of environment variables in agent files: which of them count as secrets and are redacted everywhere. A
+// value in a field that may contain a secret is one. A value that occurs only in displayed names is not.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -8,7 +8,8 @@ import { ResourceFolder } from '../../../unit/config/resources/resource-folder.t
 
 const folder = new ResourceFolder();
 
-type Place = (reference: string) => object;
+/** Returns the part of an agent's `spec` that has the reference in a field. */
+type FieldWith = (reference: string) => object;
 
 const local = (fields: object) => ({ mcp_servers: [{ name: 's', command: 'serve', ...fields }] });
 const remote = (fields: object) => ({
@@ -16,7 +17,7 @@ const remote = (fields: object) => ({
 });
 
 /** Fields with displayed names. */
-const visibleFields: Readonly<Record<string, Place>> = {
+const visibleFields: Readonly<Record<string, FieldWith>> = {
   model: (reference) => ({ model: `google:${reference}` }),
   fallback: (reference) => ({ model: 'google:m', fallback: [`ollama:${reference}`] }),
   approvers: (reference) => ({ policy: { approvers: [reference] } }),
@@ -28,7 +29,7 @@ const visibleFields: Readonly<Record<string, Place>> = {
 };
 
 /** Fields that may contain a secret. */
-const hidden: Readonly<Record<string, Place>> = {
+const secretFields: Readonly<Record<string, FieldWith>> = {
   env: (reference) => local({ env: { A: `a-${reference}` } }),
   agentEnv: (reference) => ({ ...local({}), env: { A: reference } }),
   args: (reference) => local({ args: [`--token=${reference}`] }),
@@ -39,12 +40,13 @@ const hidden: Readonly<Record<string, Place>> = {
   prompt: (reference) => ({ system_prompt: reference }),
 };
 
-// Names that could be keys, but do not occur in a file by chance.
+// Values that look like keys, and that do not occur in a file by chance.
 const value = fc.stringMatching(/^z[a-z0-9]{2,6}-[a-z]\d[a-z]\d[a-z][a-z0-9]{0,6}$/);
 const plainName = fc.constantFrom('MODEL', 'PLACE', 'ADA', 'BASE');
 const keyName = fc.constantFrom('MODEL_KEY', 'API_TOKEN', 'THE_SECRET', 'DB_PASSWORD', 'MY_AUTH');
-const fieldOf = (fields: Readonly<Record<string, Place>>) => fc.constantFrom(...Object.values(fields));
+const fieldOf = (fields: Readonly<Record<string, FieldWith>>) => fc.constantFrom(...Object.values(fields));
 
+/** Loads an agent per spec. Returns the errors and the values that count as secrets. */
 async function secretsOf(specs: readonly object[], env: Readonly<Record<string, string>>) {
   const files = specs.map((spec, index) =>
     folder.write(
@@ -79,20 +81,22 @@ test('a value that is the displayed name of a resource does not count as a secre
   );
 });
 
-test('a value in a secret field counts as a secret everywhere, whatever the variable is called', async () => {
+test('a value in a secret field counts as a secret everywhere, for any name of the variable', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fieldOf(visibleFields), { maxLength: 3 }),
-      fieldOf(hidden),
+      fieldOf(secretFields),
       fc.oneof(plainName, keyName),
       plainName,
       value,
       fc.nat(),
-      async (fields, secretPlace, name, otherName, text, at) => {
+      async (fields, secretField, name, otherName, text, n) => {
+        // The visible fields contain the same value, by another variable.
         const specs = fields.map((field) => field(`\${${otherName}}`));
-        specs.splice(at % (specs.length + 1), 0, secretPlace(`\${${name}}`));
+        specs.splice(n % (specs.length + 1), 0, secretField(`\${${name}}`));
         const { errors, secrets } = await secretsOf(specs, { [otherName]: text, [name]: text });
         expect(errors).toEqual([]);
+        // A secret may be a part of the value.
         expect(secrets.some((each) => text.includes(each))).toBe(true);
       },
     ),
@@ -113,7 +117,7 @@ test('the value of a variable with a credential name counts as a secret in every
 test('a value that is invalid in its field counts as a secret', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom<Place>(
+      fc.constantFrom<FieldWith>(
         (reference) => ({ model: reference }),
         (reference) => ({ timeout_seconds: reference }),
         (reference) => ({ interrupted_calls: reference }),

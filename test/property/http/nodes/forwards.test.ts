@@ -1,6 +1,7 @@
-// Requests forwarded to other nodes. Connections, owners and clients continue, fail or leave in random order.
-// Checks responses and remaining state.
-// Invariant HS1 is in src/http/listener/seam.ts.
+// Requests that a node forwards to the owners of their sessions, the other nodes. In random order, clients send
+// requests, read or leave, owners respond, connections break, and nodes are replaced.
+// Each client gets one correct response, the slots are limited, and no state remains. Invariant HS1 is in
+// src/http/listener/seam.ts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -15,13 +16,14 @@ import { Peer } from '../../../../src/http/nodes/peer.ts';
 import type { ForwardRequest } from '../../../../src/http/nodes/request-forwarder.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 
+/** Limits of forwarded requests and of streams, for all nodes. One node gets half of them at most. */
 const IN_FLIGHT = 6;
 const STREAMS = 4;
 const NODES = ['a', 'b', 'c'];
 const CHUNK = Buffer.from('a piece of an answer');
 const ping = readClientMessage(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}'));
 
-/** Responses of the owner. */
+/** Response heads of the owner. A `proof` or `instance` response refuses the request unexecuted. */
 const heads = {
   whole: `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${CHUNK.length}`,
   stream: 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked',
@@ -40,6 +42,7 @@ class OwnerConnection {
   /** The connection was closed although it may already serve another request. */
   wasDestroyedAfterEnd = false;
   isConnected = false;
+  /** The response whose head was sent. */
   answer: Answer | undefined;
   isOver = false;
 
@@ -61,19 +64,23 @@ class OwnerConnection {
     } as unknown as HttpConnection;
   }
 
-  step(what: LineStep): void {
+  /** Executes the step if the connection is in a state that allows it. */
+  run(step: ConnectionStep): void {
     if (this.isOver || this.user === undefined) return;
-    if (what.does === 'connect') this.#connect();
-    else if (what.does === 'head' && this.isConnected && this.answer === undefined) {
-      this.answer = what.answer;
-      this.user.onHead(new ResponseHead(heads[what.answer]));
-    } else if (what.does === 'body' && this.answer !== undefined && !this.isPaused)
+    if (step.do === 'connect') this.#connect();
+    else if (step.do === 'head' && this.isConnected && this.answer === undefined) {
+      this.answer = step.answer;
+      this.user.onHead(new ResponseHead(heads[step.answer]));
+    } else if (step.do === 'body' && this.answer !== undefined && !this.isPaused)
       this.user.onBody(CHUNK, undefined);
-    else if (what.does === 'end' && this.answer !== undefined && !this.isPaused) {
+    else if (step.do === 'end' && this.answer !== undefined && !this.isPaused) {
       this.hasEnded = true;
-      this.#over(() => this.user?.onEnd());
-    } else if (what.does === 'break')
-      this.#over(() => this.user?.onBroken(Object.assign(new Error('broken'), { code: what.code })));
+      this.isOver = true;
+      this.user.onEnd();
+    } else if (step.do === 'break') {
+      this.isOver = true;
+      this.user.onBroken(Object.assign(new Error('broken'), { code: step.code }));
+    }
   }
 
   #connect(): void {
@@ -81,17 +88,12 @@ class OwnerConnection {
     this.isConnected = true;
     this.user?.onConnected();
   }
-
-  #over(tell: () => void): void {
-    this.isOver = true;
-    tell();
-  }
 }
 
-type LineStep =
-  | { readonly does: 'connect' | 'body' | 'end' }
-  | { readonly does: 'head'; readonly answer: Answer }
-  | { readonly does: 'break'; readonly code: string };
+type ConnectionStep =
+  | { readonly do: 'connect' | 'body' | 'end' }
+  | { readonly do: 'head'; readonly answer: Answer }
+  | { readonly do: 'break'; readonly code: string };
 
 /** A client with a response and a disconnect event, as the HTTP interface presents it (HS1). */
 class Client {
@@ -139,30 +141,32 @@ class Client {
     this.#abort?.();
   }
 
-  read(isReading: boolean): void {
+  setReading(isReading: boolean): void {
     const isDrained = !this.isReading && isReading;
     this.isReading = isReading;
     if (isDrained && !this.isOver) this.#drained?.();
   }
 }
 
+/** A forwarded request. `isListening` is a GET for a stream, `connection` leads to the owner. */
 interface Exchange {
   readonly node: string;
   readonly isListening: boolean;
   readonly client: Client;
-  readonly line: OwnerConnection | undefined;
+  readonly connection: OwnerConnection | undefined;
 }
 
-function nodes() {
+/** Makes a node that forwards requests, and the peers to which it forwards them. */
+function newCluster() {
   const peers = new Map<string, Peer>();
-  const lines: OwnerConnection[] = [];
+  const connections: OwnerConnection[] = [];
   const join = (name: string) => {
     const nodeConnection = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: {} };
     const peer = new Peer({ name, address: '127.0.0.1:1' } as Member, nodeConnection);
     peer.pool.acquire = () => {
-      const line = new OwnerConnection();
-      lines.push(line);
-      return line.connection;
+      const connection = new OwnerConnection();
+      connections.push(connection);
+      return connection.connection;
     };
     peers.set(name, peer);
   };
@@ -177,7 +181,8 @@ function nodes() {
   return {
     exchanges,
     peers,
-    ask(node: string, isListening: boolean) {
+    /** Lets a client send a request that belongs to the node. */
+    request(node: string, isListening: boolean) {
       const client = new Client();
       const request = {
         method: isListening ? 'GET' : 'POST',
@@ -193,12 +198,14 @@ function nodes() {
         body: isListening ? undefined : ping.bytes,
         refuseUnknown: () => client.outcomes.push('gone'),
       };
-      const before = lines.length;
-      const isTaken = forwards.forwardForSession(node, forwardRequest);
-      expect(isTaken).toBe(peers.has(node));
-      if (isTaken) exchanges.push({ node, isListening, client, line: lines[before] });
+      const connectionCount = connections.length;
+      const isForwarded = forwards.forwardForSession(node, forwardRequest);
+      expect(isForwarded).toBe(peers.has(node));
+      // Undefined without a new connection, because the request was refused.
+      const connection = connections[connectionCount];
+      if (isForwarded) exchanges.push({ node, isListening, client, connection });
     },
-    /** The member left, and a new process has the same name. */
+    /** Removes the node from the cluster. A new process with the same name joins. */
     replace(node: string) {
       peers.get(node)?.close();
       join(node);
@@ -206,85 +213,89 @@ function nodes() {
   };
 }
 
-type Cluster = ReturnType<typeof nodes>;
+type Cluster = ReturnType<typeof newCluster>;
+/** Steps of a run. `age` selects an exchange: 0 is the newest. */
 type Step =
-  | { readonly kind: 'ask'; readonly node: string; readonly isListening: boolean }
-  | { readonly kind: 'line'; readonly at: number; readonly step: LineStep }
-  | { readonly kind: 'leave'; readonly at: number }
-  | { readonly kind: 'read'; readonly at: number; readonly isReading: boolean }
-  | { readonly kind: 'replace'; readonly node: string };
+  | { readonly do: 'request'; readonly node: string; readonly isListening: boolean }
+  | { readonly do: 'connection'; readonly age: number; readonly step: ConnectionStep }
+  | { readonly do: 'leave'; readonly age: number }
+  | { readonly do: 'read'; readonly age: number; readonly isReading: boolean }
+  | { readonly do: 'replace'; readonly node: string };
 
-const at = fc.nat({ max: 7 });
+const age = fc.nat({ max: 7 });
 const node = fc.constantFrom(...NODES);
 const answer = fc.constantFrom(...(Object.keys(heads) as Answer[]));
 const code = fc.constantFrom('ECONNREFUSED', 'ECONNRESET');
-const lineStep: fc.Arbitrary<LineStep> = fc.oneof(
+const connectionStep: fc.Arbitrary<ConnectionStep> = fc.oneof(
   {
-    arbitrary: fc.record({ does: fc.constantFrom('connect' as const, 'connect' as const, 'body' as const) }),
+    arbitrary: fc.record({ do: fc.constantFrom('connect' as const, 'connect' as const, 'body' as const) }),
     weight: 6,
   },
-  { arbitrary: fc.record({ does: fc.constant('head' as const), answer }), weight: 4 },
-  { arbitrary: fc.record({ does: fc.constant('end' as const) }), weight: 1 },
-  { arbitrary: fc.record({ does: fc.constant('break' as const), code }), weight: 1 },
+  { arbitrary: fc.record({ do: fc.constant('head' as const), answer }), weight: 4 },
+  { arbitrary: fc.record({ do: fc.constant('end' as const) }), weight: 1 },
+  { arbitrary: fc.record({ do: fc.constant('break' as const), code }), weight: 1 },
 );
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { arbitrary: fc.record({ kind: fc.constant('ask' as const), node, isListening: fc.boolean() }), weight: 3 },
-  { arbitrary: fc.record({ kind: fc.constant('line' as const), at, step: lineStep }), weight: 16 },
-  { arbitrary: fc.record({ kind: fc.constant('leave' as const), at }), weight: 1 },
-  { arbitrary: fc.record({ kind: fc.constant('read' as const), at, isReading: fc.boolean() }), weight: 1 },
-  { arbitrary: fc.record({ kind: fc.constant('replace' as const), node }), weight: 1 },
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    arbitrary: fc.record({ do: fc.constant('request' as const), node, isListening: fc.boolean() }),
+    weight: 3,
+  },
+  { arbitrary: fc.record({ do: fc.constant('connection' as const), age, step: connectionStep }), weight: 16 },
+  { arbitrary: fc.record({ do: fc.constant('leave' as const), age }), weight: 1 },
+  { arbitrary: fc.record({ do: fc.constant('read' as const), age, isReading: fc.boolean() }), weight: 1 },
+  { arbitrary: fc.record({ do: fc.constant('replace' as const), node }), weight: 1 },
 );
 
-function applyStep(cluster: Cluster, now: Step): void {
-  if (now.kind === 'ask') cluster.ask(now.node, now.isListening);
-  else if (now.kind === 'replace') cluster.replace(now.node);
+function runStep(cluster: Cluster, step: Step): void {
+  if (step.do === 'request') cluster.request(step.node, step.isListening);
+  else if (step.do === 'replace') cluster.replace(step.node);
   else {
     // Also events of completed exchanges, which must have no effect.
-    const exchange = cluster.exchanges.at(-1 - now.at);
+    const exchange = cluster.exchanges.at(-1 - step.age);
     if (exchange === undefined) return;
-    if (now.kind === 'line') exchange.line?.step(now.step);
-    else if (now.kind === 'leave') exchange.client.leave();
-    else exchange.client.read(now.isReading);
+    if (step.do === 'connection') exchange.connection?.run(step.step);
+    else if (step.do === 'leave') exchange.client.leave();
+    else exchange.client.setReading(step.isReading);
   }
 }
 
 const isOpen = ({ client }: Exchange) => !client.isOver;
 
 function check({ exchanges, peers }: Cluster): void {
-  for (const { client, line, isListening } of exchanges) {
+  for (const { client, connection, isListening } of exchanges) {
     expect(client.outcomes.length, `${client.outcomes}`).toBeLessThanOrEqual(client.hasLeft ? 0 : 1);
-    const [told] = client.outcomes;
-    // A connection closes with the client, and a client is closed with the owner.
-    if (line !== undefined) expect(line.isOver).toBe(client.isOver);
-    expect(line?.wasDestroyedAfterEnd ?? false).toBe(false);
-    if (told?.endsWith('200')) expect(line?.hasEnded).toBe(true);
+    const [outcome] = client.outcomes;
+    // The connection is over exactly if the client has its response, or has left.
+    if (connection !== undefined) expect(connection.isOver).toBe(client.isOver);
+    expect(connection?.wasDestroyedAfterEnd ?? false).toBe(false);
+    if (outcome?.endsWith('200')) expect(connection?.hasEnded).toBe(true);
     // A lost connection is reported only for a request that was sent. `gone` is reported only for a request
     // that the owner has not executed.
-    if (told?.endsWith(' ERR_CONNECTION_LOST')) expect(line?.isConnected).toBe(true);
+    if (outcome?.endsWith(' ERR_CONNECTION_LOST')) expect(connection?.isConnected).toBe(true);
     // Errors of accepted requests have status 200. A stream that fails to open does not.
-    const [status, reason] = told?.split(' ERR_') ?? [];
+    const [status, reason] = outcome?.split(' ERR_') ?? [];
     if (reason !== undefined) expect(status === '200').toBe(!isListening);
-    if (told === 'gone') expect(!line?.isConnected || line.answer === 'instance').toBe(true);
+    if (outcome === 'gone') expect(!connection?.isConnected || connection.answer === 'instance').toBe(true);
   }
   for (const isListening of [false, true]) {
     const open = exchanges.filter((each) => isOpen(each) && each.isListening === isListening);
     const total = isListening ? STREAMS : IN_FLIGHT;
     expect(open.length).toBeLessThanOrEqual(total);
     for (const [name, peer] of peers) {
-      const heldSlots = (isListening ? peer.streams : peer.requests).used;
-      expect(heldSlots).toBeLessThanOrEqual(total / 2);
+      const usedSlots = (isListening ? peer.streams : peer.requests).used;
+      expect(usedSlots).toBeLessThanOrEqual(total / 2);
       // Requests to an earlier process of this name no longer hold slots.
-      expect(heldSlots).toBe(open.filter((each) => each.node === name).length);
+      expect(usedSlots).toBe(open.filter((each) => each.node === name).length);
     }
   }
 }
 
 test('each forwarded request is answered once with a correct result, and leaves nothing behind', () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
-      const cluster = nodes();
-      for (const each of steps) {
-        applyStep(cluster, each);
+    fc.property(fc.array(anyStep, { maxLength: 80, size: 'max' }), (steps) => {
+      const cluster = newCluster();
+      for (const step of steps) {
+        runStep(cluster, step);
         check(cluster);
       }
       for (const name of NODES) cluster.replace(name);
@@ -292,8 +303,8 @@ test('each forwarded request is answered once with a correct result, and leaves 
       expect(cluster.exchanges.filter(isOpen)).toEqual([]);
       for (const { requests, streams, bytes, forwards } of cluster.peers.values())
         expect([requests.used, streams.used, bytes.used, forwards.size]).toEqual([0, 0, 0, 0]);
-      // All slots are free.
-      for (const name of NODES) cluster.ask(name, false);
+      // All slots are free, so a request to each node is forwarded.
+      for (const name of NODES) cluster.request(name, false);
       expect(cluster.exchanges.filter(isOpen)).toHaveLength(NODES.length);
     }),
     { numRuns: runs(500) },

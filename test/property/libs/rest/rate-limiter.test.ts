@@ -1,24 +1,25 @@
-// One credential and a platform with occasional refusals, in simulated time.
+// The rate limiter of one credential, with a platform that refuses some requests and announces a pause, in
+// simulated time. Callers keep the rate and the pauses, and each gets a slot.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RateLimiter } from '../../../../libs/rest/rate-limiter.ts';
 
 const HOUR_MS = 3_600_000;
+/** Time between two slots. */
 const EVERY_MS = 3_000;
-const refused = { ms: 0 };
 
-/** Duration of the refusal by the platform. */
-const refuse = (ms: number) => () => Promise.reject({ ...refused, ms });
-const msOf = (error: unknown) => (error as typeof refused).ms || undefined;
+/** Returns the pause that a refusal announces, in milliseconds; undefined for other errors. */
+const pauseOf = (error: unknown) => (error as { readonly pauseMs?: number }).pauseMs;
 
-function timed() {
+function newLimiter() {
   const clock = { now: 1_000 };
-  return { clock, pace: new RateLimiter(EVERY_MS, () => clock.now) };
+  return { clock, limiter: new RateLimiter(EVERY_MS, () => clock.now) };
 }
 
-const fails = (pace: RateLimiter, ms: number) => pace.run(refuse(ms), msOf).catch(() => undefined);
-const works = (pace: RateLimiter) => pace.run(async () => 'done', msOf);
+const sendRefused = (limiter: RateLimiter, pauseMs: number) =>
+  limiter.run(() => Promise.reject({ pauseMs }), pauseOf).catch(() => undefined);
+const sendAccepted = (limiter: RateLimiter) => limiter.run(async () => 'done', pauseOf);
 
 describe('the rate limiter of a credential', () => {
   test('holds requests for the announced time, but at most an hour; a later refusal can only extend the time', async () => {
@@ -26,52 +27,56 @@ describe('the rate limiter of a credential', () => {
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 3 * HOUR_MS }), { minLength: 1 }),
         async (pauses) => {
-          const { clock, pace } = timed();
-          for (const ms of pauses) await fails(pace, ms);
+          const { clock, limiter } = newLimiter();
+          for (const ms of pauses) await sendRefused(limiter, ms);
           const longest = Math.min(HOUR_MS, Math.max(...pauses));
           clock.now += longest - 1;
-          expect(pace.isHeld).toBe(true);
+          expect(limiter.isHeld).toBe(true);
           clock.now += 1;
-          expect(pace.isHeld).toBe(false);
+          expect(limiter.isHeld).toBe(false);
         },
       ),
     );
   });
 
   test('allows one request at a time after a pause, until a request succeeds', async () => {
-    const { clock, pace } = timed();
-    await fails(pace, 1_000);
+    const { clock, limiter } = newLimiter();
+    await sendRefused(limiter, 1_000);
     clock.now += 1_000;
-    expect(pace.reserveSlot()).toBeUndefined();
+    expect(limiter.reserveSlot()).toBeUndefined();
+    // A probe that fails without a refusal permits the next probe.
     let end = (): void => {};
-    const failing = pace.run(() => new Promise((_, reject) => (end = () => reject(new Error('cut')))), msOf);
-    expect([pace.isHeld, pace.reserveSlot()]).toEqual([true, EVERY_MS]);
+    const failing = limiter.run(
+      () => new Promise((_, reject) => (end = () => reject(new Error('cut')))),
+      pauseOf,
+    );
+    expect([limiter.isHeld, limiter.reserveSlot()]).toEqual([true, EVERY_MS]);
     end();
     await failing.catch(() => undefined);
-    expect(pace.isHeld).toBe(false);
-    const probe = works(pace);
-    expect(pace.isHeld).toBe(true);
+    expect(limiter.isHeld).toBe(false);
+    const probe = sendAccepted(limiter);
+    expect(limiter.isHeld).toBe(true);
     await probe;
-    const both = [works(pace), works(pace)];
-    expect(pace.isHeld).toBe(false);
+    const both = [sendAccepted(limiter), sendAccepted(limiter)];
+    expect(limiter.isHeld).toBe(false);
     await Promise.all(both);
   });
 
   test('reserves the first slot after a pause for the refused request, and gives later slots to new callers', async () => {
-    const { clock, pace } = timed();
-    await fails(pace, 5_000);
-    const first = pace.reserveSlot();
-    const second = pace.reserveSlot();
+    const { clock, limiter } = newLimiter();
+    await sendRefused(limiter, 5_000);
+    const first = limiter.reserveSlot();
+    const second = limiter.reserveSlot();
     expect([first, second]).toEqual([5_000 + EVERY_MS, 5_000 + 2 * EVERY_MS]);
     clock.now += 5_000;
-    expect(pace.reserveSlot()).toBeUndefined();
-    await works(pace);
-    expect(pace.reserveSlot()).toBe(3 * EVERY_MS);
+    expect(limiter.reserveSlot()).toBeUndefined();
+    await sendAccepted(limiter);
+    expect(limiter.reserveSlot()).toBe(3 * EVERY_MS);
     clock.now += EVERY_MS;
-    expect(pace.reserveSlot()).toBeUndefined();
-    // The second caller does not return.
+    expect(limiter.reserveSlot()).toBeUndefined();
+    // The second caller does not return, so its slot is dropped.
     clock.now += 60_000;
-    expect(pace.reserveSlot()).toBeUndefined();
+    expect(limiter.reserveSlot()).toBeUndefined();
   });
 
   test('allows a burst, and otherwise keeps its rate, for any arrivals', () => {
@@ -79,59 +84,62 @@ describe('the rate limiter of a credential', () => {
     fc.assert(
       fc.property(gaps, fc.integer({ min: 1, max: 20 }), (pauses, burst) => {
         const clock = { now: 1_000 };
-        const pace = new RateLimiter(EVERY_MS, () => clock.now, burst);
+        const limiter = new RateLimiter(EVERY_MS, () => clock.now, burst);
         const startedAt = clock.now;
-        for (let count = 1; count <= burst; count += 1) expect(pace.reserveSlot()).toBeUndefined();
-        const times = [startedAt];
+        for (let count = 1; count <= burst; count += 1) expect(limiter.reserveSlot()).toBeUndefined();
+        // After the burst, each interval permits one more request.
+        let permitted = 0;
         for (const ms of pauses) {
           clock.now += ms;
-          if (pace.reserveSlot() === undefined) times.push(clock.now);
-          expect(times.length - 1).toBeLessThanOrEqual((clock.now - startedAt) / EVERY_MS);
+          if (limiter.reserveSlot() === undefined) permitted += 1;
+          expect(permitted).toBeLessThanOrEqual((clock.now - startedAt) / EVERY_MS);
         }
       }),
     );
   });
 
   test('lets each caller proceed at its announced time, after few attempts, and none during a pause', async () => {
-    const step = fc.record({
-      waiting: fc.integer({ min: 1, max: 40 }),
+    /** Number of callers, and the pauses of the refused requests. */
+    const scenario = fc.record({
+      callerCount: fc.integer({ min: 1, max: 40 }),
       pauses: fc.array(fc.integer({ min: 1, max: 60_000 }), { maxLength: 5 }),
     });
     await fc.assert(
-      fc.asyncProperty(step, async ({ waiting, pauses }) => {
-        const { clock, pace } = timed();
+      fc.asyncProperty(scenario, async ({ callerCount, pauses }) => {
+        const { clock, limiter } = newLimiter();
         const remainingPauses = [...pauses];
         let heldUntil = 0;
-        let requests = 0;
+        let requestCount = 0;
         let lastAt = Number.NEGATIVE_INFINITY;
-        const due = Array.from({ length: waiting }, (_, name) => ({ name, at: clock.now, tries: 0 }));
-        while (due.length > 0) {
-          due.sort((a, b) => a.at - b.at);
-          const each = due[0] as (typeof due)[number];
-          clock.now = Math.max(clock.now, each.at);
-          each.tries += 1;
-          const pause = pace.reserveSlot();
+        /** Callers with a request, and the time of the next attempt. */
+        const callers = Array.from({ length: callerCount }, () => ({ at: clock.now, attempts: 0 }));
+        while (callers.length > 0) {
+          callers.sort((a, b) => a.at - b.at);
+          const caller = callers[0] as (typeof callers)[number];
+          clock.now = Math.max(clock.now, caller.at);
+          caller.attempts += 1;
+          const pause = limiter.reserveSlot();
           if (pause !== undefined) {
-            each.at = clock.now + pause;
+            caller.at = clock.now + pause;
             continue;
           }
           expect(clock.now).toBeGreaterThanOrEqual(heldUntil);
-          // Callers are on time here. A refused caller returns at the time that the platform announced.
+          // The first request after a refusal comes at the announced time, all others a slot later.
           if (clock.now !== heldUntil) expect(clock.now - lastAt).toBeGreaterThanOrEqual(EVERY_MS);
           lastAt = clock.now;
-          requests += 1;
+          requestCount += 1;
           const ms = remainingPauses.shift();
           if (ms === undefined) {
-            await works(pace);
-            due.shift();
+            await sendAccepted(limiter);
+            callers.shift();
           } else {
-            await fails(pace, ms);
+            await sendRefused(limiter, ms);
             heldUntil = clock.now + ms;
-            each.at = heldUntil;
+            caller.at = heldUntil;
           }
-          expect(each.tries).toBeLessThan(100);
+          expect(caller.attempts).toBeLessThan(100);
         }
-        expect(requests).toBe(waiting + pauses.length);
+        expect(requestCount).toBe(callerCount + pauses.length);
       }),
     );
   });

@@ -209,7 +209,9 @@ interface RequestCase {
 
 const anyRequest: fc.Arbitrary<RequestCase> = fc
   .record({
-    params: fc.option(membersFrom(anyKeyExcept([...reserved, 'progressToken', 'ref', 'level'])), { nil: undefined }),
+    params: fc.option(membersFrom(anyKeyExcept([...reserved, 'progressToken', 'ref', 'level'])), {
+      nil: undefined,
+    }),
     meta: fc.option(membersFrom(anyKeyExcept(['progressToken'])), { nil: undefined }),
     metaIndex: fc.nat({ max: 6 }),
     metaKey: encodings('_meta'),

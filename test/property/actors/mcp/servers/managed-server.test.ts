@@ -356,7 +356,9 @@ describe('a server and its links under any events', () => {
               ),
             );
             await scheduler.waitIdle();
-            await Promise.all(sequences.map(({ task }) => task.then((end) => expect(end.faulty).toBe(false))));
+            await Promise.all(
+              sequences.map(({ task }) => task.then((end) => expect(end.faulty).toBe(false))),
+            );
             await scenario.finish();
           } finally {
             scenario.managed.end();

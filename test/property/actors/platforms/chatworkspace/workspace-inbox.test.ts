@@ -75,7 +75,10 @@ const messageStep = fc.record({
 const anyStep = fc.oneof(
   { weight: 5, arbitrary: messageStep },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('allow' as const), team: fc.constantFrom(...TEAMS) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('refuse' as const), team: fc.constantFrom(...TEAMS) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('refuse' as const), team: fc.constantFrom(...TEAMS) }),
+  },
   { weight: 1, arbitrary: fc.constant({ do: 'identify' as const }) },
   {
     weight: 1,

@@ -47,7 +47,8 @@ test('the first member of a due heap is one of the earliest after any additions 
           model.sort((one, other) => one.dueAt - other.dueAt);
         } else {
           // Any earlier member, including removed members.
-          const member = step.index === undefined ? heap.first : added[step.index % Math.max(1, added.length)];
+          const member =
+            step.index === undefined ? heap.first : added[step.index % Math.max(1, added.length)];
           if (member === undefined) continue;
           heap.delete(member);
           model = model.filter((other) => other !== member);

@@ -1,5 +1,5 @@
-// The check accepts the expressions for which the parser inside node-schedule has a next time. The parser
-// also refuses values outside of their field.
+// The check of cron expressions, compared with the parser inside node-schedule. The check accepts an
+// expression exactly if the parser has a next time for it.
 
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
@@ -15,24 +15,25 @@ const parser = requireFromNodeSchedule('cron-parser') as {
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
+/** A value, a range or a step of a field. `names` are the names of its values. */
 const part = (low: number, high: number, names?: readonly string[]) => {
   const value = fc.integer({ min: low, max: high });
-  const withZeros = (number: number) =>
+  const notationOf = (number: number) =>
     names === undefined
       ? fc.constant(String(number))
       : fc.constantFrom(String(number), names[number - low] ?? '');
   const range = fc
     .tuple(value, value)
     .map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const)
-    .chain(([from, to]) => fc.tuple(withZeros(from), withZeros(to)))
+    .chain(([from, to]) => fc.tuple(notationOf(from), notationOf(to)))
     .map(([from, to]) => `${from}-${to}`);
   const step = fc.integer({ min: 1, max: Math.max(1, Math.floor(high / 2)) });
   return fc.oneof(
     fc.constant('*'),
-    value.chain(withZeros),
+    value.chain(notationOf),
     range,
-    step.map((by) => `*/${by}`),
-    fc.tuple(range, fc.integer({ min: 1, max: 3 })).map(([span, by]) => `${span}/${by}`),
+    step.map((interval) => `*/${interval}`),
+    fc.tuple(range, fc.integer({ min: 1, max: 3 })).map(([span, interval]) => `${span}/${interval}`),
   );
 };
 const field = (low: number, high: number, names?: readonly string[]) =>
@@ -40,6 +41,7 @@ const field = (low: number, high: number, names?: readonly string[]) =>
     .array(part(low, high, names), { minLength: 1, maxLength: 3 })
     .map((parts) => (parts.includes('*') ? '*' : parts.join(',')));
 
+/** Minute, hour, day, month, weekday. */
 const fiveFields = fc.tuple(
   field(0, 59),
   field(0, 23),
@@ -52,24 +54,22 @@ const expression = fc.oneof(
   fc.tuple(field(0, 59), fiveFields).map(([seconds, fields]) => [seconds, ...fields].join(' ')),
 );
 
-/** The next time. Undefined for an expression that is refused or never occurs. */
-function next(ask: () => Date | null | undefined): Date | undefined {
+const from = new Date('2026-01-01T00:00:00Z');
+
+/** Returns the next time of the parser; undefined for an expression that it refuses or that never occurs. */
+function nextTime(text: string): Date | undefined {
   try {
-    return ask() ?? undefined;
+    return parser.parseExpression(text, { tz: 'UTC', currentDate: from }).next().toDate();
   } catch {
     return undefined;
   }
 }
 
-const from = new Date('2026-01-01T00:00:00Z');
-const hasNextTime = (text: string) =>
-  next(() => parser.parseExpression(text, { tz: 'UTC', currentDate: from }).next().toDate());
-
 /**
- * The parser refuses a day that does not exist in the only month, although the weekday matches (in POSIX,
- * either is sufficient). Returns such an expression without the day.
+ * Removes the day from an expression such as `0 0 30 2 mon`. In POSIX a matching weekday is sufficient. The
+ * parser refuses the expression, because its only month has no such day.
  */
-function weekdayOnly(text: string): string {
+function withoutImpossibleDay(text: string): string {
   const fields = text.split(' ');
   const [day = '', month = '', weekday = ''] = fields.slice(-3);
   const lacksDay = cronFault([0, 0, day, month, '*'].join(' '))?.startsWith('never occurs') === true;
@@ -80,19 +80,21 @@ describe('the check of cron expressions', () => {
   test('accepts exactly the expressions that node-schedule parses and that have a next time', () => {
     fc.assert(
       fc.property(expression, (text) => {
-        expect(cronFault(text) === undefined, text).toBe(hasNextTime(weekdayOnly(text)) !== undefined);
+        expect(cronFault(text) === undefined, text).toBe(nextTime(withoutImpossibleDay(text)) !== undefined);
       }),
       { numRuns: runs(300), examples: [['* 0-0 30-30 2 0-0/1']] },
     );
   });
 
   test('refuses a value that its field does not allow, like the parser', () => {
+    // Maxima of minute, hour, day and month.
     const limits = [59, 23, 31, 12] as const;
     fc.assert(
       fc.property(fiveFields, fc.nat(3), fc.integer({ min: 1, max: 100 }), (fields, index, beyond) => {
+        // The value is `beyond` the maximum of its field.
         const text = fields.with(index, String((limits[index] ?? 0) + beyond)).join(' ');
         expect(cronFault(text)).toMatch(/ is outside /);
-        expect(hasNextTime(text), text).toBeUndefined();
+        expect(nextTime(text), text).toBeUndefined();
       }),
       { numRuns: runs(200) },
     );

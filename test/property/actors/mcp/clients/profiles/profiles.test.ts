@@ -218,7 +218,11 @@ test('tools in the list of a profile can be called by their names at /mcp, and a
             if (isListed) expect(routed.message.params.name).toBe(target?.key);
             else if (guess === undefined) {
               // The error is equal to that of a name that exists nowhere.
-              const unknown = routeMessage(profile, { method, params: { name: 'un__known' } }, isModern).error;
+              const unknown = routeMessage(
+                profile,
+                { method, params: { name: 'un__known' } },
+                isModern,
+              ).error;
               expect(routed.error).toEqual({
                 ...unknown,
                 message: unknown.message.replace('un__known', mergedName),
