@@ -181,7 +181,7 @@ test('many hanging events of one agent do not delay a schedule, even if the proc
   await restart();
   opened.advance(pauseAfterCrashMs(1));
   expect(new Set(await claimedKeys())).toEqual(new Set(hanging));
-  // The schedule has two crashes, so it pauses longer. It runs although the others hang.
+  // The schedule has two crashes, so it pauses longer. It runs although 200 events hang.
   opened.advance(pauseAfterCrashMs(2) - pauseAfterCrashMs(1));
   expect(await claimedKeys()).toEqual([pulse]);
   await opened.store.close();

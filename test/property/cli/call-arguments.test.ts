@@ -1,5 +1,5 @@
-// Arguments of tool calls as command-line words. The words of any values, read with the schema of the tool, are
-// the same values again.
+// Arguments of tool calls as command-line words. The words of any values, read with the schema of the tool,
+// are the same values again.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

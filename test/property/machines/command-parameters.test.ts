@@ -1,5 +1,5 @@
-// Parameters in the text of a command. A text that is written for some values, in any notation, is read back as
-// the same values.
+// Parameters in the text of a command. A text that is written for some values, in any notation, is read back
+// as the same values.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -56,7 +56,7 @@ const SWAPPER = `
 let root: string;
 /** The allowed folder. */
 let box: string;
-/** A folder beside it, which the swapped links lead to. */
+/** The target of the swapped links, a folder that is not allowed. */
 let outside: string;
 let confinement: Confinement;
 let swapper: ChildProcess | undefined;
@@ -150,7 +150,9 @@ async function race(calls: readonly ((count: number) => Promise<void>)[]): Promi
   expect(counters.refused).toBeGreaterThanOrEqual(ENOUGH_CALLS);
 }
 
-/** Returns calls of all tools on paths through `door`. They check their results; the test checks the effects. */
+/**
+ * Returns calls of all tools on paths through `door`. They check their results; the test checks the effects.
+ */
 function callsThrough(door: string): ((count: number) => Promise<void>)[] {
   const readText = async (path: string) => {
     const text = await confinement.read(path, async ({ handle }) => await handle.readFile('utf8'));

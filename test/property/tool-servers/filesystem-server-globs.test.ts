@@ -1,5 +1,5 @@
-// Globs of the filesystem server, which match a name at any depth if they have no slash. The properties of all
-// path globs are in test/property/libs/globs.
+// Globs of the filesystem server, which match a name at any depth if they have no slash. The properties of
+// all path globs are in test/property/libs/globs.
 
 import fc from 'fast-check';
 import picomatch from 'picomatch';

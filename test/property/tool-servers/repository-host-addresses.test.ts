@@ -1,5 +1,5 @@
-// URLs of the repository host server. For all accepted arguments, even hostile ones, a request reaches only the
-// intended endpoint: the URL is parsed into segments, as a server does it.
+// URLs of the repository host server. For all accepted arguments, even hostile ones, a request reaches only
+// the intended endpoint: the URL is parsed into segments, as a server does it.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
-// Placement of a server that runs once in the cluster. Random steps let nodes open and close links to it, lose
-// their memberships and rejoin. At most one node runs the server, and each link ends once (invariant L1 in
-// actors/mcp/links/link.ts).
+// Placement of a server that runs once in the cluster. Random steps let nodes open and close links to it,
+// lose their memberships and rejoin. At most one node runs the server, and each link ends once (invariant L1
+// in actors/mcp/links/link.ts).
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 // A schedule whose clock is set at random, while the gateway runs or is stopped. A model counts how often the
 // clock reaches each instant, and how often it is corrected. Each instant is delivered when the clock first
-// reaches it, and at most once more per correction.
+// reaches it. A correction permits one more delivery.
 
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
-// The lock of gateways that start on the same folder. The steps of four starts are interleaved in random order,
-// with crashes and releases in between. The folder is real, the processes are simulated. At most one gateway
-// holds the lock, and a free lock can be acquired.
+// The lock of gateways that start on the same folder. The steps of four starts are interleaved in random
+// order, with crashes and releases in between. The folder is real, the processes are simulated. At most one
+// gateway holds the lock, and a free lock can be acquired.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,9 @@ import { replaceFile } from '../../../../actors/state/small-file.ts';
 
 type Steps = Generator<undefined, LockOutcome, undefined>;
 
-/** Starts gateways on the folder, one after another. Each process has a text that identifies it in the lock. */
+/**
+ * Starts gateways on the folder, one after another. Each process has a text that identifies it in the lock.
+ */
 class Starter {
   #processNumber = 0;
   #steps: Steps | undefined;

@@ -1,5 +1,5 @@
-// Random operations on the store on a real PostgreSQL, compared with the model that also describes the embedded
-// engine. The operations, the model and its invariants are in test/fixtures/store.
+// Random operations on the store on a real PostgreSQL, compared with the model that also describes the
+// embedded engine. The operations, the model and its invariants are in test/fixtures/store.
 
 import fc from 'fast-check';
 import { test } from 'vitest';

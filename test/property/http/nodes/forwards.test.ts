@@ -1,6 +1,6 @@
-// Requests that a node forwards to the owners of their sessions, the other nodes. In random order, clients send
-// requests, read or leave, owners respond, connections break, and nodes are replaced.
-// Each client gets one correct response, the slots are limited, and no state remains. Invariant HS1 is in
+// Requests that a node forwards to the owners of their sessions, the other nodes. In random order, clients
+// send requests, read or leave, owners respond, connections break, and nodes are replaced. Each client gets
+// one correct response, the slots are limited, and no state remains. Invariant HS1 is in
 // src/http/listener/seam.ts.
 
 import fc from 'fast-check';
@@ -265,7 +265,7 @@ function check({ exchanges, peers }: Cluster): void {
   for (const { client, connection, isListening } of exchanges) {
     expect(client.outcomes.length, `${client.outcomes}`).toBeLessThanOrEqual(client.hasLeft ? 0 : 1);
     const [outcome] = client.outcomes;
-    // The connection is over exactly if the client has its response, or has left.
+    // The connection ends exactly when the client has its response or has left.
     if (connection !== undefined) expect(connection.isOver).toBe(client.isOver);
     expect(connection?.wasDestroyedAfterEnd ?? false).toBe(false);
     if (outcome?.endsWith('200')) expect(connection?.hasEnded).toBe(true);

@@ -1,5 +1,5 @@
-// Flows of random graphs with random results of the nodes. A run executes possible events in random order, with
-// crashes after which the state is rebuilt from the rows. Each node has the same outcome as in a simple
+// Flows of random graphs with random results of the nodes. A run executes possible events in random order,
+// with crashes after which the state is rebuilt from the rows. Each node has the same outcome as in a simple
 // interpreter, which knows neither rows nor an order.
 
 import fc from 'fast-check';
@@ -30,7 +30,7 @@ interface ScriptedNode {
 interface ScriptedGraph {
   readonly graph: FlowGraph;
   readonly nodes: readonly ScriptedNode[];
-  /** Indexes of the taken connections among those of a node, by node. */
+  /** Taken connections by node: indexes in the list of the node's connections. */
   readonly taken: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -82,8 +82,8 @@ const anyGraph = (depth: number): fc.Arbitrary<ScriptedGraph> =>
 type Outcome = 'done' | 'failed' | 'skipped';
 
 /**
- * Returns the outcome of each node, if no failure stops the flow early. Visits the nodes in file order, because
- * no connection leads back.
+ * Returns the outcome of each node, if no failure stops the flow early. Visits the nodes in file order,
+ * because no connection leads back.
  */
 function expectedOutcomes({ graph, nodes, taken }: ScriptedGraph): ReadonlyMap<string, Outcome> {
   const outcomes = new Map<string, Outcome>();
@@ -192,7 +192,7 @@ it('each node of a flow has the same outcome as in a simple interpreter, for any
         const isCut = end.how === 'failed' && !isFinal;
         if (!isCut) expect([node.id, finalState]).toEqual([node.id, outcomes.get(node.id)]);
       }
-      // Each node is entered once, and once more after each pause.
+      // A node is entered at the start and after each pause, and never again.
       const entered = rows.filter(({ kind }) => kind === 'entered').map((row) => row.in);
       for (const path of new Set(entered)) {
         const pauses = rows.filter((row) => row.in === path && row.kind === 'again').length;

@@ -27,7 +27,7 @@ function editsInLayout(layout: readonly { gap: number; size: number; text: strin
   return { bytes, edits };
 }
 
-/** Applies the edits from the last to the first, so that the positions of the others stay valid. */
+/** Applies the edits from the last to the first, so that the earlier positions stay valid. */
 function applyToString(bytes: Buffer, edits: readonly Edit[]): string {
   let expected = bytes.toString('latin1');
   for (const { start, end, text: replacement } of [...edits].reverse())

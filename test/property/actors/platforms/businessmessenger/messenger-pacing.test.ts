@@ -14,8 +14,8 @@ const PERSON_LIMIT = 131056;
 const BURST = 45;
 
 /**
- * Sends a number of messages to each person, in order per person. Returns the refusals and the total duration.
- * `sentBefore` is the number of messages that the first person got before a restart of the gateway.
+ * Sends a number of messages to each person, in order per person. Returns the refusals and the total
+ * duration. `sentBefore` is the number of messages that the first person got before a restart of the gateway.
  */
 async function sendAll(messageCounts: readonly number[], delays: readonly RequestDelays[], sentBefore = 0) {
   const time = new OwnTime();

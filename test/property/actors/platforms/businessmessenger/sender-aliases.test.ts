@@ -1,5 +1,5 @@
-// Names of senders whose messages contain a phone number, a user id or both. Random messages and restarts, and
-// concurrent messages. A map is the model: the first alias of a sender is its name, and never changes.
+// Names of senders whose messages contain a phone number, a user id or both. Random messages and restarts,
+// and concurrent messages. A map is the model: the first alias of a sender is its name, and never changes.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 // Messages to an app with a bot in each of two workspaces. In random order messages arrive, and the platform
-// tells or refuses the identities of the bots. Messages are stored in order. A trigger accepts a message of
-// its workspace, unless one of the app's bots sent it.
+// returns or refuses the identities of the bots. Messages are stored in order. A trigger accepts a message of
+// its workspace, unless a bot of the app sent it.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';

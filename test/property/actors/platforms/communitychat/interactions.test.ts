@@ -103,7 +103,8 @@ interface Interaction {
   readonly token: string;
   readonly startedAt: number;
   /**
-   * Rows in the order of creation, with the first word of each text. `isFirst` is the first part of an answer.
+   * Rows in the order of creation, with the first word of each text. `isFirst` is the first part of an
+   * answer.
    */
   readonly rows: { readonly id: string; readonly word: string; readonly isFirst: boolean }[];
   answerCount: number;
@@ -292,7 +293,7 @@ async function check(scenario: ChatScenario, isAllSure: boolean): Promise<void> 
         expect(endedAt - event.at).toBeGreaterThanOrEqual(EXPIRES_MS);
       }
     }
-    // The visible first part is the last one that was sent, or a later one whose outcome is unknown.
+    // The visible first part is the last sent part, or a later part whose outcome is unknown.
     const sentFirstParts = [];
     for (const row of rows)
       if (row.isFirst && (await scenario.recordOf(row.id)).state === 'done') sentFirstParts.push(row.word);

@@ -1,5 +1,5 @@
 // Rendering of any text and card as messages. The platform accepts every message, and no text is lost. The
-// checks are those of the fake platform, which other clients also use.
+// fake platform checks the messages. Other clients confirm its checks.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// The heap of mailboxes by due time, compared with a sorted list: random additions and removals of any member,
-// also of the first one and of removed ones.
+// The heap of mailboxes by due time, compared with a sorted list: random additions and removals of any
+// member, also of the first one and of removed ones.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -67,7 +67,7 @@ function nextTime(text: string): Date | undefined {
 
 /**
  * Removes the day from an expression such as `0 0 30 2 mon`. In POSIX a matching weekday is sufficient. The
- * parser refuses the expression, because its only month has no such day.
+ * parser refuses the expression, because the day does not exist in the only month.
  */
 function withoutImpossibleDay(text: string): string {
   const fields = text.split(' ');

@@ -20,8 +20,8 @@ afterEach(() => {
 const kinds = fc.constantFrom(...everyListKind);
 /**
  * `learn`: a server becomes known. `change`: a list changes. `changeAtServer`: a list changes for the clients
- * of one server. `ask`: a list request begins. `whole`, `partial` and `none` end the request with that part of
- * the list. `stream`: the client opens its stream. `wait`: a second passes.
+ * of one server. `ask`: a list request begins. `whole`, `partial` and `none` end the request with that part
+ * of the list. `stream`: the client opens its stream. `wait`: a second passes.
  */
 const anyStep = fc.oneof(
   fc.record({

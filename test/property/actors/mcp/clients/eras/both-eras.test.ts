@@ -30,8 +30,8 @@ const LISTENERS = 3;
  * Steps of a run. `index` selects an item of the list that the step concerns, modulo its length.
  *
  * - Clients: `call`, `cancel` a call, `reply` to a server request, `leave` and end the session, `subscribe`,
- *   `unsubscribe`, `listen`, `unlisten`. `retry` answers an `input_required` result; `badRetry` uses its state
- *   for another call.
+ *   `unsubscribe`, `listen`, `unlisten`. `retry` answers an `input_required` result. `badRetry` sends its
+ *   state with another call.
  * - Server: `answer` a call, `again` a second time, `progress`, `ask` the client, `update` a resource.
  * - Links: `die`, or report a call as `undelivered`.
  * - State machine: `stop`, `start`, `due` after a backoff, no calls for the `half` or `whole` idle time.

@@ -217,7 +217,7 @@ test('tools in the list of a profile can be called by their names at /mcp, and a
             expect(routed.server, mergedName).toBe(isListed ? target?.server.id : guess);
             if (isListed) expect(routed.message.params.name).toBe(target?.key);
             else if (guess === undefined) {
-              // The error is equal to that of a name that exists nowhere.
+              // A request for an unknown name fails with the same error.
               const unknown = routeMessage(
                 profile,
                 { method, params: { name: 'un__known' } },

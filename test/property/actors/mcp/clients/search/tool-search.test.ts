@@ -192,7 +192,7 @@ test('call_tool forwards any arguments and all other params byte for byte', () =
       const envelope = readClientMessage(Buffer.from(message(params)));
       const call = search.target(envelope);
       expect(call?.target.server.id).toBe('s');
-      // The name and arguments of the inner call replace those of call_tool.
+      // The name and arguments of the inner call replace the name and arguments of call_tool.
       const expected = params
         .map((member) => (member.startsWith('"name"') ? `"name"${space}:"tüll"` : member))
         .map((member) => (member === `"arguments":${outer}` ? `"arguments":${inner}` : member));

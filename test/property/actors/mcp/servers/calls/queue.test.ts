@@ -33,7 +33,8 @@ test('a shared queue never exceeds its limit, and a session with fewer calls dis
           queue.add(call);
         } else {
           expect(queue.isFullFor(owner)).toBe(true);
-          // The owner with most calls loses its newest call, if the new owner still has fewer calls afterwards.
+          // The owner with most calls loses its newest call, if the new owner still has fewer calls
+          // afterwards.
           const maxCount = Math.max(...owners.map(countOf));
           const displaced = queue.displace(owner);
           if (maxCount <= countOf(owner) + 1) {
