@@ -105,7 +105,7 @@ function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
   const isFirst = event.attempt === 1;
   switch (event.meta as Behaviour) {
     case 'throws':
-      if (isFirst) throw new Error('at once');
+      if (isFirst) throw new Error('during the call');
       return Promise.resolve(done);
     case 'rejects':
       return isFirst ? Promise.reject(new Error('later')) : Promise.resolve(done);
@@ -121,7 +121,7 @@ function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
       return Promise.resolve({ kind: 'ignored', note: 'no handler' });
     case 'hangs':
       return isFirst
-        ? whenAborted(signal).then(() => failed('it was told to end', retry))
+        ? whenAborted(signal).then(() => failed('aborted', retry))
         : Promise.resolve(done);
     case 'answers late':
       return isFirst
