@@ -7,7 +7,8 @@ import { startAgentGateway, startBareAgent, startModel } from '../agents.mjs';
 const gatewayRow = 'gateway';
 const bareLoopRow = 'bare loop of `ai`';
 const differenceRow = 'gateway, more';
-const disk = 'disk: two times write and fdatasync';
+const diskRow = 'disk: two times write and fdatasync';
+/** Steps of a short and of a long run. */
 const SHORT = 20;
 const LONG = 100;
 /** Number of steps compared at the start and the end of a long run. */
@@ -33,22 +34,23 @@ result before the next request.
 export const goals = [{ row: differenceRow, column: 'p50 at 1', limit: 2, unit: 'ms', sense: 'at most' }];
 export const tables = ['p50', 'p10', 'p95', 'CPU', 'steps'];
 
-/** Returns a percentile; `part` is from 0 to 1. */
-const percentile = (part, values) => values.toSorted((a, b) => a - b)[Math.floor(values.length * part)];
+/** Returns a percentile; `fraction` is from 0 to 1. */
+const percentile = (fraction, values) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * fraction)];
 
 export async function* run(bench) {
   const model = await startModel(bench);
   const rows = [[gatewayRow, await startAgentGateway(bench, model)]];
   if (!bench.isAlone) rows.push([bareLoopRow, await startBareAgent(bench, model)]);
   let runs = 0;
-  /** Starts `concurrency` concurrent runs. Returns the durations of the steps, per run. */
-  const stepsOf = async (worker, concurrency, steps) => {
+  /** Executes `concurrency` concurrent runs. Returns the durations of the steps, per run. */
+  const timeSteps = async (worker, concurrency, steps) => {
     const ids = Array.from({ length: concurrency }, () => `${process.pid}x${runs++}`);
     const stepTimes = Promise.all(ids.map((id) => model.stepsOf(id)));
     await Promise.all(ids.map((id) => worker.ask(id, steps)));
-    const took = await stepTimes;
+    const durations = await stepTimes;
     await worker.whenEnded(concurrency);
-    return took;
+    return durations;
   };
   const [short, long] = bench.isSmoke ? [2, 4] : [SHORT, LONG];
   const kinds = [
@@ -57,66 +59,59 @@ export async function* run(bench) {
     { concurrency: 1, times: bench.isSmoke ? 1 : 3, steps: long },
   ];
   // The first runs start tool servers and compile code.
-  if (!bench.isSmoke) for (const [, worker] of rows) await stepsOf(worker, 4, LONG);
+  if (!bench.isSmoke) for (const [, worker] of rows) await timeSteps(worker, 4, LONG);
   for (let round = 1; round <= bench.rounds; round += 1)
     for (const { concurrency, times, steps } of kinds) {
-      const took = rows.map(() => []);
+      // Per row: the durations of the steps of each run.
+      const durations = rows.map(() => []);
       const cpuSeconds = rows.map(() => 0);
       for (let time = 0; time < times; time += 1)
         for (const [at, [, worker]] of rows.entries()) {
           const before = worker.cpuSeconds();
-          took[at].push(...(await stepsOf(worker, concurrency, steps)));
+          durations[at].push(...(await timeSteps(worker, concurrency, steps)));
           cpuSeconds[at] += worker.cpuSeconds() - before;
         }
-      const cpuMs = cpuSeconds.map((seconds, at) => (seconds * 1000) / took[at].flat().length);
-      const figures = (steps === short ? figuresOf(concurrency) : partsOf(steps)).map(([column, of]) => [
-        column,
-        took.map(of),
-      ]);
+      const cpuMs = cpuSeconds.map((seconds, at) => (seconds * 1000) / durations[at].flat().length);
+      const columns = steps === short ? percentileColumns(concurrency) : partColumns(steps);
+      const figures = columns.map(([column, figureOf]) => [column, durations.map(figureOf)]);
       if (steps === short) figures.push([`CPU at ${concurrency}`, cpuMs]);
       for (const [column, values] of figures) {
         for (const [at, [row]] of rows.entries()) yield { round, row, column, value: values[at], unit: 'ms' };
         if (rows.length > 1)
           yield { round, row: differenceRow, column, value: values[0] - values[1], unit: 'ms' };
       }
-      if (!bench.isAlone && steps === short && concurrency === 1) yield* syncs(bench, round);
+      if (!bench.isAlone && steps === short && concurrency === 1) yield* diskSamples(bench, round);
     }
   for (const { stop } of [...rows.map(([, worker]) => worker), model]) await stop();
 }
 
-function figuresOf(concurrency) {
-  return [0.5, 0.1, 0.95].map((part) => [
-    `p${part * 100} at ${concurrency}`,
-    (took) => percentile(part, took.flat()),
+/** Returns pairs of a column's name and the function that computes its value from the durations per run. */
+function percentileColumns(concurrency) {
+  return [0.5, 0.1, 0.95].map((fraction) => [
+    `p${fraction * 100} at ${concurrency}`,
+    (durations) => percentile(fraction, durations.flat()),
   ]);
 }
 
-function partsOf(steps) {
-  const part = Math.min(PART, steps / 2);
+/** Returns such pairs for the medians of the first and the last steps. */
+function partColumns(steps) {
+  const count = Math.min(PART, steps / 2);
+  const medianOf = (durations, ...range) =>
+    percentile(
+      0.5,
+      durations.flatMap((each) => each.slice(...range)),
+    );
   return [
-    [
-      `steps 1 to ${part}`,
-      (took) =>
-        percentile(
-          0.5,
-          took.flatMap((each) => each.slice(0, part)),
-        ),
-    ],
-    [
-      `steps ${steps - part + 1} to ${steps}`,
-      (took) =>
-        percentile(
-          0.5,
-          took.flatMap((each) => each.slice(-part)),
-        ),
-    ],
+    [`steps 1 to ${count}`, (durations) => medianOf(durations, 0, count)],
+    [`steps ${steps - count + 1} to ${steps}`, (durations) => medianOf(durations, -count)],
   ];
 }
 
-function* syncs(bench, round) {
+/** Yields the duration of the minimum for a durable step: 1 KB written and synced to disk, twice. */
+function* diskSamples(bench, round) {
   const file = openSync(join(bench.makeFolder(), 'rows'), 'a');
   const row = Buffer.alloc(1024, 'x');
-  const took = Array.from({ length: bench.isSmoke ? 1 : 100 }, () => {
+  const durations = Array.from({ length: bench.isSmoke ? 1 : 100 }, () => {
     const startedAt = performance.now();
     for (let n = 0; n < 2; n += 1) {
       writeSync(file, row);
@@ -125,5 +120,6 @@ function* syncs(bench, round) {
     return performance.now() - startedAt;
   });
   closeSync(file);
-  for (const [column, of] of figuresOf(1)) yield { round, row: disk, column, value: of(took), unit: 'ms' };
+  for (const [column, figureOf] of percentileColumns(1))
+    yield { round, row: diskRow, column, value: figureOf(durations), unit: 'ms' };
 }

@@ -13,16 +13,17 @@ import { startProcess } from '../processes.mjs';
 import { signedEvents } from '../signed-events.mjs';
 import { rawEcho } from '../targets.mjs';
 
-const plain = 'plain statements, in groups of 64';
-const store = 'the store on PostgreSQL, alone';
-const alone = [
-  [plain, 'postgres-alone.mjs'],
-  [store, 'postgres-store.mjs'],
+const plainRow = 'plain statements, in groups of 64';
+const storeRow = 'the store on PostgreSQL, alone';
+/** Programs that use the database without a gateway. */
+const alonePrograms = [
+  [plainRow, 'postgres-alone.mjs'],
+  [storeRow, 'postgres-store.mjs'],
 ];
-const sqlite = 'one gateway, SQLite';
+const sqliteRow = 'one gateway, SQLite';
 const rowOf = (nodes) => `${['one gateway', 'two gateways', 'three gateways'][nodes - 1]}, PostgreSQL`;
-const direct = 'a call at the node that has its session';
-const forwarded = 'the same call at another node';
+const directRow = 'a call at the node that has its session';
+const forwardedRow = 'the same call at another node';
 const PATH = '/webhook/repohost';
 
 export const name = 'cluster';
@@ -39,27 +40,27 @@ rate is computed as there. One gateway on SQLite is measured for comparison.
   gateways that served the event rows are stopped before the calls. Two seconds of warm-up are not counted.`;
 export const tables = ['events/s', 'p99', 'call p50'];
 export const goals = [
-  { row: store, column: 'events/s at 256', against: plain, factor: 0.5, sense: 'at least' },
-  { row: forwarded, column: 'call p50 at 1', against: direct, factor: 2.5, sense: 'at most' },
+  { row: storeRow, column: 'events/s at 256', against: plainRow, factor: 0.5, sense: 'at least' },
+  { row: forwardedRow, column: 'call p50 at 1', against: directRow, factor: 2.5, sense: 'at most' },
 ];
 
-/** Numbers of connections. With 256, as many events are in flight as in `plain`. */
+/** Numbers of connections. With 256, as many events are in flight as in the row `plainRow`. */
 const CONNECTIONS = [64, 256];
 const CONVERSATIONS = 256;
 
 export async function* run(bench) {
   const events = signedEvents(bench.isSmoke ? 4 : CONVERSATIONS);
   const postgres = await startPostgres(bench);
-  const setups = [[sqlite, [await handling(bench)]]];
+  const setups = [[sqliteRow, [await startNode(bench)]]];
   for (const count of bench.isSmoke ? [1, 2] : [1, 2, 3]) {
     const url = await postgres.newDatabase();
     const nodes = [];
-    for (let at = 1; at <= count; at += 1) nodes.push(await handling(bench, { url, name: `node-${at}` }));
+    for (let at = 1; at <= count; at += 1) nodes.push(await startNode(bench, { url, name: `node-${at}` }));
     setups.push([rowOf(count), nodes]);
   }
   let runs = 0;
   for (let round = 1; round <= bench.rounds; round += 1) {
-    for (const [row, program] of alone) {
+    for (const [row, program] of alonePrograms) {
       const value = await rateOf(bench, postgres, program);
       yield { round, row, column: 'events/s at 256', value, unit: 'events/s' };
     }
@@ -67,13 +68,13 @@ export async function* run(bench) {
       for (const [row, nodes] of setups) {
         runs += 1;
         const prefix = `run-${process.pid}-${runs}`;
-        for (const sample of await eventsTo(bench, nodes, events, connections, prefix))
+        for (const sample of await postEvents(bench, nodes, events, connections, prefix))
           yield { round, row, ...sample };
       }
   }
   // Idle gateways use processor time too.
   for (const [, nodes] of setups) for (const { stop } of nodes) await stop();
-  const calls = await callers(bench, await postgres.newDatabase());
+  const calls = await startCallTargets(bench, await postgres.newDatabase());
   // Warms up both paths.
   for (const [, target] of calls) await target.p50Ms(1);
   for (let round = 1; round <= bench.rounds; round += 1)
@@ -82,12 +83,13 @@ export async function* run(bench) {
         const p50Ms = await target.p50Ms(connections);
         yield { round, row, column: `call p50 at ${connections}`, value: p50Ms, unit: 'ms' };
       }
+  // Each target stops both nodes.
   await calls[0][1].stop();
   await postgres.stop();
 }
 
 /** Starts a gateway on SQLite, or as node `shared.name` on the database `shared.url`. */
-function handling(bench, shared) {
+function startNode(bench, shared) {
   const trigger = {
     type: 'RepoHost',
     // The signed bodies are sent repeatedly.
@@ -99,8 +101,8 @@ function handling(bench, shared) {
   return startHandling(bench, trigger, { config });
 }
 
-/** Loads all nodes concurrently, with equal shares of the connections. */
-async function eventsTo(bench, nodes, events, connections, prefix) {
+/** Posts events to all nodes concurrently, with equal shares of the connections. Returns the samples. */
+async function postEvents(bench, nodes, events, connections, prefix) {
   const before = await handledCount(nodes);
   const numberedFor = (at) => ({ header: 'X-GitHub-Delivery', prefix: `${prefix}-${at}-` });
   if (bench.isSmoke) {
@@ -176,37 +178,37 @@ async function postSome(url, events, { header, prefix }) {
   }
 }
 
-/** Starts two nodes of a cluster and opens a session on the first. */
-async function callers(bench, url) {
+/** Starts two nodes of a cluster and opens a session on the first. Returns the rows with their targets. */
+async function startCallTargets(bench, url) {
   const secret = randomBytes(24).toString('hex');
-  const node = async (name) => {
+  const start = async (name) => {
     const address = `127.0.0.1:${await freePort()}`;
     const config = { store: { postgres: { url } }, node: { name, address, secret } };
     return startGateway(bench, { servers: { echo: rawEcho }, config });
   };
-  const [one, two] = [await node('one'), await node('two')];
+  const [one, two] = [await start('one'), await start('two')];
   const stop = () => Promise.all([one.stop(), two.stop()]);
   const headers = await openSession(`${one.url}/mcp/echo`);
   const bodies = Array.from({ length: 1_000 }, (_, n) => legacyCall(n));
   // The second node discovers the first when it renews its lease.
   await eventually(async () => (await call(`${two.url}/mcp/echo`, headers, bodies[0])).ok);
-  const target = ({ url: at }) => ({
+  const targetAt = (node) => ({
     stop,
     async p50Ms(connections) {
       if (bench.isSmoke) {
         const startedAt = performance.now();
-        strictEqual((await call(`${at}/mcp/echo`, headers, bodies[1])).ok, true);
+        strictEqual((await call(`${node.url}/mcp/echo`, headers, bodies[1])).ok, true);
         return performance.now() - startedAt;
       }
       const options = { connections, seconds: bench.seconds, headers, bodies };
-      const { p50Ms, errors } = await load(`${at}/mcp/echo`, options);
+      const { p50Ms, errors } = await load(`${node.url}/mcp/echo`, options);
       if (errors > 0) throw new Error(`${errors} calls failed`);
       return p50Ms;
     },
   });
   return [
-    [direct, target(one)],
-    [forwarded, target(two)],
+    [directRow, targetAt(one)],
+    [forwardedRow, targetAt(two)],
   ];
 }
 

@@ -10,10 +10,10 @@ import { startProcess, until } from '../processes.mjs';
 import { secret, signedEvents } from '../signed-events.mjs';
 
 const gatewayRow = 'gateway';
-const probot = 'Probot 14.3.2';
-const ceiling = 'verified and answered, nothing else';
-const store = 'the store alone: appended, claimed, committed';
-const disk = 'write and fdatasync, one at a time';
+const probotRow = 'Probot 14.3.2';
+const ceilingRow = 'verified and answered, nothing else';
+const storeRow = 'the store alone: appended, claimed, committed';
+const diskRow = 'write and fdatasync, one at a time';
 const PATH = '/webhook/repohost';
 
 export const name = 'events';
@@ -31,7 +31,7 @@ without an answer. The rate is the number of accepted events, divided by the tim
 export const goals = [
   { row: gatewayRow, column: 'events/s at 64', limit: 10_000, unit: 'events/s', sense: 'at least' },
   { row: gatewayRow, column: 'p99 at 64, ms', limit: 20, unit: 'ms', sense: 'at most' },
-  { row: gatewayRow, column: 'events/s at 64', against: probot, factor: 5, sense: 'at least' },
+  { row: gatewayRow, column: 'events/s at 64', against: probotRow, factor: 5, sense: 'at least' },
 ];
 export const tables = ['events/s', 'p50', 'p99'];
 
@@ -49,8 +49,8 @@ export async function* run(bench) {
   const hasRivals = !bench.isSmoke && !bench.isAlone;
   if (hasRivals) {
     installPeers();
-    rows.push([probot, await startPeer(bench, 'peers/probot-hook.mjs')]);
-    rows.push([ceiling, await startPeer(bench, 'bare-webhook.mjs')]);
+    rows.push([probotRow, await startPeer(bench, 'peers/probot-hook.mjs')]);
+    rows.push([ceilingRow, await startPeer(bench, 'bare-webhook.mjs')]);
   }
   let runs = 0;
   for (let round = 1; round <= bench.rounds; round += 1) {
@@ -80,8 +80,14 @@ export async function* run(bench) {
       }
     }
     if (!hasRivals) continue;
-    yield { round, row: store, column: 'events/s at 64', value: await storeAlone(bench), unit: 'events/s' };
-    yield { round, row: disk, column: 'events/s at 1', value: syncsPerSecond(bench), unit: 'events/s' };
+    yield {
+      round,
+      row: storeRow,
+      column: 'events/s at 64',
+      value: await storeAlone(bench),
+      unit: 'events/s',
+    };
+    yield { round, row: diskRow, column: 'events/s at 1', value: syncsPerSecond(bench), unit: 'events/s' };
   }
   for (const [, target] of rows) await target.stop();
 }
@@ -109,6 +115,7 @@ async function startPeer(bench, file) {
       handled += count;
       await eventually(async () => {
         const handledCount = Number(await (await fetch(`${url}/handled`)).text());
+        // The load generator aborts the last requests without counting them; the program handles them too.
         if (handledCount >= handled) handled = handledCount;
         return handledCount >= handled;
       });
@@ -141,9 +148,9 @@ async function postSome(url, events, { header, prefix }) {
 function syncsPerSecond(bench) {
   const file = openSync(join(bench.makeFolder(), 'events'), 'a');
   const event = Buffer.alloc(1024, 'x');
-  const until = performance.now() + bench.seconds * 1000;
+  const deadline = performance.now() + bench.seconds * 1000;
   let count = 0;
-  while (performance.now() < until) {
+  while (performance.now() < deadline) {
     writeSync(file, event);
     fdatasyncSync(file);
     count += 1;

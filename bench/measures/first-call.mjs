@@ -31,7 +31,8 @@ export const goals = upstreams.flatMap(([row]) =>
 export async function* run(bench) {
   const rounds = bench.isSmoke ? 1 : Math.max(minRounds, bench.rounds);
   const servers = {};
-  // A separate server for each round, because the gateway caches the lists of servers that have run.
+  // A separate server for each round, because the gateway caches the lists of servers that have run. ROUND
+  // makes the entries different.
   for (const [row, entry] of upstreams)
     for (let round = 0; round <= rounds; round += 1)
       servers[idFor(row, round)] = { ...entry, env: { ROUND: String(round) } };

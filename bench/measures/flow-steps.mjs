@@ -24,20 +24,20 @@ const SIZES = [10, 30, 60, 100];
 const TURNS = [33, 166, 333];
 
 export async function* run(bench) {
-  const { FlowState, flowGraph, FlowHandler, RunNodes, flowDefinition, SecretValues } = await engine(bench);
-  const read = (spec) =>
-    flowDefinition(JSON.stringify(spec), {
-      ...{ name: 'f', file: '/f.yaml', env: {} },
-      secrets: new SecretValues(),
-    });
+  const { FlowState, flowGraph, FlowHandler, RunNodes, flowDefinition, SecretValues } =
+    await bundleEngine(bench);
+  const readFlow = (spec) => {
+    const source = { name: 'f', file: '/f.yaml', env: {}, secrets: new SecretValues() };
+    return flowDefinition(JSON.stringify(spec), source);
+  };
   const repeats = bench.isSmoke ? 1 : 50;
   for (const size of SIZES)
     for (const [shape, spec] of [
-      ['in a chain', chain(size)],
+      [' in a chain', chain(size)],
       [', 8 wide', wide(size)],
     ]) {
-      const flow = await read(spec);
-      const row = `${size} nodes${shape.startsWith(',') ? '' : ' '}${shape}`;
+      const flow = await readFlow(spec);
+      const row = `${size} nodes${shape}`;
       bench.progress(row);
       const graph = flowGraph(flow);
       const plan = timeOf(repeats, () => planAll(new FlowState(graph))) / size;
@@ -48,12 +48,12 @@ export async function* run(bench) {
   for (const turns of TURNS) {
     const row = `a loop of ${turns} turns, ${turns * 3 + 2} rows`;
     bench.progress(row);
-    const flow = await read(loop(bench.isSmoke ? 2 : turns));
+    const flow = await readFlow(loop(bench.isSmoke ? 2 : turns));
     const steps = [];
     await runFlow(new FlowHandler(flow, services(flow)), steps);
     const rows = steps.map((text, at) => ({ at, text }));
     const show = () => {
-      const nodes = new RunNodes(flow.definition, (text, most) => text.slice(0, most));
+      const nodes = new RunNodes(flow.definition, (text, limit) => text.slice(0, limit));
       for (const each of rows) nodes.add(each);
     };
     const times = Math.min(repeats, 20);
@@ -63,10 +63,10 @@ export async function* run(bench) {
   }
 }
 
-const transform = (id, before) => ({
+const transform = (id, previous) => ({
   id,
   type: 'Transform',
-  config: { set: { n: before === undefined ? 1 : `{{ steps.${before}.output.n + 1 }}` } },
+  config: { set: { n: previous === undefined ? 1 : `{{ steps.${previous}.output.n + 1 }}` } },
 });
 
 function chain(size) {
@@ -77,14 +77,15 @@ function chain(size) {
   return { nodes: ids.map((id, n) => transform(id, ids[n - 1])), connections };
 }
 
+/** Returns a flow of 8 chains. The first node of a chain follows node 0. */
 function wide(size) {
   const ids = Array.from({ length: size }, (_, n) => `n${n}`);
-  const before = (n) => (n < 8 ? undefined : ids[n - 8]);
+  const previousOf = (n) => (n < 8 ? undefined : ids[n - 8]);
   return {
-    nodes: ids.map((id, n) => transform(id, before(n))),
+    nodes: ids.map((id, n) => transform(id, previousOf(n))),
     connections: ids.flatMap((to, n) => {
       if (n === 0) return [];
-      const from = before(n);
+      const from = previousOf(n);
       return from === undefined ? [{ from: ids[0], to }] : [{ from, to }];
     }),
   };
@@ -111,6 +112,7 @@ function planAll(state) {
   }
 }
 
+/** Takes all connections: more indexes than any node here has connections. */
 const allIndexes = Array.from({ length: 500 }, (_, index) => index);
 
 const services = (flow) => ({
@@ -133,7 +135,12 @@ async function runFlow(handler, rows = []) {
 }
 
 const job = {
-  ...{ input: 'go', parameters: {}, idempotencyKey: 'k', trace: '', requester: undefined, agent: 'f' },
+  input: 'go',
+  parameters: {},
+  idempotencyKey: 'k',
+  trace: '',
+  requester: undefined,
+  agent: 'f',
   event: { id: 'e', type: 'HTTP', name: undefined, context: {} },
 };
 
@@ -160,7 +167,7 @@ async function timeOfRuns(repeats, work) {
 const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
 /** Bundles the flow engine of the build's working tree, to measure it without a gateway. */
-async function engine(bench) {
+async function bundleEngine(bench) {
   const root = join(bench.dist, '..');
   const outfile = join(bench.makeFolder(), 'engine.mjs');
   const contents = [
@@ -173,7 +180,12 @@ async function engine(bench) {
   ].join('\n');
   await build({
     stdin: { contents, resolveDir: root, loader: 'ts' },
-    ...{ bundle: true, platform: 'node', format: 'esm', outfile, logLevel: 'error' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile,
+    logLevel: 'error',
+    // The bundled CommonJS packages call `require`.
     banner: {
       js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
     },

@@ -1,4 +1,4 @@
-// Cost of inspector pages: calls and server starts while clients watch the feed.
+// Cost of inspector pages: the speed of calls and of server starts while clients watch the feed.
 
 import { ok } from 'node:assert';
 import { get } from 'node:http';
@@ -8,7 +8,8 @@ import { load } from '../load.mjs';
 import { legacyCall } from '../messages.mjs';
 import { rawEcho } from '../targets.mjs';
 
-const watchers = [
+/** Rows, with the number of clients that watch. */
+const watcherCounts = [
   ['not watched', 0],
   ['watched by one', 1],
   ['watched by ten', 10],
@@ -38,10 +39,10 @@ export async function* run(bench) {
   try {
     await callOnce();
     for (let round = 1; round <= bench.rounds; round += 1) {
-      for (const [row, count] of watchers) {
-        const watching = await Promise.all(Array.from({ length: count }, () => watch(gateway.url)));
-        const cycles = await cycle(gateway.url, bench.isSmoke ? 0.2 : bench.seconds);
-        yield { round, row, column: 'starts and stops/s', value: cycles, unit: 'cycles/s' };
+      for (const [row, count] of watcherCounts) {
+        const watchers = await Promise.all(Array.from({ length: count }, () => watch(gateway.url)));
+        const cycleRate = await startAndStop(gateway.url, bench.isSmoke ? 0.2 : bench.seconds);
+        yield { round, row, column: 'starts and stops/s', value: cycleRate, unit: 'cycles/s' };
         if (!bench.isSmoke) {
           const before = gateway.cpuSeconds();
           const options = { connections: 16, seconds: bench.seconds, headers, bodies };
@@ -51,7 +52,7 @@ export async function* run(bench) {
           const µs = ((gateway.cpuSeconds() - before) * 1e6) / calls;
           yield { round, row, column: 'µs per call', value: µs, unit: 'µs' };
         }
-        for (const watcher of watching) await watcher.check(Object.keys(servers));
+        for (const watcher of watchers) await watcher.check(Object.keys(servers));
       }
     }
   } finally {
@@ -59,8 +60,8 @@ export async function* run(bench) {
   }
 }
 
-/** Starts and stops a server for `seconds`; returns the cycles per second. */
-async function cycle(url, seconds) {
+/** Starts and stops a server repeatedly for `seconds`. Returns the cycles per second. */
+async function startAndStop(url, seconds) {
   const startedAt = performance.now();
   let count = 0;
   do {
@@ -79,7 +80,8 @@ async function cycle(url, seconds) {
  */
 async function watch(url) {
   const states = new Map();
-  const see = ({ name, state, steps = [] }) => {
+  const record = ({ name, state, steps = [] }) => {
+    // An actor's name is a server's id with the number of the actor.
     const id = name.replace(/#\d+$/, '');
     if (!states.has(id)) states.set(id, new Set());
     states.get(id).add(state);
@@ -91,7 +93,7 @@ async function watch(url) {
     text = events.pop();
     for (const event of events) {
       const [, kind, data] = /^event: (tree|frame)\ndata: (.*)$/.exec(event) ?? [];
-      if (kind !== undefined) for (const actor of JSON.parse(data).actors) see(actor);
+      if (kind !== undefined) for (const actor of JSON.parse(data).actors) record(actor);
     }
   };
   const response = await new Promise((done, failed) => {
@@ -102,12 +104,12 @@ async function watch(url) {
   response.on('error', () => {});
   return {
     async check(ids) {
-      const lives = ['starting', 'running', 'stopping', 'stopped'];
+      const cycleStates = ['starting', 'running', 'stopping', 'stopped'];
       const hasSeenAll = () =>
-        ids.every((id) => states.has(id)) && lives.every((state) => states.get('cycled').has(state));
-      const end = Date.now() + 10_000;
+        ids.every((id) => states.has(id)) && cycleStates.every((state) => states.get('cycled').has(state));
+      const deadline = Date.now() + 10_000;
       while (!hasSeenAll()) {
-        ok(Date.now() < end, 'a watcher has not seen everything');
+        ok(Date.now() < deadline, 'a watcher has not seen everything');
         await sleep(10);
       }
       response.destroy();

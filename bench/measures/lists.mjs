@@ -11,7 +11,7 @@ import { startProcess, until } from '../processes.mjs';
 import { startListServers, toolOf, toolsEach } from '../upstreams/list-server.mjs';
 
 const gatewayRow = 'gateway /mcp';
-const prepared = 'prepared buffer';
+const preparedRow = 'prepared buffer';
 
 export const name = 'lists';
 export const title = 'The list of all tools';
@@ -26,14 +26,15 @@ bytes each, at 1, 16 and 64 connections.
 - Each response is compared with the tools of the servers, before and after the load.`;
 export const tables = ['at 1:', 'at 16:', 'at 64:'];
 export const compared = {
-  against: prepared,
+  against: preparedRow,
   columns: [columnOf(1000, 1), columnOf(1000, 16), columnOf(1000, 64)],
 };
 export const goals = [
-  { row: gatewayRow, column: columnOf(1000, 64), against: prepared, factor: 0.9, sense: 'at least' },
+  { row: gatewayRow, column: columnOf(1000, 64), against: preparedRow, factor: 0.9, sense: 'at least' },
 ];
 
 export async function* run(bench) {
+  // Numbers of servers. In a smoke run, 101 servers need a second page.
   const sizes = bench.isSmoke ? [1, 101] : [1, 10, 100, 1000];
   const setups = [];
   for (const size of sizes) setups.push(await setUp(bench, size));
@@ -44,7 +45,7 @@ export async function* run(bench) {
           const column = columnOf(size, connections);
           const value = bench.isSmoke
             ? bodies.length
-            : await rate(url, { connections, seconds: bench.seconds, headers, bodies });
+            : await measureRate(url, { connections, seconds: bench.seconds, headers, bodies });
           yield { round, row, column, value, unit: 'answers/s' };
         }
       }
@@ -63,7 +64,8 @@ function columnOf(size, connections) {
   return `at ${connections}: ${servers}`;
 }
 
-async function rate(url, options) {
+/** Returns the responses per second. */
+async function measureRate(url, options) {
   const { callsPerSecond, errors } = await load(url, options);
   if (errors > 0) throw new Error(`${errors} requests to ${url} failed`);
   return callsPerSecond;
@@ -79,37 +81,40 @@ async function setUp(bench, size) {
   const options = { servers: Object.fromEntries(entries), config: { list_timeout_seconds: 120 }, folder };
   // The first process fetches the lists and caches them in the state folder.
   const cachingGateway = await startGateway(bench, options);
-  await walk(cachingGateway, size);
+  await listAllTools(cachingGateway, size);
   await cachingGateway.stop();
   // From here on only cached lists are available.
   await upstream.stop();
 
   const gateway = await startGateway(bench, options);
-  const { url, headers, bodies, answers } = await walk(gateway, size);
+  const { url, headers, bodies, answers } = await listAllTools(gateway, size);
   const file = join(folder, 'answers.json');
   writeFileSync(file, JSON.stringify(bodies.map((body, at) => [body, answers[at]])));
-  const page = startProcess(bench.makeFolder(), process.execPath, [
+  const buffer = startProcess(bench.makeFolder(), process.execPath, [
     join(import.meta.dirname, '../prepared-buffer.mjs'),
     file,
   ]);
   const port = await until(
-    page,
+    buffer,
     'the prepared buffer did not start',
-    () => /listening at (\d+)/.exec(page.log())?.[1],
+    () => /listening at (\d+)/.exec(buffer.log())?.[1],
   );
   return {
     size,
     answers,
     rows: new Map([
       [gatewayRow, { url, headers, bodies }],
-      [prepared, { url: `http://127.0.0.1:${port}/`, headers, bodies }],
+      [preparedRow, { url: `http://127.0.0.1:${port}/`, headers, bodies }],
     ]),
-    stop: () => Promise.all([gateway.stop(), page.stop()]),
+    stop: () => Promise.all([gateway.stop(), buffer.stop()]),
   };
 }
 
-/** Follows all cursors and checks that every tool occurs once, in order and unchanged. */
-async function walk(gateway, size) {
+/**
+ * Requests all pages, and checks that every tool occurs once, in order and unchanged. Returns the requests
+ * with their answers.
+ */
+async function listAllTools(gateway, size) {
   const url = `${gateway.url}/mcp`;
   const headers = await openSession(url);
   const bodies = [];

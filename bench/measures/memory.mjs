@@ -26,20 +26,20 @@ export async function* run(bench) {
   for (const row of rows) {
     const gateway = await startGateway(bench, { servers: { echo: rawEcho }, hasProbe: true });
     const sample = (column, bytes) => ({ round: 1, row, column, value: bytes / 1e6, unit: 'MB' });
-    const both = (when, { heapUsed, rss }) => [
+    const samplesOf = (when, { heapUsed, rss }) => [
       sample(`heap after ${when}`, heapUsed),
       sample(`RSS after ${when}`, rss),
     ];
     try {
-      yield* both('start', await gateway.memory());
+      yield* samplesOf('start', await gateway.memory());
       const target = await targetAt(gateway, row);
       const callUntil = bench.isSmoke ? checkedCalls(target) : callsUnderLoad(bench, target);
       await callUntil(bench.isSmoke ? 200 : 100_000);
       const before = await gateway.memory();
-      yield* both(early, before);
+      yield* samplesOf(early, before);
       await callUntil(bench.isSmoke ? 1000 : 1_000_000);
       const after = await gateway.memory();
-      yield* both(late, after);
+      yield* samplesOf(late, after);
       yield sample(growth, after.heapUsed - before.heapUsed);
     } finally {
       await gateway.stop();
@@ -55,6 +55,7 @@ async function targetAt({ url }, row) {
 /** Returns a function that runs wrk until `total` calls were made. */
 function callsUnderLoad(bench, { row, url, headers }) {
   let callCount = 0;
+  /** Expected calls per second: first an estimate, then the last measured rate. */
   let rate = 20_000;
   return async (total) => {
     while (callCount < total) {
@@ -69,7 +70,7 @@ function callsUnderLoad(bench, { row, url, headers }) {
   };
 }
 
-/** Same for a smoke run: few calls, with checked responses. */
+/** Returns the function for a smoke run: it makes few calls, and checks the responses. */
 function checkedCalls(target) {
   let callCount = 0;
   return async (total) => {

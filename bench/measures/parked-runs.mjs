@@ -5,9 +5,9 @@ import { startAgentGateway, startModel } from '../agents.mjs';
 import { eventually, startHandling } from '../handling-gateway.mjs';
 import { signatureOf } from '../signed-events.mjs';
 
-const agent = 'agent, a tool to be approved';
-const script = 'script that waits';
-const rows = [agent, script];
+const agentRow = 'agent, a tool to be approved';
+const scriptRow = 'script that waits';
+const rows = [agentRow, scriptRow];
 const withoutCompiler = ['--no-opt', '--no-sparkplug', '--no-maglev', '--no-flush-bytecode'];
 
 export const name = 'parked-runs';
@@ -26,9 +26,9 @@ V8 compiles nothing here (\`${withoutCompiler.join(' ')}\`), because compiled co
 Resident memory includes up to 32 MB of file pages of the store's thread and V8's young generation. A parked
 run is only in the store: no slot, attempt or actor.`;
 export const goals = rows.flatMap((row) =>
-  ['heap, wait', 'heap, wait after a restart'].map((column) => ({
-    ...{ row, column, limit: 1, unit: 'MB', sense: 'at most' },
-  })),
+  ['heap, wait', 'heap, wait after a restart'].map((column) => {
+    return { row, column, limit: 1, unit: 'MB', sense: 'at most' };
+  }),
 );
 export const tables = ['heap', 'RSS'];
 
@@ -39,9 +39,10 @@ const DAY_MS = 86_400_000;
 /** Event text for a run that finishes immediately: the model requests no tool call. */
 const COMPLETING_TEXT = 'steps-0';
 
+/** Functions that start the gateway, by row. */
 const starts = {
-  [agent]: startAgentGateway,
-  [script]: (bench, _model, _policy, options) =>
+  [agentRow]: startAgentGateway,
+  [scriptRow]: (bench, _model, _policy, options) =>
     startHandling(
       bench,
       {
@@ -66,34 +67,33 @@ export async function* run(bench) {
     const folder = bench.makeFolder();
     const start = () =>
       starts[row](bench, model, { ask: ['*'] }, { folder, hasProbe: true, nodeArgs: withoutCompiler });
-    const before = await start();
-    const empty = await memoryAfterRest(bench, before);
-    await end(bench, before, first);
-    await park(bench, before, first);
-    const warm = await memoryAfterRest(bench, before);
-    await end(bench, before, more);
-    const ended = await memoryAfterRest(bench, before);
-    await park(bench, before, more);
-    const all = await memoryAfterRest(bench, before);
-    await before.stop();
-    const next = await start();
-    await waiting(next, first + more);
-    const restarted = await memoryAfterRest(bench, next);
-    await next.stop();
-    for (const [column, value] of [
-      ['at start', empty],
-      [`with ${first}`, warm],
+    // The five states of `about`, in order.
+    const gateway = await start();
+    const empty = await memoryAfterRest(bench, gateway);
+    await completeRuns(bench, gateway, first);
+    await parkRuns(bench, gateway, first);
+    const warm = await memoryAfterRest(bench, gateway);
+    await completeRuns(bench, gateway, more);
+    const ended = await memoryAfterRest(bench, gateway);
+    await parkRuns(bench, gateway, more);
+    const parked = await memoryAfterRest(bench, gateway);
+    await gateway.stop();
+    const nextGateway = await start();
+    await untilWaiting(nextGateway, first + more);
+    const restarted = await memoryAfterRest(bench, nextGateway);
+    await nextGateway.stop();
+    for (const [columnEnd, value] of [
+      [' at start', empty],
+      [` with ${first}`, warm],
       [', ended', difference(ended, warm)],
-      [', wait', difference(all, ended)],
+      [', wait', difference(parked, ended)],
       [', wait after a restart', difference(restarted, empty)],
     ])
       for (const [kind, bytes] of [
         ['heap', value.heapUsed],
         ['RSS', value.rss],
-      ]) {
-        const place = column.startsWith(',') ? `${kind}${column}` : `${kind} ${column}`;
-        yield { round: 1, row, column: place, value: bytes / 1e6, unit: 'MB' };
-      }
+      ])
+        yield { round: 1, row, column: `${kind}${columnEnd}`, value: bytes / 1e6, unit: 'MB' };
   }
   await model.stop();
 }
@@ -106,22 +106,25 @@ async function memoryAfterRest(bench, gateway) {
 }
 
 /** Starts `count` runs; resolves when they have finished. */
-async function end(bench, gateway, count) {
+async function completeRuns(bench, gateway, count) {
   await post(bench, gateway, count, COMPLETING_TEXT);
   await gateway.whenHandled(count);
 }
 
 /** Starts `count` runs; resolves when they are parked. */
-async function park(bench, gateway, count) {
-  const expected = (await waitingAt(gateway)) + count;
+async function parkRuns(bench, gateway, count) {
+  const expected = (await waitingCount(gateway)) + count;
   await post(bench, gateway, count, 'steps-1');
-  await waiting(gateway, expected);
+  await untilWaiting(gateway, expected);
 }
 
 let posted = 0;
+/**
+ * Posts `count` events, each in a separate conversation. `steps` is `steps-N` for a run with N tool calls.
+ */
 async function post(bench, gateway, count, steps) {
   for (let n = 0; n < count; n += 1) {
-    // Collects garbage, so that it does not enlarge tables.
+    // `memory` forces a garbage collection. Without it, garbage would enlarge V8's internal tables.
     if (n % 100 === 0) await gateway.memory();
     if (n % 100 === 0) bench.progress(`${n} runs, ${steps}`);
     posted += 1;
@@ -137,9 +140,9 @@ async function post(bench, gateway, count, steps) {
   }
 }
 
-const waiting = (gateway, count) => eventually(async () => (await waitingAt(gateway)) === count);
+const untilWaiting = (gateway, count) => eventually(async () => (await waitingCount(gateway)) === count);
 
-async function waitingAt({ url }) {
+async function waitingCount({ url }) {
   const { deliveries } = await (await fetch(`${url}/stats`)).json();
   return deliveries.waiting;
 }

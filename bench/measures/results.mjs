@@ -1,4 +1,4 @@
-// Cost of large results.
+// Cost of large results: calls per second and peak memory, by size of the result.
 
 import { strictEqual } from 'node:assert';
 import { once } from 'node:events';
@@ -15,10 +15,10 @@ import { textOf } from '../upstreams/sized-echo.mjs';
 
 const upstream = join(import.meta.dirname, '../upstreams/sized-echo.mjs');
 const bareRelayRow = 'bare relay';
-const rpc = 'gateway /rpc';
-const session = 'gateway /mcp/:id';
+const rpcRow = 'gateway /rpc';
+const sessionRow = 'gateway /mcp/:id';
 const sizes = { '1 KB': 1_000, '100 KB': 100_000, '5 MB': 5_000_000 };
-const peak = 'peak of one 5 MB call';
+const peakColumn = 'peak of one 5 MB call';
 
 export const name = 'results';
 export const title = 'Large results';
@@ -33,7 +33,7 @@ quotation mark and a line break in each line. The server returns a prepared text
   text.`;
 export const tables = [...Object.keys(sizes), 'peak'];
 export const goals = [
-  ...[rpc, session].flatMap((row) =>
+  ...[rpcRow, sessionRow].flatMap((row) =>
     [1, 4].map((connections) => ({
       row,
       column: columnOf('5 MB', connections),
@@ -45,26 +45,27 @@ export const goals = [
 ];
 
 export async function* run(bench) {
-  const starts = { [rpc]: startAtRpc, [session]: startAtSession, [bareRelayRow]: startRelay };
+  const starts = { [rpcRow]: startAtRpc, [sessionRow]: startAtSession, [bareRelayRow]: startRelay };
   const rows = [];
   for (const [row, start] of Object.entries(starts)) rows.push([row, await start(bench)]);
   for (const [, target] of rows) {
     for (const size of Object.values(sizes)) await check(target, size);
-    if (!bench.isSmoke) await rate(target, sizes['100 KB'], 4, 1);
+    // Warms up the target for a second.
+    if (!bench.isSmoke) await measureRate(target, sizes['100 KB'], 4, 1);
   }
   for (let round = 1; round <= bench.rounds; round += 1) {
     for (const [label, size] of Object.entries(sizes)) {
       for (const connections of [1, 4]) {
         for (const [row, target] of rows) {
-          const value = bench.isSmoke ? 0 : await rate(target, size, connections, bench.seconds);
+          const value = bench.isSmoke ? 0 : await measureRate(target, size, connections, bench.seconds);
           yield { round, row, column: columnOf(label, connections), value, unit: 'calls/s' };
         }
       }
     }
     for (const [row, start] of Object.entries(starts)) {
-      const newGateway = await start(bench);
-      yield { round, row, column: peak, value: await peakOfCall(newGateway), unit: 'MB' };
-      await newGateway.stop();
+      const newTarget = await start(bench);
+      yield { round, row, column: peakColumn, value: await peakOfCall(newTarget), unit: 'MB' };
+      await newTarget.stop();
     }
   }
   for (const [, target] of rows) await target.stop();
@@ -128,6 +129,7 @@ function bodyOf(id, size) {
 /** Makes concurrent calls with different ids, and checks that all responses are correct and complete. */
 async function check({ url, headers }, size) {
   const expected = textOf(size);
+  // Numbers and texts; one text is not ASCII.
   const ids = [101, 'b', 103, 'ü'];
   const texts = await Promise.all(ids.map((id) => postForText(url, headers, bodyOf(id, size))));
   for (const [at, text] of texts.entries()) {
@@ -137,7 +139,8 @@ async function check({ url, headers }, size) {
   }
 }
 
-async function rate({ url, headers }, size, connections, seconds) {
+/** Returns the calls per second. */
+async function measureRate({ url, headers }, size, connections, seconds) {
   const options = { connections, seconds, headers, bodies: bodiesOf(size, 16) };
   const { callsPerSecond, errors } = await load(url, options);
   if (errors > 0) throw new Error(`${errors} requests to ${url} failed`);
@@ -158,6 +161,7 @@ async function peakOfCall({ url, headers, memory, pid }) {
   return ((highestKB(pid) - before) * 1024) / 1e6;
 }
 
+/** Returns the peak of the resident memory of a process, in KB. */
 function highestKB(pid) {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }

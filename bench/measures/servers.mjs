@@ -1,11 +1,11 @@
-// Cost of a server that was never called.
+// Cost of a server that was never called: memory, and start time of the gateway.
 
 import { strictEqual } from 'node:assert';
 import { startGateway } from '../gateway.mjs';
 import { rawEcho } from '../targets.mjs';
 import { timeStart } from '../timed-start.mjs';
 
-const none = 'no server';
+const noneRow = 'no server';
 
 export const name = 'servers';
 export const title = 'Memory per stopped server';
@@ -15,11 +15,11 @@ forced collection when the gateway is healthy, and the time from the start of th
 
 export async function* run(bench) {
   const count = bench.isSmoke ? 20 : 1000;
-  const many = `${count.toLocaleString('en-US')} servers`;
+  const manyRow = `${count.toLocaleString('en-US')} servers`;
   const entry = (at) => [`server-${at}`, { ...rawEcho, env: { SERVER_NUMBER: String(at) } }];
   const catalogs = [
-    [none, {}],
-    [many, Object.fromEntries(Array.from({ length: count }, (_, at) => entry(at)))],
+    [noneRow, {}],
+    [manyRow, Object.fromEntries(Array.from({ length: count }, (_, at) => entry(at)))],
   ];
   for (let round = 1; round <= bench.rounds; round += 1) {
     const heaps = new Map();
@@ -35,7 +35,7 @@ export async function* run(bench) {
       yield sample('RSS', rss / 1e6, 'MB');
       yield sample('start', await timeStart(bench, gateway.folder), 'ms');
     }
-    const value = (heaps.get(many) - heaps.get(none)) / 1000 / count;
-    yield { round, row: many, column: 'heap per server', value, unit: 'KB' };
+    const value = (heaps.get(manyRow) - heaps.get(noneRow)) / 1000 / count;
+    yield { round, row: manyRow, column: 'heap per server', value, unit: 'KB' };
   }
 }

@@ -77,25 +77,25 @@ class Clients {
     const clientInfo = { name: 'example-desktop-client', title: 'Example Desktop Client', version: '1.42.0' };
     const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
     const params = { protocolVersion: '2025-11-25', capabilities, clientInfo };
-    const hello = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
-    const ready = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
-    this.#sessions = await each(Array.from({ length: count }), async () => {
-      const response = await this.#send('POST', undefined, hello, 200);
+    const initialize = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+    const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    this.#sessions = await mapConcurrently(Array.from({ length: count }), async () => {
+      const response = await this.#send('POST', undefined, initialize, 200);
       const session = response.headers['mcp-session-id'];
-      await this.#send('POST', session, ready, 202);
+      await this.#send('POST', session, initialized, 202);
       return session;
     });
   }
 
   async call() {
-    await each(this.#sessions, async (session, n) => {
+    await mapConcurrently(this.#sessions, async (session, n) => {
       const { text } = await this.#send('POST', session, legacyCall(n, this.#tool), 200);
       if (JSON.parse(text).result === undefined) throw new Error(`the call failed: ${text}`);
     });
   }
 
   async disconnect() {
-    await each(this.#sessions, (session) => this.#send('DELETE', session, '', 204));
+    await mapConcurrently(this.#sessions, (session) => this.#send('DELETE', session, '', 204));
     this.#sessions = [];
   }
 
@@ -103,6 +103,7 @@ class Clients {
     this.#agent.destroy();
   }
 
+  /** Sends a request, and resolves with the response. Rejects if the status is not `status`. */
   #send(method, session, body, status) {
     const headers = {
       Accept: 'application/json, text/event-stream',
@@ -130,7 +131,7 @@ class Clients {
 }
 
 /** Returns the results of `work` for all items, 32 at a time. */
-async function each(items, work) {
+async function mapConcurrently(items, work) {
   const results = new Array(items.length);
   let next = 0;
   const worker = async () => {

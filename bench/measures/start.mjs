@@ -8,10 +8,10 @@ import { loadedCodeBytes } from '../loaded-code.mjs';
 import { rawEcho } from '../targets.mjs';
 import { timeListener, timeRun, timeStart } from '../timed-start.mjs';
 
-const health = 'gateway, to /health';
-const nothing = 'node -e 0';
+const healthRow = 'gateway, to /health';
+const bareNodeRow = 'node -e 0';
 const bareBundleRow = 'bare bundle, to /health';
-const time = 'time';
+const timeColumn = 'time';
 const minRounds = 10;
 
 export const name = 'start';
@@ -24,7 +24,9 @@ request is sent when the gateway reports its address.
 - This measure has at least ${minRounds} rounds, after an uncounted one, also if the line below the tables names fewer.
 - "Heap" is the heap in use after a forced collection when the gateway is healthy.
 - "Code" is the size of the gateway's own files that were read; it is the same in each round.`;
-export const goals = [{ row: health, column: time, against: nothing, factor: 2.5, sense: 'at most' }];
+export const goals = [
+  { row: healthRow, column: timeColumn, against: bareNodeRow, factor: 2.5, sense: 'at most' },
+];
 
 export async function* run(bench) {
   const rounds = bench.isSmoke ? 1 : Math.max(minRounds, bench.rounds);
@@ -33,19 +35,20 @@ export async function* run(bench) {
   await stop();
   const bareBundle = bench.isAlone ? undefined : await buildBareBundle(bench);
   const rows = [
-    [nothing, () => timeRun(bench, ['-e', '0'])],
-    [health, () => timeStart(bench, folder)],
+    [bareNodeRow, () => timeRun(bench, ['-e', '0'])],
+    [healthRow, () => timeStart(bench, folder)],
     ...(bareBundle === undefined ? [] : [[bareBundleRow, () => timeListener(folder, [bareBundle])]]),
     ['gateway --version', () => timeRun(bench, [join(bench.dist, 'main.js'), '--version'])],
   ];
+  // Round 0 is the warm-up.
   for (let round = bench.isSmoke ? 1 : 0; round <= rounds; round += 1) {
     for (const [row, measure] of rows) {
       const value = await measure();
-      if (round > 0) yield { round, row, column: time, value, unit: 'ms' };
+      if (round > 0) yield { round, row, column: timeColumn, value, unit: 'ms' };
     }
     if (round === 0) continue;
-    yield { round, row: health, column: 'heap', value: (await heapBytes(bench)) / 1e6, unit: 'MB' };
-    yield { round, row: health, column: 'code', value: loadedCodeBytes(bench.dist) / 1e3, unit: 'KB' };
+    yield { round, row: healthRow, column: 'heap', value: (await heapBytes(bench)) / 1e6, unit: 'MB' };
+    yield { round, row: healthRow, column: 'code', value: loadedCodeBytes(bench.dist) / 1e3, unit: 'KB' };
   }
 }
 
@@ -56,6 +59,7 @@ async function heapBytes(bench) {
   return heapUsed;
 }
 
+/** Bundles a program with the packages of the gateway, which only answers /health. Returns its file. */
 async function buildBareBundle(bench) {
   const root = resolve(import.meta.dirname, '../..');
   const folder = bench.makeFolder();

@@ -9,8 +9,8 @@ import { modernHeaders, openSession } from '../messages.mjs';
 
 const upstream = join(import.meta.dirname, '../upstreams/progress.mjs');
 const steps = 10;
-const legacy = 'gateway /mcp/:id';
-const modern = 'gateway /mcp/:id, modern to legacy';
+const legacyRow = 'gateway /mcp/:id';
+const modernRow = 'gateway /mcp/:id, modern to legacy';
 
 export const name = 'streams';
 export const title = 'A thousand streams';
@@ -27,6 +27,7 @@ export const tables = ['heap', 'events', 'delivery'];
 
 export async function* run(bench) {
   const count = bench.isSmoke ? 50 : 1000;
+  // All calls must be in flight together, so the limits are above their number.
   const entry = { command: process.execPath, args: [upstream], pool: { in_flight: 2000, waiting: 2000 } };
   const options = { servers: { progress: entry }, config: { limits: { in_flight: 4000 } }, hasProbe: true };
   for (let round = 1; round <= bench.rounds; round += 1) {
@@ -41,21 +42,21 @@ export async function* run(bench) {
       const beforeStreams = (await gateway.memory()).heapUsed;
       const listening = await Promise.all(sessions.map((headers) => openStream(agent, url, 'GET', headers)));
       const withStreams = (await gateway.memory()).heapUsed;
-      yield sample(legacy, 'heap per quiet stream', (withStreams - beforeStreams) / count / 1e3, 'KB');
+      yield sample(legacyRow, 'heap per quiet stream', (withStreams - beforeStreams) / count / 1e3, 'KB');
 
       const clients = {
-        [legacy]: sessions.map((headers) => headers),
-        [modern]: sessions.map(() => modernHeaders('work')),
+        [legacyRow]: sessions,
+        [modernRow]: sessions.map(() => modernHeaders('work')),
       };
       for (const [row, callOf] of [
-        [legacy, legacyCall],
-        [modern, modernCall],
+        [legacyRow, legacyCall],
+        [modernRow, modernCall],
       ]) {
-        const seen = await callAll(gateway, agent, url, clients[row], callOf);
-        yield sample(row, "heap per call's stream", seen.heapPerCall / 1e3, 'KB');
-        yield sample(row, 'events/s', seen.eventsPerSecond, 'events/s');
-        yield sample(row, 'delivery p50', seen.p50Ms, 'ms');
-        yield sample(row, 'delivery p99', seen.p99Ms, 'ms');
+        const figures = await callAll(gateway, agent, url, clients[row], callOf);
+        yield sample(row, "heap per call's stream", figures.heapPerCall / 1e3, 'KB');
+        yield sample(row, 'events/s', figures.eventsPerSecond, 'events/s');
+        yield sample(row, 'delivery p50', figures.p50Ms, 'ms');
+        yield sample(row, 'delivery p99', figures.p99Ms, 'ms');
       }
       for (const stream of listening) {
         deepStrictEqual(stream.messages, [], 'an idle stream received messages');
@@ -70,14 +71,14 @@ export async function* run(bench) {
 
 /**
  * Makes a call per client, all concurrently, and checks the streams. The memory of the gateway is read while
- * all calls except the last are open.
+ * all calls except the last are open. `clients` are the headers of each client.
  */
 async function callAll(gateway, agent, url, clients, callOf) {
-  const together = clients.length;
+  const callCount = clients.length;
   const before = (await gateway.memory()).heapUsed;
-  const bodies = clients.map((_, n) => callOf(n, together));
+  const bodies = clients.map((_, n) => callOf(n, callCount));
   const send = (n) => openStream(agent, url, 'POST', clients[n], bodies[n]);
-  const last = together - 1;
+  const last = callCount - 1;
   const streams = await Promise.all(clients.slice(0, last).map((_, n) => send(n)));
   const heapPerCall = ((await gateway.memory()).heapUsed - before) / last;
   // With the last call the server continues (upstreams/progress.mjs).
@@ -93,6 +94,7 @@ async function callAll(gateway, agent, url, clients, callOf) {
     strictEqual(answer.message.id, idOf(n), 'a response belongs to another call');
     strictEqual(answer.message.result.content[0].text, tagOf(n), 'a response belongs to another call');
     lastReceivedAt = Math.max(lastReceivedAt, answer.at);
+    // The message of a step is the tag of its call and the time of sending, in nanoseconds.
     const expected = Array.from({ length: steps }, (_, at) => [tokenOf(n), at + 1, tagOf(n)]);
     const found = progress.map(({ message: { params } }) => [
       params.progressToken,
@@ -109,12 +111,14 @@ async function callAll(gateway, agent, url, clients, callOf) {
   const sorted = Float64Array.from(delays).sort();
   return {
     heapPerCall,
-    eventsPerSecond: (together * steps) / ((lastReceivedAt - firstSentAt) / 1e3),
+    // Per call: all steps except the first, and the result.
+    eventsPerSecond: (callCount * steps) / ((lastReceivedAt - firstSentAt) / 1e3),
     p50Ms: sorted[Math.floor(sorted.length * 0.5)],
     p99Ms: sorted[Math.floor(sorted.length * 0.99)],
   };
 }
 
+// Some ids and tokens are numbers, some are texts.
 const idOf = (n) => (n % 2 === 0 ? n : `call-${n}`);
 const tokenOf = (n) => (n % 3 === 0 ? n : `token-${n}`);
 const tagOf = (n) => `tag-${n}`;
@@ -146,7 +150,7 @@ async function makeInBatches(count, make) {
   return results;
 }
 
-/** Opens an event stream; resolves with the response headers. */
+/** Opens an event stream; resolves when the response headers have arrived. */
 async function openStream(agent, url, method, headers, body) {
   const bodyHeaders =
     body === undefined
@@ -170,7 +174,7 @@ async function openStream(agent, url, method, headers, body) {
     text = events.pop();
     for (const event of events) {
       const data = event.split('\n').find((line) => line.startsWith('data: '));
-      if (data !== undefined) messages.push({ at, message: JSON.parse(data.slice(6)) });
+      if (data !== undefined) messages.push({ at, message: JSON.parse(data.slice('data: '.length)) });
     }
   });
   const ended = once(answer, 'close');

@@ -1,4 +1,4 @@
-// Calls per second and latency by path to a raw stdio echo.
+// Calls per second and latency of a raw stdio echo, by path through the gateway and by rival.
 
 import { interleave } from '../interleave.mjs';
 import { crossingRows, direct, loggedRow, ownTargets, peerRows, rawEcho, rivals } from '../targets.mjs';
@@ -22,6 +22,7 @@ export const goals = [
   { row: rpcRow, column: 'calls/s at 64', against: 'bare relay', factor: 0.5, sense: 'at least' },
   { row: rpcRow, column: 'calls/s at 64', against: peerRows, factor: 10, sense: 'at least' },
   { row: loggedRow, column: 'calls/s at 64', against: rpcRow, factor: 0.5, sense: 'at least' },
+  // Calls between the eras.
   ...crossingRows.map((row) => {
     return { row, column: 'calls/s at 64', against: rpcRow, factor: 0.55, sense: 'at least' };
   }),
