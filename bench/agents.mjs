@@ -7,7 +7,7 @@ import { startHandling } from './handling-gateway.mjs';
 import { startProcess, until } from './processes.mjs';
 import { signatureOf } from './signed-events.mjs';
 
-const echo = join(import.meta.dirname, 'upstreams/raw-echo.mjs');
+const echoProgram = join(import.meta.dirname, 'upstreams/raw-echo.mjs');
 
 /**
  * Starts the model server. `stepsOf(run)` resolves after the run with the milliseconds between model
@@ -25,11 +25,13 @@ export async function startModel(bench) {
 }
 
 /**
- * Starts the bare loop. `ask(run, steps)` starts a run. `whenEnded(count)` resolves when `count` further runs
- * have finished.
+ * Starts the bare loop. `ask(run, steps)` starts a run. `whenEnded()` resolves when all runs have finished.
  */
 export async function startBareAgent(bench, model) {
-  const { url, stop, cpuSeconds } = await startProgram(bench, 'bare-agent.mjs', [`${model.url}/v1`, echo]);
+  const { url, stop, cpuSeconds } = await startProgram(bench, 'bare-agent.mjs', [
+    `${model.url}/v1`,
+    echoProgram,
+  ]);
   const running = [];
   return {
     stop,
@@ -38,14 +40,15 @@ export async function startBareAgent(bench, model) {
       running.push(fetch(`${url}/${run}/${steps}`, { method: 'POST' }).then((answer) => answer.text()));
     },
     async whenEnded() {
+      // The last answer of model-server.mjs.
       for (const text of await Promise.all(running.splice(0))) strictEqual(text, 'That is all.');
     },
   };
 }
 
 /**
- * Starts a gateway with the same interface. `policy` is the policy of the agent; `options` are passed to
- * startGateway.
+ * Starts a gateway with `ask` as above. `whenEnded(count)` resolves when `count` further runs have finished.
+ * `policy` is the policy of the agent; `options` are passed to startGateway.
  */
 export async function startAgentGateway(bench, model, policy = {}, options = {}) {
   const gateway = await startHandling(
@@ -62,7 +65,7 @@ export async function startAgentGateway(bench, model, policy = {}, options = {})
           model: 'bench:quick',
           max_iterations: 1000,
           timeout_seconds: 600,
-          mcp_servers: [{ name: 'echo', command: process.execPath, args: [echo] }],
+          mcp_servers: [{ name: 'echo', command: process.execPath, args: [echoProgram] }],
           policy,
         },
       },
@@ -86,6 +89,7 @@ export async function startAgentGateway(bench, model, policy = {}, options = {})
   };
 }
 
+/** Starts a program of this folder, and waits until it prints its port. */
 async function startProgram(bench, file, args = []) {
   const started = startProcess(
     bench.makeFolder(),

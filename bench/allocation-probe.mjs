@@ -1,6 +1,5 @@
-// Preloaded (--import) into a gateway to profile allocations by location, including objects that were
-// collected;
-// --heap-prof of Node reports only live objects. Writes the profile to PROFILE_DIR on exit.
+// Preloaded (--import) into a gateway to profile allocations by location. Collected objects are included,
+// unlike with --heap-prof of Node. Writes the profile to PROFILE_DIR on exit.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
@@ -9,6 +8,7 @@ import { join } from 'node:path';
 const session = new Session();
 session.connect();
 session.post('HeapProfiler.startSampling', {
+  // Average number of bytes between two samples; Node's default.
   samplingInterval: 32_768,
   includeObjectsCollectedByMajorGC: true,
   includeObjectsCollectedByMinorGC: true,

@@ -20,6 +20,7 @@ App()
       client.isGone = true;
     });
     res.onData((chunk, isLast) => {
+      // The server reuses the memory of a chunk after the callback.
       chunks.push(Buffer.from(chunk.slice(0)));
       if (isLast) send(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), client);
     });
@@ -30,8 +31,12 @@ function send(body, client) {
   const chunks = [];
   const handler = {
     onConnect() {},
+    // `true` means: continue reading.
     onHeaders: () => true,
-    onData: (chunk) => chunks.push(chunk) > 0,
+    onData(chunk) {
+      chunks.push(chunk);
+      return true;
+    },
     onComplete() {
       if (client.isGone) return;
       client.res.cork(() => {

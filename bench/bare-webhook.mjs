@@ -19,8 +19,9 @@ App()
     res.onAborted(() => {});
     res.onData((chunk, isLast) => {
       const part = Buffer.from(chunk);
-      // A part that is not the last is copied, because the server reuses its memory after the callback.
-      body = body === undefined ? (isLast ? part : Buffer.from(part)) : Buffer.concat([body, part]);
+      if (body !== undefined) body = Buffer.concat([body, part]);
+      // The server reuses the memory of a part after the callback. Only the last part needs no copy.
+      else body = isLast ? part : Buffer.from(part);
       if (!isLast) return;
       const expected = createHmac('sha256', secret).update(body).digest();
       const isGenuine =

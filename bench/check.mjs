@@ -29,8 +29,10 @@ export async function check({ row, url, headers, bodyOf }, { calls = 400, concur
   return calls;
 }
 
+/** Returns the problem of the HTTP response to the nth call; undefined if it is correct. */
 function faultOf(n, status, type, text) {
   if (status !== 200) return 'the call failed';
+  // Notifications have a method, responses have none.
   const answers = messagesIn(type, text).filter(({ method }) => method === undefined);
   if (answers.length !== 1) return `${answers.length} responses instead of one`;
   return answerFault(n, answers[0]);

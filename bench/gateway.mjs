@@ -26,12 +26,12 @@ export async function startGateway(
   writeFileSync(join(folder, 'gateway.yaml'), JSON.stringify(settings));
   writeFileSync(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
   writeFileSync(join(folder, 'output.log'), '');
-  const probing = hasProbe ? ['--expose-gc', '--import', probe] : [];
+  const probeArgs = hasProbe ? ['--expose-gc', '--import', probe] : [];
   const main = join(bench.dist, 'main.js');
   const started = startProcess(
     folder,
     process.execPath,
-    [...probing, ...bench.nodeArgs, ...nodeArgs, main, '--config', join(folder, 'gateway.yaml')],
+    [...probeArgs, ...bench.nodeArgs, ...nodeArgs, main, '--config', join(folder, 'gateway.yaml')],
     { hasChannel: hasProbe, env },
   );
   const { child, pid, log, stop, exited, cpuSeconds, rssBytes } = started;

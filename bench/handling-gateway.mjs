@@ -9,8 +9,9 @@ import { startGateway } from './gateway.mjs';
 import { secret } from './signed-events.mjs';
 
 /**
- * `spec` is the spec of the trigger, with the secret `${WEBHOOK_SECRET}`. `script` contains the answers of
- * `nobody`. `agents` are specs of further agents by name. `options` are passed to startGateway.
+ * Starts the gateway. `spec` is the spec of the trigger, with the secret `${WEBHOOK_SECRET}`. `script`
+ * contains the answers of `nobody`. `agents` are specs of further agents by name. `options` are passed to
+ * startGateway.
  */
 export async function startHandling(
   bench,
@@ -18,15 +19,15 @@ export async function startHandling(
   { agents = {}, script = [{ answer: '' }], ...options } = {},
 ) {
   const { folder = bench.makeFolder() } = options;
-  const write = (kind, name, of) => {
+  const writeResource = (kind, name, resourceSpec) => {
     const directory = join(folder, `${kind.toLowerCase()}s`);
     mkdirSync(directory, { recursive: true });
-    const resource = { apiVersion: 'example.com/v1', kind, metadata: { name }, spec: of };
+    const resource = { apiVersion: 'example.com/v1', kind, metadata: { name }, spec: resourceSpec };
     writeFileSync(join(directory, `${name}.yaml`), JSON.stringify(resource));
   };
-  write('Trigger', 'events', spec);
-  const all = { nobody: { model: 'scripted:../nobody.json' }, ...agents };
-  for (const [name, of] of Object.entries(all)) write('Agent', name, of);
+  writeResource('Trigger', 'events', spec);
+  const allAgents = { nobody: { model: 'scripted:../nobody.json' }, ...agents };
+  for (const [name, agentSpec] of Object.entries(allAgents)) writeResource('Agent', name, agentSpec);
   writeFileSync(join(folder, 'nobody.json'), JSON.stringify(script));
   const gateway = await startGateway(bench, {
     ...options,
@@ -61,6 +62,7 @@ export async function triggerOf(url) {
   return trigger;
 }
 
+/** Time limit of `eventually`. */
 const SETTLE_MS = 120_000;
 
 /** Polls until `condition` is true. */

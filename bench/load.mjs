@@ -92,9 +92,14 @@ end
 /** Placeholder of the request number. */
 const PLACEHOLDER = 'NUMBER-OF-THE-REQUEST';
 
-/** Returns a Lua string literal; bytes outside plain ASCII are escaped as numbers. */
+/**
+ * Returns a Lua string literal. Quotes, backslashes and bytes outside printable ASCII are escaped as numbers.
+ */
 function luaString(text) {
   const bytes = Buffer.from(text, 'utf8').toString('latin1');
-  const inside = bytes.replace(/[^ !#-[\]-~]/g, (char) => `\\${String(char.charCodeAt(0)).padStart(3, '0')}`);
-  return `"${inside}"`;
+  const escaped = bytes.replace(
+    /[^ !#-[\]-~]/g,
+    (char) => `\\${String(char.charCodeAt(0)).padStart(3, '0')}`,
+  );
+  return `"${escaped}"`;
 }

@@ -5,14 +5,15 @@ import { dirname, join } from 'node:path';
 
 /** Returns the size in bytes of the code in the folder `dist`. */
 export function loadedCodeBytes(dist) {
-  const read = new Map();
-  const open = (file) => {
-    if (read.has(file)) return;
+  const sizes = new Map();
+  const measure = (file) => {
+    if (sizes.has(file)) return;
     const text = readFileSync(file, 'utf8');
-    read.set(file, Buffer.byteLength(text));
+    sizes.set(file, Buffer.byteLength(text));
+    // Static imports and re-exports of relative files.
     for (const [, name] of text.matchAll(/^(?:import|export)\s(?:[^;"']*?\bfrom\s*)?["'](\.[^"']+)["']/gm))
-      open(join(dirname(file), name));
+      measure(join(dirname(file), name));
   };
-  open(join(dist, 'main.js'));
-  return [...read.values()].reduce((sum, bytes) => sum + bytes, 0);
+  measure(join(dist, 'main.js'));
+  return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
 }

@@ -1,7 +1,10 @@
 // Runs a measure on two builds, for `--against`. The builds alternate step by step, so that disturbances of
 // the machine affect both, and each round yields a ratio. Every second round starts with the other build.
 
-/** Yields the samples of `run` for both benches, with `build` 0 or 1. Both must produce the same steps. */
+/**
+ * Yields the samples of `run` for both benches, with the index of the bench as `build`. Both must produce the
+ * same sequence of rows and columns.
+ */
 export async function* lockstep(run, benches) {
   const builds = benches.map((bench, build) => ({ build, steps: run(bench) }));
   let round = 0;

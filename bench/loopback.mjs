@@ -4,6 +4,6 @@ import { Server } from 'node:net';
 
 const { listen } = Server.prototype;
 Server.prototype.listen = function listenOnLoopback(port, ...rest) {
-  const isPort = typeof port === 'number' && typeof rest[0] !== 'string';
-  return listen.call(this, port, ...(isPort ? ['127.0.0.1', ...rest] : rest));
+  const hasNoHost = typeof port === 'number' && typeof rest[0] !== 'string';
+  return listen.call(this, port, ...(hasNoHost ? ['127.0.0.1', ...rest] : rest));
 };

@@ -9,8 +9,9 @@ const words = 'north river paper signal ünder window 日本 "quoted" back\\slas
 
 /** Returns the arguments of the nth call. */
 export function argumentsOf(n) {
-  const at = (step) => words[(n * step) % words.length];
-  return { query: `${at(1)} ${at(3)} ${at(5)}`, limit: n % 97, nested: { number: n, tags: [at(7), at(2)] } };
+  const word = (step) => words[(n * step) % words.length];
+  const query = `${word(1)} ${word(3)} ${word(5)}`;
+  return { query, limit: n % 97, nested: { number: n, tags: [word(7), word(2)] } };
 }
 
 /** Returns the id of the nth call: a number, or a text for every third call. */

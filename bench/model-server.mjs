@@ -14,42 +14,44 @@ const runOf = (id) => {
 };
 
 const server = createServer((request, response) => {
-  const at = performance.now();
+  const requestedAt = performance.now();
   const { pathname, searchParams } = new URL(request.url, 'http://localhost');
   if (pathname === '/steps') return sendSteps(searchParams.get('run'), response);
   const pieces = [];
   request.on('data', (piece) => pieces.push(piece));
-  request.on('end', () => answer(Buffer.concat(pieces).toString('utf8'), at, response));
+  request.on('end', () => answer(Buffer.concat(pieces).toString('utf8'), requestedAt, response));
 });
 // Clients keep their connections during the whole measure.
 server.keepAliveTimeout = 600_000;
 server.listen(0, '127.0.0.1', () => console.log(`listening at ${server.address().port}`));
 
-function answer(body, at, response) {
+/** Answers a model request that arrived at `requestedAt`. */
+function answer(body, requestedAt, response) {
   const [, id, steps] = /run-(\w+)-steps-(\d+)/.exec(body) ?? [];
   if (id === undefined) return response.writeHead(400).end('{"error":{"message":"which run?"}}');
   const run = runOf(id);
-  run.requestedAt.push(at);
+  run.requestedAt.push(requestedAt);
   const requestCount = run.requestedAt.length;
   run.isOver = requestCount > Number(steps);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(run.isOver ? finalAnswer() : call(requestCount), () => {
+  response.end(run.isOver ? finalAnswer() : toolCall(requestCount), () => {
     if (run.isOver) run.notify?.();
   });
 }
 
+/** Sends the times between the model requests of a run when it has finished. */
 function sendSteps(id, response) {
   const run = runOf(id);
   run.notify = () => {
     runs.delete(id);
-    const took = run.requestedAt.slice(1).map((at, n) => at - run.requestedAt[n]);
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(took));
+    const durations = run.requestedAt.slice(1).map((at, n) => at - run.requestedAt[n]);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(durations));
   };
   if (run.isOver) run.notify();
 }
 
 const finalAnswer = () => eventStreamOf({ content: 'That is all.' }, 'stop');
-const call = (n) =>
+const toolCall = (n) =>
   eventStreamOf(
     {
       tool_calls: [

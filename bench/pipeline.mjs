@@ -5,13 +5,14 @@ import { answerFault } from './check.mjs';
 import { startProcess } from './processes.mjs';
 
 /**
- * Starts and initializes the server. `call` sends a line and
- * passes the response to `done`; `request` returns it as a promise.
+ * Starts and initializes the server. `call` sends a line and passes the response to `done`; `request` returns
+ * the response as a promise.
  */
 export async function startPipeline(bench, command, args) {
   const started = startProcess(bench.makeFolder(), command, args, { hasPipes: true });
   const { stdin, stdout } = started.child;
-  stdin.on('error', () => {}); // reported by `exited`
+  // `exited` reports the end of the server.
+  stdin.on('error', () => {});
   const waiting = new Map();
   let partial = '';
   stdout.setEncoding('utf8').on('data', (chunk) => {
@@ -73,7 +74,7 @@ export async function loadPipeline(pipeline, { connections, seconds, calls }) {
   await Promise.all(Array.from({ length: connections }, worker));
   const elapsedSeconds = (performance.now() - startedAt) / 1000;
   const sortedTimes = Float64Array.from(times).sort();
-  const percentile = (share) => sortedTimes[Math.floor((sortedTimes.length - 1) * share)];
+  const percentile = (fraction) => sortedTimes[Math.floor((sortedTimes.length - 1) * fraction)];
   return {
     callsPerSecond: times.length / elapsedSeconds,
     p50Ms: percentile(0.5),

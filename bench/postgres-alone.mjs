@@ -10,15 +10,18 @@ import { openStore } from './open-store.mjs';
 import { CONCURRENT_GROUPS, EVENTS_PER_GROUP, nextEvent, printRate } from './store-events.mjs';
 
 const [checkout, url, seconds] = process.argv.slice(2);
+// Numbers of the gateway for the state of a delivery.
 const RUNNING = 1;
 const DONE = 5;
 
+// Creates the tables.
 await (await openStore(checkout, url)).close();
 const pool = new pg.Pool({
   connectionString: url,
   max: CONCURRENT_GROUPS,
   onConnect: (client) => client.query('SET search_path = actor_gateway'),
 });
+// $1: the events; $2: the time. Claims are valid for 30,000 ms.
 const append = {
   name: 'append',
   text: `WITH input AS (SELECT * FROM json_to_recordset($1::json) AS event (id text, key text, trace text, meta text, body text)),
@@ -29,6 +32,7 @@ const append = {
       SELECT key, 'conversation', $2::bigint + 30000, nextval('fence'), 30000, 1, false, seq FROM added)
     SELECT seq, key FROM added`,
 };
+// $1: numbers of the deliveries; $2: the time; $3: their keys.
 const end = {
   name: 'end',
   text: `WITH closed AS (DELETE FROM mailbox WHERE key = ANY ($3))
@@ -36,11 +40,12 @@ const end = {
 };
 const body = Buffer.alloc(1_000, 'x').toString('base64');
 
-async function group() {
+/** Writes and ends one group of events. */
+async function writeGroup() {
   const events = Array.from({ length: EVENTS_PER_GROUP }, () => nextEvent(body));
   const { rows } = await pool.query({ ...append, values: [JSON.stringify(events), Date.now()] });
   await pool.query({ ...end, values: [rows.map(({ seq }) => seq), Date.now(), rows.map(({ key }) => key)] });
 }
 
-await printRate(group, Number(seconds));
+await printRate(writeGroup, Number(seconds));
 await pool.end();

@@ -14,7 +14,8 @@ const store = await openStore(checkout, url);
 
 const body = Buffer.alloc(1_000, 'x');
 
-async function group() {
+/** Appends and commits one group of events. */
+async function handleGroup() {
   const handle = async (next) => {
     const [{ turn }] = await store.append([next], { claimMs: CLAIM_MS });
     const { key, fence } = turn;
@@ -25,5 +26,5 @@ async function group() {
   await Promise.all(Array.from({ length: EVENTS_PER_GROUP }, () => handle(nextEvent(body))));
 }
 
-await printRate(group, Number(seconds));
+await printRate(handleGroup, Number(seconds));
 await store.close();

@@ -1,5 +1,5 @@
-// Starts a temporary PostgreSQL with default settings, in a folder on disk. If the benchmark runs as root, it
-// runs as `nobody`, because PostgreSQL refuses to run as root.
+// Starts a temporary PostgreSQL with default settings, in a folder on disk. If the benchmark runs as root,
+// PostgreSQL runs as the user `nobody`, because it refuses to run as root.
 
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -8,15 +8,16 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startProcess, until } from './processes.mjs';
 
+/** Folder of the packages of Debian and Ubuntu, with a folder per version. */
 const DEBIAN = '/usr/lib/postgresql';
-/** Folder of smoke runs: their folders on disk may be inaccessible to `nobody`. */
+/** Folder for the data of smoke runs. Their temporary folders on disk may be inaccessible to `nobody`. */
 const SHARED_MEMORY = '/dev/shm';
 
 export async function startPostgres(bench) {
-  const bin = binaries();
+  const bin = findBinaries();
   const isShared = bench.isSmoke && existsSync(SHARED_MEMORY);
   const folder = isShared ? mkdtempSync(join(SHARED_MEMORY, 'bench-postgres-')) : bench.makeFolder();
-  const user = unprivileged();
+  const user = unprivilegedUser();
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
   const init = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
@@ -25,9 +26,9 @@ export async function startPostgres(bench) {
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`];
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
   const started = startProcess(folder, join(bin, 'postgres'), args, { user });
-  const url = (name) => `postgres://bench@127.0.0.1:${port}/${name}`;
+  const urlOf = (name) => `postgres://bench@127.0.0.1:${port}/${name}`;
   await until(started, 'PostgreSQL did not start', () =>
-    ask(url('postgres'), 'SELECT 1').then(Boolean, () => false),
+    query(urlOf('postgres'), 'SELECT 1').then(Boolean, () => false),
   );
   let count = 0;
   return {
@@ -37,13 +38,13 @@ export async function startPostgres(bench) {
     },
     async newDatabase() {
       count += 1;
-      await ask(url('postgres'), `CREATE DATABASE bench_${count}`);
-      return url(`bench_${count}`);
+      await query(urlOf('postgres'), `CREATE DATABASE bench_${count}`);
+      return urlOf(`bench_${count}`);
     },
   };
 }
 
-async function ask(connectionString, text) {
+async function query(connectionString, text) {
   const client = new pg.Client({ connectionString });
   client.on('error', () => {});
   await client.connect();
@@ -54,7 +55,8 @@ async function ask(connectionString, text) {
   }
 }
 
-function binaries() {
+/** Returns the folder of `initdb` and `postgres`. Prefers the newest version of Debian's packages. */
+function findBinaries() {
   const debian = existsSync(DEBIAN) ? readdirSync(DEBIAN).map((version) => join(DEBIAN, version, 'bin')) : [];
   const folders = [...debian.reverse(), ...(process.env.PATH ?? '').split(':')];
   const found = folders.find((folder) => existsSync(join(folder, 'initdb')));
@@ -63,7 +65,8 @@ function binaries() {
   return found;
 }
 
-function unprivileged() {
+/** Returns the ids of `nobody` if this process runs as root. */
+function unprivilegedUser() {
   if (process.getuid() !== 0) return {};
   const id = (flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };

@@ -31,6 +31,7 @@ App()
   })
   .listen('127.0.0.1', 0, (socket) => console.log(`listening at ${us_socket_local_port(socket)}`));
 
+/** Sends as much as the client reads, and continues when the client has read it. */
 function send(res, answer) {
   const [isWritten] = res.tryEnd(answer, answer.length);
   if (isWritten) return;

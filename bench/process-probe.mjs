@@ -1,5 +1,5 @@
 // Preloaded (--import, with --expose-gc) into a gateway whose memory is measured. Responds to the IPC message
-// `memory` with the memory in use after a forced collection. It does not keep the process alive.
+// `memory` with the memory in use after a forced collection. The IPC channel does not keep the process alive.
 
 process.on('message', async (question) => {
   if (question !== 'memory') return;

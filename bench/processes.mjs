@@ -7,12 +7,14 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Unit of the times in /proc/PID/stat on Linux. */
 const clockTicksPerSecond = 100;
+/** Ids of the processes whose groups are not killed yet. */
 const running = new Set();
 
 /**
- * Starts a process in a folder; the output is written to `output.log` there. `user` runs
- * the process as another user: `{ uid, gid }`.
+ * Starts a process in a folder; the output is written to `output.log` there. `hasPipes` connects stdin and
+ * stdout to pipes instead. `hasChannel` opens an IPC channel. `user` is another user: `{ uid, gid }`.
  * @returns {{ pid: number, child: import('node:child_process').ChildProcess, log: () => string, exited:
  * Promise<number | null>, stop: () => Promise<void>, cpuSeconds: () => number, rssBytes: () => number }}
  */
@@ -51,11 +53,11 @@ export function startProcess(
     rssBytes: () => rssBytes(pid),
     async stop() {
       child.kill('SIGTERM');
-      const isOver = await Promise.race([
+      const hasExited = await Promise.race([
         exited.then(() => true),
         sleep(stopTimeoutMs, false, { ref: false }),
       ]);
-      if (isOver) return;
+      if (hasExited) return;
       kill(pid);
       await exited;
     },
@@ -63,20 +65,20 @@ export function startProcess(
 }
 
 /**
- * Polls until `poll` returns a value. Throws with the output of the process if it exits or the deadline
- * passes.
+ * Polls until `poll` returns a truthy value. Throws with the output of the process if it exits or the time
+ * limit passes.
  */
-export async function until(started, problem, poll, deadlineMs = 20_000) {
-  let isOver = false;
+export async function until(started, problem, poll, timeoutMs = 20_000) {
+  let hasExited = false;
   started.exited.then(() => {
-    isOver = true;
+    hasExited = true;
   });
-  const end = Date.now() + deadlineMs;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const result = await poll();
     if (result) return result;
-    if (isOver || Date.now() > end)
-      throw new Error(`${problem}: ${isOver ? 'the process ended' : 'timed out'}\n${started.log()}`);
+    if (hasExited || Date.now() > deadline)
+      throw new Error(`${problem}: ${hasExited ? 'the process ended' : 'timed out'}\n${started.log()}`);
     await sleep(10);
   }
 }
@@ -86,6 +88,7 @@ export function killAll() {
   for (const pid of running) kill(pid);
 }
 
+/** Kills the process group of `pid`, once. */
 function kill(pid) {
   if (!running.delete(pid)) return;
   try {
@@ -98,6 +101,7 @@ function kill(pid) {
 /** Returns the processor time of a process, user and system, with a resolution of 10 ms. */
 export function cpuSeconds(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The fields after the name of the program, which may contain spaces: utime and stime (proc(5)).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond;
 }

@@ -10,10 +10,10 @@
  */
 export function reportOf(measure, samples) {
   const goals = (measure.goals ?? []).map((goal) => goalLine(goal, samples));
-  const list = goals.length === 0 ? '' : `\n\n${goals.join('\n')}`;
-  const parts = measure.tables ?? [''];
-  const tables = parts.map((start) => table(samples.filter(({ column }) => column.startsWith(start))));
-  return `${[...tables, ...comparison(measure, samples)].join('\n\n')}${list}`;
+  const goalList = goals.length === 0 ? '' : `\n\n${goals.join('\n')}`;
+  const prefixes = measure.tables ?? [''];
+  const tables = prefixes.map((prefix) => table(samples.filter(({ column }) => column.startsWith(prefix))));
+  return `${[...tables, ...comparison(measure, samples)].join('\n\n')}${goalList}`;
 }
 
 /**
@@ -21,15 +21,16 @@ export function reportOf(measure, samples) {
  * round.
  */
 export function comparisonReportOf(names, samples) {
-  const keys = new Map(samples.map(({ row, column, unit }) => [JSON.stringify([row, column]), unit]));
-  const lines = [...keys].map(([key, unit]) => {
+  /** Units by pair of row and column. */
+  const units = new Map(samples.map(({ row, column, unit }) => [JSON.stringify([row, column]), unit]));
+  const lines = [...units].map(([key, unit]) => {
     const [row, column] = JSON.parse(key);
     const [before, after] = [0, 1].map((build) =>
       samples.filter((sample) => sample.build === build && sample.row === row && sample.column === column),
     );
-    const ratio = after.map(({ value }, at) => value / before[at].value);
-    const heading = column.includes(unit) ? column : `${column}, ${unit}`;
-    return [row, heading, ...[before, after].map((of) => cell(of.map(({ value }) => value))), cell(ratio)];
+    const ratios = after.map(({ value }, at) => value / before[at].value);
+    const cellOf = (buildSamples) => cell(buildSamples.map(({ value }) => value));
+    return [row, withUnit(column, unit), cellOf(before), cellOf(after), cell(ratios)];
   });
   const head = ['', '', ...names, 'ratio'];
   return markdown([head, ['---', '---', '--:', '--:', '--:'], ...lines]);
@@ -40,11 +41,12 @@ function comparison({ compared }, samples) {
   if (compared === undefined) return [];
   const { against, columns } = compared;
   const multiples = columns.flatMap((column) => {
-    const ofColumn = samples.filter((sample) => sample.column === column);
+    const columnSamples = samples.filter((sample) => sample.column === column);
+    /** Values of the row `against`, by round. */
     const bases = new Map(
-      ofColumn.flatMap(({ round, row, value }) => (row === against ? [[round, value]] : [])),
+      columnSamples.flatMap(({ round, row, value }) => (row === against ? [[round, value]] : [])),
     );
-    return ofColumn
+    return columnSamples
       .filter(({ round, row }) => row !== against && bases.has(round))
       .map(({ round, row, value }) => ({ row, column, value: value / bases.get(round), unit: '×' }));
   });
@@ -66,6 +68,7 @@ export function replaceComparison(page, names, results) {
   return withFigures(page, 'against', tables.join('\n\n'));
 }
 
+/** Replaces the text between the two markers of the section `name`. */
 function withFigures(page, name, figures) {
   const start = `<!-- figures: ${name} -->\n`;
   const end = '<!-- end of figures -->';
@@ -85,18 +88,23 @@ function table(samples) {
   const columns = [...new Set(samples.map(({ column }) => column))];
   const rows = [...new Set(samples.map(({ row }) => row))];
   const heads = columns.map((column) => {
-    const unit = samples.find((sample) => sample.column === column).unit;
-    return column.includes(unit) ? column : `${column}, ${unit}`;
+    return withUnit(column, samples.find((sample) => sample.column === column).unit);
   });
   const lines = rows.map((row) => [row, ...columns.map((column) => cell(valuesOf(samples, row, column)))]);
   const rule = ['---', ...columns.map(() => '--:')];
   return markdown([['', ...heads], rule, ...lines]);
 }
 
+function withUnit(column, unit) {
+  return column.includes(unit) ? column : `${column}, ${unit}`;
+}
+
+/** Returns a Markdown table. The second line separates the head. */
 function markdown(lines) {
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
+/** Returns the median of the values, with their minimum and maximum. */
 function cell(values) {
   if (values.length === 0) return '';
   const middle = median(values);
@@ -104,6 +112,7 @@ function cell(values) {
   return `${figure(middle)} (${figure(Math.min(...values))}–${figure(Math.max(...values))})`;
 }
 
+/** Returns the list item of a goal: the goal, and the measured value. */
 function goalLine(goal, samples) {
   const { row, column, against, factor, limit, unit, sense } = goal;
   const rivals = [against].flat();
@@ -125,13 +134,14 @@ function goalLine(goal, samples) {
  */
 function ratios({ row, column, against, sense }, samples) {
   const rivals = [against].flat();
-  const pick = sense === 'at least' ? Math.max : Math.min;
+  const pickBest = sense === 'at least' ? Math.max : Math.min;
   const rounds = [...new Set(samples.map(({ round }) => round))];
   return rounds.flatMap((round) => {
-    const ofRound = samples.filter((sample) => sample.round === round);
-    const ownValues = valuesOf(ofRound, row, column);
-    const theirs = rivals.flatMap((rival) => valuesOf(ofRound, rival, column));
-    return ownValues.length === 0 || theirs.length === 0 ? [] : [median(ownValues) / pick(...theirs)];
+    const roundSamples = samples.filter((sample) => sample.round === round);
+    const ownValues = valuesOf(roundSamples, row, column);
+    const rivalValues = rivals.flatMap((rival) => valuesOf(roundSamples, rival, column));
+    if (ownValues.length === 0 || rivalValues.length === 0) return [];
+    return [median(ownValues) / pickBest(...rivalValues)];
   });
 }
 

@@ -14,14 +14,31 @@ import { comparisonReportOf, replaceComparison, replaceFigures, reportOf } from 
 
 const root = resolve(import.meta.dirname, '..');
 const docs = join(root, 'docs');
+/** Temporary folders, removed at exit. */
 const folders = new Set();
+/** Aborted by Ctrl-C. */
 const interruption = new AbortController();
 
 /** Order in the document; other measures come last. */
 const order = [
-  ...['throughput', 'upstreams', 'call-cost', 'memory', 'sessions', 'servers'],
-  ...['start', 'first-call', 'lists', 'results', 'streams', 'inspector'],
-  ...['events', 'cluster', 'conversations', 'agent-steps', 'flow-steps', 'parked-runs'],
+  'throughput',
+  'upstreams',
+  'call-cost',
+  'memory',
+  'sessions',
+  'servers',
+  'start',
+  'first-call',
+  'lists',
+  'results',
+  'streams',
+  'inspector',
+  'events',
+  'cluster',
+  'conversations',
+  'agent-steps',
+  'flow-steps',
+  'parked-runs',
 ];
 
 /** Measures that support `--only`. */
@@ -36,6 +53,7 @@ if (options.help) {
   console.log(helpText());
 } else {
   process.on('exit', cleanUp);
+  // Exit codes: 128 and the number of the signal.
   for (const [signal, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -84,8 +102,8 @@ function readArguments() {
     const against = values.against === undefined ? undefined : resolve(values.against);
     const names = positionals.length === 0 && against !== undefined ? comparable : positionals;
     const selected = measures.filter(({ name }) => names.length === 0 || names.includes(name));
-    const rounds = numberOf('rounds', values.rounds ?? (values.smoke ? '1' : '5'));
-    const seconds = values.smoke ? 0 : numberOf('seconds', values.seconds ?? '3');
+    const rounds = parseNumber('rounds', values.rounds ?? (values.smoke ? '1' : '5'));
+    const seconds = values.smoke ? 0 : parseNumber('seconds', values.seconds ?? '3');
     const isPartial = values.only !== '' || values['node-args'] !== '';
     if (values.write && (values.smoke || (isPartial && against === undefined)))
       throw new Error(
@@ -100,7 +118,7 @@ function readArguments() {
   }
 }
 
-function numberOf(option, text) {
+function parseNumber(option, text) {
   const number = Number(text);
   if (Number.isInteger(number) && number >= 1) return number;
   throw new Error(`--${option} must be a whole number from 1, not ${text}`);
@@ -140,12 +158,12 @@ async function runAll() {
   for (const measure of options.selected) {
     const samples = [];
     const startedAt = Date.now();
-    let last = '';
+    let lastStep = '';
     for await (const sample of samplesOf(measure)) {
       samples.push(sample);
       const step = `round ${sample.round} of ${options.rounds}: ${sample.row}`;
-      if (step !== last) progress(measure, step);
-      last = step;
+      if (step !== lastStep) progress(measure, step);
+      lastStep = step;
     }
     progress(measure, `done in ${Math.round((Date.now() - startedAt) / 1000)} s\n`);
     results.push({ name: measure.name, environment, samples });
@@ -156,7 +174,7 @@ async function runAll() {
   }
 }
 
-/** The `--against` build comes first, as the baseline. */
+/** Returns the folders of the measured builds. The `--against` build comes first, as the baseline. */
 function builds() {
   return options.against === undefined ? [options.dist] : [options.against, options.dist];
 }
@@ -166,6 +184,7 @@ function samplesOf(measure) {
   return options.against === undefined ? measure.run(benches[0]) : lockstep(measure.run, benches);
 }
 
+/** Returns the object that a measure receives: options, and functions for folders and progress. */
 function benchFor(measure, dist) {
   return {
     rounds: options.rounds,
@@ -241,6 +260,7 @@ function commitOf(dist) {
 
 function progress({ name }, text) {
   const isTerminal = process.stderr.isTTY;
+  // Replaces the line, with the name in a dim color.
   if (isTerminal) process.stderr.write(`\r\u001b[K\u001b[2m${name}\u001b[0m ${text}`);
   else process.stderr.write(`${name} ${text.trimEnd()}\n`);
 }

@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { EVENTS_PER_GROUP, nextEvent, printRate } from './store-events.mjs';
 
 const [dist, file, seconds] = process.argv.slice(2);
+/** Settings of the store. Nothing expires during a measure, and no event is refused. */
 const workerData = { file, retentionMs: 86_400_000, snapshotRetentionMs: 86_400_000, maxWaiting: 100_000 };
 const worker = new Worker(join(resolve(dist), 'store-worker.js'), { workerData });
 /** Resolve functions of pending calls, in order. One message may contain the results of several groups. */
@@ -21,7 +22,11 @@ worker.on('message', (message) => {
 /** Sends a group of calls to the thread and returns their results. */
 function callThread(calls) {
   worker.postMessage({ calls, close: false });
-  return Promise.all(calls.map(() => new Promise((done) => void waiting.push(done)))).then((answers) =>
+  const nextAnswer = () =>
+    new Promise((done) => {
+      waiting.push(done);
+    });
+  return Promise.all(calls.map(nextAnswer)).then((answers) =>
     answers.map((answer) => {
       if ('error' in answer) throw new Error(answer.error.message);
       return answer.result;

@@ -46,22 +46,24 @@ const modernEcho = { command: process.execPath, args: [upstream('modern-echo.mjs
 export async function ownTargets(bench) {
   const servers = { echo: rawEcho, modern: modernEcho };
   const gateway = await startGateway(bench, { servers });
-  const talkative = await startGateway(bench, { servers, config: { log_level: 'debug' } });
-  const at = (row, path, headers, bodyOf) => target(gateway, row, `${gateway.url}${path}`, headers, bodyOf);
-  const legacy = async (row, path, tool) => {
+  const loggingGateway = await startGateway(bench, { servers, config: { log_level: 'debug' } });
+  const targetAt = (row, path, headers, bodyOf) =>
+    target(gateway, row, `${gateway.url}${path}`, headers, bodyOf);
+  const legacyTarget = async (row, path, tool) => {
     const headers = await openSession(`${gateway.url}${path}`);
-    return at(row, path, headers, (n) => legacyCall(n, tool));
+    return targetAt(row, path, headers, (n) => legacyCall(n, tool));
   };
-  const modern = (row, path, tool) => at(row, path, modernHeaders(tool), (n) => modernCall(n, tool));
+  const modernTarget = (row, path, tool) =>
+    targetAt(row, path, modernHeaders(tool), (n) => modernCall(n, tool));
   return [
-    at('gateway /rpc', '/rpc', { 'X-MCP-Server': 'echo' }),
-    target(talkative, loggedRow, `${talkative.url}/rpc`, { 'X-MCP-Server': 'echo' }),
-    await legacy('gateway /mcp/:id', '/mcp/echo', 'echo'),
-    await legacy('gateway /mcp', '/mcp', 'echo__echo'),
-    modern(crossingRows[0], '/mcp/echo', 'echo'),
-    modern(crossingRows[1], '/mcp', 'echo__echo'),
-    at(crossingRows[2], '/rpc', { 'X-MCP-Server': 'modern' }),
-    modern('gateway /mcp/:id, modern to modern', '/mcp/modern', 'echo'),
+    targetAt('gateway /rpc', '/rpc', { 'X-MCP-Server': 'echo' }),
+    target(loggingGateway, loggedRow, `${loggingGateway.url}/rpc`, { 'X-MCP-Server': 'echo' }),
+    await legacyTarget('gateway /mcp/:id', '/mcp/echo', 'echo'),
+    await legacyTarget('gateway /mcp', '/mcp', 'echo__echo'),
+    modernTarget(crossingRows[0], '/mcp/echo', 'echo'),
+    modernTarget(crossingRows[1], '/mcp', 'echo__echo'),
+    targetAt(crossingRows[2], '/rpc', { 'X-MCP-Server': 'modern' }),
+    modernTarget('gateway /mcp/:id, modern to modern', '/mcp/modern', 'echo'),
   ];
 }
 
@@ -76,7 +78,7 @@ export async function bareRelay(bench) {
 
 /** Starts mcp-proxy, with a shared child process, like `isolation: shared` of the gateway. */
 export async function mcpProxy(bench) {
-  return peer(bench, peerRows[0], (port) => [
+  return startPeer(bench, peerRows[0], (port) => [
     join(packages, 'mcp-proxy', 'dist', 'bin', 'mcp-proxy.mjs'),
     ...['--host', '127.0.0.1', '--port', String(port), '--', rawEcho.command, ...rawEcho.args],
   ]);
@@ -85,7 +87,7 @@ export async function mcpProxy(bench) {
 /** Starts supergateway, with a child process per session. A preload makes it listen on loopback. */
 export async function supergateway(bench) {
   const command = [rawEcho.command, ...rawEcho.args].map((part) => JSON.stringify(part)).join(' ');
-  return peer(bench, peerRows[1], (port) => [
+  return startPeer(bench, peerRows[1], (port) => [
     ...['--import', join(folder, 'loopback.mjs'), join(packages, 'supergateway', 'dist', 'index.js')],
     ...['--stdio', command, '--outputTransport', 'streamableHttp', '--stateful'],
     ...['--sessionTimeout', '3600000', '--port', String(port), '--logLevel', 'none'],
@@ -100,7 +102,8 @@ export async function rivals(bench) {
   return Promise.all([bareRelay(bench), mcpProxy(bench), supergateway(bench)]);
 }
 
-async function peer(bench, row, argsAt) {
+/** Starts another gateway. `argsAt` returns its arguments for a port. */
+async function startPeer(bench, row, argsAt) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/mcp`;
   const started = startProcess(bench.makeFolder(), process.execPath, argsAt(port));
@@ -113,6 +116,7 @@ async function peer(bench, row, argsAt) {
   return target(started, row, url, await openSession(url));
 }
 
+/** Returns the target for a started process. `bodyOf` returns the body of the nth call. */
 function target({ cpuSeconds, stop }, row, url, headers, bodyOf = (n) => legacyCall(n)) {
   const bodies = callNumbers.map(bodyOf);
   return {

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { startProcess } from './processes.mjs';
 
+/** Time limit for the answer of /health. */
 const deadlineMs = 20_000;
 
 /** Returns the milliseconds from the start of `node` with these arguments to the exit. Throws if it fails. */

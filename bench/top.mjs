@@ -35,6 +35,7 @@ function timesIn({ nodes, samples, timeDeltas }) {
   return shares;
 }
 
+/** Returns the allocated bytes per function. `head` is the root of a tree of calls. */
 function bytesIn(head) {
   const shares = new Map();
   const pending = [head];

@@ -8,12 +8,13 @@ import { join } from 'node:path';
 const folder = import.meta.dirname;
 const stampFile = join(folder, 'node_modules', '.actor-gateway-setup');
 
-/** Throws with the error of npm if the installation fails. */
+/** Installs the packages. Throws with the error of npm if the installation fails. */
 export function installPeers() {
   const expected = createHash('sha256')
     .update(readFileSync(join(folder, 'package-lock.json')))
     .digest('hex');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === expected) return;
+  // npm sets this variable for scripts; the value may be npm's JavaScript file, which Node runs.
   const npm = process.env.npm_execpath ?? 'npm';
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const isScript = /\.c?js$/.test(npm);

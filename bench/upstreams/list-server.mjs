@@ -1,6 +1,6 @@
 // Many MCP servers in a single process, at different paths, with ten tools each. The gateway caches their
-// lists. A thousand processes would take minutes to start, and the result would be the same. Streamable HTTP,
-// JSON responses only.
+// lists. A thousand processes would take minutes to start, and the lists would be the same. The servers use
+// Streamable HTTP, with JSON responses only.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

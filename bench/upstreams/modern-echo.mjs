@@ -1,5 +1,5 @@
-// Version of raw-echo.mjs for the modern era only (revision 2026-07-28): no `initialize`, and results with a
-// type.
+// Version of raw-echo.mjs for the modern era only (revision 2026-07-28): no `initialize`, and results with
+// `resultType`.
 
 const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'modern-echo', version: '1' } };
 const results = {
@@ -15,12 +15,12 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => {
   for (const line of lines) {
     const { id, method, params } = JSON.parse(line);
     if (id !== undefined)
-      answers += `${JSON.stringify({ jsonrpc: '2.0', id, ...outcome(method, params) })}\n`;
+      answers += `${JSON.stringify({ jsonrpc: '2.0', id, ...outcomeOf(method, params) })}\n`;
   }
   process.stdout.write(answers);
 });
 
-function outcome(method, params) {
+function outcomeOf(method, params) {
   if (method === 'tools/call') {
     const text = JSON.stringify(params.arguments);
     return { result: { resultType: 'complete', content: [{ type: 'text', text }], _meta } };

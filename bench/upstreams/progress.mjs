@@ -5,7 +5,8 @@
 const info = { capabilities: { tools: {} }, serverInfo: { name: 'progress', version: '1' } };
 const tools = [{ name: 'work', inputSchema: { type: 'object' } }];
 let partial = '';
-let open = [];
+/** Calls that wait until `together` calls are open. */
+let openCalls = [];
 
 process.stdin.setEncoding('utf8').on('data', (chunk) => {
   const lines = (partial + chunk).split('\n');
@@ -20,15 +21,15 @@ function handle({ id, method, params }) {
     return;
   }
   const call = { id, token: params._meta.progressToken, ...params.arguments };
-  open.push(call);
+  openCalls.push(call);
   write([stepOf(call, 1)]);
-  if (open.length < params.arguments.together) return;
-  const calls = open;
-  open = [];
+  if (openCalls.length < params.arguments.together) return;
+  const calls = openCalls;
+  openCalls = [];
   sendStep(calls, 2);
 }
 
-/** Sends a step of all calls. When it is written, sends the next step. */
+/** Sends a step of all calls, and after it the next step. After the last step, sends the results. */
 function sendStep(calls, step) {
   if (step > calls[0].steps) {
     write(calls.map(({ id, tag }) => ({ id, result: { content: [{ type: 'text', text: tag }] } })));

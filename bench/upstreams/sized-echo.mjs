@@ -16,6 +16,7 @@ export function textOf(size) {
 
 const rawTexts = new Map();
 
+/** Returns the text as the end of a JSON string: escaped, without the first quotation mark. */
 function rawTextOf(size) {
   let raw = rawTexts.get(size);
   if (raw === undefined) {
@@ -44,7 +45,7 @@ function answer({ id, method, params }) {
   }
   const { size, tag } = params.arguments;
   const head = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: tag }] } });
-  // Splits the response after the tag.
+  // The text is inserted after the tag, into the same JSON string. It brings the quotation mark of `tail`.
   const tail = '"}]}}';
   process.stdout.write(head.slice(0, -tail.length));
   process.stdout.write(rawTextOf(size));
