@@ -82,21 +82,22 @@ await buildPage(root, join(dist, 'inspector'));
 const inputs = [...built.flatMap(({ metafile }) => Object.keys(metafile.inputs)), ...addonFiles];
 writeFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), licencesOf(root, inputs));
 
-const schemas = join(dist, 'schema.build.mjs');
+// The module that exports the JSON schemas is bundled, imported and removed.
+const schemaModule = join(dist, 'schema.build.mjs');
 await build({
   absWorkingDir: root,
   entryPoints: ['config/json-schema/json-schemas.ts'],
-  outfile: schemas,
+  outfile: schemaModule,
   bundle: true,
   platform: 'node',
   format: 'esm',
   logLevel: 'warning',
 });
-const { jsonSchemas } = await import(pathToFileURL(schemas).href);
+const { jsonSchemas } = await import(pathToFileURL(schemaModule).href);
 for (const [name, schema] of Object.entries(jsonSchemas)) {
   writeFileSync(join(dist, 'schema', `${name}.json`), `${JSON.stringify(schema, null, 2)}\n`);
 }
-rmSync(schemas);
+rmSync(schemaModule);
 
 // Type declarations of the library. Skipped without dev dependencies, which include the compiler.
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -130,8 +131,8 @@ function shipAddons() {
 function nameToolServers() {
   mkdirSync(join(dist, 'bin'));
   const sourceFolders = { files: 'filesystem', browser: 'browser', repos: 'repository-host' };
-  for (const [name, file] of Object.entries(sourceFolders)) {
-    const text = `#!/usr/bin/env node\nimport '../tool-servers/${file}.js';\n`;
+  for (const [name, sourceFolder] of Object.entries(sourceFolders)) {
+    const text = `#!/usr/bin/env node\nimport '../tool-servers/${sourceFolder}.js';\n`;
     writeFileSync(join(dist, 'bin', `actor-gateway-${name}`), text, { mode: 0o755 });
   }
 }

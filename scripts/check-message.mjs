@@ -7,6 +7,7 @@ const WIDTH = 72;
 
 /** Returns the faults of a commit message, one sentence each. */
 function faultsOf(message) {
+  // Removes the diff that `git commit --verbose` appends, and the comments.
   const text = message.replace(/^# -+ >8 -+[\s\S]*/m, '');
   const [subject = '', second = '', ...body] = text.split('\n').filter((line) => !line.startsWith('#'));
   if (/^(?:Merge|Revert|fixup!|squash!|amend!) /.test(subject)) return [];

@@ -29,11 +29,11 @@ const names = packages.slice(0, Number(values.count));
 
 const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-cold-'));
 const startedAt = performance.now();
-const seconds = () => Math.round((performance.now() - startedAt) / 1000);
+const elapsedSeconds = () => Math.round((performance.now() - startedAt) / 1000);
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-const id = (name) => name.replace(/[^a-z0-9]+/gi, '-').replace(/^-/, '');
-const servers = Object.fromEntries(names.map((name) => [id(name), { command: 'npx', args: ['-y', name] }]));
+const idOf = (name) => name.replace(/[^a-z0-9]+/gi, '-').replace(/^-/, '');
+const servers = Object.fromEntries(names.map((name) => [idOf(name), { command: 'npx', args: ['-y', name] }]));
 writeFileSync(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
 writeFileSync(
   join(folder, 'gateway.yaml'),
@@ -54,42 +54,46 @@ const closed = new Promise((done) => gateway.once('close', done));
 while (!output.includes('gateway is ready')) await sleep(100);
 const url = `http://127.0.0.1:${/"port":(\d+)/.exec(output)?.[1]}`;
 
-let notices = 0;
+let notificationCount = 0;
 const client = new Client({ name: 'cold-npx', version: '1' });
 client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-  notices += 1;
+  notificationCount += 1;
 });
 await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', url)));
+/** Ids of the servers whose tools are in the list. */
 const listed = new Set();
+/** Reads the list, and returns the number of servers that are new in it. */
 const readList = async () => {
   const { tools } = await client.listTools(undefined, { timeout: 120_000 });
-  const before = listed.size;
+  const countBefore = listed.size;
   for (const name of Object.keys(servers))
     if (!listed.has(name) && tools.some((tool) => tool.name.startsWith(`${name}__`))) {
       listed.add(name);
-      console.log(`${String(seconds()).padStart(5)} s  ${name}`);
+      console.log(`${String(elapsedSeconds()).padStart(5)} s  ${name}`);
     }
-  return listed.size - before;
+  return listed.size - countBefore;
 };
 await readList();
-const first = listed.size;
-let announced = 0;
-const records = async () => (await (await fetch(new URL('/servers', url))).json()).servers;
+const firstCount = listed.size;
+let announcedCount = 0;
+const unlistedServers = async () => {
+  const response = await fetch(new URL('/servers', url));
+  return (await response.json()).servers.filter((server) => !listed.has(server.id));
+};
 const deadline = performance.now() + Number(values.minutes) * 60_000;
-let seen = notices;
+let handledCount = notificationCount;
 while (performance.now() < deadline) {
-  if (notices > seen) {
-    seen = notices;
-    announced += await readList();
+  if (notificationCount > handledCount) {
+    handledCount = notificationCount;
+    announcedCount += await readList();
   }
-  const open = (await records()).filter((server) => !listed.has(server.id));
-  // A server that fails after its installation cannot start.
-  if (open.every(({ state, last_error }) => state === 'failed' && !/installed/.test(last_error?.message)))
-    break;
+  // A server that fails after its installation cannot start. During the installation, the error names it.
+  const hasFailed = ({ state, last_error }) => state === 'failed' && !/installed/.test(last_error?.message);
+  if ((await unlistedServers()).every(hasFailed)) break;
   await sleep(1000);
 }
 
-const missing = (await records()).filter((server) => !listed.has(server.id));
+const missing = await unlistedServers();
 for (const { id, state, installing, last_error } of missing)
   console.log(
     `not listed: ${id}, ${installing ? 'installing' : state}: ${last_error?.message ?? 'no error'}`,
@@ -97,7 +101,8 @@ for (const { id, state, installing, last_error } of missing)
 await client.close();
 gateway.kill();
 await closed;
-// Folders that the gateway has renamed are not used by npx. npm empties the folder of a failed installation.
+// A damaged folder has packages, but no lock file, which npm writes last. npx does not use the folders that
+// the gateway has renamed. npm empties the folder of a failed installation.
 const cache = join(folder, '.npm/_npx');
 const damaged = readdirSync(cache).filter(
   (name) =>
@@ -106,11 +111,11 @@ const damaged = readdirSync(cache).filter(
     !existsSync(join(cache, name, 'node_modules/.package-lock.json')),
 );
 console.log(
-  `${listed.size} of ${names.length} listed after ${seconds()} s: ${first} in the first list, ${announced} by ` +
-    `${notices} notifications; ${damaged.length} damaged folders of npx`,
+  `${listed.size} of ${names.length} listed after ${elapsedSeconds()} s: ${firstCount} in the first list, ` +
+    `${announcedCount} by ${notificationCount} notifications; ${damaged.length} damaged folders of npx`,
 );
 const isFailed =
-  damaged.length > 0 || notices > names.length || missing.some(({ state }) => state === 'starting');
+  damaged.length > 0 || notificationCount > names.length || missing.some(({ state }) => state === 'starting');
 if (!isFailed) rmSync(folder, { recursive: true, force: true });
 else console.log(`log and cache: ${folder}`);
 process.exitCode = isFailed ? 1 : 0;

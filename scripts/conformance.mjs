@@ -20,6 +20,7 @@ const needsClientRequests = [
   'elicitation-sep1330-enums',
 ];
 
+// Options of the fixtures, and fields of catalog entries.
 const forSuite = { isForConformance: true };
 const modernOnly = { isModernOnly: true };
 const ownSession = { isolation: 'session' };
@@ -178,10 +179,12 @@ async function runAll() {
     // Rows run concurrently, because suites mostly wait for timers. Rows of the same server run in sequence,
     // because they would interfere.
     const rowsOf = (id) => selected.filter(({ upstream }) => upstream === id);
+    // Servers with many rows come first, so that they do not prolong the end.
     const waiting = [...new Set(selected.map(({ upstream }) => upstream))].sort(
       (a, b) => rowsOf(b).length - rowsOf(a).length,
     );
     let hasPassed = true;
+    /** True after a failed row with `--bail`. */
     let isStopped = false;
     const runRow = async (row) => {
       const results = [];
@@ -214,8 +217,10 @@ async function startServers(stage) {
   const entries = {};
   for (const id of needed) {
     const { fixture, isHttp = false, options = {}, entry = {} } = upstreams[id];
-    const to = isHttp ? { url: await stage.overHttp(fixture, options) } : stage.overStdio(fixture, options);
-    entries[id] = { ...to, ...entry };
+    const transport = isHttp
+      ? { url: await stage.overHttp(fixture, options) }
+      : stage.overStdio(fixture, options);
+    entries[id] = { ...transport, ...entry };
   }
   if (flags.direct) return Object.fromEntries(needed.map((id) => [id, entries[id].url]));
   const gateway = await stage.gateway(entries);
@@ -232,23 +237,26 @@ function judge({ suite, mayFail }, result) {
   return { isOk: unexpected.length === 0 && trouble === undefined, unexpected, ...result, trouble };
 }
 
+/** Prints the figures of the worst run of a row, and the scenarios that failed in any run. */
 function show(row, results, width) {
   const passedRuns = results.filter(({ isOk }) => isOk).length;
   const worstRun = results.reduce((worst, each) => (each.passed < worst.passed ? each : worst));
-  const label = passedRuns === results.length ? 'ok  ' : row.isRequired ? 'FAIL' : 'part';
+  const failureLabel = row.isRequired ? 'FAIL' : 'part';
+  const label = passedRuns === results.length ? 'ok  ' : failureLabel;
   const { passed, total, checks } = worstRun;
   const seconds = results.reduce((sum, each) => sum + each.seconds, 0) / results.length;
   const counts = `${passed}/${total} (${checks.passed}/${checks.passed + checks.failed} checks)`;
-  const times = results.length > 1 ? `${passedRuns}/${results.length} runs, ` : '';
-  console.log(`${label} ${row.name.padEnd(width)}  ${counts.padEnd(24)} ${times}${seconds.toFixed(1)} s`);
-  const counted = new Map();
+  const ratio = results.length > 1 ? `${passedRuns}/${results.length} runs, ` : '';
+  console.log(`${label} ${row.name.padEnd(width)}  ${counts.padEnd(24)} ${ratio}${seconds.toFixed(1)} s`);
+  /** By scenario: the number of runs in which it failed, and the messages of the first. */
+  const failures = new Map();
   for (const { failed } of results)
     for (const { scenario, messages } of failed) {
-      const before = counted.get(scenario) ?? { times: 0, messages };
-      counted.set(scenario, { ...before, times: before.times + 1 });
+      const failure = failures.get(scenario) ?? { failedRuns: 0, messages };
+      failures.set(scenario, { ...failure, failedRuns: failure.failedRuns + 1 });
     }
-  const shown = [...counted].slice(0, flags.verbose ? counted.size : 12);
-  for (const [scenario, { times: failedRuns, messages }] of shown) {
+  const shown = [...failures].slice(0, flags.verbose ? failures.size : 12);
+  for (const [scenario, { failedRuns, messages }] of shown) {
     const expectation = row.mayFail.includes(scenario) ? ' (may fail here)' : '';
     console.log(
       `       ${scenario}${failedRuns === results.length ? '' : ` in ${failedRuns} runs`}${expectation}`,
@@ -256,6 +264,7 @@ function show(row, results, width) {
     if (flags.verbose && expectation === '')
       for (const message of messages) console.log(`         ${message}`);
   }
-  if (counted.size > shown.length) console.log(`       and ${counted.size - shown.length} more (--verbose)`);
+  if (failures.size > shown.length)
+    console.log(`       and ${failures.size - shown.length} more (--verbose)`);
   for (const { trouble } of results) if (trouble !== undefined) console.log(`       ${trouble}`);
 }

@@ -7,7 +7,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+/** An import, or an export from another file. Group 1 is the path. */
 const IMPORT = /^(?:import|export) [^;]*?from '([^']+)';\n/gm;
+/** The start of a declaration. Group 1 is the text without `export`, group 2 the name. */
 const DECLARATION =
   /^(?:export )?((?:declare )?(?:abstract )?(?:class|interface|type|const|function) (\w+))/gm;
 
@@ -41,20 +43,24 @@ export function joinedDeclarations(entry) {
       .exec(statement)?.[1]
       .replace(/\btype\b/g, '')
       .split(',');
-    const all = files.get(declarationsAt(entry, from)).matchAll(DECLARATION);
-    for (const name of exportedNames ?? [...all].map(([, , each]) => each)) exported.add(name.trim());
+    const declared = [...files.get(declarationsAt(entry, from)).matchAll(DECLARATION)].map(
+      ([, , name]) => name,
+    );
+    // `export *` has no list of names.
+    for (const name of exportedNames ?? declared) exported.add(name.trim());
   }
-  const seen = new Set();
+  const joinedNames = new Set();
   const bodies = [...files.values()].map((text) =>
     text.replace(DECLARATION, (_, declaration, name) => {
-      if (seen.has(name)) throw new Error(`the library has two declarations of ${name}`);
-      seen.add(name);
+      if (joinedNames.has(name)) throw new Error(`the library has two declarations of ${name}`);
+      joinedNames.add(name);
       return exported.has(name) ? `export ${declaration}` : declaration;
     }),
   );
   return `${bodies.join('')}export {};\n`;
 }
 
+/** Returns the declaration file that `file` imports as `from`. */
 function declarationsAt(file, from) {
   return join(dirname(file), from.replace(/\.ts$/, '.d.ts'));
 }

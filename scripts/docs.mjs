@@ -1,7 +1,7 @@
 // Generates parts of the documents:
 //
 // - tables of fields (configuration, catalog, triggers, agents, fleets, flows) from the JSON Schemas of a
-// build;
+//   build;
 // - diagrams in docs/state-charts.md from the state machines;
 // - docs/log-lines.md and docs/errors.md from the source.
 //
@@ -40,35 +40,32 @@ const { values } = parseArgs({
 });
 
 /** Placeholders for user-defined keys in mappings. */
-const keyWords = { profiles: 'NAME', providers: 'NAME', prices: '"PROVIDER:MODEL"' };
+const keyPlaceholders = { profiles: 'NAME', providers: 'NAME', prices: '"PROVIDER:MODEL"' };
 
 const gateway = readSchema('gateway');
 const catalog = readSchema('catalog').properties;
-const own = catalog.servers.additionalProperties;
-const desktop = catalog.mcpServers.additionalProperties;
+const serverSchema = catalog.servers.additionalProperties;
+const desktopSchema = catalog.mcpServers.additionalProperties;
 // The variants of a catalog entry. In the schema, each variant forbids the fields of the other.
-const [local, remote] = own.oneOf;
-const refused = (kind) => Object.keys(kind.properties).filter((key) => kind.properties[key] === false);
-const forRemote = refused(local);
-const forLocal = refused(remote);
+const [local, remote] = serverSchema.oneOf;
+const forbiddenKeys = (kind) => Object.keys(kind.properties).filter((key) => kind.properties[key] === false);
+const forRemote = forbiddenKeys(local);
+const forLocal = forbiddenKeys(remote);
 
 const gatewayTables = { gateway: table({ ...gateway, required: gateway.else.required }) };
 const catalogTables = {
-  local: table({ ...pick(own, (key) => forLocal.includes(key)), required: local.required }),
-  remote: table({ ...pick(own, (key) => forRemote.includes(key)), required: remote.required }),
-  server: table(pick(own, (key) => !forLocal.includes(key) && !forRemote.includes(key))),
-  desktop: table(pick(desktop, (key) => own.properties[key] === undefined)),
+  local: table({ ...pick(serverSchema, (key) => forLocal.includes(key)), required: local.required }),
+  remote: table({ ...pick(serverSchema, (key) => forRemote.includes(key)), required: remote.required }),
+  server: table(pick(serverSchema, (key) => !forLocal.includes(key) && !forRemote.includes(key))),
+  desktop: table(pick(desktopSchema, (key) => serverSchema.properties[key] === undefined)),
 };
 
 const trigger = readSchema('trigger');
-const spec = trigger.else.properties.spec;
+const triggerSpec = trigger.else.properties.spec;
+const command = Object.values(triggerSpec.properties.commands.patternProperties)[0];
 // The first value of each enum is the type name, followed by aliases.
-const typeNames = spec.allOf.map(({ if: { properties } }) => properties.type.enum[0]);
-const named = pick(spec, (key) => key !== 'config');
-named.properties.type = { ...named.properties.type, enum: typeNames, anyOf: undefined };
-const command = Object.values(spec.properties.commands.patternProperties)[0];
 const typeTables = Object.fromEntries(
-  spec.allOf.map(({ if: { properties }, then }) => [
+  triggerSpec.allOf.map(({ if: { properties }, then }) => [
     properties.type.enum[0].toLowerCase(),
     table(then.properties.config),
   ]),
@@ -79,7 +76,7 @@ const sources = readdirSync(values.sources)
 const triggerTables = {
   trigger: table({
     ...trigger,
-    properties: { ...trigger.properties, spec: pick(spec, (key) => key !== 'config') },
+    properties: { ...trigger.properties, spec: pick(triggerSpec, (key) => key !== 'config') },
   }),
   command: table(command),
   parameter: table(command.properties.parameters.items),
@@ -90,10 +87,10 @@ const fleet = readSchema('fleet');
 const flow = readSchema('flow');
 const node = flow.$defs.nodes.items;
 // Fields that have a separate table or page.
-const separate = ['spec', 'nodes', 'connections'];
+const separateKeys = ['spec', 'nodes', 'connections'];
 const nodeTables = Object.fromEntries(
   node.allOf.flatMap(({ if: { properties }, then }) => {
-    const config = pick(then.properties.config, (key) => !separate.includes(key));
+    const config = pick(then.properties.config, (key) => !separateKeys.includes(key));
     if (Object.keys(config.properties).length === 0) return [];
     return [[properties.type.enum[0].toLowerCase(), table(config)]];
   }),
@@ -105,7 +102,10 @@ const fleetTables = {
 const flowTables = {
   flow: table({
     ...flow,
-    properties: { ...flow.properties, spec: pick(flow.properties.spec, (key) => !separate.includes(key)) },
+    properties: {
+      ...flow.properties,
+      spec: pick(flow.properties.spec, (key) => !separateKeys.includes(key)),
+    },
   }),
   node: table({
     ...node,
@@ -137,7 +137,7 @@ const pages = [
 let isStale = false;
 for (const { file, kind, parts } of pages) {
   const before = readFileSync(file, 'utf8');
-  const after = rewritten(before, kind, parts);
+  const after = rewriteParts(before, kind, parts);
   if (after === before) continue;
   if (values.check) {
     console.error(`${relative(root, file)} is out of date; run node scripts/docs.mjs after a build`);
@@ -146,7 +146,8 @@ for (const { file, kind, parts } of pages) {
 }
 process.exit(isStale ? 1 : 0);
 
-function rewritten(page, kind, parts) {
+/** Returns the page with new texts between the markers of a kind. */
+function rewriteParts(page, kind, parts) {
   const missing = new Set(Object.keys(parts));
   const marked = new RegExp(`(<!-- ${kind}: (\\w+) -->\n)[\\s\\S]*?(<!-- end of ${kind} -->)`, 'g');
   const text = page.replace(marked, (_, start, name, end) => {
@@ -190,7 +191,7 @@ function errorTables(page) {
           );
       const lines = codes.map((code) => {
         const { status = '–', meaning, remedy } = errors.get(code);
-        return `| ${[`\`${code}\``, String(status), meaning, remedy].map(escaped).join(' | ')} |\n`;
+        return `| ${[`\`${code}\``, String(status), meaning, remedy].map(escapeCell).join(' | ')} |\n`;
       });
       return [name, ['| Code | Status | Meaning | Remedy |\n', '|---|---|---|---|\n', ...lines].join('')];
     },
@@ -207,6 +208,7 @@ function numberTable() {
     if (rpcCode !== undefined) codes.set(rpcCode, [...(codes.get(rpcCode) ?? []), `\`${code}\``]);
   const lines = [...codes]
     .sort(([one], [other]) => other - one)
+    // All codes are negative. The page uses the typographic minus sign.
     .map(([number, names]) => `| −${-number} | ${names.join(', ')} |\n`);
   return ['| `error.code` | Codes |\n', '|---|---|\n', ...lines].join('');
 }
@@ -239,16 +241,19 @@ function nodeTypes({ allOf }) {
   return allOf.map(({ if: { properties } }) => properties.type.enum[0]);
 }
 
+/** Returns the schema with the wanted properties only. */
 function pick(schema, isWanted) {
   const properties = Object.fromEntries(Object.entries(schema.properties).filter(([key]) => isWanted(key)));
   return { ...schema, properties };
 }
 
+/** Returns the table of the fields of a schema. */
 function table(schema) {
-  const lines = rows(schema, '').map((cells) => `| ${cells.map(escaped).join(' | ')} |\n`);
+  const lines = rows(schema, '').map((cells) => `| ${cells.map(escapeCell).join(' | ')} |\n`);
   return ['| Field | Value | Default | Meaning |\n', '|---|---|---|---|\n', ...lines].join('');
 }
 
+/** Returns the cells of each field. Nested fields have their path as name, such as `limits.sessions`. */
 function rows({ properties, required = [] }, prefix) {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = `${prefix}${key}`;
@@ -256,16 +261,16 @@ function rows({ properties, required = [] }, prefix) {
     if (name === 'platforms')
       return [['`platforms.PLATFORM.FIELD`', 'as in the trigger', '', schema.description]];
     if (schema.properties !== undefined) return rows(schema, `${name}.`);
-    if (keyWords[name] !== undefined)
-      return rows(Object.values(schema.patternProperties)[0], `${name}.${keyWords[name]}.`);
-    const own = [
+    if (keyPlaceholders[name] !== undefined)
+      return rows(Object.values(schema.patternProperties)[0], `${name}.${keyPlaceholders[name]}.`);
+    const fieldCells = [
       `\`${name}\``,
       kindOf(schema),
       defaultOf(schema, required.includes(key)),
       schema.description ?? '',
     ];
     const fields = schema.anyOf?.find((option) => option.properties !== undefined);
-    return [own, ...(fields === undefined ? [] : rows(fields, `${name}.`))];
+    return [fieldCells, ...(fields === undefined ? [] : rows(fields, `${name}.`))];
   });
 }
 
@@ -304,6 +309,6 @@ function bounds({ minimum, exclusiveMinimum, maximum }) {
   return ` ${low} to ${maximum}`;
 }
 
-function escaped(cell) {
+function escapeCell(cell) {
   return cell.replaceAll('|', '\\|');
 }

@@ -11,9 +11,9 @@ import { parseSync, Visitor } from 'oxc-parser';
  */
 export function errorCodes(root) {
   const found = { classes: new Map(), statuses: new Map() };
-  for (const room of ['actors', 'config', 'libs', 'machines', 'src'])
-    for (const name of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }))
-      if (name.endsWith('.ts')) readFile(root, `${room}/${name}`, found);
+  for (const folder of ['actors', 'config', 'libs', 'machines', 'src'])
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }))
+      if (name.endsWith('.ts')) readFile(root, `${folder}/${name}`, found);
   for (const [code, { path, status }] of found.statuses) {
     const error = found.classes.get(code);
     if (error === undefined)
@@ -23,6 +23,7 @@ export function errorCodes(root) {
   return new Map([...found.classes].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
+/** Adds the error classes of a file, and its statuses (members such as `ERR_TIMEOUT: 504`). */
 function readFile(root, path, { classes, statuses }) {
   const text = readFileSync(join(root, path), 'utf8');
   if (!text.includes('ERR_')) return;
@@ -33,6 +34,7 @@ function readFile(root, path, { classes, statuses }) {
     const code = members.get('code')?.value;
     if (typeof code !== 'string' || !code.startsWith('ERR_')) return;
     if (classes.has(code)) throw new Error(`${path}: a second class has the code ${code}`);
+    // Only keywords, such as `export`, may be between the comment and the class.
     const comment = comments.findLast(({ end }) => end <= start && /^[\sa-z]*$/.test(text.slice(end, start)));
     const [meaning, remedy] = textsOf(comment?.value ?? '');
     if (!meaning || !remedy)

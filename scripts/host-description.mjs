@@ -29,6 +29,7 @@ try {
   const published = JSON.parse(readFileSync(join(installed, 'generated/api.github.com.json'), 'utf8'));
   const { operations, schemas } = trim(published, usedOperations());
   const head = { source: `npm package ${PACKAGE}`, version, license };
+  // One member per line, so that a diff shows which operations changed.
   const lines = (members) =>
     Object.entries(members)
       .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
@@ -51,6 +52,7 @@ function usedOperations() {
   return [...new Set(code.match(/(?<=')(GET|POST|PUT|PATCH|DELETE) \/[^']*[^/'](?=')/g))].sort();
 }
 
+/** Returns the named operations, and the schemas that they refer to. */
 function trim({ paths, components }, names) {
   const schemas = {};
   const operations = Object.fromEntries(
@@ -82,6 +84,7 @@ function trim({ paths, components }, names) {
   );
   return { operations, schemas: Object.fromEntries(Object.entries(schemas).sort()) };
 
+  /** Returns the object, or the component that it refers to. */
   function follow(object) {
     const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec(object.$ref ?? '') ?? [];
     return kind === undefined ? object : follow(components[kind][name]);
@@ -99,6 +102,7 @@ function trim({ paths, components }, names) {
     const schemaName = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref ?? '')?.[1];
     if (schemaName !== undefined) {
       if (!(schemaName in schemas)) {
+        // Reserves the name first, because a schema may refer to itself.
         schemas[schemaName] = undefined;
         schemas[schemaName] = schemaOf(components.schemas[schemaName]);
       }

@@ -9,9 +9,9 @@ const LEVELS = new Set(['fatal', 'error', 'warn', 'info', 'debug', 'trace']);
 /** Returns levels and fields by message, sorted. The field `…` means all fields of a variable. */
 export function logCalls(root) {
   const found = new Map();
-  for (const room of ['actors', 'src'])
-    for (const name of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }))
-      if (name.endsWith('.ts')) readCalls(join(root, room, name), found);
+  for (const folder of ['actors', 'src'])
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }))
+      if (name.endsWith('.ts')) readCalls(join(root, folder, name), found);
   return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
@@ -20,6 +20,7 @@ function readCalls(file, found) {
   new Visitor({
     CallExpression({ callee, arguments: args }) {
       if (callee.type !== 'MemberExpression' || !LEVELS.has(callee.property.name)) return;
+      // `log` is a variable or a member.
       if ((callee.object.name ?? callee.object.property?.name) !== 'log') return;
       for (const message of messagesOf(args.at(-1))) {
         const entry = found.get(message) ?? { levels: new Set(), fields: new Set() };
@@ -31,6 +32,7 @@ function readCalls(file, found) {
   }).visit(program);
 }
 
+/** Returns the literal messages of an argument: one, or both of a conditional expression. */
 function messagesOf(node) {
   if (node?.type === 'ConditionalExpression')
     return [...messagesOf(node.consequent), ...messagesOf(node.alternate)];

@@ -1,5 +1,4 @@
-// Counts difficult phrases and lines over 110 columns in comments, documents and texts for
-// users.
+// Counts difficult phrases and lines over 110 columns in comments, documents and texts for users.
 //
 //   node scripts/prose.mjs [PATH…]       prints each hit with file and line, and the hits per 1,000 words
 //   node scripts/prose.mjs --lower       lowers the limits in test/prose-limits.txt to the present counts
@@ -20,16 +19,17 @@ const phrases = readFileSync(join(import.meta.dirname, 'prose-phrases.txt'), 'ut
   .filter((line) => line !== '' && !line.startsWith('#'))
   // Longer phrases first, because a regular expression takes the first alternative that matches.
   .sort((one, other) => other.length - one.length)
+  // A phrase with ^ occurs only at the start of a sentence. Other phrases begin at the start of a word.
   .map((phrase) => `${phrase.startsWith('^') ? '' : "(?<![\\w'-])"}${phrase.replaceAll(' ', '\\s+')}`);
-const odd = new RegExp(`(?:${phrases.join('|')})(?![\\w'-])`, 'gi');
-/** Calls and members whose text people read. */
-const texts =
+const difficultPhrase = new RegExp(`(?:${phrases.join('|')})(?![\\w'-])`, 'gi');
+/** Calls and members whose text people read. Group 1 is the quotation mark, group 2 the text. */
+const userText =
   /(?:log\.(?:fatal|error|warn|info|debug)\(|Error\(|description\(|describe\(|(?:description|title|note|reason|help): ?)[^'"`]*(['"`])((?:(?!\1).){12,})\1/g;
 
 /** Returns the paths of all checked files below `paths`, relative to the root. */
 export function filesBelow(paths = []) {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...paths];
-  return execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 })
+  return execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
     .split('\0')
     .filter((path) => /\.(?:tsx?|m[jt]s|md)$/.test(path) && existsSync(join(root, path)))
     .sort();
@@ -42,8 +42,10 @@ export function checkFile(path) {
   let words = 0;
   for (const { line, prose } of proseOf(path, lines)) {
     words += prose.split(/\s+/).length;
+    // Without the mark or number of a list item.
     for (const sentence of prose.split(/(?<=[.;:!?])\s+/))
-      for (const [hit] of sentence.replace(/^[-*\d.\s]+/, '').matchAll(odd)) hits.push({ line, hit });
+      for (const [hit] of sentence.replace(/^[-*\d.\s]+/, '').matchAll(difficultPhrase))
+        hits.push({ line, hit });
   }
   for (const [at, line] of lines.entries())
     if (line.length > WIDTH && isWrapped(path, line))
@@ -76,7 +78,7 @@ function isWrapped(path, line) {
 function* proseOf(path, lines) {
   let paragraph = [];
   let startedAt = 0;
-  const end = function* () {
+  const endParagraph = function* () {
     if (paragraph.length > 0)
       yield {
         line: startedAt,
@@ -89,19 +91,21 @@ function* proseOf(path, lines) {
   };
   for (const [at, line] of lines.entries()) {
     let prose;
+    // A document: no tables, headings, images or HTML.
     if (path.endsWith('.md')) prose = /^\s*(?:\||#|!\[|<)/.test(line) ? undefined : line;
     else {
+      // A line of a comment, or a comment after code.
       prose = (/^\s*(?:\/\/|\/?\*+(?!\/))\s?(.*?)(?:\*\/)?$/.exec(line) ?? /\s\/\/ (.*)$/.exec(line))?.[1];
-      for (const [, , found] of line.matchAll(texts))
+      for (const [, , found] of line.matchAll(userText))
         yield { line: at + 1, prose: found.replace(/\$\{[^}]*\}/g, 'X') };
     }
-    if (prose === undefined || prose.trim() === '') yield* end();
+    if (prose === undefined || prose.trim() === '') yield* endParagraph();
     else {
       if (paragraph.length === 0) startedAt = at + 1;
       paragraph.push(prose.trim());
     }
   }
-  yield* end();
+  yield* endParagraph();
 }
 
 /** Reads the limits: hits per path. */
@@ -114,7 +118,8 @@ export function readLimits() {
   );
 }
 
-function lower() {
+/** Writes the limits: the present hits of each file, at most its previous limit. */
+function lowerLimits() {
   const limits = existsSync(limitsFile) ? readLimits() : undefined;
   const rows = filesBelow()
     .map((path) => [path, checkFile(path).hits.length])
@@ -126,7 +131,7 @@ function lower() {
   console.log(`${rows.reduce((sum, [, count]) => sum + count, 0)} hits in ${rows.length} files`);
 }
 
-function show(paths) {
+function printHits(paths) {
   let words = 0;
   let count = 0;
   for (const path of filesBelow(paths)) {
@@ -145,6 +150,6 @@ if (process.argv[1] === import.meta.filename) {
     options: { lower: { type: 'boolean' } },
     allowPositionals: true,
   });
-  if (values.lower) lower();
-  else show(positionals);
+  if (values.lower) lowerLimits();
+  else printHits(positionals);
 }

@@ -17,6 +17,7 @@ class ReleaseError extends Error {}
 
 /** Returns the change log with the Unreleased section renamed, and the notes of that section. */
 function dateChangeLog(text, version, date) {
+  // The section ends at the next heading or at the end of the text.
   const [, notes] = /^## Unreleased\n([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(text) ?? [];
   if (notes === undefined || notes.trim() === '')
     throw new ReleaseError('CHANGELOG.md has no changes under "## Unreleased"; describe them first');
@@ -34,6 +35,7 @@ function git(...args) {
 
 /** Returns true if `version` precedes `other`. 0.2.0-rc.1 precedes 0.2.0 (semver.org, section 11). */
 function precedes(version, other) {
+  // Splits at the first hyphen: 0.2.0 and rc.1.
   const [[core, suffix], [otherCore, otherSuffix]] = [version, other].map((text) => text.split(/-(.*)/));
   const order = core.localeCompare(otherCore, 'en', { numeric: true });
   if (order !== 0) return order < 0;
@@ -42,6 +44,7 @@ function precedes(version, other) {
   return suffix.localeCompare(otherSuffix, 'en', { numeric: true }) < 0;
 }
 
+/** Throws if the release is not possible. `current` is the present version. */
 function check(version, date, current) {
   if (!/^\d+\.\d+\.\d+(?:-[0-9a-z.]+)?$/.test(version))
     throw new ReleaseError(`${version} is not a version such as 0.2.0`);

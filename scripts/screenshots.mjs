@@ -1,5 +1,5 @@
-// Takes the screenshots of the inspector in docs/images, with Debian's Chromium. The gateway has
-// servers (one crashes) and two triggers (one is paused). `--dist DIR` uses another build.
+// Takes the screenshots of the inspector in docs/images, with Debian's Chromium. The gateway has several
+// servers and two triggers. One server crashes, and one trigger is paused. `--dist DIR` uses another build.
 
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -16,8 +16,10 @@ const root = resolve(import.meta.dirname, '..');
 const { values } = parseArgs({ options: { dist: { type: 'string', default: 'dist' } } });
 const main = join(resolve(root, values.dist), 'main.js');
 const images = join(root, 'docs', 'images');
+/** Limit for the size of an image in the documents. */
 const MAX_BYTES = 200_000;
 
+/** `view` is the path of the page below /inspector. */
 const shots = [
   { name: 'overview', view: '', width: 1280, height: 560, colorScheme: 'light' },
   {
@@ -43,6 +45,7 @@ const server = (name, more = {}) => ({
   args: [join(root, 'test/fixtures/servers', `${name}.mjs`)],
   ...more,
 });
+/** The crashing server is soon parked, and stays parked for the pictures. */
 const restart = {
   intensity: 2,
   period_seconds: 60,
@@ -71,7 +74,7 @@ const settings = {
   spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } },
 };
 const SECRET = 'of the pictures only';
-const resource = (kind, name, spec) => {
+const writeResource = (kind, name, spec) => {
   mkdirSync(join(folder, `${kind}s`), { recursive: true });
   writeFileSync(
     join(folder, `${kind}s`, `${name}.yaml`),
@@ -84,9 +87,9 @@ const resource = (kind, name, spec) => {
   );
 };
 // No program listens at this address, so deliveries fail.
-resource('agent', 'clerk', { runtime: { http: { url: 'http://127.0.0.1:9/' } } });
+writeResource('agent', 'clerk', { runtime: { http: { url: 'http://127.0.0.1:9/' } } });
 for (const name of ['orders', 'alerts'])
-  resource('trigger', name, {
+  writeResource('trigger', name, {
     type: 'HTTP',
     config: { path: `/hooks/${name}`, webhook_secret: `\${HOOK_SECRET}` },
     default_agent: 'clerk',
@@ -100,8 +103,8 @@ const gateway = spawn(process.execPath, [main, '--config', join(folder, 'gateway
 });
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
-  const url = await ready();
-  const pages = await Promise.all(shots.map((shot) => open(url, shot)));
+  const url = await untilReady();
+  const pages = await Promise.all(shots.map((shot) => openPage(url, shot)));
   await simulateActivity(url);
   await callThroughForm(pages[shots.findIndex(({ name }) => name === 'tools')]);
   mkdirSync(images, { recursive: true });
@@ -120,7 +123,8 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function ready() {
+/** Waits until the gateway is ready. Returns its URL. */
+async function untilReady() {
   for await (const line of createInterface({ input: gateway.stdout })) {
     if (!line.includes('gateway is ready')) continue;
     gateway.stdout.resume();
@@ -129,7 +133,8 @@ async function ready() {
   throw new Error('the gateway ended before it was ready');
 }
 
-async function open(url, { view, width, height, colorScheme }) {
+/** Logs in by a link of the operator, and opens the view. */
+async function openPage(url, { view, width, height, colorScheme }) {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme });
   const { path } = await (await asOperator(`${url}/inspector/links`)).json();
   await page.goto(url + path);

@@ -19,9 +19,10 @@ if (major < 20 || (major === 20 && minor < 19)) {
 
 const isAll = process.argv.includes('--all');
 // The stamp includes the Node version, because native addons depend on it.
-const state = createHash('sha256').update(readFileSync(lockFile)).update(process.version).digest('hex');
+const plainStamp = createHash('sha256').update(readFileSync(lockFile)).update(process.version).digest('hex');
+const fullStamp = `${plainStamp} all`;
 const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
-if (stamp !== `${state} all` && (isAll || stamp !== state)) {
+if (stamp !== fullStamp && (isAll || stamp !== plainStamp)) {
   say('installing packages (once, about a minute) …');
   const workspaces = [
     '--workspaces',
@@ -35,7 +36,7 @@ if (stamp !== `${state} all` && (isAll || stamp !== state)) {
     '--no-fund',
     '--loglevel=error',
   ]);
-  writeFileSync(stampFile, isAll ? `${state} all` : state);
+  writeFileSync(stampFile, isAll ? fullStamp : plainStamp);
 }
 
 if (isStale()) {
@@ -43,20 +44,22 @@ if (isStale()) {
   run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
 }
 
+/** Returns true if a source file is newer than the build. The schemas are written last. */
 function isStale() {
   const built = join(root, 'dist', 'schema', 'catalog.json');
   if (!existsSync(built)) return true;
   const builtAt = statSync(built).mtimeMs;
   // Includes folders: the time of a folder changes when a file is removed.
   const sources = ['config', 'machines', 'actors', 'src', 'libs', 'tool-servers', 'scripts'].flatMap(
-    (room) => [
-      join(root, room),
-      ...readdirSync(join(root, room), { recursive: true }).map((name) => join(root, room, name)),
+    (folder) => [
+      join(root, folder),
+      ...readdirSync(join(root, folder), { recursive: true }).map((name) => join(root, folder, name)),
     ],
   );
   return [...sources, join(root, 'package.json'), lockFile].some((file) => statSync(file).mtimeMs > builtAt);
 }
 
+/** Runs a command, and exits if it fails. npm's path may be a script, which Node runs. */
 function run(command, args) {
   const isScript = /\.c?js$/.test(command);
   const result = spawnSync(isScript ? process.execPath : command, isScript ? [command, ...args] : args, {

@@ -11,8 +11,8 @@ if (!existsSync(main)) {
   console.error('dist/main.js is missing; run npm start, or node scripts/setup.mjs first');
   process.exit(1);
 }
-const [first = ''] = process.argv.slice(2);
-const isCommand = /^[^-]/.test(first);
+const [firstArgument = ''] = process.argv.slice(2);
+const isCommand = firstArgument !== '' && !firstArgument.startsWith('-');
 if (!isCommand && !process.argv.some((arg) => /^(-[chV]|--(config|catalog|help|version)(=|$))/.test(arg))) {
   process.argv.push('--config', resolve(root, 'gateway.yaml'));
 }

@@ -5,9 +5,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 
+/** Folder of Debian's PostgreSQL packages, with a folder per version. */
 const DEBIAN = '/usr/lib/postgresql';
+// Without a package, one path for the message.
 const debianVersions = () => (existsSync(DEBIAN) ? readdirSync(DEBIAN) : ['15']);
 
+/** One of the `places` must exist. */
 const programs = [
   {
     package: 'chromium',
@@ -27,7 +30,7 @@ const programs = [
       '/usr/local/bin/initdb',
       '/usr/bin/initdb',
       '/opt/homebrew/bin/initdb',
-      ...debianVersions().map((version) => `/usr/lib/postgresql/${version}/bin/initdb`),
+      ...debianVersions().map((version) => `${DEBIAN}/${version}/bin/initdb`),
     ],
   },
   {

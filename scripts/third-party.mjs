@@ -1,9 +1,10 @@
-// Collects the licences of bundled packages, which require to be distributed with the code. Packages that are
-// not bundled include licence files.
+// Collects the licences of bundled packages, because they must be distributed with the code. Packages that
+// are not bundled include licence files.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** A path in a package: the match is the folder of the package, group 1 its name. */
 const IN_PACKAGE = /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 const LICENSE = /^(licen[cs]e|copying|notice)/i;
 
@@ -22,6 +23,7 @@ export function licencesOf(root, inputs) {
   return [...new Set(sections)].join('\n');
 }
 
+/** Returns the name, the version and the licence texts of a package. */
 function section(folder, name) {
   const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const files = existsSync(folder) ? readdirSync(folder).filter((each) => LICENSE.test(each)) : [];

@@ -20,7 +20,7 @@ try {
     platform: 'node',
     target: 'node20.19',
     format: 'esm',
-    // See build.mjs.
+    // Packages written for CommonJS expect a `require` when bundled into a module.
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },

@@ -23,7 +23,9 @@ const { values, positionals } = parseArgs({
   options: { in: { type: 'string', default: root }, port: { type: 'string', default: '8080' } },
   allowPositionals: true,
 });
-const LONGEST_MS = 120_000;
+/** Time limit of a block. */
+const BLOCK_TIMEOUT_MS = 120_000;
+/** Time that a terminal has to end after Ctrl-C. */
 const GRACE_MS = 20_000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 /**
@@ -31,14 +33,17 @@ const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
  * (default: the same). The first match is used.
  */
 const VOLATILE = [
+  // Times with and without a date.
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d)/],
   [/\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?/],
+  // Durations, process ids, the version and random ports.
   [/\b\d+(?:\.\d+)?(?:ms|s)\b/, /\d+(?:\.\d+)?(?:ms|s|m)/],
   [/\(pid \d+\)/],
   [/(?<=actor-gateway )\d+\.\d+\.\d+/, /\S+/],
   [/127\.0\.0\.1:(?!8080)\d+/],
   [UUID],
   [/…/, /.*/],
+  // The width of a column depends on the values.
   [/ {2,}/, / +/],
 ];
 const volatile = new RegExp(VOLATILE.map(([pattern]) => `(${pattern.source})`).join('|'), 'g');
@@ -112,10 +117,12 @@ function blocksOf(text) {
 }
 
 async function runBlock({ directives, commands, expected }, home) {
-  const { terminal, typed: isTyped = false, fails: isFailing = false, 'Ctrl-C': ended } = directives;
-  if (ended !== undefined) await endTerminal(ended);
+  const { terminal, typed: isTyped = false, fails: isFailing = false } = directives;
+  const terminalToEnd = directives['Ctrl-C'];
+  if (terminalToEnd !== undefined) await endTerminal(terminalToEnd);
   if (terminals.has(terminal)) throw new Error(`the terminal ${terminal} is in use`);
   const command = withIds(commands).replaceAll('8080', values.port);
+  // `script` runs a command in a terminal.
   const [program, args] = isTyped ? ['script', ['-qefc', command, '/dev/null']] : ['bash', ['-ec', command]];
   // A separate process group, so that Ctrl-C reaches all programs of the terminal.
   const shell = spawn(program, args, {
@@ -134,7 +141,7 @@ async function runBlock({ directives, commands, expected }, home) {
   if (terminal !== undefined) terminals.set(terminal, { shell, closed });
   const typing = isTyped ? typeLines(shell, expected, normalisedOutput) : undefined;
   if (!isTyped) shell.stdin.end();
-  const timer = setTimeout(() => signalGroup(shell, 'SIGKILL'), LONGEST_MS);
+  const timer = setTimeout(() => signalGroup(shell, 'SIGKILL'), BLOCK_TIMEOUT_MS);
   try {
     await new Promise((done, reject) => {
       for (const stream of [shell.stdout, shell.stderr])
@@ -152,15 +159,21 @@ async function runBlock({ directives, commands, expected }, home) {
   } finally {
     clearTimeout(timer);
   }
-  const missing = isTyped ? await typing : findMismatch(expected, normalisedOutput(), terminal !== undefined);
-  if (missing !== undefined)
-    throw new Error(`the output differs at\n${missing}\nthe output is\n${normalisedOutput()}`);
+  const mismatch = isTyped
+    ? await typing
+    : findMismatch(expected, normalisedOutput(), terminal !== undefined);
+  if (mismatch !== undefined)
+    throw new Error(`the output differs at\n${mismatch}\nthe output is\n${normalisedOutput()}`);
 }
 
-/** Types the text after each prompt when the prompt is displayed, finally Ctrl-C. Returns a missing line. */
+/**
+ * Types the text after each prompt when the prompt is displayed, finally Ctrl-C. Returns the first expected
+ * line that is missing at the end of the program, or undefined.
+ */
 async function typeLines(shell, expected, normalisedOutput) {
   let at = 0;
   for (const line of expected.filter((text) => text !== '…')) {
+    // A line without a prompt only has to be displayed.
     const [, prompt, typed] = PROMPT.exec(line) ?? [undefined, line, undefined];
     const pattern = new RegExp(expression(prompt.trim()));
     let found = pattern.exec(normalisedOutput().slice(at));
@@ -196,7 +209,7 @@ function findMismatch(expected, output, mayContinue) {
     }
     const pattern = new RegExp(`^${expression(text.trimEnd())}$`);
     const next = maySkipLines ? lines.findIndex((line, index) => index >= at && pattern.test(line)) : at;
-    // No expected line matches '\n'.
+    // After the end of the output, '\n' is tested, which no expected line matches.
     const match = pattern.exec(lines[next] ?? '\n');
     if (match === null) return text;
     // `expression` names a group after the id: `i`, then the id with `_` for `-`.
@@ -235,10 +248,12 @@ function escapeText(text) {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 }
 
+/** Replaces the ids of the page by the actual ids. */
 function withIds(text) {
   return text.replace(new RegExp(UUID, 'g'), (id) => ids.get(id) ?? id);
 }
 
+/** Stops a background terminal with Ctrl-C. */
 async function endTerminal(name) {
   const terminal = terminals.get(name);
   if (terminal === undefined) throw new Error(`there is no terminal ${name}`);

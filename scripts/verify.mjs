@@ -1,7 +1,7 @@
-// `npm test`: runs all checks, then the tests. Arguments are passed to the test runner: `npm run verify --
-// test/unit`. `--long` (`npm run test:long`) runs the remaining tests: long and repeated runs, real clients
-// and suites, and HTTP tests on the second implementation (see test/plan.ts). The checks run in parallel;
-// their output is printed when they complete.
+// `npm test`: runs all checks in parallel, then the tests. The output of a check is printed when it
+// completes. Arguments are passed to the test runner: `npm run verify -- test/unit`. `--long` (`npm run
+// test:long`) runs the remaining tests: long and repeated runs, real clients and suites, and HTTP tests on
+// the second implementation (see test/plan.ts).
 
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -10,8 +10,8 @@ const root = resolve(import.meta.dirname, '..');
 const bin = (name) => join(root, 'node_modules', name);
 const script = (name) => join(root, 'scripts', name);
 const isLong = process.argv.includes('--long');
-const chosen = process.argv.slice(2).filter((argument) => argument !== '--long');
-const isWhole = chosen.length === 0;
+const testArguments = process.argv.slice(2).filter((argument) => argument !== '--long');
+const isWhole = testArguments.length === 0;
 
 const checks = [
   { name: 'types', args: [bin('typescript/bin/tsc'), '--noEmit'] },
@@ -27,7 +27,7 @@ const checks = [
 ];
 const tests = {
   name: 'tests',
-  args: [bin('vitest/vitest.mjs'), 'run', ...chosen],
+  args: [bin('vitest/vitest.mjs'), 'run', ...testArguments],
   env: isWhole ? { ACTOR_GATEWAY_TESTS: isLong ? 'long' : 'whole' } : {},
 };
 
@@ -35,7 +35,9 @@ const codes = await Promise.all(checks.map((check) => run(check, 'pipe')));
 const failed = codes.find((code) => code !== 0);
 process.exitCode = failed ?? (await run(tests, 'inherit'));
 
-/** Runs a step, prints its result, and returns its exit code. */
+/**
+ * Runs a check or the tests, prints the result, and returns the exit code. `output` is a setting of stdio.
+ */
 async function run({ name, args, env }, output) {
   const started = performance.now();
   const child = spawn(process.execPath, args, {
