@@ -11,6 +11,7 @@ import type { TriggerDifference } from '../actors/automation/triggers/registry.t
 import { DeadlineError, InternalError, StoppedError } from '../actors/base/errors/errors.ts';
 import type { Log } from '../actors/base/errors/log.ts';
 import { CoalescedRuns } from '../actors/base/time/coalesced-runs.ts';
+import { within } from '../actors/base/time/within.ts';
 import type { CatalogDifference } from '../actors/mcp/servers/catalog-servers.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';
@@ -64,24 +65,14 @@ export class Reloads {
    * - DeadlineError after a timeout; the reload continues;
    * - InternalError for an internal error. The message contains the changes so far.
    */
-  async request(): Promise<ReloadDifference> {
+  request(): Promise<ReloadDifference> {
     const { timeoutMs = TIMEOUT_MS, log } = this.#options;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        log.error({ after_ms: timeoutMs }, 'a reload timed out; it continues');
-        reject(
-          new DeadlineError(
-            `the reload did not end within ${timeoutMs / 1000} s; it continues, and its result will be in the log`,
-          ),
-        );
-      }, timeoutMs);
+    return within(timeoutMs, this.#runs.run(), () => {
+      log.error({ after_ms: timeoutMs }, 'a reload timed out; it continues');
+      throw new DeadlineError(
+        `the reload did not end within ${timeoutMs / 1000} s; it continues, and its result will be in the log`,
+      );
     });
-    try {
-      return await Promise.race([this.#runs.run(), timeout]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   async #reload(): Promise<ReloadDifference> {

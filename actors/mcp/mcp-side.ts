@@ -1,11 +1,11 @@
 // The MCP part of the gateway: the servers (ServerSide) and their clients (ClientSide). Applies the catalog
 // and the profiles at startup and after each reload.
 
-import { setTimeout as elapse } from 'node:timers/promises';
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
 import type { GatewayError } from '../base/errors/errors.ts';
 import type { Part } from '../base/supervision/part.ts';
+import { within } from '../base/time/within.ts';
 import type { StateFolder } from '../state/state-folder.ts';
 import { ClientSide, type ClientSideOptions } from './client-side.ts';
 import { loadToolFilters } from './clients/aggregate/tool-filter.ts';
@@ -126,8 +126,8 @@ export class McpSide implements Part {
     await this.#serverSide.drain();
     const cleanupMs = this.#options.graceMs() + CLEANUP_MS;
     await Promise.all([
-      Promise.race([this.#serverSide.flush(), elapse(FLUSH_MS, undefined, { ref: false })]),
-      Promise.race([this.#serverSide.whenCleanedUp(), elapse(cleanupMs, undefined, { ref: false })]),
+      within(FLUSH_MS, this.#serverSide.flush()),
+      within(cleanupMs, this.#serverSide.whenCleanedUp()),
     ]);
   }
 

@@ -4,6 +4,7 @@
 // shown. Edits are sequential and respect the platform's interval and pauses; failed edits do not affect the
 // run. After `end` has returned false, no edit changes the message.
 
+import { within } from '../../base/time/within.ts';
 import type { Assignment } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound } from '../../events/outbox/outbound.ts';
@@ -77,12 +78,8 @@ export class Draft {
     // Some platforms show the draft as a preview, which the answer replaces. A late edit would overwrite the
     // answer there, so the wait is longer.
     const waitMs = this.#options.outbound.replacesPreview === true ? EDIT_MS + MAX_WAIT_MS : MAX_WAIT_MS;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, waitMs, true);
-    });
-    const mayStillChange = await Promise.race([updating.then(() => false), late]);
-    clearTimeout(timer);
+    const updated = updating.then(() => false);
+    const mayStillChange = await within(waitMs, updated, () => true);
     this.#edit?.abort();
     return mayStillChange;
   }

@@ -2,6 +2,7 @@
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { describeTriggerSource } from '../../../config/resources/triggers/trigger-source.ts';
+import { within } from '../../base/time/within.ts';
 import type { OutboundLimits } from '../../events/outbox/limits.ts';
 import { type Adapter, accountOf, type MenuCommand } from '../../platforms/adapter.ts';
 import type { Diagnostic } from '../../platforms/diagnostics.ts';
@@ -67,10 +68,6 @@ async function lastRecords(
 ): Promise<LastRecords | undefined> {
   const newest = async (filter: Partial<DeliveryFilter>, limit: number) =>
     (await store.deliveryPage({ ...filter, trigger, limit })).deliveries;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), STORE_MS);
-  });
   const queries = Promise.all([
     newest({ keyPrefix: CONVERSATION }, 1),
     newest({ keyPrefix: OUTBOX, states: ['dead'] }, 1),
@@ -79,9 +76,7 @@ async function lastRecords(
     ([[event], [dead], retrying]) => ({ event, refused: newer(dead, retrying.find(wasRefused)) }),
     () => undefined,
   );
-  const records = await Promise.race([queries, late]);
-  clearTimeout(timer);
-  return records;
+  return within(STORE_MS, queries);
 }
 
 const wasRefused = ({ failures }: Delivery) => failures.length > 0;

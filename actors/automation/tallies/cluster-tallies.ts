@@ -4,6 +4,7 @@
 // processes are stored separately, earlier processes as a sum.
 
 import type { AgentCounts } from '../../agents/runs/agent-counters.ts';
+import { within } from '../../base/time/within.ts';
 import type { ClusterMembership, Member } from '../../store/membership.ts';
 import type { Store } from '../../store/store.ts';
 import type { TriggerCounts } from '../triggers/counters.ts';
@@ -86,12 +87,7 @@ export class ClusterTallies {
    */
   async end(): Promise<void> {
     this.#publish();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, END_MS);
-    });
-    await Promise.race([this.#storeOwn(), late]);
-    clearTimeout(timer);
+    await within(END_MS, this.#storeOwn());
     this.#unwatch();
   }
 

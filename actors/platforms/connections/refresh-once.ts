@@ -4,6 +4,7 @@
 // that the platform refused is renewed once, however many callers used it. A refresh has a deadline. While
 // the old value is valid, no caller blocks on a refresh, and a failed refresh is not an error.
 
+import { within } from '../../base/time/within.ts';
 import { ConnectionError } from './connector.ts';
 
 export interface RefreshResult<T> {
@@ -93,21 +94,14 @@ export class RefreshOnce<T> {
   async #withDeadline<R>(act: (signal: AbortSignal) => Promise<R>): Promise<R> {
     const { name, timeoutMs = TIMEOUT_MS } = this.#options;
     const aborting = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(
-          new ConnectionError(`the ${name} was not renewed within ${timeoutMs / 1000} s`, {
-            kind: 'transient',
-          }),
-        );
-        aborting.abort();
-      }, timeoutMs).unref();
-    });
     try {
-      return await Promise.race([act(aborting.signal), timeout]);
+      return await within(timeoutMs, act(aborting.signal), () => {
+        throw new ConnectionError(`the ${name} was not renewed within ${timeoutMs / 1000} s`, {
+          kind: 'transient',
+        });
+      });
     } finally {
-      clearTimeout(timer);
+      aborting.abort();
     }
   }
 }

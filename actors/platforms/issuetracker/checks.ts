@@ -8,8 +8,8 @@
 // - A deleted issue cannot be checked, so no query matches it.
 // - Changes by the token's own account are ignored, to prevent loops. own-comments.ts decides about comments.
 
-import { setTimeout as pause } from 'node:timers/promises';
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { within } from '../../base/time/within.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
@@ -77,8 +77,7 @@ async function runChecks(
   for (const access of new Set(triggers.map(accessOf))) {
     if (access === undefined) continue;
     const ofAccount = triggers.filter((trigger) => accessOf(trigger) === access);
-    if (!access.own.isKnown)
-      await Promise.race([access.own.whenLearned(), pause(OWN_ACCOUNT_MS, undefined, { ref: false })]);
+    if (!access.own.isKnown) await within(OWN_ACCOUNT_MS, access.own.whenLearned());
     if (await isOurComment(access, event)) return { ...event, checks: { [OURS]: true } };
     if (uncheckableReason(event) !== undefined || isOfOwnAccount(access, event)) continue;
     const queries = new Set(ofAccount.flatMap(({ config: { jql_filter } }) => jql_filter ?? []));

@@ -11,6 +11,7 @@ import {
   McpError,
   ResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import { within } from '../../../actors/base/time/within.ts';
 import type { JsonSchema } from '../../../config/value-schema/schema-parts.ts';
 import { type ApiClient, ApiProblem } from '../api/client.ts';
 
@@ -175,12 +176,7 @@ export class McpSession {
       await this.#transport.whenSent();
       await this.#transport.terminateSession();
     })();
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_MS);
-    });
-    await Promise.race([closing.catch(() => {}), timeout]);
-    clearTimeout(timer);
+    await within(CLOSE_MS, closing).catch(() => {});
     await this.#client.close().catch(() => {});
   }
 }

@@ -2,9 +2,9 @@
 // the nodes' own calls of servers that run on this node. Refuses requests that lack the proof of this
 // cluster, or are meant for a previous process. Only MCP requests of clients may be forwarded.
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { deleteOldest } from '../../../actors/base/bounds/delete-oldest.ts';
 import { InternalError } from '../../../actors/base/errors/errors.ts';
+import { within } from '../../../actors/base/time/within.ts';
 import type { ClusterPart } from '../../../actors/cluster/cluster-part.ts';
 import { type NodeRefusal, nodeHeaders } from '../../../actors/cluster/node-connection.ts';
 import type { NodePeers } from '../../../actors/cluster/node-peers.ts';
@@ -91,12 +91,7 @@ export class NodeRequests {
 
   /** Responds when the sender is known as a member; after MEMBER_WAIT_MS in any case. */
   async #hello(from: string | undefined, reply: HttpReply): Promise<void> {
-    const timeout = new AbortController();
-    await Promise.race([
-      this.#options.peers.awaitMember(from),
-      delay(MEMBER_WAIT_MS, undefined, timeout),
-    ]).catch(() => {});
-    timeout.abort();
+    await within(MEMBER_WAIT_MS, this.#options.peers.awaitMember(from)).catch(() => {});
     reply.send(200, JSON_HEADERS, '{}');
   }
 

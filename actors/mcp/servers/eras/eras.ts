@@ -8,9 +8,10 @@
 // next start, in the legacy era, confirms the era or reports the failure. If it exits later, a second probe
 // with `initialize` has already begun, and its result counts.
 
+import { within } from '../../../base/time/within.ts';
 import type { Era, Eras } from '../../jsonrpc/modern-meta.ts';
 import type { ServerCache } from '../cache/cache.ts';
-import { EraProbe, type EraProbeOptions, type ProbeResult } from './probe.ts';
+import { EraProbe, type EraProbeOptions } from './probe.ts';
 
 export interface ErasOptions extends Omit<EraProbeOptions, 'onDescription'> {
   readonly setting: Era | 'auto';
@@ -151,7 +152,7 @@ export class ServerEras {
   async #probeEras(isOver: () => boolean): Promise<EraFinding | undefined> {
     const probeMs = Math.min(this.#options.startTimeoutMs, MAX_PROBE_MS);
     const modern = this.#probe('modern', Math.max(SILENCE_MS, probeMs));
-    const first = await within(SILENCE_MS, modern.result);
+    const first = await within(SILENCE_MS, modern.result, () => 'silent' as const);
     if (isOver()) return undefined;
     if (first === 'no') return { eras: only.legacy, certainty: 'certain' };
     if (first === 'ended') return { eras: only.legacy, certainty: 'pending' };
@@ -159,7 +160,7 @@ export class ServerEras {
     const legacy = await this.#probe('legacy', probeMs).result;
     // A slow server has responded to both probes by now. A server that still has not responded to
     // `server/discover` had more time for it than for `initialize`.
-    const last = await within(0, modern.result);
+    const last = await within(0, modern.result, () => 'silent' as const);
     void modern.close();
     if (last === 'yes') {
       const isCertain = legacy === 'yes' || legacy === 'no';
@@ -179,19 +180,6 @@ export class ServerEras {
     this.#probes.add(probe);
     void probe.whenClosed.then(() => this.#probes.delete(probe));
     return probe;
-  }
-}
-
-/** Returns the result, or `silent` after `ms` milliseconds. */
-async function within(ms: number, result: Promise<ProbeResult>): Promise<ProbeResult> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<ProbeResult>((resolve) => {
-    timer = setTimeout(() => resolve('silent'), ms);
-  });
-  try {
-    return await Promise.race([result, silence]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -3,6 +3,7 @@
 // server has no log level; one `subscriptions/listen` request per connection (a "listen", upstream-listen.ts)
 // covers all subscriptions.
 
+import { within } from '../../../base/time/within.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { ServerCache } from '../cache/cache.ts';
 import type { CallOwner } from '../calls/owner.ts';
@@ -103,7 +104,7 @@ export class UpstreamSubscriptions {
     const { connection } = member;
     const timeoutMs = Math.min(remainingMs, REPLAY_TIMEOUT_MS);
     if (member.era === 'modern') {
-      await Promise.race([this.#sync(member), after(timeoutMs)]);
+      await within(timeoutMs, this.#sync(member));
       return;
     }
     const isServed = (owner: CallOwner) => this.#options.usage.isServedBy(owner, member);
@@ -157,8 +158,4 @@ export class UpstreamSubscriptions {
     if (member.era === 'modern') return;
     member.connection.request(method, params, REPLAY_TIMEOUT_MS).catch(() => {});
   }
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

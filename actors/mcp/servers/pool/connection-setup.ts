@@ -4,6 +4,7 @@
 // private connection contains the identity of its session. A shared one declares no client capabilities.
 
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../../base/errors/errors.ts';
+import { within } from '../../../base/time/within.ts';
 import type { NpxFolder } from '../../installs/npx-folder.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
@@ -187,12 +188,7 @@ const BUFFERING_ADVICE =
 async function isBuffering(connection: Connection): Promise<boolean> {
   const { link, lastMessageAt } = connection;
   if (link.pid === undefined) return false;
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, EXIT_MS);
-  });
-  await Promise.race([link.close(), timeout]);
-  clearTimeout(timer);
+  await within(EXIT_MS, link.close());
   return connection.lastMessageAt > lastMessageAt;
 }
 
