@@ -6,6 +6,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
 import { isBlockedPort } from './blocked-ports.ts';
+import { withoutBrackets } from './host.ts';
 
 const LOOKUP_MS = 10_000;
 
@@ -41,7 +42,7 @@ export async function destinationOf(
   resolve: Resolve,
 ): Promise<Destination> {
   if (isBlockedPort(port)) throw new RefusedError(`browsers do not open port ${port}`);
-  const name = host.replace(/^\[(.*)\]$/, '$1');
+  const name = withoutBrackets(host);
   // RFC 6761: names under .invalid never exist, so no query is needed. The browser's own telemetry is
   // directed to them.
   if (name.endsWith('.invalid')) throw noAddress();

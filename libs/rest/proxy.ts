@@ -2,6 +2,7 @@
 // curl. Loopback addresses are never requested through a proxy.
 
 import { BlockList, isIP } from 'node:net';
+import { isLoopback, withoutBrackets } from './host.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,17 +19,14 @@ export function proxyFor(url: URL, env: Environment = process.env): URL | undefi
   const { protocol, hostname, port } = url;
   const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const value = variable(env, name);
-  if (value === '' || isLoopback(hostname)) return undefined;
-  const host = hostOf(url).toLowerCase();
+  if (value === '' || isLoopback(hostname) || hostname.endsWith('.localhost')) return undefined;
+  const host = withoutBrackets(hostname).toLowerCase();
   const effectivePort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
   const exceptions = variable(env, 'NO_PROXY')
     .toLowerCase()
     .split(/[\s,]+/);
   return exceptions.some((each) => matches(each, host, effectivePort)) ? undefined : proxyUrl(name, value);
 }
-
-/** Returns the host without the brackets of an IPv6 address. */
-export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
 /** Returns true if the environment names a proxy. Throws ProxyError like `proxyFor`. */
 export function hasProxy(env: Environment = process.env): boolean {
@@ -60,10 +58,6 @@ function proxyUrl(name: string, value: string): URL {
   throw new ProxyError(`${name} must be the URL of an HTTP proxy, such as http://proxy.example:3128`);
 }
 
-function isLoopback(hostname: string): boolean {
-  return /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i.test(hostname);
-}
-
 /** Matches `*`, a domain with its subdomains, an address or a network (10.0.0.0/8), also with a port. */
 function matches(exception: string, host: string, port: string): boolean {
   if (exception === '*') return true;
@@ -71,7 +65,7 @@ function matches(exception: string, host: string, port: string): boolean {
   if (network !== null) return isInNetwork(network[1] ?? '', Number(network[2]), host);
   const [, name = '', exceptionPort = port] =
     isIP(exception) === 6 ? [exception, exception] : (/^(.*?)(?::(\d+))?$/.exec(exception) ?? []);
-  const domain = name.replace(/^\[(.*)\]$/, '$1').replace(/^\*?\./, '');
+  const domain = withoutBrackets(name).replace(/^\*?\./, '');
   return domain !== '' && exceptionPort === port && (host === domain || host.endsWith(`.${domain}`));
 }
 

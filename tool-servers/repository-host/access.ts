@@ -3,6 +3,7 @@
 // 1. The token is sent to this address only.
 // 2. It is sent over TLS or loopback, unless the operator permits plain http. Messages never contain it.
 
+import { isLoopback } from '../../libs/rest/host.ts';
 import { StartupError } from '../tool-error.ts';
 
 const PUBLIC_API = 'https://api.github.com';
@@ -52,10 +53,4 @@ function apiUrlOf(text: string, allowsHttp: boolean): string {
       'REPOHOST_API_URL is plain http, so the token could be intercepted: use https, or --allow-http in a trusted network.',
     );
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-}
-
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' || hostname === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname)
-  );
 }

@@ -3,6 +3,7 @@
 import { Share } from '../../../actors/base/bounds/budget.ts';
 import { type NodeConnection, nodeHeaders } from '../../../actors/cluster/node-connection.ts';
 import { ConnectionPool } from '../../../actors/mcp/links/http/connection-pool.ts';
+import { destinationOf } from '../../../actors/mcp/links/http/http-destination.ts';
 import type { Member } from '../../../actors/store/membership.ts';
 import type { Forward } from './forward.ts';
 import { isProofRefusal } from './proof-refusal.ts';
@@ -41,15 +42,7 @@ export class Peer {
     this.address = address;
     this.connection = connection;
     const { url, tls } = connection;
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    this.pool = new ConnectionPool({
-      isTls: true,
-      host,
-      port: Number(url.port || 443),
-      serverName: host,
-      connectTimeoutMs: CONNECT_MS,
-      tls,
-    });
+    this.pool = new ConnectionPool(destinationOf(url, { connectTimeoutMs: CONNECT_MS, tls }));
   }
 
   /** Sends a greeting and returns the result. */

@@ -29,6 +29,7 @@ const OF_TRIGGERS =
  */
 const ALLOWED = new Set([
   'actors/identity/jwt/bearer-token.ts',
+  'libs/rest/host.ts',
   'libs/rest/process-suspension.ts',
   'libs/rest/proxy.ts',
   'libs/rest/redirect.ts',

@@ -2,7 +2,8 @@
 // new one, so surplus connections become idle and close. Callers limit the number of concurrent requests
 // (A8, ARCHITECTURE.md).
 
-import { type ConnectionOwner, HttpConnection, type HttpDestination } from './http-connection.ts';
+import { type ConnectionOwner, HttpConnection } from './http-connection.ts';
+import type { HttpDestination } from './http-destination.ts';
 
 export class ConnectionPool implements ConnectionOwner {
   tlsSession: Buffer | undefined;

@@ -5,7 +5,8 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { hostOf, proxyCredentials } from '../../../../libs/rest/proxy.ts';
+import { withoutBrackets } from '../../../../libs/rest/host.ts';
+import { proxyCredentials } from '../../../../libs/rest/proxy.ts';
 
 export interface Tunnel {
   destroy(): void;
@@ -28,7 +29,7 @@ export function openTunnel(
   const target = inUrl(destination);
   const credentials = proxyCredentials(proxy);
   const request = (proxy.protocol === 'https:' ? requestHttps : requestHttp)({
-    host: hostOf(proxy),
+    host: withoutBrackets(proxy.hostname),
     port: proxy.port,
     method: 'CONNECT',
     path: target,
@@ -59,7 +60,7 @@ function refusalText({ host, username }: URL, status: number, reason: string): s
 
 /** Connects to the proxy itself. */
 export function connectToProxy(proxy: URL): Socket {
-  const host = hostOf(proxy);
+  const host = withoutBrackets(proxy.hostname);
   return proxy.protocol === 'https:'
     ? connectTls({ host, port: Number(proxy.port || 443), ...(isIP(host) === 0 && { servername: host }) })
     : connectTcp({ host, port: Number(proxy.port || 80) });

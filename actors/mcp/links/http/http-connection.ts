@@ -7,6 +7,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { connectToProxy, headRewriter, openTunnel, type Tunnel } from './forward-proxy.ts';
+import type { HttpDestination } from './http-destination.ts';
 import { PacedReader, type ReadingTurn } from './paced-reader.ts';
 import { HttpFault, type ResponseHead } from './response-head.ts';
 import { ResponseParser, type ResponseReader } from './response-parser.ts';
@@ -20,20 +21,6 @@ const TCP_KEEP_ALIVE_MS = 15_000;
 const IDLE_MS = 4_000;
 /** Maximum body size for a single write with the head, which is cheaper than two writes. */
 const SMALL_BODY_BYTES = 16_384;
-
-export interface HttpDestination {
-  readonly isTls: boolean;
-  /** Host name or IP address, without brackets. */
-  readonly host: string;
-  readonly port: number;
-  /** Host name in the server certificate. */
-  readonly serverName: string;
-  readonly connectTimeoutMs: number;
-  /** Client keys and certificates for servers with client authentication. */
-  readonly tls?: ConnectionOptions | undefined;
-  /** Forward proxy. */
-  readonly proxy?: URL | undefined;
-}
 
 /** Receives the events of one request. */
 export interface ConnectionUser {

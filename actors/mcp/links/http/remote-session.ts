@@ -10,7 +10,7 @@ import { RequestFault } from '../../../../libs/rest/request-fault.ts';
 import { StartFailedError } from '../../../base/errors/errors.ts';
 import type { CallId, LinkEvents } from '../link.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import type { HttpDestination } from './http-connection.ts';
+import { destinationOf } from './http-destination.ts';
 import { plainUrl, type TextRedactor } from './remote-errors.ts';
 import {
   type RedirectedRequest,
@@ -96,7 +96,10 @@ export class RemoteSession {
     }
     this.#headers = { ...headers, 'accept-encoding': 'identity' };
     this.#target = {
-      pool: new ConnectionPool(destinationOf(url, headers, connectTimeoutMs, options.tls)),
+      // A configured Host header is the expected name in the certificate.
+      pool: new ConnectionPool(
+        destinationOf(url, { connectTimeoutMs, tls: options.tls, proxy: proxyFor(url) }, headers.host),
+      ),
       redactor,
       onHead: (head, from) => this.#cookies.store(head, from),
       redirect: (parts, head, from, count) => this.#redirect(parts, head, from, count),
@@ -237,31 +240,6 @@ function tryDecode(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** Returns the destination. A configured Host header is the expected name in the certificate. */
-function destinationOf(
-  url: URL,
-  headers: Readonly<Record<string, string>>,
-  connectTimeoutMs: number,
-  tls: ConnectionOptions | undefined,
-): HttpDestination {
-  const isTls = url.protocol === 'https:';
-  const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port);
-  return {
-    isTls,
-    host: hostOf(url.host),
-    port,
-    serverName: hostOf(headers.host ?? url.host),
-    connectTimeoutMs,
-    tls,
-    proxy: proxyFor(url),
-  };
-}
-
-/** Removes port and brackets. */
-function hostOf(host: string): string {
-  return host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1');
 }
 
 /** Returns the response media type in lower case, without parameters; empty if missing. */

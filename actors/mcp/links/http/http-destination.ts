@@ -1,0 +1,29 @@
+// Destination of HTTP connections.
+
+import type { ConnectionOptions } from 'node:tls';
+import { withoutBrackets } from '../../../../libs/rest/host.ts';
+
+interface Settings {
+  readonly connectTimeoutMs: number;
+  /** Client keys and certificates for servers with client authentication. */
+  readonly tls?: ConnectionOptions | undefined;
+  /** Forward proxy. */
+  readonly proxy?: URL | undefined;
+}
+
+export interface HttpDestination extends Settings {
+  readonly isTls: boolean;
+  /** Host name or IP address, without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Host name in the server certificate. */
+  readonly serverName: string;
+}
+
+/** Returns the destination of a URL. `authority`: host of the certificate, with an optional port. */
+export function destinationOf(url: URL, settings: Settings, authority: string = url.host): HttpDestination {
+  const isTls = url.protocol === 'https:';
+  const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port);
+  const serverName = withoutBrackets(authority.replace(/:\d*$/, ''));
+  return { ...settings, isTls, host: withoutBrackets(url.hostname), port, serverName };
+}
