@@ -14,7 +14,7 @@ import { type GatewayConfig, gatewaySchema } from './gateway-file/gateway-schema
 import { withListenAddr } from './gateway-file/listen-override.ts';
 import { profileProblems } from './gateway-file/profile-checks.ts';
 import { exposureMessages, readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
-import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
+import { folderKinds } from './gateway-file/resource-folders.ts';
 import { environmentBeside } from './reader/env-file.ts';
 import { isTomlPath, parseFileTree } from './reader/file-tree.ts';
 import { fillDefaults, type Written } from './reader/fill-defaults.ts';
@@ -24,6 +24,7 @@ import { SecretValues } from './reader/secret-values.ts';
 import { readSourceFile, SourceFile } from './reader/source-file.ts';
 import type { Environment } from './reader/substitute.ts';
 import type { YamlTree } from './reader/yaml-tree.ts';
+import { loadConfiguredResources } from './resources/configured-resources.ts';
 import type { ResourceSettings } from './resources/gateway-resources.ts';
 import { pathFault } from './resources/resource-files.ts';
 
@@ -240,12 +241,10 @@ async function resourceProblems(
   secrets: SecretValues,
   servers: readonly string[] | undefined,
 ): Promise<readonly Problem[]> {
-  if (resourceFolders(config.spec).length === 0) return [];
   if (['spec', 'platforms', 'providers', 'prices'].some((path) => reader.isFaulty(path))) return [];
   const listen_addr = reader.isFaulty('listen_addr') ? undefined : config.listen_addr;
-  const { loadGatewayResources } = await import('./resources/gateway-resources.ts');
   const settings = { ...config, listen_addr } as ResourceSettings;
-  return (await loadGatewayResources(settings, env, secrets, servers)).problems;
+  return (await loadConfiguredResources(settings, env, servers, { secrets }))?.problems ?? [];
 }
 
 /**

@@ -1,10 +1,9 @@
 // Finds the references to a server in the gateway file's profiles and in the resource files of agents, fleets
 // and triggers. If the server were removed, the gateway could not load this configuration.
 
-import { resourceFolders } from '../../../config/gateway-file/resource-folders.ts';
 import { loadTarget } from '../../../config/load-config.ts';
 import { ConfigError, formatProblem, hasError } from '../../../config/reader/problem.ts';
-import { SecretValues } from '../../../config/reader/secret-values.ts';
+import { loadConfiguredResources } from '../../../config/resources/configured-resources.ts';
 import type { CatalogLocation } from './location.ts';
 
 /**
@@ -21,11 +20,9 @@ export async function findServerReferences(
     const profiles = Object.entries(settings.profiles)
       .filter(([, { servers }]) => servers?.includes(id) === true)
       .map(([name]) => `${config}: profiles.${name}.servers contains it`);
-    if (resourceFolders(settings.spec).length === 0) return profiles;
-    const { loadGatewayResources } = await import('../../../config/resources/gateway-resources.ts');
     /** Returns the errors in the resource files if the catalog contains only these servers. */
     const errorsWith = async (servers: readonly string[]) =>
-      (await loadGatewayResources(settings, environment, new SecretValues(), servers)).problems
+      ((await loadConfiguredResources(settings, environment, servers))?.problems ?? [])
         .filter((problem) => hasError([problem]))
         .map(formatProblem);
     const ids = Object.keys(catalog.servers);

@@ -2,12 +2,9 @@
 // agents, fleets and flows if the configuration is valid.
 
 import { Redactor } from '../../../actors/base/errors/redact.ts';
-import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
-import { resourceFolders } from '../../../config/gateway-file/resource-folders.ts';
 import { loadTarget } from '../../../config/load-config.ts';
 import { ConfigError, hasError } from '../../../config/reader/problem.ts';
-import { SecretValues } from '../../../config/reader/secret-values.ts';
-import type { Environment } from '../../../config/reader/substitute.ts';
+import { loadConfiguredResources } from '../../../config/resources/configured-resources.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import type { CliOptions } from '../options.ts';
 import { agentText } from '../views/banner.ts';
@@ -81,15 +78,4 @@ export function resourceCounts({ triggers, agents, fleets, flows }: LoadedResour
   ];
   const all = [...always, ...others];
   return `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
-}
-
-/** Loads triggers, agents, fleets and flows; undefined if the gateway file names no folder. */
-async function loadConfiguredResources(
-  config: GatewayConfig,
-  environment: Environment,
-  servers: readonly string[],
-): Promise<LoadedResources | undefined> {
-  if (resourceFolders(config.spec).length === 0) return undefined;
-  const { loadGatewayResources } = await import('../../../config/resources/gateway-resources.ts');
-  return loadGatewayResources(config, environment, new SecretValues(), servers);
 }
