@@ -2,7 +2,7 @@
 
 import type { ApprovalList } from '../../http/api/approval-shapes.ts';
 import type { DeliveryRecord } from '../../http/api/delivery-shapes.ts';
-import { ApiProblem } from './client.ts';
+import { type ApiClient, ApiProblem } from './client.ts';
 
 /** Ids of pending approvals by delivery. */
 export type PendingApprovals = ReadonlyMap<string, readonly string[]>;
@@ -18,13 +18,11 @@ type Waiting = Pick<DeliveryRecord, 'id' | 'waiting_for'>;
 export const mayHaveApprovals = ({ waiting_for }: Pick<Waiting, 'waiting_for'>): boolean =>
   waiting_for?.startsWith('approval ') === true;
 
-/**
- * Requests the pending approvals of these deliveries. Sends no request if no delivery may have one. `get`
- * sends a GET request.
- */
+/** Requests the pending approvals of these deliveries. Sends no request if no delivery may have one. */
 export async function requestApprovals(
   deliveries: readonly Waiting[],
-  get: (path: string) => Promise<unknown>,
+  { client, timeoutMs }: { readonly client: ApiClient; readonly timeoutMs: number },
+  signal?: AbortSignal,
 ): Promise<PendingApprovals> {
   const [first, ...others] = deliveries.filter(mayHaveApprovals);
   if (first === undefined) return noApprovals;
@@ -32,8 +30,8 @@ export async function requestApprovals(
   if (others.length === 0) query.set('run', first.id);
   const ids = new Map<string, string[]>();
   try {
-    for (const { id, run } of ((await get(`approvals?${query}`)) as ApprovalList).approvals)
-      ids.set(run, [...(ids.get(run) ?? []), id]);
+    const { body } = await client.request('GET', `approvals?${query}`, timeoutMs, { signal });
+    for (const { id, run } of (body as ApprovalList).approvals) ids.set(run, [...(ids.get(run) ?? []), id]);
   } catch (error) {
     // The list of deliveries is useful without them.
     if (!(error instanceof ApiProblem)) throw error;

@@ -21,9 +21,6 @@ interface RefusedChange {
   readonly error: string;
 }
 
-const approvalsOf = (deliveries: readonly DeliveryRecord[], { client, timeoutMs }: CommandContext) =>
-  requestApprovals(deliveries, async (path) => (await client.request('GET', path, timeoutMs)).body);
-
 /** Sends one request per id, in order. Returns the results, including failures of single deliveries. */
 async function requestEach(
   { client, args, timeoutMs }: CommandContext,
@@ -74,7 +71,7 @@ export const deliveryCommands = operationCommands({
     request: requestDeliveries,
     show: async ({ body }, context) => {
       const list = body as DeliveryList;
-      const approvals = await approvalsOf(list.deliveries, context);
+      const approvals = await requestApprovals(list.deliveries, context);
       return deliveryTable(list, approvals, context.paint, context.width);
     },
     explain: explainBadValue,
@@ -86,7 +83,7 @@ export const deliveryCommands = operationCommands({
     explain: explainUnknownDelivery,
     show: async ({ body }, context) => {
       const delivery = body as DeliveryDetails;
-      return deliveryPage(delivery, await approvalsOf([delivery], context), context.paint);
+      return deliveryPage(delivery, await requestApprovals([delivery], context), context.paint);
     },
   },
   replay: {

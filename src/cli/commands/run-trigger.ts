@@ -67,15 +67,14 @@ export const runTrigger = {
       wait_seconds: waitSeconds,
     });
   },
-  show: async ({ body }: GatewayResponse, { client, timeoutMs }: CommandContext) => {
+  show: async ({ body }: GatewayResponse, context: CommandContext) => {
     const { id, state, answer, note, ...wait } = body as RunResponse;
     if (state === 'done' || answer !== null) return [printableLines(answer ?? '')];
     if (state === 'accepted')
       return [`${printable(id)} is accepted; "deliveries show ${printable(id)}" shows its result`];
     if (state === 'waiting') {
       const delivery = { id, ...wait };
-      const ask = async (path: string) => (await client.request('GET', path, timeoutMs)).body;
-      const approvals = await requestApprovals([delivery], ask);
+      const approvals = await requestApprovals([delivery], context);
       const decisions = (approvals.get(id) ?? []).map(
         (each) => `"approvals approve ${printable(each)}" or "approvals deny ${printable(each)}" decides`,
       );

@@ -64,7 +64,7 @@ export async function takeSample(
       return trouble === undefined ? [] : [[id, trouble] as const];
     }),
   ]);
-  const approvals = await requestApprovals(waiting, ask);
+  const approvals = await requestApprovals(waiting, { client, timeoutMs }, signal);
   return { at, stats, nodes, troubles: new Map(found.flat()), waiting, approvals, backlog, triggers };
 }
 
