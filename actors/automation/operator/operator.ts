@@ -37,7 +37,7 @@ import { type TriggerDetails, triggerDetails } from './trigger-details.ts';
 export interface TriggerStatus extends TriggerLife {
   readonly trigger: Trigger;
   readonly isPaused: boolean;
-  /** Alarm that prevents the store from accepting events; undefined if it accepts them. */
+  /** Alarm that prevents the store from accepting events of a trigger that is on. */
   readonly blockedBy: AlarmCode | undefined;
   /** Circuit breaker for messages; undefined if closed. */
   readonly circuit: CircuitStatus | undefined;
@@ -243,7 +243,7 @@ export class Operator {
       circuit: circuit && { ...circuit, lastError: this.#redact(circuit.lastError) ?? '' },
       trigger,
       isPaused: pauses.has(name),
-      blockedBy: storeAlarms.find((code) => gateway.alarms.has(code)),
+      blockedBy: life.state === 'off' ? undefined : storeAlarms.find((code) => gateway.alarms.has(code)),
       counts: this.#redactCounts(counters.of(name)),
       requiresConfirmation: byHand?.requiresConfirmation(trigger.config) ?? false,
       timeoutSeconds: timeLimit(trigger).seconds,

@@ -107,12 +107,11 @@ export const stateText = (trigger: TriggerStates) =>
     ...(isBlocked(trigger) ? ['blocked'] : []),
   ].join(', ');
 
-/** Returns true if an alarm prevents new events. A trigger that is off accepts none anyway. */
-export const isBlocked = ({ state, blocked_by }: Pick<TriggerStates, 'state' | 'blocked_by'>) =>
-  typeof blocked_by === 'string' && state !== 'off';
+/** Returns true if an alarm prevents new events. */
+export const isBlocked = ({ blocked_by }: Pick<TriggerStates, 'blocked_by'>) => blocked_by != null;
 
 /** Returns the alarm that prevents new events; null if there is none. */
-export const blockedText = (trigger: Pick<TriggerStates, 'state' | 'blocked_by'>) =>
+export const blockedText = (trigger: Pick<TriggerStates, 'blocked_by'>) =>
   isBlocked(trigger) ? `refuses events: ${trigger.blocked_by}; "stats" shows the alarm` : null;
 
 export function triggerLine(trigger: TriggerRecord): string {

@@ -71,7 +71,7 @@ export function TriggerLines({ state, go }: ListProps) {
 }
 
 function triggerPill({ state, paused, blocked_by }: TriggerState): string {
-  if (blocked_by !== null && state !== 'off') return 'blocked';
+  if (blocked_by !== null) return 'blocked';
   return paused ? 'paused' : state;
 }
 
