@@ -8,7 +8,7 @@ import { Database } from './database.ts';
 import { DatabaseLostError } from './faults.ts';
 import { Membership } from './membership.ts';
 import { PostgresNodeLeases } from './node-leases.ts';
-import { migrate } from './schema.ts';
+import { migrate, type SchemaVersions } from './schema.ts';
 import { PostgresStore } from './store.ts';
 import { Wakes } from './wakes.ts';
 
@@ -22,6 +22,8 @@ export interface OpenPostgresOptions {
   readonly snapshotRetentionMs?: number;
   /** Maximum number of unfinished events; further events are rejected. */
   readonly maxWaiting?: number;
+  /** Called after a migration of existing tables. */
+  readonly onMigrated?: (versions: SchemaVersions) => void;
   /** Called for each call rejected by the database, or because it cannot be reached. */
   readonly onRejected?: (error: StoreUnavailableError) => void;
   /** Called once if the store fails permanently: the tables are missing or do not match this version. */
@@ -48,7 +50,7 @@ const MAX_WAITING = 100_000;
 
 /** Rejects with StoreUnavailableError, which describes the problem. */
 export async function openPostgresStore(options: OpenPostgresOptions): Promise<OpenedPostgres> {
-  const { url, node, onRejected, onFailed } = options;
+  const { url, node, onMigrated, onRejected, onFailed } = options;
   // While opening, errors reject the promise instead.
   let isOpen = false;
   const database = new Database({
@@ -64,7 +66,8 @@ export async function openPostgresStore(options: OpenPostgresOptions): Promise<O
     },
   });
   try {
-    await migrate(database);
+    const migration = await migrate(database);
+    if (migration !== undefined) onMigrated?.(migration);
     const { name, address, ttlMs = NODE_TTL_MS, watcher = {} } = node;
     const membership = new Membership(database, { name, address, ttlMs });
     membership.watch(watcher);

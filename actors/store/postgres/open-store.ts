@@ -34,6 +34,7 @@ export const openStore: OpenStore = async (
           onJoined: (epoch) => log.info({ node: name, epoch }, 'joined the cluster'),
         },
       },
+      onMigrated: ({ from, to }) => log.info({ from, to }, 'store migrated'),
       onRejected,
       onFailed,
     });

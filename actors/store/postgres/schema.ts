@@ -163,11 +163,20 @@ const migrations: readonly string[] = [
 
 export const schemaVersion = migrations.length;
 
+/** Schema versions before and after a migration. */
+export interface SchemaVersions {
+  readonly from: number;
+  readonly to: number;
+}
+
 const lock = statement(`SELECT pg_advisory_xact_lock(${LOCK})`);
 
-/** Migrates the tables to this version, or creates them. Rejects with StoreUnavailableError. */
-export async function migrate(database: Database): Promise<void> {
-  await database.transaction(async (transaction) => {
+/**
+ * Migrates the tables to this version, or creates them. Resolves to undefined for new or current tables.
+ * Rejects with StoreUnavailableError.
+ */
+export function migrate(database: Database): Promise<SchemaVersions | undefined> {
+  return database.transaction(async (transaction) => {
     await transaction.rows(lock);
     await transaction.query('CREATE SCHEMA IF NOT EXISTS actor_gateway', []);
     await transaction.query(
@@ -183,10 +192,11 @@ export async function migrate(database: Database): Promise<void> {
       throw new StoreUnavailableError(
         `the database was migrated by a newer version (schema ${version}, expected ${schemaVersion}); run that version`,
       );
-    if (version >= schemaVersion) return;
+    if (version >= schemaVersion) return undefined;
     for (const migration of migrations.slice(version)) await transaction.query(migration, []);
     // The previous version still runs on these tables.
     await transaction.query('DELETE FROM schema_version', []);
     await transaction.query('INSERT INTO schema_version VALUES ($1, $2)', [schemaVersion, schemaVersion - 1]);
+    return found && { from: version, to: schemaVersion };
   });
 }

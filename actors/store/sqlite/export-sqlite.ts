@@ -19,12 +19,13 @@ import type { ExportSource, ImportTarget } from '../export/transfer.ts';
 import { SqliteConnection, type SqliteStatement, type SqlValue } from './connection.ts';
 import { copyDamagedLog } from './damaged-log-copy.ts';
 import { faultOf } from './faults.ts';
-import { migrate, rejectForeign } from './schema.ts';
+import { type Migration, migrate, rejectForeign } from './schema.ts';
 
 export interface SqliteTransferOptions {
   readonly file: string;
   /** Receives a description of damaged records. */
   readonly onDamage: (what: string) => void;
+  readonly onMigrated?: ((migration: Migration) => void) | undefined;
   /** Epoch milliseconds. */
   readonly now?: () => number;
   /** True for a copy of a store in use: the end of its log may be incomplete (live-copy.ts). */
@@ -36,25 +37,18 @@ const CACHE = 'PRAGMA cache_size = -32768';
 /**
  * Rejects with TransferRefusedError if the file is missing, with StoreUnavailableError if it is not usable.
  */
-export async function openSqliteSource({
-  file,
-  onDamage,
-  now = Date.now,
-  isLiveCopy = false,
-}: SqliteTransferOptions): Promise<ExportSource> {
+export async function openSqliteSource(options: SqliteTransferOptions): Promise<ExportSource> {
+  const { file, onDamage, isLiveCopy } = options;
   if (!existsSync(file)) throw new TransferRefusedError(`no store at ${file}: nothing to export`);
-  const damage = isLiveCopy ? undefined : copyDamagedLog(file);
+  const damage = isLiveCopy === true ? undefined : copyDamagedLog(file);
   if (damage !== undefined) onDamage(damage);
-  return openConnection(file, onDamage, (connection) => new SqliteSource(connection, file, now()));
+  return openConnection(file, onDamage, (connection) => new SqliteSource(connection, options));
 }
 
 /** Creates a missing file. Rejects with TransferRefusedError if the store is not empty. */
-export async function openSqliteTarget({
-  file,
-  onDamage,
-  now = Date.now,
-}: SqliteTransferOptions): Promise<ImportTarget> {
-  return openConnection(file, onDamage, (connection) => new SqliteTarget(connection, file, now()));
+export async function openSqliteTarget(options: SqliteTransferOptions): Promise<ImportTarget> {
+  const { file, onDamage } = options;
+  return openConnection(file, onDamage, (connection) => new SqliteTarget(connection, options));
 }
 
 function openConnection<T>(
@@ -74,6 +68,14 @@ function openConnection<T>(
   }
 }
 
+function migrateReporting(
+  connection: SqliteConnection,
+  { file, isLiveCopy, onMigrated }: SqliteTransferOptions,
+): void {
+  const migration = migrate(connection, file, isLiveCopy);
+  if (migration !== undefined) onMigrated?.(migration);
+}
+
 class SqliteSource implements ExportSource {
   readonly engine = 'sqlite';
   readonly now: number;
@@ -81,14 +83,14 @@ class SqliteSource implements ExportSource {
   readonly #connection: SqliteConnection;
   readonly #file: string;
 
-  constructor(connection: SqliteConnection, file: string, now: number) {
+  constructor(connection: SqliteConnection, options: SqliteTransferOptions) {
     this.#connection = connection;
-    this.#file = file;
+    this.#file = options.file;
     // A start of the gateway would migrate the file too.
-    migrate(connection, file);
+    migrateReporting(connection, options);
     connection.exec('BEGIN IMMEDIATE');
     // If the clock moved backwards, remaining durations are relative to the last activity of the store.
-    this.now = Math.max(now, numberIn(connection, 'SELECT at FROM clock'));
+    this.now = Math.max((options.now ?? Date.now)(), numberIn(connection, 'SELECT at FROM clock'));
     this.counters = {
       counter: numberIn(connection, 'SELECT value FROM counter'),
       lastSeq: lastSeq(connection),
@@ -150,14 +152,15 @@ class SqliteTarget implements ImportTarget {
   readonly #inserts = new Map<ExportTable, SqliteStatement<readonly []>>();
   #isOpen = true;
 
-  constructor(connection: SqliteConnection, file: string, now: number) {
+  constructor(connection: SqliteConnection, options: SqliteTransferOptions) {
+    const { file, now = Date.now } = options;
     this.#connection = connection;
     this.#file = file;
-    this.now = now;
+    this.now = now();
     // The import is one transaction; with a write-ahead log, the log would be as large as the store.
     connection.exec('PRAGMA journal_mode = DELETE');
     connection.exec('PRAGMA synchronous = FULL');
-    migrate(connection, file);
+    migrateReporting(connection, options);
     connection.exec('BEGIN IMMEDIATE');
     try {
       rejectNonEmpty(connection, file);

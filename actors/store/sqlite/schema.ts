@@ -181,13 +181,18 @@ export interface Migration {
 }
 
 /**
- * Migrates the file to this version, and keeps a copy of an earlier version. Returns undefined for a current
- * or new file. Throws errors of SQLite and the file system.
+ * Migrates the file to this version, and keeps a copy of an earlier version unless `isTemporary`. Returns
+ * undefined without a copy: for a current, new or temporary file. Throws errors of SQLite and the file
+ * system.
  */
-export function migrate(connection: SqliteConnection, file: string): Migration | undefined {
+export function migrate(
+  connection: SqliteConnection,
+  file: string,
+  isTemporary = false,
+): Migration | undefined {
   const from = Number(connection.pragma('user_version'));
   if (from === schemaVersion) return undefined;
-  const copy = from === 0 ? undefined : copyBeforeMigration(connection, file);
+  const copy = from === 0 || isTemporary ? undefined : copyBeforeMigration(connection, file);
   connection.transaction(() => {
     for (const migration of migrations.slice(from)) connection.exec(migration);
     connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${schemaVersion};`);

@@ -12,6 +12,7 @@ import { DEFAULT_CONFIG } from '../options.ts';
 import { print, printJson, printMessage } from '../views/output.ts';
 import { refuseExisting, toStdout, writeExport } from './export-file.ts';
 import {
+  reportMigration,
   runTransfer,
   storeFile,
   storeName,
@@ -110,7 +111,10 @@ export const exportStore = exportingCommand({ examples, help }, async ({ config 
   if (!existsSync(file)) throw new TransferRefusedError(`no store at ${file}: nothing to export`);
   return withStateLock(config.state_dir, async () => {
     const { openSqliteSource } = await import('../../../actors/store/sqlite/export-sqlite.ts');
-    return useAndClose(await openSqliteSource({ file, onDamage: warnOfDamage }), move);
+    return useAndClose(
+      await openSqliteSource({ file, onDamage: warnOfDamage, onMigrated: reportMigration }),
+      move,
+    );
   });
 });
 

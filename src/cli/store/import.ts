@@ -10,6 +10,7 @@ import type { CommandModule } from '../command.ts';
 import { DEFAULT_CONFIG } from '../options.ts';
 import { print, printJson } from '../views/output.ts';
 import {
+  reportMigration,
   runTransfer,
   storeFile,
   storeName,
@@ -81,7 +82,11 @@ async function openTarget(config: GatewayConfig): Promise<ImportTarget> {
     return openPostgresTarget(postgres);
   }
   const { openSqliteTarget } = await import('../../../actors/store/sqlite/export-sqlite.ts');
-  return openSqliteTarget({ file: storeFile(config.state_dir), onDamage: warnOfDamage });
+  return openSqliteTarget({
+    file: storeFile(config.state_dir),
+    onDamage: warnOfDamage,
+    onMigrated: reportMigration,
+  });
 }
 
 async function sizeOf(path: string): Promise<number> {

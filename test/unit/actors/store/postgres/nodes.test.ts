@@ -12,6 +12,7 @@ import {
   type OpenPostgresOptions,
   openPostgresStore,
 } from '../../../../../actors/store/postgres/open-postgres-store.ts';
+import { schemaVersion } from '../../../../../actors/store/postgres/schema.ts';
 import { startRelay } from '../../../../fixtures/cluster/relay.ts';
 import { sharedPostgres } from '../../../../fixtures/store/shared-postgres.ts';
 import {
@@ -70,6 +71,32 @@ test('incompatible tables of a newer version are rejected, compatible ones are a
   await nodeOn(url, 'b');
   await sql(url, 'UPDATE actor_gateway.schema_version SET oldest = 98');
   await expect(nodeOn(url, 'c')).rejects.toThrow(/newer version \(schema 99/);
+});
+
+test('a migration is reported once with both versions, and new or current tables are not', async () => {
+  const url = await server.newDatabase();
+  const migrations: unknown[] = [];
+  const open = (name: string) => nodeOn(url, name, { onMigrated: (versions) => migrations.push(versions) });
+  await open('a');
+  await open('b');
+  expect(migrations).toEqual([]);
+
+  // Version 0 has no tables yet.
+  const other = await server.newDatabase();
+  await sql(
+    other,
+    `CREATE SCHEMA actor_gateway; CREATE TABLE actor_gateway.schema_version (version int NOT NULL, oldest int NOT NULL);
+    INSERT INTO actor_gateway.schema_version VALUES (0, 0)`,
+  );
+  const nodes = ['a', 'b', 'c'].map((name) =>
+    nodeOn(other, name, { onMigrated: (versions) => migrations.push(versions) }),
+  );
+  const [first] = await Promise.all(nodes);
+  expect(migrations).toEqual([{ from: 0, to: schemaVersion }]);
+  expect(await first?.store.counts()).toMatchObject({ queued: 0 });
+  expect(await sql(other, 'SELECT * FROM actor_gateway.schema_version')).toEqual([
+    { version: schemaVersion, oldest: schemaVersion - 1 },
+  ]);
 });
 
 test('claims of a dead node are free immediately and count as crashes; its late results are ignored', async () => {

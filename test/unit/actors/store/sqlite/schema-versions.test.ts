@@ -1,7 +1,7 @@
 // Opening migrates files of schema versions 1 (with a mailbox table and a valid claim) and 4 (without waiting
 // events). All data except claims is kept.
 
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
@@ -200,12 +200,27 @@ test('a file of version 4 is migrated, and its events can wait and be woken', as
   expect(shapeOf(file).version).toBe(schemaVersion);
 });
 
-test('an old file is exported like a file of the current version', async () => {
-  const file = join(storeFolder(), 'moved.db');
+test('an old file is exported like a file of the current version, and the copy of the old file is reported', async () => {
+  const folder = storeFolder();
+  const file = join(folder, 'moved.db');
   await fill(file);
-  const lines = async () =>
-    rowsOf(await exportText(openSqliteSource({ file, onDamage: () => undefined, now: () => NOW })));
+  const migrations: unknown[] = [];
+  const options = {
+    ...{ file, onDamage: () => undefined, now: () => NOW },
+    onMigrated: (migration: unknown) => migrations.push(migration),
+  };
+  const lines = async (isLiveCopy = false) =>
+    rowsOf(await exportText(openSqliteSource({ ...options, isLiveCopy })));
   const before = await lines();
   makeVersion4(file);
   expect(await lines()).toEqual(before);
+  const copy = `${file}.before-migration`;
+  expect(migrations).toEqual([{ from: 4, to: schemaVersion, copy }]);
+
+  // A backup migrates a temporary file, which needs no copy.
+  rmSync(copy);
+  makeVersion4(file);
+  expect(await lines(true)).toEqual(before);
+  expect(readdirSync(folder)).toEqual([basename(file)]);
+  expect(migrations).toHaveLength(1);
 });
