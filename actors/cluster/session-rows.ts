@@ -47,7 +47,10 @@ export class SessionRows implements SessionStorage {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const value = await store.get(SPACE, key);
       if (value === undefined) return undefined;
-      const { node, text } = JSON.parse(value.value) as Row;
+      const row = parseRow(value.value);
+      // StoredSessions reports a damaged record.
+      if (row === undefined) return value.value;
+      const { node, text } = row;
       if (node === instance) return text;
       if (node !== gone && this.#isServing(node)) return { instance: node };
       if (await this.#replace(key, text, value.version)) return text;
@@ -62,7 +65,7 @@ export class SessionRows implements SessionStorage {
       return;
     }
     const value = await store.get(SPACE, key);
-    if (value === undefined || (JSON.parse(value.value) as Row).node !== instance) return;
+    if (value === undefined || parseRow(value.value)?.node !== instance) return;
     await this.#replace(key, text, value.version);
   }
 
@@ -84,4 +87,14 @@ export class SessionRows implements SessionStorage {
 
 function rowText(node: string, text: string): string {
   return JSON.stringify({ node, text } satisfies Row);
+}
+
+/** Returns undefined for a damaged row. */
+function parseRow(text: string): Row | undefined {
+  try {
+    const { node, text: record } = JSON.parse(text) as Partial<Record<keyof Row, unknown>>;
+    return typeof node === 'string' && typeof record === 'string' ? { node, text: record } : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -9,14 +9,10 @@ import { isSamePrincipal, type Principal } from '../../../identity/principal.ts'
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import type { Endpoint } from '../profiles/profile.ts';
 import type { ClientSession } from './session.ts';
+import type { SessionRecord } from './session-record.ts';
 import { applyState, readState } from './session-state.ts';
 import type { Sessions } from './sessions.ts';
-import {
-  REFRESH_MS,
-  type SessionOwnerNode,
-  type SessionRecord,
-  type StoredSessions,
-} from './stored-sessions.ts';
+import { REFRESH_MS, type SessionOwnerNode, type StoredSessions } from './stored-sessions.ts';
 
 /** Maximum number of concurrent lookups; further requests are refused. */
 const MAX_LOOKUPS = 256;

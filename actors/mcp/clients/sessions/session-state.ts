@@ -4,7 +4,7 @@
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { subscribeResources } from './resource-subscription.ts';
 import type { ClientSession } from './session.ts';
-import type { SessionState, StoredSubscription } from './stored-sessions.ts';
+import type { SessionState, StoredSubscription } from './session-record.ts';
 
 /** Maximum length of all uris in a record. Further subscriptions are lost when the gateway stops. */
 const MAX_URI_CHARS = 65_536;

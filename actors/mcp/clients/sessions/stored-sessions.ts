@@ -3,10 +3,9 @@
 // least recently used records of this owner are removed.
 
 import { hash } from 'node:crypto';
-import { setTimeout as elapse } from 'node:timers/promises';
-import type { Principal } from '../../../identity/principal.ts';
-import type { LogLevel } from '../../servers/notifications/subscriptions.ts';
+import { within } from '../../../base/time/within.ts';
 import { OwnerBudget, type SessionOwner } from './owner-budget.ts';
+import { parseRecord, type SessionRecord } from './session-record.ts';
 
 const DAY_MS = 86_400_000;
 /** Time after which an unused session is forgotten. */
@@ -19,32 +18,6 @@ const MIN_RECORD_BYTES = 1_024;
 const BYTES_PER_SESSION = 2_048;
 /** Maximum time that a client waits for the storage. */
 const WRITE_TIMEOUT_MS = 2_000;
-
-/** `isQualified`: the client subscribed under the qualified address. */
-export type StoredSubscription = readonly [server: string, uri: string, isQualified?: boolean];
-
-/** State of a session that changes with the client's requests. */
-export interface SessionState {
-  /** Log level that the client has set. */
-  readonly level?: LogLevel | undefined;
-  readonly subscriptions: readonly StoredSubscription[];
-  /** Servers that must report the loss of the session's process. */
-  readonly processes: readonly string[];
-}
-
-export interface SessionRecord extends SessionState {
-  readonly owner: SessionOwner;
-  readonly principal: Pick<Principal, 'kind' | 'name'>;
-  readonly target?: string | undefined;
-  readonly profile?: string | undefined;
-  readonly protocolVersion: string;
-  readonly clientInfo: unknown;
-  readonly capabilities: Readonly<Record<string, unknown>>;
-  /** Number of times the session was restored. */
-  readonly generation: number;
-  /** Time of the record, in epoch milliseconds. */
-  readonly usedAt: number;
-}
 
 /** The node with the session. */
 export interface SessionOwnerNode {
@@ -82,10 +55,14 @@ export class StoredSessions {
     this.#storage = storage;
     this.#onWarning = onWarning;
     this.#budget = new OwnerBudget(maxSessions * BYTES_PER_SESSION);
+    let damagedCount = 0;
     for (const [key, text] of [...storage.entries()]) {
-      const record = parse(text);
-      if (record === undefined || !this.#admit(key, record.owner, text.length)) this.#evict(key);
+      const record = parseRecord(text);
+      if (record === undefined) damagedCount += 1;
+      else if (!isExpired(record) && this.#admit(key, record.owner, text.length)) continue;
+      this.#evict(key);
     }
+    if (damagedCount > 0) this.#warnOfDamage(damagedCount);
   }
 
   get size(): number {
@@ -113,7 +90,10 @@ export class StoredSessions {
   /** Returns the record, or the node with the session. `gone`: a node that certainly exited. */
   async find(id: string, gone?: string): Promise<Found<SessionRecord>> {
     const found = await this.#storage.find(keyOf(id), gone);
-    return typeof found === 'string' ? parse(found) : found;
+    if (typeof found !== 'string') return found;
+    const record = parseRecord(found);
+    if (record === undefined) this.#warnOfDamage(1);
+    return record === undefined || isExpired(record) ? undefined : record;
   }
 
   /** Removes a record permanently. Rejects if the storage is not available. */
@@ -133,7 +113,11 @@ export class StoredSessions {
     const completed = write.catch(({ message }: Error) =>
       this.#onWarning(`could not store a session: ${message}`),
     );
-    await Promise.race([completed, elapse(WRITE_TIMEOUT_MS, undefined, { ref: false })]);
+    await within(WRITE_TIMEOUT_MS, completed);
+  }
+
+  #warnOfDamage(count: number): void {
+    this.#onWarning(`skipped damaged session records (${count}); their clients have to initialize again`);
   }
 
   /** Makes the record the most recently used. Returns false if there is no capacity. */
@@ -170,12 +154,6 @@ function keyOf(id: string): string {
   return hash('sha256', id, 'base64url');
 }
 
-/** Parses a record; undefined if it is damaged or expired. */
-function parse(text: string): SessionRecord | undefined {
-  try {
-    const record = JSON.parse(text) as SessionRecord;
-    return record.usedAt > Date.now() - RETENTION_MS ? record : undefined;
-  } catch {
-    return undefined;
-  }
+function isExpired({ usedAt }: SessionRecord): boolean {
+  return usedAt <= Date.now() - RETENTION_MS;
 }
