@@ -89,8 +89,6 @@ function attach({ routes, context, session }: StreamRequest, stream: EventStream
   stream.disconnect();
   routes.heartbeat.streams.add(stream);
   stream.whenEnded = () => routes.heartbeat.streams.delete(stream);
-  stream.connect(context, after, () => {
-    // From now on the session counts as unused. The stream continues if its client reconnects.
-    session.lastSeenAt = performance.now();
-  });
+  // The stream continues if its client reconnects.
+  stream.connect(context, after, () => session.noteEndOfUse());
 }

@@ -44,6 +44,8 @@ export interface SessionOptions {
   readonly generation?: number;
   /** Memory budget for the replay buffers, shared by the sessions. */
   readonly replayBudget: ReplayBudget;
+  /** Called when a session outside the queues is no longer in use. */
+  readonly onIdle?: (session: ClientSession) => void;
   readonly onConnectionLost: (
     session: ClientSession,
     server: string,
@@ -81,6 +83,8 @@ export class ClientSession implements CallOwner {
   lastSeenAt = this.openedAt;
   /** Time of the last record, by performance.now(). */
   storedAt = this.openedAt;
+  /** `lastSeenAt` when IdleSessions queued the session; undefined outside its queues. */
+  queuedAt: number | undefined;
   isEnded = false;
   /** Share of the slots for requests in flight. */
   readonly slots = new Share();
@@ -89,6 +93,7 @@ export class ClientSession implements CallOwner {
   stream: Stream | undefined;
 
   readonly #onConnectionLost: SessionOptions['onConnectionLost'];
+  readonly #onIdle: SessionOptions['onIdle'];
   #exchanges: LinkedList<ClientExchange> | undefined;
   #serverRequests: PendingServerRequests | undefined;
   readonly #replayBudget: ReplayBudget;
@@ -108,6 +113,7 @@ export class ClientSession implements CallOwner {
     this.description = new ClientDescription(options.clientInfo, options.capabilities);
     this.#replayBudget = options.replayBudget;
     this.#onConnectionLost = options.onConnectionLost;
+    this.#onIdle = options.onIdle;
   }
 
   /** Sessions are legacy clients, with separate connections to isolated servers. */
@@ -204,7 +210,13 @@ export class ClientSession implements CallOwner {
 
   finish(exchange: ClientExchange): void {
     this.#exchanges?.delete(exchange);
+    this.noteEndOfUse();
+  }
+
+  /** Records that a request or stream has ended. */
+  noteEndOfUse(): void {
     this.lastSeenAt = performance.now();
+    if (this.queuedAt === undefined && !this.isInUse && !this.isEnded) this.#onIdle?.(this);
   }
 
   /** Cancels the latest request with this id. Unknown ids are ignored, as specified. */

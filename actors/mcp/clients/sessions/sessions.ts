@@ -15,6 +15,7 @@ import type { ConnectionEnd } from '../../servers/calls/owner.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import { ListChanges, type ListCompleteness, ListCopies } from '../aggregate/list-changes.ts';
 import type { Endpoint, Profile } from '../profiles/profile.ts';
+import { IdleSessions } from './idle-sessions.ts';
 import type { ListenStream } from './listen-stream.ts';
 import { OwnerBudget, type SessionOwner } from './owner-budget.ts';
 import { ReplayBudget } from './replay-budget.ts';
@@ -45,7 +46,10 @@ export interface SessionsOptions {
   readonly onForgotten?: (session: ClientSession) => void;
 }
 
-export type NewSession = Omit<SessionOptions, 'id' | 'replayBudget' | 'onConnectionLost' | 'isStored'> & {
+export type NewSession = Omit<
+  SessionOptions,
+  'id' | 'replayBudget' | 'onConnectionLost' | 'onIdle' | 'isStored'
+> & {
   /** Id of a restored session. @default a new id */
   readonly id?: string;
 };
@@ -54,6 +58,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #byId = new Map<string, ClientSession>();
   readonly #listening = new Set<ListenStream>();
+  readonly #idle = new IdleSessions();
   /** Slots of sessions and listening clients, by principal and client address. */
   readonly #places: OwnerBudget;
   readonly #replayBudget = new ReplayBudget();
@@ -117,6 +122,7 @@ export class Sessions {
       id: options.id ?? this.#options.newId?.() ?? randomUUID(),
       isStored: this.#isStored(options),
       replayBudget: this.#replayBudget,
+      onIdle: (idleSession) => this.#idle.add(idleSession),
       onConnectionLost: (endedSession, server, why, error) =>
         this.#onConnectionLost(endedSession, server, why, error),
     });
@@ -124,6 +130,7 @@ export class Sessions {
     session.number = ++this.#count;
     if (session.target === undefined) session.lists = new ListCopies(this.#changesFor(session).count);
     this.#byId.set(session.id, session);
+    this.#idle.add(session);
     return session;
   }
 
@@ -165,6 +172,7 @@ export class Sessions {
     if (!this.#byId.delete(session.id)) return false;
     this.#release(session);
     session.end(why);
+    this.#idle.delete(session);
     this.#options.onEnd(session);
     return true;
   }
@@ -280,16 +288,7 @@ export class Sessions {
   /** Unloads the longest unused session, if possible of this owner. Returns false if all are in use. */
   #makeRoomFor(owner: SessionOwner): boolean {
     const lacking = this.#places.lacking(owner, 1);
-    let longest: ClientSession | undefined;
-    let longestOfOwner: ClientSession | undefined;
-    for (const session of this.#byId.values()) {
-      if (session.isInUse || !session.isStored) continue;
-      if (longest === undefined || session.lastSeenAt < longest.lastSeenAt) longest = session;
-      if (session.owner[lacking] !== owner[lacking]) continue;
-      if (longestOfOwner === undefined || session.lastSeenAt < longestOfOwner.lastSeenAt)
-        longestOfOwner = session;
-    }
-    const victim = longestOfOwner ?? longest;
+    const victim = this.#idle.first(`${lacking} ${owner[lacking]}`) ?? this.#idle.first('stored');
     if (victim === undefined) return this.#unloadIdle();
     return this.unload(victim, 'limits.sessions is reached');
   }
@@ -335,11 +334,13 @@ export class Sessions {
   #unloadIdle(): boolean {
     const since = performance.now() - this.#options.idleMs;
     let count = 0;
-    for (const session of [...this.#byId.values()]) {
-      if (session.isInUse || session.lastSeenAt > since) continue;
-      this.#options.log.debug({ session: session.label }, 'session unloaded: idle');
-      this.unload(session, 'it was not used for limits.session_idle_seconds');
-      count += 1;
+    for (const queue of ['stored', 'unstored'] as const) {
+      let session = this.#idle.first(queue);
+      for (; session !== undefined && session.lastSeenAt <= since; session = this.#idle.first(queue)) {
+        this.#options.log.debug({ session: session.label }, 'session unloaded: idle');
+        this.unload(session, 'it was not used for limits.session_idle_seconds');
+        count += 1;
+      }
     }
     return count > 0;
   }

@@ -1,0 +1,48 @@
+// Sessions in the order of their last use, to find a session to unload without a scan (A8, ARCHITECTURE.md).
+// The order is corrected when a session is found at the front: a session that was used since it was queued
+// moves to the end, and a session in use leaves the queues until its use ends. A message to a session costs
+// nothing here. Sessions with and without a record are in separate queues.
+
+import type { SessionOwner } from './owner-budget.ts';
+import type { ClientSession } from './session.ts';
+
+/** All sessions with a record, or without one; the sessions with a record of a principal or client. */
+type QueueName = 'stored' | 'unstored' | `${keyof SessionOwner} ${string}`;
+
+export class IdleSessions {
+  readonly #queues = new Map<QueueName, Set<ClientSession>>();
+
+  /** Appends a session, or moves it to the end. */
+  add(session: ClientSession): void {
+    session.queuedAt = session.lastSeenAt;
+    for (const name of queuesOf(session)) {
+      const queue = this.#queues.get(name) ?? new Set();
+      queue.delete(session);
+      this.#queues.set(name, queue.add(session));
+    }
+  }
+
+  delete(session: ClientSession): void {
+    session.queuedAt = undefined;
+    for (const name of queuesOf(session)) {
+      const queue = this.#queues.get(name);
+      queue?.delete(session);
+      if (queue?.size === 0) this.#queues.delete(name);
+    }
+  }
+
+  /** Returns the longest unused session of a queue; undefined if all are in use. */
+  first(name: QueueName): ClientSession | undefined {
+    for (const session of this.#queues.get(name) ?? []) {
+      const { queuedAt, lastSeenAt, isInUse } = session;
+      if (isInUse) this.delete(session);
+      else if (queuedAt !== lastSeenAt) this.add(session);
+      else return session;
+    }
+    return undefined;
+  }
+}
+
+function queuesOf({ isStored, owner: { principal, client } }: ClientSession): readonly QueueName[] {
+  return isStored ? ['stored', `principal ${principal}`, `client ${client}`] : ['unstored'];
+}
