@@ -22,14 +22,14 @@ export class OwnViews {
   /** Returns the view of this client. `owner` owns its private connections. */
   find(client: ListClient | undefined, owner: CallOwner | undefined): Aggregate {
     if (client === undefined) return this.#all;
-    const ownLists = new Map<ManagedServer, ListSet>();
+    let ownLists: Map<ManagedServer, ListSet> | undefined;
     for (const server of this.#all.servers()) {
       const { cache } = server;
       if (cache.own.isEmpty) continue;
       const lists = server.listsFor(client, owner);
-      if (lists !== cache) ownLists.set(server, lists);
+      if (lists !== cache) ownLists = (ownLists ?? new Map()).set(server, lists);
     }
-    if (ownLists.size === 0) return this.#all;
+    if (ownLists === undefined) return this.#all;
     const key = [...ownLists].map(([{ id }, { version }]) => `${id} ${version}`).join('\n');
     const view = this.#views.get(key) ?? this.#all.withLists(ownLists);
     this.#views.delete(key);
