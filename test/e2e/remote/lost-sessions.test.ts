@@ -62,6 +62,9 @@ test.each([
   [410, 'text', 'Session has been terminated'],
   [422, 'text', 'Unexpected message, expect initialize request'],
   [200, 'JSON-RPC', 'Session expired'],
+  [400, 'JSON-RPC', 'Bad Request: No valid session ID or not an initialize request'],
+  [400, 'JSON-RPC', 'Bad Request: Unknown Mcp-Session-Id header'],
+  [401, 'text', 'Invalid or expired session ID'],
   [200, 'event', 'Received request before initialization was complete'],
 ])(
   'a refusal with status %s and the %s "%s" counts as a lost session, and the call is repeated in a new session',

@@ -13,12 +13,15 @@ const MAX_BYTES = 4_096;
 const SESSION_NOT_FOUND = -32_001;
 
 const BEFORE_INITIALIZATION = 'received request before initialization was complete';
+const SESSION = '(?:mcp[ -])?session(?:[ -]id)?(?: header)?';
+const STATE = '(?:(?:is |has |has been |was )?(?:not found|expired|unknown|invalid|terminated|closed))';
+const ADJECTIVE = '(?:no valid|no|invalid|unknown|expired|missing)';
 const SENTENCES = [
-  '(?:the )?(?:mcp )?session (?:id )?(?:is |has |has been |was )?(?:not found|expired|unknown)',
-  '(?:the )?(?:mcp )?session (?:id )?(?:is |has |has been |was )?(?:invalid|terminated|closed)',
-  '(?:the )?(?:mcp )?session (?:id )?does not exist',
-  '(?:no|no valid|invalid|invalid or missing|unknown|expired|missing) (?:mcp )?session(?: id)?(?: provided)?',
+  `(?:the )?${SESSION} ${STATE}(?: or ${STATE})?`,
+  `(?:the )?${SESSION} (?:does not exist|no longer exists|is no longer (?:valid|active))`,
+  `${ADJECTIVE}(?: or ${ADJECTIVE})? ${SESSION}(?: provided)?(?: or not an initiali[sz]e request)?`,
   '(?:the )?mcp-session-id header (?:is )?(?:required|missing)',
+  'session id required in mcp-session-id header',
   '(?:the )?(?:mcp )?server (?:is |was )?not (?:yet )?initiali[sz]ed',
   'unexpected message, expect initiali[sz]e request',
   BEFORE_INITIALIZATION,

@@ -119,6 +119,12 @@ describe('a remote session is lost', () => {
     [410, 'Session has been terminated'],
     [422, 'Unexpected message, expect initialize request'],
     [440, 'unknown session 0a1b'],
+    [400, 'Bad Request: No valid session ID or not an initialize request'],
+    [400, 'Bad Request: Unknown Mcp-Session-Id header'],
+    [400, 'Session ID required in mcp-session-id header'],
+    [401, 'Invalid or expired session ID'],
+    [410, 'Session not found or has expired.'],
+    [400, 'the session is no longer valid'],
   ])('on %s with the text %s, as text, as JSON-RPC error and as other JSON', (status, text) => {
     for (const body of [text, rpc(text, -32000), JSON.stringify({ detail: text })])
       expect([body, isSessionLost(refusal(status, body), false)]).toEqual([body, true]);
@@ -136,6 +142,8 @@ describe('a remote session is lost', () => {
     [401, 'Your login session has expired; sign in again'],
     [403, 'database not initialized'],
     [422, 'Project not initialized, run init'],
+    [400, 'Session expired or the disk is full'],
+    [403, 'No session or workspace is selected'],
   ])('not on %s with the text %s', (status, text) => {
     for (const body of [text, rpc(text, -32000), rpc(text, -32001)])
       for (const isAnswer of [true, false])
