@@ -5,8 +5,10 @@ import { writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { SignJWT } from 'jose';
 import { Server as ProxyServer } from 'proxy-chain';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { agent, startAutomation } from '../../fixtures/automation/automation.ts';
 import { ask, call, rpc } from '../../fixtures/clients/api-client.ts';
 import {
   type GatewayProcess,
@@ -14,6 +16,8 @@ import {
   temporaryFolder,
 } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
+import { signingKey } from '../../fixtures/key-server.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
 import { type SdkHttpServer, startSdkHttpServer } from '../../fixtures/remote/sdk-server.ts';
 import { tlsIdentity } from '../../fixtures/remote/tls-identity.ts';
 
@@ -103,7 +107,7 @@ test('loopback addresses and hosts in NO_PROXY are requested directly', async ()
   expect(proxied.slice(before).filter((each) => !/plain|secure/.test(each))).toEqual([]);
 });
 
-test('`fetch` uses the proxy as well: models, key sets and the registry', async () => {
+test('`fetch` uses the proxy as well, for example for the registry', async () => {
   const before = proxied.length;
   const env = { ...proxyVariables('ada:pass%3Aword@'), NODE_EXTRA_CA_CERTS: authority };
   for (const url of [`http://fetch.test:${plain.port}`, `https://secure.test:${secure.port}`])
@@ -113,6 +117,44 @@ test('`fetch` uses the proxy as well: models, key sets and the registry', async 
     `tunnel secure.test:${secure.port}`,
   ]);
   expect(secure.requests.at(-1)?.line).toMatch(/^GET .*search=shop/);
+});
+
+test('a request to a model and the keys of an identity provider pass the proxy', async () => {
+  const models = await ModelServer.start();
+  models.reply({ text: 'Through the proxy.' });
+  const key = await signingKey('first');
+  const provider = createTlsServer(tlsIdentity, (_, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [key.jwk] }));
+  });
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  const { port } = provider.address() as AddressInfo;
+  const issuer = `https://secure.test:${port}`;
+  const modelPort = new URL(models.url).port;
+  const before = proxied.length;
+  const other = await startAutomation({
+    settings: {
+      api_key: 'the key of the gateway',
+      auth: { jwt: { issuer, audience: 'gateway', jwks_url: `${issuer}/keys` } },
+      providers: { away: { base_url: `http://models.test:${modelPort}/v1` } },
+    },
+    resources: [agent('helper', { model: 'away:tiny', retries: 0 })],
+    env: { ...proxyVariables('ada:pass%3Aword@'), NODE_EXTRA_CA_CERTS: authority },
+  });
+  const token = await new SignJWT({ iss: issuer, aud: 'gateway', sub: 'alice' })
+    .setProtectedHeader({ alg: key.alg, kid: key.kid })
+    .setExpirationTime('5m')
+    .sign(key.privateKey);
+  const { json } = await ask(`${other.url}/agents/helper/runs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"input":"hello","wait_seconds":20}',
+  });
+  expect(json).toMatchObject({ state: 'done', answer: 'Through the proxy.' });
+  expect(proxied.slice(before)).toEqual([`tunnel secure.test:${port}`, `request models.test:${modelPort}`]);
+  expect(Object.keys(models.requests[0]?.headers ?? {})).not.toContain('proxy-authorization');
+  await other.stop();
+  provider.closeAllConnections();
+  provider.close();
 });
 
 test('a proxy that requires credentials is named with the remedy, without the password', async () => {
