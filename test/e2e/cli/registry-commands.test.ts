@@ -178,6 +178,72 @@ test('a package is installed by questions in a terminal, with hidden secrets, an
   });
 });
 
+/** Package with ordinary inputs, whose values may contain credentials. */
+const connected: Published = {
+  server: {
+    name: 'io.example.people/connected',
+    description: 'Needs addresses and settings',
+    version: '1.0.0',
+    packages: [
+      {
+        registryType: 'npm',
+        identifier: '@example/connected',
+        version: '1.0.0',
+        transport: { type: 'stdio' },
+        environmentVariables: [
+          { name: 'DATABASE', isRequired: true },
+          { name: 'SETTINGS', isRequired: true },
+          { name: 'NOTE', isRequired: true },
+        ],
+        packageArguments: [
+          { type: 'named', name: '--endpoint', isRequired: true },
+          { type: 'positional', valueHint: 'login', isRequired: true },
+        ],
+      },
+    ],
+  },
+};
+
+test('a credential in the answer to an ordinary question is stored as a secret, and the rest stays readable', async () => {
+  const answers: readonly (readonly [string, string])[] = [
+    ['endpoint', 'https://api.example.com/mcp?region=eu&api_key=k-17'],
+    ['login', 'Bearer b3arer-18'],
+    ['DATABASE', 'postgres://ada:p4ss-19@db.example.com/shop'],
+    ['SETTINGS', '{"mode":"calm","apiToken":"t0k-20"}'],
+    ['NOTE', 'ghp_0123456789abcdefghijABCDEFGHIJ456789 of ada'],
+  ];
+  const secrets = ['k-17', 'b3arer-18', 'p4ss-19', 't0k-20', 'ghp_0123456789abcdefghijABCDEFGHIJ456789'];
+  const own = await startFakeRegistry([connected]);
+  const targetFolder = temporaryFolder();
+  writeFileSync(join(targetFolder, 'catalog.yaml'), 'servers: {}\n');
+  const config = join(targetFolder, 'gateway.yaml');
+  writeFileSync(config, `listen_addr: 127.0.0.1:9\ncatalog_path: ./catalog.yaml\nregistry_url: ${own.url}\n`);
+  const terminal = new Terminal(
+    ['servers', 'install', 'io.example.people/connected', '--config', config, '--no-reload'],
+    { env },
+  );
+  for (const [question, answer] of answers) {
+    await eventually(question, () => terminal.text.includes(`${question}>`));
+    terminal.type(`${answer}\r`);
+  }
+  await eventually('the preview', () => terminal.text.includes('Write it? [y/N]'));
+  terminal.type('y\r');
+  await eventually('the end', () => /ENDED \d[\s\S]*TERMINAL AS BEFORE/.test(terminal.text));
+  await own.stop();
+
+  const [, preview = ''] = terminal.text.split('this will be written');
+  const catalog = readFileSync(join(targetFolder, 'catalog.yaml'), 'utf8');
+  const stored = readFileSync(join(targetFolder, '.env'), 'utf8');
+  for (const secret of secrets) {
+    expect(preview + catalog, secret).not.toContain(secret);
+    expect(stored, secret).toContain(`=${secret}\n`);
+  }
+  expect(catalog).toMatch(/https:\/\/api\.example\.com\/mcp\?region=eu&api_key=\$\{/);
+  expect(catalog).toMatch(/postgres:\/\/ada:\$\{[A-Z_]+\}@db\.example\.com\/shop/);
+  expect(catalog).toMatch(/Bearer \$\{/);
+  expect(statSync(join(targetFolder, '.env')).mode & 0o777).toBe(0o600);
+});
+
 /** Package with all kinds of unusual items, which need permission. */
 const greedy: Published = {
   server: {
