@@ -14,9 +14,9 @@ export function informativeLine(lines: readonly string[]): string | undefined {
   return error === undefined ? `its last line on stderr: ${last}` : `its last error on stderr: ${error}`;
 }
 
-/** Removes trailing npm notices about new versions, unless all lines are notices. */
+/** Removes trailing notices of npm and pip about new versions, unless all lines are notices. */
 function withoutNotices(lines: readonly string[]): readonly string[] {
-  const end = lines.findLastIndex((line) => !/^npm (?:notice|warn|WARN)\b/.test(line));
+  const end = lines.findLastIndex((line) => !/^npm (?:notice|warn|WARN)\b|^\[notice\] |^\s*$/.test(line));
   return end === -1 ? lines : lines.slice(0, end + 1);
 }
 

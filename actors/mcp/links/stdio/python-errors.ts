@@ -76,7 +76,18 @@ function exceptionIn(lines: readonly string[]): readonly string[] | undefined {
   return below.some((line) => laterOutput.test(line)) ? undefined : plain.slice(at);
 }
 
+/** The interpreter itself fails: the exception, if any, is below the error, and the threads are last. */
+const interpreter: ErrorFormat = {
+  isOf: (last, lines) =>
+    /^\s+(?:File "|<no Python frame>)/.test(last) && lines.some((line) => fatalError.test(line)),
+  errorIn: (lines) =>
+    lines.findLast((line) => /^[A-Z]\w*Error: /.test(line)) ??
+    lines.findLast((line) => fatalError.test(line)),
+};
+
+const fatalError = /^Fatal Python error: /;
+
 /** A log record, or an error that the program reports after a handled exception. */
 const laterOutput = /^(?:\[?\d{2,4}[-/:]\d|(?:error|fatal|critical|failed|could not|info|warning)\b)/i;
 
-export const pythonFormats: readonly ErrorFormat[] = [traceback, richLog, panel, click];
+export const pythonFormats: readonly ErrorFormat[] = [traceback, richLog, panel, click, interpreter];

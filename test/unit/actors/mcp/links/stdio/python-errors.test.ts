@@ -152,6 +152,16 @@ Error: Missing option '--mode'. Choose from:
     'could not start the server OSError: disk is full',
   ],
   [
+    'a failure of the interpreter',
+    `Fatal Python error: init_fs_encoding: failed to get the Python codec of the filesystem encoding
+Python runtime state: core initialized
+ModuleNotFoundError: No module named 'encodings'
+
+Current thread 0x00007f1b5c0f1740 (most recent call first):
+  <no Python frame>`,
+    "ModuleNotFoundError: No module named 'encodings'",
+  ],
+  [
     'uv without the package',
     `error: No solution found when resolving tool dependencies
   cause: Because mcp-nope was not found in the cache and you require mcp-nope, we can conclude that your requirements are unsatisfiable.
@@ -196,6 +206,14 @@ For more information, try '--help'.`,
   ],
 ])('the exit of a Python program or launcher is explained by %s', (_, text, expected) => {
   expect(reasonOf(text)).toBe(`its last error on stderr: ${expected}`);
+});
+
+test('notices of pip are skipped', () => {
+  const text = `ERROR: No matching distribution found for mcp-nope
+
+[notice] A new release of pip is available: 23.0.1 -> 25.3
+[notice] To update, run: pip install --upgrade pip`;
+  expect(reasonOf(text)).toBe('its last line on stderr: ERROR: No matching distribution found for mcp-nope');
 });
 
 test('a later error of the program takes precedence over a traceback', () => {
