@@ -13,8 +13,6 @@ export interface GraphBox {
   readonly isFinal: boolean;
   /** True for the initial state of its parent. */
   readonly isInitial: boolean;
-  /** True if arrows that leave the parent start here; otherwise they start at its initial box. */
-  readonly isLast?: boolean;
   /** Events that the state handles without leaving it. */
   readonly notes: readonly Label[];
 }
@@ -31,7 +29,7 @@ export interface GraphArrow {
   readonly labels: readonly Label[];
 }
 
-export interface Graph {
+interface Graph {
   readonly boxes: readonly GraphBox[];
   readonly arrows: readonly GraphArrow[];
   /** Events that the machine handles in any state. */

@@ -1,14 +1,14 @@
-// Positions of boxes and arrows, computed by dagre once per machine or flow definition. Later only the
-// highlighting changes (highlight.ts).
+// Positions of boxes and arrows, computed by dagre once per machine. Later only the highlighting changes
+// (highlight.ts).
 //
 // - Each state has a box inside its parent's box. Each transition is an arrow, a note in a box, or, if
 //   any state allows it, an entry of `everywhere`.
-// - dagre cannot connect a box that contains others. An arrow of such a box is connected to an inner box (the
-//   initial or the last one) and clipped at the border.
+// - dagre cannot connect a box that contains others. An arrow of such a box is connected to its initial inner
+//   box and clipped at the border.
 
 import { layout as dagreLayout, graphlib } from '@dagrejs/dagre';
 import type { MachineDefinition } from '../../wire/feed.ts';
-import { type Graph, type GraphArrow, type GraphBox, graphOf, type Label } from './graph.ts';
+import { type GraphArrow, type GraphBox, graphOf, type Label } from './graph.ts';
 
 export interface Point {
   readonly x: number;
@@ -44,12 +44,9 @@ const CHAR = 6.4;
 const PAD = 12;
 const MARGIN = 16;
 
+/** Returns the chart. Paths of inner boxes begin with the path of the outer box and a dot. */
 export function layoutOf(machine: MachineDefinition): Chart {
-  return layoutGraph(machine.id, graphOf(machine));
-}
-
-/** Returns the chart of any graph. Paths of inner boxes begin with the path of the outer box and a dot. */
-export function layoutGraph(name: string, { boxes, arrows, everywhere }: Graph): Chart {
+  const { boxes, arrows, everywhere } = graphOf(machine);
   const graph = new graphlib.Graph({ compound: true, multigraph: true });
   graph.setGraph({ rankdir: 'TB', nodesep: 8, ranksep: 32, edgesep: 4, marginx: MARGIN, marginy: MARGIN });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -57,8 +54,8 @@ export function layoutGraph(name: string, { boxes, arrows, everywhere }: Graph):
   for (const box of boxes) graph.setNode(box.path, box.isCluster ? {} : sizeOf(box));
   for (const { path, parent } of boxes) if (parent !== null) graph.setParent(path, parent);
   const ends = arrows.map(({ source, target }) => ({
-    source: leafOf(source, boxes, byPath, 'isLast'),
-    target: leafOf(target, boxes, byPath, 'isInitial'),
+    source: leafOf(source, boxes, byPath),
+    target: leafOf(target, boxes, byPath),
   }));
   arrows.forEach(({ labels }, index) => {
     const end = ends[index];
@@ -72,7 +69,7 @@ export function layoutGraph(name: string, { boxes, arrows, everywhere }: Graph):
   const rects = new Map(boxes.map((box) => [box.path, rectOf(graph.node(box.path), box)]));
   const size = graph.graph();
   return {
-    machine: name,
+    machine: machine.id,
     width: Math.ceil(size.width ?? 0) + MARGIN,
     height: Math.ceil(size.height ?? 0) + MARGIN,
     boxes: boxes.map((box) => ({ ...box, ...(rects.get(box.path) ?? EMPTY_RECT) })),
@@ -108,17 +105,11 @@ function rectOf(node: Rect, { isCluster }: GraphBox): Rect {
 }
 
 /** Returns the box itself, or the inner box where arrows enter or leave it. */
-function leafOf(
-  path: string,
-  boxes: readonly GraphBox[],
-  byPath: ReadonlyMap<string, GraphBox>,
-  by: 'isInitial' | 'isLast',
-): string {
+function leafOf(path: string, boxes: readonly GraphBox[], byPath: ReadonlyMap<string, GraphBox>): string {
   if (byPath.get(path)?.isCluster !== true) return path;
   const inside = boxes.filter(({ parent }) => parent === path);
-  const leaf =
-    inside.find((box) => box[by] === true) ?? inside.find(({ isInitial }) => isInitial) ?? inside[0];
-  return leaf === undefined ? path : leafOf(leaf.path, boxes, byPath, by);
+  const leaf = inside.find(({ isInitial }) => isInitial) ?? inside[0];
+  return leaf === undefined ? path : leafOf(leaf.path, boxes, byPath);
 }
 
 /** Returns the borders at which the arrow must be clipped. */

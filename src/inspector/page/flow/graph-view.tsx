@@ -3,20 +3,20 @@
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { NodeRecord } from '../../../http/api/run-shapes.ts';
-import { curvePath } from '../chart/arrow-path.ts';
-import { type Box, type ChartArrow, LINE, layoutGraph } from '../chart/layout.ts';
+import { LINE, type Rect } from '../chart/layout.ts';
 import { scrollIntoBox } from '../chart/scroll-into-view.ts';
 import { toneOf } from '../state-text.ts';
 import {
   arrowLabel,
   arrowState,
+  arrowText,
   type ChartNode,
-  dotPath,
   type FlowArrow,
   type FlowParts,
-  graphOfFlow,
 } from './graph.ts';
+import { type FlowLine, layoutFlow } from './layout.ts';
 import { nodeLine, turnText } from './node-text.ts';
+import { routePath } from './routes.ts';
 
 /** Minimum scale. A larger graph scrolls. */
 const MIN_SCALE = 0.7;
@@ -33,7 +33,7 @@ interface FlowPictureProps {
 }
 
 export function FlowPicture({ name, parts, nodes, isOver, now, selected, onSelect }: FlowPictureProps) {
-  const chart = useMemo(() => layoutGraph(name, graphOfFlow(parts)), [name, parts]);
+  const chart = useMemo(() => layoutFlow(parts), [parts]);
   const picture = useRef<SVGSVGElement>(null);
   const places = parts.nodes.map(({ place }) => place);
   const focused = selected !== undefined && places.includes(selected) ? selected : places[0];
@@ -55,13 +55,13 @@ export function FlowPicture({ name, parts, nodes, isOver, now, selected, onSelec
     boxIn(picture.current, place)?.focus({ preventScroll: true });
   };
   const renderNode = (node: ChartNode) => {
-    const laidOut = chart.boxes.find(({ path }) => path === dotPath(node.place));
-    if (laidOut === undefined) return null;
+    const box = chart.boxes.get(node.place);
+    if (box === undefined) return null;
     return (
       <NodeBox
         key={node.place}
         node={node}
-        renderNode={laidOut}
+        box={box}
         row={nodes.get(node.place)}
         isOver={isOver}
         now={now}
@@ -87,12 +87,11 @@ export function FlowPicture({ name, parts, nodes, isOver, now, selected, onSelec
         <Tip id="flow-tip-lit" lit />
       </defs>
       {parts.nodes.filter(({ isLoop }) => isLoop).map(renderNode)}
-      {parts.arrows.map((arrow, index) => (
+      {[...chart.lines].map(([arrow, line]) => (
         <ArrowLine
           key={`${arrow.source} ${arrow.target} ${arrow.index ?? 'error'}`}
           arrow={arrow}
-          laidOut={chart.arrows[index]}
-          isIntoLoop={parts.nodes.some(({ place, isLoop }) => isLoop && place === arrow.target)}
+          line={line}
           nodes={nodes}
         />
       ))}
@@ -122,7 +121,7 @@ function Tip({ id, lit }: { readonly id: string; readonly lit: boolean }) {
 
 interface NodeBoxProps extends Pick<FlowPictureProps, 'isOver' | 'now'> {
   readonly node: ChartNode;
-  readonly renderNode: Box;
+  readonly box: Rect;
   readonly row: NodeRecord | undefined;
   readonly isSelected: boolean;
   /** True for the node that receives the focus by Tab. */
@@ -130,16 +129,7 @@ interface NodeBoxProps extends Pick<FlowPictureProps, 'isOver' | 'now'> {
   onSelect(): void;
 }
 
-function NodeBox({
-  node,
-  renderNode: box,
-  row,
-  isOver,
-  now,
-  isSelected,
-  isFocusable,
-  onSelect,
-}: NodeBoxProps) {
+function NodeBox({ node, box, row, isOver, now, isSelected, isFocusable, onSelect }: NodeBoxProps) {
   const { x, y, width, height } = box;
   const { id, type, isLoop, place } = node;
   const line = nodeLine(row, isOver, now);
@@ -192,28 +182,22 @@ const truncate = (text: string, width: number): string => {
 
 interface ArrowLineProps extends Pick<FlowPictureProps, 'nodes'> {
   readonly arrow: FlowArrow;
-  readonly laidOut: ChartArrow | undefined;
-  readonly isIntoLoop: boolean;
+  readonly line: FlowLine;
 }
 
-function ArrowLine({ arrow, laidOut, nodes, isIntoLoop }: ArrowLineProps) {
-  if (laidOut === undefined) return null;
+function ArrowLine({ arrow, line: { route, label }, nodes }: ArrowLineProps) {
   const state = arrowState(arrow, nodes);
   const kind = arrow.index === undefined ? 'error' : 'plain';
-  const label = arrowLabel(arrow);
-  // Moves the label away from the arrow tip.
-  const offset = isIntoLoop ? 8 : 0;
+  const lines = arrowLabel(arrow);
   return (
     <g class={`arrow ${kind} ${state}`} data-arrow={`${arrow.source} ${arrow.target}`}>
-      <path
-        d={curvePath(laidOut.points)}
-        marker-end={state === 'taken' ? 'url(#flow-tip-lit)' : 'url(#flow-tip)'}
-      />
-      {laidOut.middle !== null && label !== '' && (
-        <text x={laidOut.middle.x} y={laidOut.middle.y + 4 - offset}>
-          {label}
+      {lines.length > 1 && <title>{arrowText(arrow)}</title>}
+      <path d={routePath(route)} marker-end={state === 'taken' ? 'url(#flow-tip-lit)' : 'url(#flow-tip)'} />
+      {lines.map((text, index) => (
+        <text key={index} x={label.x + label.width / 2} y={label.y + 2 + index * LINE + 11}>
+          {text}
         </text>
-      )}
+      ))}
     </g>
   );
 }

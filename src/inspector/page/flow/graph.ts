@@ -1,9 +1,8 @@
-// Converts a flow to boxes and arrows, before the layout. Each connection and each `on_error` is one arrow.
+// Converts a flow to nodes and arrows, before the layout. Each connection and each `on_error` is one arrow.
 // The states of the nodes in a run determine which arrows the run took.
 
 import type { NodeRecord } from '../../../http/api/run-shapes.ts';
 import type { GraphRecord } from '../../../http/api/target-shapes.ts';
-import type { Graph, GraphBox } from '../chart/graph.ts';
 
 /** Connection between two nodes. Nodes are identified by their path: `poll/check`. */
 export interface FlowArrow {
@@ -54,55 +53,36 @@ export function partsOf(graph: GraphRecord, loop: string | null = null): FlowPar
   return { nodes, arrows };
 }
 
-/** Longest state text. Each box has space for it, because states change during a run. */
-const WIDEST = 'waiting for people';
-/** Maximum length of the label on the arrow; the node pane shows the complete condition. */
-const MAX_LABEL = 34;
+/** Maximum length of a line of an arrow's label, and maximum number of lines. */
+const MAX_LINE = 18;
+const MAX_LINES = 2;
+const BREAK_AFTER = /[\s.,&|=<>()[\]]/;
 
-/** Returns the graph for the layout, with dots instead of slashes in paths. */
-export function graphOfFlow({ nodes, arrows }: FlowParts): Graph {
-  const withIncoming = new Set(arrows.map(({ target }) => target));
-  const withOutgoing = new Set(arrows.map(({ source }) => source));
-  const lasts = new Map(
-    nodes.filter(({ place }) => !withOutgoing.has(place)).map(({ loop, place }) => [loop, place]),
-  );
-  const boxes = nodes.map(({ place, id, type, isLoop, loop }): GraphBox => {
-    const notes = [type, WIDEST].map((text) => ({ event: '', text }));
-    return {
-      path: dotPath(place),
-      label: id,
-      parent: loop === null ? null : dotPath(loop),
-      isCluster: isLoop,
-      isFinal: false,
-      isInitial: !withIncoming.has(place),
-      notes,
-      isLast: lasts.get(loop) === place,
-    };
-  });
-  return {
-    boxes,
-    arrows: arrows.map((arrow) => ({
-      source: dotPath(arrow.source),
-      target: dotPath(arrow.target),
-      labels: [{ event: '', text: arrowLabel(arrow) }],
-    })),
-    everywhere: [],
-  };
+/** Returns the lines of the arrow's label, truncated; none for an unconditional arrow. */
+export function arrowLabel(arrow: FlowArrow): readonly string[] {
+  const lines: string[] = [];
+  let rest = arrowText(arrow).trim();
+  while (rest !== '' && lines.length < MAX_LINES) {
+    const length = lines.length === MAX_LINES - 1 ? MAX_LINE : lineLength(rest);
+    lines.push(rest.slice(0, length).trim());
+    rest = rest.slice(length).trim();
+  }
+  if (rest !== '') lines.push(`${lines.pop()?.slice(0, MAX_LINE - 1)}…`);
+  return lines;
 }
 
-/** Returns the text of the arrow, truncated for its label. */
-export function arrowLabel(arrow: FlowArrow): string {
-  const text = arrowText(arrow);
-  return text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL - 1)}…`;
+/** Breaks after a space or an operator in the second half of the line, if there is one. */
+function lineLength(text: string): number {
+  if (text.length <= MAX_LINE) return text.length;
+  for (let length = MAX_LINE; length > MAX_LINE / 2; length -= 1)
+    if (BREAK_AFTER.test(text[length - 1] ?? '')) return length;
+  return MAX_LINE;
 }
 
 /** Returns the condition of the arrow; '' for unconditional arrows. */
 export function arrowText({ index, when }: FlowArrow): string {
   return index === undefined ? 'on error' : (when ?? '');
 }
-
-/** Returns a node's path with dots, as the layout requires. */
-export const dotPath = (place: string): string => place.replaceAll('/', '.');
 
 /** `open`: not decided yet. */
 export type ArrowState = 'taken' | 'untaken' | 'open';
