@@ -39,15 +39,15 @@ describe('the overview of the page', () => {
     await eventually(async () => expect(await wrongElements.count()).toBe(7));
     const messages = await wrongElements.allTextContents();
     expect(messages.map((text) => text.split(' ')[0])).toEqual([
-      ...['server', 'trigger', 'trigger', 'dead', 'dead', 'failed', 'approval'],
+      ...['approval', 'server', 'trigger', 'trigger', 'dead', 'dead', 'failed'],
     ]);
     // Shown once: no banner repeats it.
     expect(await page.getByRole('alert').filter({ visible: true }).count()).toBe(0);
-    expect(messages[0]).toMatch(/tickets.*parked.*exited with code 4.*parked for 9 min/s);
-    expect(messages[1]).toMatch(/elsewhere.*failed.*(EADDRINUSE|in use)/is);
-    expect(messages[2]).toMatch(/alerts.*paused/s);
-    expect(messages[3]).toMatch(/http:orders\/.*trigger orders: .*answered 500/s);
-    expect(messages[5]).toMatch(/oncall.*failed.*local:tiny answered 401/s);
+    expect(messages[1]).toMatch(/tickets.*parked.*exited with code 4.*parked for 9 min/s);
+    expect(messages[2]).toMatch(/elsewhere.*failed.*(EADDRINUSE|in use)/is);
+    expect(messages[3]).toMatch(/alerts.*paused/s);
+    expect(messages[4]).toMatch(/http:orders\/.*trigger orders: .*answered 500/s);
+    expect(messages[6]).toMatch(/oncall.*failed.*local:tiny answered 401/s);
     const headings = await page.locator('.overview h2').allTextContents();
     expect(headings).toEqual(['Problems', 'Servers', 'Triggers', 'Newest runs']);
     expect(await page.locator('.overview .lines').allTextContents()).toEqual([

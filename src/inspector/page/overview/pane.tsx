@@ -68,7 +68,7 @@ function Problems({ groups, records, isLoaded, go }: ProblemsProps) {
       {groups.length === 0 && records.problem === undefined && (
         <p class="empty">
           {isLoaded
-            ? 'No problems: no alarms, no failed servers, triggers or runs, no dead deliveries, no pending approvals.'
+            ? 'No problems: no alarms, no pending approvals, no failed servers, triggers or runs, no dead deliveries.'
             : 'Loading …'}
         </p>
       )}

@@ -63,14 +63,15 @@ export function findProblems(state: PageState, records: PolledRecords | undefine
   const root: PageView = { actor: ROOT, tab: 'log' };
   const groups = [
     group('gateway', 'alarms of the gateway', alarmProblems(state), root),
+    // Approvals come before failures: persons wait for them.
+    group('approval', 'approvals', approvalProblems(records, state.at), sectionView('approvals'), {
+      isBounded: true,
+    }),
     group('server', 'servers', [...serverProblems(state), ...agentServerProblems(state)], root),
     group('trigger', 'triggers', triggerProblems(state), root),
     deliveryGroup(state, records),
     group('failed run', 'failed runs', records?.failed.runs.map(runProblem) ?? [], sectionView('runs'), {
       isBounded: records !== undefined && records.failed.next_before !== null,
-    }),
-    group('approval', 'approvals', approvalProblems(records, state.at), sectionView('approvals'), {
-      isBounded: true,
     }),
   ];
   return groups.filter(({ problems, more }) => problems.length > 0 || more > 0);

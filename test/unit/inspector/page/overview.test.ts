@@ -135,6 +135,7 @@ describe('the list of problems', () => {
       deadInAll: 40,
     });
     expect(lines).toEqual([
+      'title of a1 pending: requested 5 s ago',
       'parked parked: no error message; parked for 4 min after too many failures',
       'backs-off failed: it exited; next restart in 3 s',
       'shut failed: the port is taken',
@@ -144,7 +145,6 @@ describe('the list of problems', () => {
       // One dead delivery is listed as a failed run.
       'and 38',
       'agent of r1 failed: no error message',
-      'title of a1 pending: requested 5 s ago',
     ]);
     expect(textsOf({ servers: [server('good')], triggers: [trigger('fine')] })).toEqual([]);
     expect(textsOf({ deadInAll: null })).toEqual([
@@ -191,7 +191,7 @@ describe('the list of problems', () => {
         expect((approvalGroup?.problems.length ?? 0) + (approvalGroup?.more ?? 0)).toBeGreaterThanOrEqual(
           dead.length,
         );
-        const order = ['server', 'trigger', 'dead delivery', 'failed run', 'approval'];
+        const order = ['approval', 'server', 'trigger', 'dead delivery', 'failed run'];
         const places = groups.map(({ singular }) => order.indexOf(singular));
         expect(places).toEqual([...places].sort());
       }),
