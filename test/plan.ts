@@ -195,6 +195,7 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
     'inspector/inspector-axe',
     'inspector/inspector-connect',
     'inspector/inspector-flows',
+    'inspector/inspector-layout',
     'inspector/inspector-overview',
     'inspector/inspector-runs',
     'inspector/inspector-tools',

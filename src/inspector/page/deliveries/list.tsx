@@ -144,11 +144,13 @@ function DeliveryLine({ row, now, to, isSelected, go }: LineProps) {
   ];
   return (
     <li class={isSelected ? 'selected' : ''} data-delivery={id}>
-      <Link to={to} go={go} isCurrent={isSelected}>
-        <bdi>{id}</bdi>
-      </Link>{' '}
-      <Pill state={state} />
-      <span class="aside when" title={clock(received_at)}>{`${timeSince(received_at, now)} ago`}</span>
+      <div class="head">
+        <Link to={to} go={go} isCurrent={isSelected}>
+          <bdi>{id}</bdi>
+        </Link>
+        <Pill state={state} />
+        <span class="aside when" title={clock(received_at)}>{`${timeSince(received_at, now)} ago`}</span>
+      </div>
       <div class="aside">
         <bdi>{facts.join(' · ')}</bdi>
       </div>

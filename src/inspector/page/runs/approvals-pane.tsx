@@ -95,16 +95,18 @@ export function ApprovalItem({ approval, now, mayAct, go, isOfRun = false }: Ite
   );
   return (
     <li data-approval={id}>
-      <strong>
-        <bdi>{title}</bdi>
-      </strong>{' '}
-      <Pill state={state} />{' '}
-      {!isOfRun && (
-        <Link to={runView(run)} go={go}>
-          run
-        </Link>
-      )}
-      <span class="aside when">{`requested ${timeSince(requested_at, now)} ago`}</span>
+      <div class="head">
+        <strong>
+          <bdi>{title}</bdi>
+        </strong>
+        <Pill state={state} />
+        {!isOfRun && (
+          <Link to={runView(run)} go={go}>
+            run
+          </Link>
+        )}
+        <span class="aside when">{`requested ${timeSince(requested_at, now)} ago`}</span>
+      </div>
       <div class="aside">
         for <bdi>{agent}</bdi>,{' '}
         {requested_by !== null && (

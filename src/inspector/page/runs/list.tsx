@@ -119,14 +119,17 @@ interface LineProps extends Pick<RunListProps, 'now' | 'go'> {
 function RunLine({ run, now, isSelected, go }: LineProps) {
   return (
     <li class={isSelected ? 'selected' : ''}>
-      <Link to={runView(run.id)} go={go} isCurrent={isSelected}>
-        <bdi>{run.name}</bdi>
-      </Link>{' '}
-      <Pill state={run.state} /> {run.state === 'waiting' && <span class="notice">{shortWait(run)}</span>}
-      <span class="aside when" title={`received at ${clock(run.received_at)}, ${durationText(run, now)}`}>
-        {timeSince(run.received_at, now)} ago,{' '}
-        {run.ended_at === null ? 'in progress' : `took ${durationText(run, now)}`}
-      </span>
+      <div class="head">
+        <Link to={runView(run.id)} go={go} isCurrent={isSelected}>
+          <bdi>{run.name}</bdi>
+        </Link>
+        <Pill state={run.state} />
+        {run.state === 'waiting' && <span class="notice">{shortWait(run)}</span>}
+        <span class="aside when" title={`received at ${clock(run.received_at)}, ${durationText(run, now)}`}>
+          {timeSince(run.received_at, now)} ago,{' '}
+          {run.ended_at === null ? 'in progress' : `took ${durationText(run, now)}`}
+        </span>
+      </div>
       <div class="aside">
         <bdi>{runLine(run)}</bdi>
       </div>

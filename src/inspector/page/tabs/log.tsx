@@ -11,7 +11,8 @@ import { Pill } from '../pill.tsx';
 import { eventText, stateText } from '../state-text.ts';
 import { VirtualList } from '../tree/virtual-list.tsx';
 
-const ROW = 26;
+/** An entry has two lines, in a narrow pane three. */
+const ROWS = { narrow: 66, wide: 46, wideFrom: 760 };
 
 interface LogTabProps {
   readonly log: readonly LogEntry[];
@@ -80,7 +81,7 @@ export function LogTab({ log, actors, actor, go, onClear }: LogTabProps) {
       )}
       <VirtualList
         length={entries.length}
-        rowHeight={ROW}
+        rowHeights={ROWS}
         attributes={{ role: 'log', 'aria-live': 'off', tabIndex: 0, 'aria-label': 'Events' }}
         row={(index) => {
           const entry = entries[index];
@@ -100,20 +101,37 @@ interface EntryProps extends Pick<LogTabProps, 'actors' | 'go'> {
 }
 
 function Entry({ entry, actors, go }: EntryProps) {
+  const { at, name, event, state, sourceName } = entry;
   return (
     <div class="entry">
-      <time>{clock(entry.at)}</time>
-      <Link to={{ actor: addressIn(actors, entry), tab: 'log' }} go={go}>
-        {displayName(entry.name)}
-      </Link>
-      <span class="event" title={eventText(entry.event)}>
-        {eventText(entry.event)}
+      <span class={`who ${nameClass(name)}`} title={name}>
+        <Link to={{ actor: addressIn(actors, entry), tab: 'log' }} go={go}>
+          <bdi dir="ltr">{displayName(name)}</bdi>
+        </Link>
       </span>
-      {entry.state !== null && <Pill state={entry.state} />}
-      <span class="aside">{entry.sourceName === null ? '' : `from ${displayName(entry.sourceName)}`}</span>
+      <span class="what">
+        <span class="event" title={eventText(event)}>
+          {eventText(event)}
+        </span>
+        {state !== null && <Pill state={state} />}
+      </span>
+      <span class="when aside">
+        <time>{clock(at)}</time>
+        {sourceName !== null && (
+          <>
+            {' from '}
+            <span class={nameClass(sourceName)} title={sourceName}>
+              <bdi dir="ltr">{displayName(sourceName)}</bdi>
+            </span>
+          </>
+        )}
+      </span>
     </div>
   );
 }
+
+/** A key is truncated at the beginning: its end is distinctive. */
+const nameClass = (name: string) => (name.includes('/') ? 'name key' : 'name');
 
 /** Returns the address of the actor, which its successor also has. */
 function addressIn(actors: ReadonlyMap<string, ActorView>, entry: LogEntry): string {

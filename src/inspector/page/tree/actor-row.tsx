@@ -1,9 +1,9 @@
-// Tree row for one actor: name, restarts or attempt, uptime, state.
+// Tree row for one actor: name, state, restarts or attempt, uptime.
 
 import { baseName, displayName } from '../address.ts';
 import type { ActorView, PageState } from '../feed/page-state.ts';
 import { pluralize, span } from '../format.ts';
-import { Pill } from '../pill.tsx';
+import { RowText } from './row-text.tsx';
 import type { TreeRow } from './rows.ts';
 
 export interface ActorRowProps {
@@ -47,18 +47,21 @@ export function ActorRow({ row, state, isSelected, onSelect, onToggle }: ActorRo
       >
         {children === 0 ? '' : isOpen ? '▾' : '▸'}
       </span>
-      <span class={actor.name.includes('/') ? 'name key' : 'name'} title={actor.name}>
-        <bdi dir="ltr">{displayName(actor.name)}</bdi>
-      </span>
-      {children > 0 && !isOpen && isGroup(actor) && <span class="aside">{children}</span>}
-      {server !== undefined && server.restarts > 0 && (
-        <span class="aside" title={`${pluralize(server.restarts, 'start')} after a failure`}>
-          ↻{server.restarts}
-        </span>
-      )}
-      <ActorNotice actor={actor} />
-      <span class="aside">{age}</span>
-      <Pill state={actor.state} />
+      <RowText
+        name={displayName(actor.name)}
+        title={actor.name}
+        isKey={actor.name.includes('/')}
+        state={actor.state}
+      >
+        <ActorNotice actor={actor} />
+        {server !== undefined && server.restarts > 0 && (
+          <span class="aside" title={`${pluralize(server.restarts, 'start')} after a failure`}>
+            ↻{server.restarts}
+          </span>
+        )}
+        {age !== '' && <span class="aside">{age}</span>}
+        {children > 0 && !isOpen && isGroup(actor) && <span class="aside">{children}</span>}
+      </RowText>
     </div>
   );
 }

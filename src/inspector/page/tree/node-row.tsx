@@ -3,7 +3,7 @@
 import type { NodeStatus } from '../../../http/api/node-shapes.ts';
 import type { ClusterNumbers } from '../../wire/feed.ts';
 import { differingFields, differsFromOwn } from '../node-differences.ts';
-import { Pill } from '../pill.tsx';
+import { RowText } from './row-text.tsx';
 
 interface LineProps {
   readonly isSelected: boolean;
@@ -31,8 +31,9 @@ export function NodesRow({
     >
       <span style={{ width: '14px' }} class="indent" />
       <span class="fold" aria-hidden="true" />
-      <span class="name">nodes ({nodes.length})</span>
-      {differingFields(nodes).length > 0 && <span class="notice">differ</span>}
+      <RowText name={`nodes (${nodes.length})`} title="nodes">
+        {differingFields(nodes).length > 0 && <span class="notice">differ</span>}
+      </RowText>
     </div>
   );
 }
@@ -62,13 +63,11 @@ export function NodeLine({ node, index, count, cluster, isSelected, onSelect }: 
       onClick={onSelect}
     >
       <span style={{ width: '28px' }} class="indent" />
-      <span class="name">
-        <bdi>{name}</bdi>
-      </span>
-      {name === cluster.own && <span class="aside">this node</span>}
-      {differsFromOwn(node, cluster) && <span class="notice">differs</span>}
-      <span class="aside extra">{config_hash ?? ''}</span>
-      <Pill state={state} />
+      <RowText name={name} title={name} state={state}>
+        {differsFromOwn(node, cluster) && <span class="notice">differs</span>}
+        {name === cluster.own && <span class="aside">this node</span>}
+        {config_hash !== null && <span class="aside">{config_hash}</span>}
+      </RowText>
     </div>
   );
 }

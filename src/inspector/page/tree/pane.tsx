@@ -13,7 +13,8 @@ import { useSelection } from './use-selection.ts';
 import { useSessionIndex, useSessions } from './use-sessions.ts';
 import { VirtualList } from './virtual-list.tsx';
 
-const ROW = 30;
+/** In a narrow tree, states and other extras are below the name. */
+const ROWS = { narrow: 42, wide: 30, wideFrom: 400 };
 
 interface TreePaneProps {
   readonly state: PageState;
@@ -83,7 +84,7 @@ export function TreePane({ state, view, selected, go }: TreePaneProps) {
         // A new filter scrolls to the first match, or to the selected one.
         key={filter}
         length={lines.length}
-        rowHeight={ROW}
+        rowHeights={ROWS}
         onRange={onRange}
         reveal={
           pendingLine === undefined

@@ -2,8 +2,8 @@
 
 import type { SessionRow } from '../../wire/feed.ts';
 import { span } from '../format.ts';
-import { Pill } from '../pill.tsx';
 import type { TreeLine } from './lines.ts';
+import { RowText } from './row-text.tsx';
 
 interface LineProps {
   readonly isSelected: boolean;
@@ -43,7 +43,7 @@ export function GroupRow({ count, isOpen, isSelected, onSelect, onToggle }: Grou
       >
         {count === 0 ? '' : isOpen ? '▾' : '▸'}
       </span>
-      <span class="name">sessions ({count.toLocaleString('en')})</span>
+      <RowText name={`sessions (${count.toLocaleString('en')})`} title="sessions" />
     </div>
   );
 }
@@ -77,12 +77,18 @@ export function SessionLine({ line, at, isSelected, onSelect }: SessionLineProps
       ) : (
         <>
           <span class="number">{session.number}</span>
-          <span class="name">
-            <bdi>{session.client || '–'}</bdi> <bdi class="aside">{session.version}</bdi>
-          </span>
-          <span class="aside place">{session.endpoint.replace(/^\/mcp\/?/, '')}</span>
-          <span class="aside extra">{span(at - session.opened_at)}</span>
-          <Pill state={session.state} />
+          <RowText
+            name={
+              <>
+                {session.client || '–'} <bdi class="aside">{session.version}</bdi>
+              </>
+            }
+            title={`${session.client} ${session.version}`}
+            state={session.state}
+          >
+            <span class="aside place">{session.endpoint.replace(/^\/mcp\/?/, '')}</span>
+            <span class="aside">{span(at - session.opened_at)}</span>
+          </RowText>
         </>
       )}
     </div>

@@ -1,13 +1,22 @@
-// List that renders only the visible rows. All rows have the same height.
+// List that renders only the visible rows. All rows have the same height, which depends on the width of the
+// list: in a narrow list (class `narrow`) each row has several lines.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 const SPARE = 6;
 
+/** All in pixels. */
+export interface RowHeights {
+  readonly narrow: number;
+  readonly wide: number;
+  /** Minimum width of a wide list. */
+  readonly wideFrom: number;
+}
+
 export interface VirtualListProps {
   readonly length: number;
-  readonly rowHeight: number;
+  readonly rowHeights: RowHeights;
   readonly row: (index: number) => ComponentChildren;
   /** Called with the range of rendered rows, `last` exclusive, after each change. */
   readonly onRange?: (first: number, last: number) => void;
@@ -19,17 +28,25 @@ export interface VirtualListProps {
   readonly attributes?: JSX.HTMLAttributes<HTMLDivElement>;
 }
 
-export function VirtualList({ length, rowHeight, row, onRange, reveal, attributes }: VirtualListProps) {
+export function VirtualList({ length, rowHeights, row, onRange, reveal, attributes }: VirtualListProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
+  const [isNarrow, setNarrow] = useState(false);
+  const { narrow, wide, wideFrom } = rowHeights;
+  const rowHeight = isNarrow ? narrow : wide;
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    const measure = () => {
+      setHeight(element.clientHeight);
+      setNarrow(element.offsetWidth < wideFrom);
+    };
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
+    measure();
     return () => observer.disconnect();
-  }, []);
+  }, [wideFrom]);
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || reveal === undefined || reveal.index < 0) return;
@@ -42,7 +59,13 @@ export function VirtualList({ length, rowHeight, row, onRange, reveal, attribute
   const last = Math.max(first, Math.min(length, Math.ceil((top + height) / rowHeight) + SPARE));
   useLayoutEffect(() => onRange?.(first, last), [first, last, onRange]);
   return (
-    <div {...attributes} ref={box} class="scroll" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+    <div
+      {...attributes}
+      ref={box}
+      class={isNarrow ? 'scroll narrow' : 'scroll'}
+      style={{ '--row': `${rowHeight}px` }}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+    >
       <div class="rows" style={{ height: `${length * rowHeight}px` }}>
         <div style={{ transform: `translateY(${first * rowHeight}px)` }}>
           {Array.from({ length: last - first }, (_, index) => row(first + index))}
