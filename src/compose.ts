@@ -2,6 +2,7 @@
 // http, nodes, automation, front. Each object receives services in the constructor. The code for
 // automation and clusters is imported only if the configuration uses it.
 
+import { resolve } from 'node:path';
 import type { Log } from '../actors/base/errors/log.ts';
 import { Redactor } from '../actors/base/errors/redact.ts';
 import type { ClusterPart } from '../actors/cluster/cluster-part.ts';
@@ -83,6 +84,7 @@ export async function compose(loaded: LoadedConfig, options: CliOptions): Promis
       Front.open({
         ...{ http, triggers, forwarder: nodes?.forwarder },
         addressSetting: listen === undefined ? undefined : '--listen',
+        gatewayFile: 'config' in target ? resolve(target.config) : undefined,
         reload: () => reloads.request(),
       }),
     );

@@ -36,6 +36,8 @@ export interface FrontOptions {
   readonly forwarder?: RequestForwarder | undefined;
   /** Setting that overrides `listen_addr` of the gateway file, for error messages. */
   readonly addressSetting?: string | undefined;
+  /** Path of the gateway file; undefined without one. */
+  readonly gatewayFile?: string | undefined;
   /** Reloads the configuration and returns the changes. Rejects with ConfigError. */
   reload(): Promise<object>;
 }
@@ -145,7 +147,7 @@ export class Front implements Part {
  * Returns the inspector; undefined if disabled. Without an API key it is served on loopback addresses only,
  * unless the configuration allows others.
  */
-function pageOf({ http, triggers }: FrontOptions, host: string): InspectorPage | undefined {
+function pageOf({ http, triggers, gatewayFile }: FrontOptions, host: string): InspectorPage | undefined {
   const { gateway, operatorToken } = http;
   const { api_key, inspector: settings } = gateway.config;
   const { enabled, insecure } = settings;
@@ -159,7 +161,7 @@ function pageOf({ http, triggers }: FrontOptions, host: string): InspectorPage |
   const links = new EntryLinks();
   const api = new RouteTable({ triggers });
   const inspector = new Inspector({
-    ...{ gateway, access, links, triggers },
+    ...{ gateway, access, links, gatewayFile, triggers },
     apiRoute: (path) => api.ofApi(path),
     root: gateway.life.root,
     operator: isOpen ? operator : holderOfKey,

@@ -65,6 +65,8 @@ export interface InspectorOptions {
   readonly links: EntryLinks;
   /** Principal of the operator's requests. */
   readonly operator: Principal;
+  /** Undefined without a gateway file. */
+  readonly gatewayFile: string | undefined;
   /** Undefined without triggers. */
   readonly triggers: Pick<TriggersFront, 'automation' | 'figures'> | undefined;
   /** Returns the API route for a path. */
@@ -77,6 +79,7 @@ export class Inspector {
   readonly #access: InspectorAccess;
   readonly #links: EntryLinks;
   readonly #operator: Principal;
+  readonly #gatewayFile: string | undefined;
   readonly #apiRoute: InspectorOptions['apiRoute'];
   readonly #names: ActorNames;
   readonly #files = new PageFiles();
@@ -85,12 +88,14 @@ export class Inspector {
   readonly #runs: RunStreams;
   readonly #tools: ToolRoutes;
 
-  constructor({ gateway, root, access, links, operator, triggers, apiRoute }: InspectorOptions) {
+  constructor(options: InspectorOptions) {
+    const { gateway, root, access, links, operator, gatewayFile, triggers, apiRoute } = options;
     this.#gateway = gateway;
     this.#root = root;
     this.#access = access;
     this.#links = links;
     this.#operator = operator;
+    this.#gatewayFile = gatewayFile;
     this.#keyForm = new KeyForm(access, this.#files);
     this.#apiRoute = apiRoute;
     this.#names = new ActorNames(gateway.redactor);
@@ -149,7 +154,11 @@ export class Inspector {
       context.json(200, { recent: this.#deadLetters() }, securityHeaders);
     else if (isReadRequest && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
     else if (isReadRequest && path === '/inspector/connect')
-      context.json(200, connectFacts(this.#gateway.config, this.#gateway.mcp), securityHeaders);
+      context.json(
+        200,
+        connectFacts(this.#gateway.config, this.#gateway.mcp, this.#gatewayFile),
+        securityHeaders,
+      );
     else if (this.#tools.matches([head, ...rest])) return this.#tools.handle(context, [head, ...rest]);
     else if (method === 'GET' && head === 'runs' && rest.length === 2 && rest[1] === 'feed')
       return () => void this.#runs.open(context, decodeSegment(rest[0]));

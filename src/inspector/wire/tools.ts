@@ -86,6 +86,8 @@ export interface ConnectFacts {
   readonly needs_key: boolean;
   /** Command of the stdio program on the gateway's machine. */
   readonly program: { readonly command: string; readonly args: readonly string[] };
+  /** Path of the gateway file; null for a gateway that runs a catalog only. */
+  readonly gateway_file: string | null;
   /** Names of profiles. */
   readonly profiles: readonly string[];
   /** Ids of enabled servers; each has an endpoint at /mcp/ID. */

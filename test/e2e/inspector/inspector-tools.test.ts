@@ -1,10 +1,15 @@
 // Tools in the page of the inspector, in a real browser: forms from the schemas of real servers, calls, and
 // malicious servers.
 
+import { exec } from 'node:child_process';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
-import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { freePort } from '../../fixtures/free-port.ts';
+import { startGateway, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { everythingServer } from '../../fixtures/server/real-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
@@ -230,6 +235,36 @@ test('output of a server is shown as limited plain text without secrets, and lea
   expect(logs().filter(({ msg }) => msg === 'called a tool from the inspector').length).toBeGreaterThan(5);
 });
 
+test('the steps that the tab shows allow calls: a setting, a restart, and the link that a command prints', async () => {
+  const folder = temporaryFolder();
+  const port = await freePort();
+  const file = join(folder, 'my gateway.yaml');
+  writeFileSync(file, `listen_addr: 127.0.0.1:${port}\ncatalog_path: ./catalog.yaml\n`);
+  const setup = { folder, servers: { echo: fault('echo') }, args: ['--config', file] };
+  const before = await startGateway(setup);
+  await ask(`${before.url}/servers/echo/start`, { method: 'POST' });
+  const { page } = await openPage({}, { isWatcher: true });
+  const tab = `${before.url}/inspector/view/echo/tools?tool=echo`;
+  await page.goto(tab);
+  const text = (label: string) => page.getByLabel(label, { exact: true }).locator('pre').textContent();
+  const setting = await text('Setting');
+  const command = await text('Command that prints the link');
+  expect(await page.locator('.call-setup code').first().textContent()).toBe(file);
+  appendFileSync(file, `${setting}\n`);
+  await before.stop();
+  const after = await startGateway(setup);
+  expect(after.url).toBe(before.url);
+
+  await page.goto(tab);
+  await page.getByText('This page is read only.').waitFor();
+  expect(await text('Command that prints the link')).toBe(command);
+  const { stdout } = await promisify(exec)(`${command}`, { cwd: '/' });
+  await page.goto(/http\S+/.exec(stdout)?.[0] ?? '');
+  await page.goto(tab);
+  await call(page);
+  await waitForText(page, /^echo: succeeded/);
+});
+
 test('without inspector.commands tools are visible but cannot be called, and the size of a call is limited', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo', { tools: { deny: ['crash*'] } }) },
@@ -241,7 +276,7 @@ test('without inspector.commands tools are visible but cannot be called, and the
   expect(await page.getByRole('button', { name: 'Start and list tools' }).count()).toBe(0);
   await ask(`${url}/servers/echo/start`, { method: 'POST' });
   await page.getByRole('button', { name: 'echo', exact: true }).click();
-  await page.getByText('set inspector.commands: true').waitFor();
+  await page.getByText('Calls from this page are off.').waitFor();
   await page.getByText('schema of the arguments').waitFor();
   expect(await page.getByRole('button', { name: 'Call', exact: true }).count()).toBe(0);
   const at = (path: string) => `${url}/inspector/servers/echo/tools${path}`;

@@ -6,8 +6,8 @@ import { scrollIntoBox } from '../chart/scroll-into-view.ts';
 import { usePolled } from '../feed/hooks.ts';
 import { fetchTools } from '../feed/tool-calls.ts';
 import { pluralize } from '../format.ts';
-import { actionHint } from '../rights.ts';
 import { escapeName } from '../visible-text.ts';
+import { CallSetup } from './call-setup.tsx';
 import { ToolOutcome } from './outcome.tsx';
 import { ToolPane } from './pane.tsx';
 import type { ToolWorkspace } from './workspace.ts';
@@ -31,7 +31,7 @@ export function ToolsTab({ server, selected, mayCall, onSelect }: ToolsTabProps)
   }, [workspace, selected]);
   return (
     <div class="scroll tools-tab">
-      {!mayCall && <p class="empty">{actionHint('call tools')}, or use the command `tools call`.</p>}
+      {!mayCall && <CallSetup />}
       <ToolNames server={server} selected={selected} mayCall={mayCall} onSelect={onSelect} />
       {selected !== undefined && (
         <ToolPane key={selected} workspace={workspace} name={selected} mayCall={mayCall} />
