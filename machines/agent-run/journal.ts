@@ -58,6 +58,15 @@ export interface ModelAnswerRow {
   /** Cost in the unit of `prices`; undefined if the price is unknown. */
   readonly cost: number | undefined;
   readonly tookMs: number;
+  /** Tools of the run that the request did not offer, because the provider refuses them. */
+  readonly omitted?: readonly { readonly tool: string; readonly reason: string }[];
+}
+
+/** An image in a tool result. */
+export interface ResultImage {
+  readonly mediaType: string;
+  /** Base64. */
+  readonly data: string;
 }
 
 export type JournalRow =
@@ -73,8 +82,14 @@ export type JournalRow =
       readonly tools: readonly JournaledTool[];
     }
   | ModelAnswerRow
-  /** The response of the iteration does not match `output_schema`; the model is informed. */
-  | { readonly kind: 'unfit'; readonly iteration: number; readonly reason: string }
+  /** The response of the iteration is empty or does not match `output_schema`; the model is informed. */
+  | {
+      readonly kind: 'unfit';
+      readonly iteration: number;
+      readonly reason: string;
+      /** True if the response has neither text nor calls. */
+      readonly isEmpty?: boolean;
+    }
   /** The call starts after this row and may be executed from now on. */
   | { readonly kind: 'called'; readonly id: string; readonly isRepeated?: boolean | undefined }
   | {
@@ -85,6 +100,8 @@ export type JournalRow =
       /** `interrupted`: may have been executed. `refused`: was not executed. */
       readonly how: 'called' | 'interrupted' | 'refused';
       readonly tookMs: number;
+      /** For models that accept images; the text describes them. */
+      readonly images?: readonly ResultImage[];
     }
   /** Approval was requested for `call`, or without `call` for a whole command (any kind of run). */
   | { readonly kind: 'asked'; readonly approval: string; readonly call?: string | undefined }
@@ -101,7 +118,12 @@ export type JournalRow =
       readonly text: string;
       /** Response according to `output_schema`. */
       readonly data?: unknown;
+      /** Reason why the text is incomplete. */
+      readonly cut?: CutReason | undefined;
     };
+
+/** `length`: limit of tokens or of the context window. `filtered`: content filter of the provider. */
+export type CutReason = 'length' | 'filtered';
 
 /** Usage for lists of runs, updated with each step. */
 export interface RunFigures {

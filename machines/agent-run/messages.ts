@@ -1,8 +1,8 @@
 // Builds the model messages from the run journal: the previous conversation, then each response with the
 // results of its calls. Every call has one result, in the order of the calls, because providers reject
-// histories with gaps.
+// histories with gaps. Only the newest images are included: each costs tokens in every request.
 
-import type { JournalRow, ModelAnswerRow, ToolCall } from './journal.ts';
+import type { JournalRow, ModelAnswerRow, ResultImage, ToolCall } from './journal.ts';
 
 interface ChatMessage {
   readonly role: 'user' | 'assistant';
@@ -57,6 +57,7 @@ export interface ToolOutput {
   readonly name: string;
   readonly text: string;
   readonly isError: boolean;
+  readonly images?: readonly ResultImage[];
 }
 
 type RowOf<K extends JournalRow['kind']> = Extract<JournalRow, { readonly kind: K }>;
@@ -65,14 +66,21 @@ type RowOf<K extends JournalRow['kind']> = Extract<JournalRow, { readonly kind: 
 export function messagesOf(rows: readonly JournalRow[]): readonly ModelMessage[] {
   const results = new Map<string, RowOf<'result'>>();
   for (const row of rows) if (row.kind === 'result') results.set(row.id, row);
+  const ofImages = [...results.values()].filter(({ images = [] }) => images.length > 0);
+  for (const row of ofImages.slice(0, -MAX_RESULTS_WITH_IMAGES)) results.set(row.id, { ...row, images: [] });
   return rows.flatMap((row): ModelMessage[] => {
     if (row.kind === 'begun')
       return row.messages.map(({ role, text }) =>
         role === 'user' ? { role, text } : { role, text, calls: [] },
       );
     if (row.kind === 'answer') return answerMessages(row, results);
-    if (row.kind === 'unfit') return [{ role: 'user', text: correction(row.reason) }];
-    return [];
+    if (row.kind !== 'unfit') return [];
+    if (row.isEmpty !== true) return [{ role: 'user', text: correction(row.reason) }];
+    // Some providers reject a user message after tool results.
+    return [
+      { role: 'assistant', text: NO_ANSWER, calls: [] },
+      { role: 'user', text: EMPTY_CORRECTION },
+    ];
   });
 }
 
@@ -83,13 +91,16 @@ function answerMessages(
   const answer = { role: 'assistant', text, calls, raw } as const;
   if (calls.length === 0) return [answer];
   const outputs = calls.map(({ id, name }) => {
-    const { text: outputText = NO_RESULT, isError = true } = results.get(id) ?? {};
-    return { id, name, text: outputText, isError };
+    const { text: outputText = NO_RESULT, isError = true, images = [] } = results.get(id) ?? {};
+    return { id, name, text: outputText, isError, ...(images.length === 0 ? {} : { images }) };
   });
   return [answer, { role: 'tool', results: outputs }];
 }
 
 const NO_RESULT = 'no result';
+const NO_ANSWER = '(no answer)';
+const EMPTY_CORRECTION = 'Your answer was empty. Answer the last request, with text.';
+const MAX_RESULTS_WITH_IMAGES = 8;
 
 const correction = (reason: string) =>
   `Your answer does not match the required schema: ${reason}. Answer again, with the JSON object and nothing else.`;

@@ -7,7 +7,7 @@
 
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
 import { type CallDecision, callStates, judgeCall } from './call-decision.ts';
-import type { JournalRow, ModelAnswerRow } from './journal.ts';
+import type { CutReason, JournalRow, ModelAnswerRow } from './journal.ts';
 import { exhaustedLimit, figuresOf, unenforceableLimit } from './usage.ts';
 
 export type RunSettings = Pick<
@@ -30,7 +30,12 @@ export type NextStep =
   | { readonly do: 'people'; readonly calls: readonly PlannedCall[] }
   /** The run continues when any of these approvals is decided. */
   | { readonly do: 'wait'; readonly approvals: readonly string[] }
-  | { readonly do: 'end'; readonly text: string; readonly data?: unknown }
+  | {
+      readonly do: 'end';
+      readonly text: string;
+      readonly data?: unknown;
+      readonly cut?: CutReason | undefined;
+    }
   /** A retry cannot help. */
   | { readonly do: 'fail'; readonly reason: string };
 
@@ -50,7 +55,7 @@ export function nextStep(
   const beginRow = rows.find((row): row is RowOf<'begun'> => row.kind === 'begun');
   if (beginRow === undefined) return { do: 'begin' };
   const endRow = rows.find((row): row is RowOf<'ended'> => row.kind === 'ended');
-  if (endRow !== undefined) return { do: 'end', text: endRow.text, data: endRow.data };
+  if (endRow !== undefined) return { do: 'end', text: endRow.text, data: endRow.data, cut: endRow.cut };
   const answer = rows.findLast((row): row is ModelAnswerRow => row.kind === 'answer');
   if (answer === undefined) return askModel(rows, 1, settings);
   if (answer.calls.length === 0) return afterText(rows, answer, settings, readAnswer);
@@ -105,20 +110,48 @@ function afterText(
 ): NextStep {
   const unfit = rows.filter((row): row is RowOf<'unfit'> => row.kind === 'unfit');
   if (unfit.at(-1)?.iteration === iteration) return askModel(rows, iteration + 1, settings);
-  if (text.trim() === '' && finish === 'filtered')
-    return { do: 'fail', reason: `the provider of ${model} filtered the response` };
-  if (text.trim() === '' && finish === 'length')
-    return {
-      do: 'fail',
-      reason: `${model} reached max_tokens (${settings.max_tokens ?? 'model default'}) before it answered`,
-    };
-  if (settings.output_schema === undefined) return { do: 'end', text };
+  if (text.trim() === '') {
+    if (finish === 'filtered')
+      return { do: 'fail', reason: `the provider of ${model} filtered the response` };
+    if (finish === 'length')
+      return {
+        do: 'fail',
+        reason: `${model} reached max_tokens (${settings.max_tokens ?? 'model default'}) before it answered`,
+      };
+    return afterEmpty(unfit.at(-1), iteration, model, settings);
+  }
+  if (settings.output_schema === undefined) return endWith(text, finish);
   const parsed = readAnswer(text);
   if ('data' in parsed) return { do: 'end', text: JSON.stringify(parsed.data), data: parsed.data };
   const reason = `the answer does not match output_schema: ${parsed.misfit}`;
   if (unfit.length >= MAX_UNFIT) return { do: 'fail', reason };
   if (iteration >= settings.max_iterations) return tooMany(settings, reason);
   return { do: 'note', rows: [{ kind: 'unfit', iteration, reason: parsed.misfit }] };
+}
+
+/** Requests another answer. */
+function afterEmpty(
+  previous: RowOf<'unfit'> | undefined,
+  iteration: number,
+  model: string,
+  settings: RunSettings,
+): NextStep {
+  const reason = 'the answer is empty';
+  if (previous?.isEmpty === true && previous.iteration === iteration - 1)
+    return { do: 'fail', reason: `${model} answered twice without text and without tool calls` };
+  if (iteration >= settings.max_iterations) return tooMany(settings, reason);
+  return { do: 'note', rows: [{ kind: 'unfit', iteration, reason, isEmpty: true }] };
+}
+
+const cutMarks: Readonly<Record<CutReason, string>> = {
+  length: '[The answer is incomplete: the model reached its length limit.]',
+  filtered: "[The answer is incomplete: the provider's content filter stopped it.]",
+};
+
+/** Ends the run; the text of a cut answer has a note for its readers. */
+function endWith(text: string, finish: ModelAnswerRow['finish']): NextStep {
+  if (finish !== 'length' && finish !== 'filtered') return { do: 'end', text };
+  return { do: 'end', text: `${text.trimEnd()}\n\n${cutMarks[finish]}`, cut: finish };
 }
 
 const tooMany = ({ max_iterations }: RunSettings, why: string): NextStep => ({

@@ -39,6 +39,10 @@ export interface StepView {
   /** End of the pause, in epoch ms. */
   readonly until?: number | undefined;
   readonly waitingFor?: 'approval' | 'time' | undefined;
+  /** Tools that the model was not offered, with the reasons. */
+  readonly omitted?: readonly string[] | undefined;
+  /** Reason why the answer is incomplete. */
+  readonly cut?: 'length' | 'filtered' | undefined;
   /** Turn of a Loop node, counted from 1. */
   readonly turn?: number | undefined;
 }

@@ -89,8 +89,11 @@ export class StepViews {
         return { text: this.#excerptOf(row.messages.at(-1)?.text ?? '') };
       case 'answer': {
         for (const call of row.calls) this.#calls.set(callKey(part, call.id), call);
-        const { iteration, model, cost, tookMs } = row;
-        return { iteration, model, text: this.#excerptOf(row.text), tokens: row.usage, cost, tookMs };
+        const { iteration, model, cost, tookMs, finish } = row;
+        const text = this.#excerptOf(row.text);
+        const cut = finish === 'length' || finish === 'filtered' ? finish : undefined;
+        const omitted = row.omitted?.map(({ tool, reason }) => this.#excerptOf(`${tool}: ${reason}`));
+        return { iteration, model, text, tokens: row.usage, cost, tookMs, cut, omitted };
       }
       case 'unfit':
         return { iteration: row.iteration, text: this.#excerptOf(row.reason) };
@@ -107,7 +110,7 @@ export class StepViews {
         return { approval, state, by, text: comment === undefined ? undefined : this.#excerptOf(comment) };
       }
       case 'ended':
-        return { text: this.#excerptOf(row.text) };
+        return { text: this.#excerptOf(row.text), cut: row.cut };
       case 'fleet':
         return { text: this.#excerptOf(row.input) };
       case 'flow':
