@@ -13,7 +13,9 @@ import { setImmediate } from 'node:timers/promises';
 import { wellFormedJson } from '../../../machines/agent-run/tool-arguments.ts';
 import { connectionFault } from './connection-fault.ts';
 import { readErrorAnswer } from './error-response.ts';
+import type { EventRepair } from './event-repair.ts';
 import { faultOfStatus, type ModelFault, ModelFaultError } from './model-errors.ts';
+import { repairLines } from './stream-lines.ts';
 
 export interface ExchangeLimits {
   /** Time before the first byte: some providers load the model first. @default 120000 */
@@ -38,22 +40,30 @@ const MAX_ERROR_BYTES = 65_536;
 const LINE_FEED = 10;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+export interface ExchangeOptions {
+  readonly limits: ExchangeLimits;
+  readonly hasNoKey: boolean;
+  /** Names of the tools in the request, in order. */
+  readonly tools: readonly string[];
+  /** Edits the events of the stream; undefined if none needs it. */
+  readonly repair?: EventRepair | undefined;
+  /** Fetch to use. */
+  readonly send: typeof fetch;
+}
+
 export class ModelExchange {
+  readonly #options: ExchangeOptions;
   readonly #limits: ExchangeLimits;
   readonly #hasNoKey: boolean;
-  readonly #send: typeof fetch;
-  readonly #tools: readonly string[];
   readonly #abort = new AbortController();
   #idle: NodeJS.Timeout | undefined;
   #fault: ModelFault | undefined;
   #hasAnswered = false;
 
-  /** `tools` are the names of the tools in the request, in order. `send` is the fetch to use. */
-  constructor(limits: ExchangeLimits, hasNoKey: boolean, tools: readonly string[], send: typeof fetch) {
-    this.#limits = limits;
-    this.#tools = tools;
-    this.#hasNoKey = hasNoKey;
-    this.#send = send;
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#limits = options.limits;
+    this.#hasNoKey = options.hasNoKey;
   }
 
   /** Cause of the failure, if detected here. */
@@ -88,12 +98,15 @@ export class ModelExchange {
     if (body !== undefined) options.body = body;
     this.#restartTimer(this.#limits.firstByteMs ?? FIRST_BYTE_MS);
     try {
-      const response = await this.#send(input, options);
+      const response = await this.#options.send(input, options);
       if (!response.ok) throw await this.#readRefusal(response);
       const type = response.headers.get('content-type') ?? '';
       if (!/^text\/event-stream\b/i.test(type)) throw notAStream(type);
       this.#hasAnswered = true;
-      return new Response(this.#limitStream(response.body), { status: 200, headers: response.headers });
+      const { repair } = this.#options;
+      const limited = this.#limitStream(response.body);
+      const stream = repair === undefined ? limited : limited.pipeThrough(repairLines(repair));
+      return new Response(stream, { status: 200, headers: response.headers });
     } catch (error) {
       throw this.#endWith(error);
     }
@@ -101,7 +114,7 @@ export class ModelExchange {
 
   async #readRefusal(response: Response): Promise<ModelFaultError> {
     const body = await this.#readStart(response.body);
-    const answer = readErrorAnswer(response.headers, body, this.#tools);
+    const answer = readErrorAnswer(response.headers, body, this.#options.tools);
     return new ModelFaultError(faultOfStatus(response.status, { ...answer, hasKey: !this.#hasNoKey }));
   }
 

@@ -1,15 +1,16 @@
 // Failures of model providers as handler errors.
 //
-// ME1  A message contains the provider, the model, the status, a text of the gateway and the name of a
-//      refused tool, but no other part of the request or response, which can repeat keys and conversations
-//      (A9, ARCHITECTURE.md). For the same reason, an error of the client library is never the `cause`.
+// ME1  A message contains the provider, the model, the status, a text of the gateway, the code of the error,
+//      the path of the refused member and the name of the refused tool, but no other part of the request or
+//      response, which can repeat keys and conversations (A9, ARCHITECTURE.md). For the same reason, an error
+//      of the client library is never the `cause`.
 // ME3  A final fault concerns either the model (key, name, address, context window) or the request. If it
 //      concerns the model, the next model may answer; if it concerns the request, no model is tried. An
 //      unclear fault concerns the request.
 //
-// Statuses 408, 409, 425, 429 and 5xx, network errors and truncated streams are temporary; other errors are
-// final. An exhausted quota (also 429) is not retried within the attempt, but a later attempt of the run may
-// succeed.
+// Statuses 408, 409, 425, 429 and 5xx, malformed tool calls of the model, network errors and truncated
+// streams are temporary; other errors are final. An exhausted quota (also 429) is not retried within the
+// attempt, but a later attempt of the run may succeed.
 
 import type { ModelName } from '../../../config/resources/agents/model-runtime.ts';
 import { HandlerError } from '../handlers/handler.ts';
@@ -22,6 +23,8 @@ export const isTransient = (status: number): boolean => status >= 500 || transie
 
 /** Statuses that concern the model: invalid key, missing permission, unpaid account, unknown model. */
 const statusesOfModel: ReadonlySet<number> = new Set([401, 402, 403, 404, 410]);
+/** Statuses that concern the content of the request. */
+const statusesOfRequest: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 /** Reasons (error-response.ts) that concern the model, with any status: some providers always use 400. */
 const reasonsOfModel: ReadonlySet<string> = new Set([
   'budget_exceeded',
@@ -53,11 +56,18 @@ const meaningsOfReasons: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
+/** Reasons that are temporary with any status: the model wrote a call that its provider could not parse. */
+const transientReasons: ReadonlySet<unknown> = new Set(['tool_use_failed']);
+
 const WITHOUT_KEY = 'the request had no key; a provider with its own base_url needs its own api_key';
 
 interface RefusalDetails {
   readonly retryAfterMs?: number | undefined;
   readonly reason?: string | undefined;
+  readonly code?: string | undefined;
+  /** Path of the refused member in the request. */
+  readonly field?: string | undefined;
+  readonly concernsImages?: boolean;
   /** Tool whose definition was refused. */
   readonly tool?: string | undefined;
   /** True if the request had a key. */
@@ -79,12 +89,16 @@ export interface ModelFault {
    * client library cannot be loaded.
    */
   readonly isUnusableNow?: boolean;
+  /** Tool whose definition was refused; the provider may accept the request without it. */
+  readonly refusedTool?: string | undefined;
+  /** True if the provider may accept the request without its images. */
+  readonly mayRefuseImages?: boolean;
 }
 
 /** Converts a status, or an error within a stream. */
 export function faultOfStatus(
   status: number,
-  { retryAfterMs, reason, tool, hasKey = true }: RefusalDetails = {},
+  { retryAfterMs, reason, code, field, tool, concernsImages = false, hasKey = true }: RefusalDetails = {},
 ): ModelFault {
   if (status >= 300 && status <= 399)
     return {
@@ -92,7 +106,7 @@ export function faultOfStatus(
       isFinal: true,
       mayFallbackAnswer: true,
     };
-  const isFinal = !isTransient(status);
+  const isFinal = !isTransient(status) && !transientReasons.has(reason);
   const meaning = status === 401 && !hasKey ? WITHOUT_KEY : meanings.get(status);
   const advice =
     reason !== undefined
@@ -100,7 +114,9 @@ export function faultOfStatus(
       : isFinal && tool !== undefined
         ? `it refuses the name or the inputSchema of the tool ${tool}`
         : meaning;
-  const statusText = reason === undefined ? `answered ${status}` : `answered ${status} (${reason})`;
+  const isRefused = isFinal && statusesOfRequest.has(status);
+  const details = (isRefused ? [reason ?? code, field] : [reason]).filter((detail) => detail !== undefined);
+  const statusText = `answered ${status}${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
   return {
     description: advice === undefined ? statusText : `${statusText}: ${advice}`,
     isFinal,
@@ -108,6 +124,8 @@ export function faultOfStatus(
     isRateLimited: !isFinal && (status === 429 || retryAfterMs !== undefined),
     retryAfterMs: isFinal ? undefined : retryAfterMs,
     isUnusableNow: reason === 'insufficient_quota',
+    refusedTool: isFinal && reason === undefined ? tool : undefined,
+    mayRefuseImages: concernsImages || (isFinal && reason === undefined && statusesOfRequest.has(status)),
   };
 }
 
@@ -122,7 +140,7 @@ export class ModelFaultError extends Error {
 
 export function handlerError(
   model: ModelName,
-  { description, ...fault }: Omit<ModelFault, 'isUnusableNow' | 'mayFallbackAnswer'>,
+  { description, ...fault }: Pick<ModelFault, 'description' | 'isFinal' | 'isRateLimited' | 'retryAfterMs'>,
 ): HandlerError {
   return new HandlerError(faultText(model, description), fault);
 }

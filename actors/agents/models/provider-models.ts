@@ -1,7 +1,8 @@
 // Sends model requests to the configured providers. Tries the models of an agent in order (retries.ts), and
 // returns the first answer with its cost. Client libraries are loaded with the first request. An aborted
 // request leaves neither sockets nor timers. A permanent failure of a model is logged once per outage, even
-// if a fallback answers.
+// if a fallback answers. A request that a provider refuses for a tool or for images is repeated without them
+// (request-parts.ts).
 
 import type { Prices } from '../../../config/gateway-file/provider-schema.ts';
 import type { Providers, ResolvedProvider } from '../../../config/gateway-file/providers.ts';
@@ -10,10 +11,13 @@ import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import type { Usage } from '../../../machines/agent-run/journal.ts';
 import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import type { Log } from '../../base/errors/log.ts';
+import { eventRepair } from './event-repair.ts';
 import { type ExchangeLimits, ModelExchange } from './exchange.ts';
 import type { ModelAnswer, ModelRequest, ModelRequestOptions, Models } from './model.ts';
-import { ModelFaultError, nameOf } from './model-errors.ts';
+import { faultText, ModelFaultError, nameOf } from './model-errors.ts';
+import { KnownModels } from './model-traits.ts';
 import { loadClient } from './providers.ts';
+import { RequestParts } from './request-parts.ts';
 import { repeatRequest } from './retries.ts';
 
 /**
@@ -86,6 +90,9 @@ export class ProviderModels implements Models {
   readonly #options: ProviderModelsOptions;
   /** Last logged permanent failure per model, so that it is logged once per outage. */
   readonly #refusals = new Map<string, string>();
+  readonly #known = new KnownModels();
+  /** Logged omissions of tools, by model and tool. */
+  readonly #omissions = new Map<string, true>();
 
   constructor(options: ProviderModelsOptions) {
     this.#options = options;
@@ -104,11 +111,12 @@ export class ProviderModels implements Models {
     );
   }
 
+  /** Repeats a request without the parts that the provider refuses. */
   async #answer(
     request: ModelRequest,
     name: ModelName,
     remainingMs: number,
-    { signal, onText }: ModelRequestOptions,
+    options: ModelRequestOptions,
   ): Promise<ModelAnswer> {
     const settings = this.#options.providers.get(name.provider);
     if (settings === undefined)
@@ -117,14 +125,44 @@ export class ProviderModels implements Models {
         isFinal: true,
         mayFallbackAnswer: true,
       });
+    const until = performance.now() + remainingMs;
+    let firstFault: ModelFaultError | undefined;
+    const parts = new RequestParts(request, settings.type, this.#known.traitsOf(nameOf(name)));
+    for (;;) {
+      try {
+        const answer = await this.#send(parts, name, settings, until - performance.now(), options);
+        this.#logOmissions(nameOf(name), parts);
+        return answer;
+      } catch (error) {
+        if (!(error instanceof ModelFaultError)) throw error;
+        const canRepeat = until - performance.now() > 0;
+        // The first fault names the refused part.
+        if (!canRepeat || !parts.omit(error.fault))
+          throw concernsRequest(error) ? (firstFault ?? error) : error;
+        firstFault ??= error;
+        options.onRetry?.(faultText(name, error.fault.description), 0);
+      }
+    }
+  }
+
+  async #send(
+    parts: RequestParts,
+    name: ModelName,
+    settings: ResolvedProvider,
+    remainingMs: number,
+    { signal, onText }: ModelRequestOptions,
+  ): Promise<ModelAnswer> {
     const { askOnce } = await loadClient('its client', () => import('./send-request.ts'));
     signal.throwIfAborted();
     const limits = { ...silenceOf(settings), ...this.#options.limits };
-    // Node's own time limit must not be shorter than the exchange's limits.
-    const send = fetchFor(Math.max(limits.firstByteMs ?? 0, limits.idleMs ?? 0));
-    const hasNoKey = settings.api_key === undefined;
-    const tools = request.tools.map((tool) => tool.name);
-    const exchange = new ModelExchange(limits, hasNoKey, tools, send);
+    const exchange = new ModelExchange({
+      limits,
+      hasNoKey: settings.api_key === undefined,
+      tools: parts.forms.map(({ tool }) => tool.name),
+      repair: eventRepair(settings.type),
+      // Node's own time limit must not be shorter than the exchange's limits.
+      send: fetchFor(Math.max(limits.firstByteMs ?? 0, limits.idleMs ?? 0)),
+    });
     const stop = () => exchange.end();
     signal.addEventListener('abort', stop, { once: true });
     const timeoutFault = {
@@ -137,23 +175,47 @@ export class ProviderModels implements Models {
     );
     const startedAt = performance.now();
     try {
-      const answer = await askOnce(request, {
+      const model = nameOf(name);
+      const answer = await askOnce(parts.request, parts.forms, {
         settings,
         model: name.model,
         exchange,
         onText,
+        traits: this.#known.traitsOf(model),
         maxAnswerSize: limits.maxAnswerSize,
       });
-      const model = nameOf(name);
       this.#refusals.delete(model);
       const cost = costOf(model, answer.usage, this.#options.prices);
-      return { ...answer, model, cost, tookMs: Math.round(performance.now() - startedAt) };
+      const { omitted } = parts;
+      return {
+        ...answer,
+        model,
+        cost,
+        tookMs: Math.round(performance.now() - startedAt),
+        ...(omitted.length === 0 ? {} : { omitted }),
+      };
     } catch (error) {
       throw faultOf(error, exchange);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
       exchange.end();
+    }
+  }
+
+  /** Logs each omitted tool once. */
+  #logOmissions(model: string, parts: RequestParts): void {
+    if (parts.remember())
+      this.#options.log.warn({ model }, 'model refuses images; sending their descriptions instead');
+    for (const { tool, reason } of parts.omitted) {
+      const key = `${model} ${tool} ${reason}`;
+      if (this.#omissions.has(key)) continue;
+      this.#omissions.set(key, true);
+      deleteOldest(this.#omissions, MAX_REFUSALS);
+      this.#options.log.warn(
+        { model, tool, reason },
+        'model cannot use a tool; requesting answers without it',
+      );
     }
   }
 
@@ -169,7 +231,9 @@ export class ProviderModels implements Models {
   }
 }
 
-/** Limit of models in `#refusals`. */
+const concernsRequest = ({ fault }: ModelFaultError) => fault.isFinal && fault.mayFallbackAnswer !== true;
+
+/** Limit of remembered log lines. */
 const MAX_REFUSALS = 1_000;
 
 function silenceOf({ timeout_seconds }: ResolvedProvider): ExchangeLimits {

@@ -1,7 +1,8 @@
 // Selects a form of the answer that the provider supports, and assembles the answer from the received pieces.
 // An answer is valid only if the provider reports why it stopped, and no piece is an error; otherwise it is
 // discarded. Texts, thoughts and calls share a limit (A8, ARCHITECTURE.md). Every request includes the full
-// schema, in the prompt if the provider does not accept schemas.
+// schema, in the prompt if the provider does not accept schemas. Thoughts within the text are removed
+// (thought-filter.ts).
 
 import {
   APICallError,
@@ -16,6 +17,8 @@ import type { ToolCall, Usage } from '../../../machines/agent-run/journal.ts';
 import { toolArguments } from '../../../machines/agent-run/tool-arguments.ts';
 import type { ModelAnswer, ModelRequest } from './model.ts';
 import { faultOfStatus, ModelFaultError } from './model-errors.ts';
+import type { ModelTraits } from './model-traits.ts';
+import { ThoughtFilter } from './thought-filter.ts';
 
 interface AnswerFormat {
   readonly system: string;
@@ -57,8 +60,7 @@ interface GrowingPart {
 }
 
 /**
- * Collects provider-specific parts for the next request: signed thoughts, provider ids (PJ1,
- * send-request.ts).
+ * Collects provider-specific parts for the next request: signed thoughts, provider ids (PJ1, prompt.ts).
  */
 export class AnswerParts {
   readonly #parts: (AssistantPart | GrowingPart)[] = [];
@@ -87,9 +89,20 @@ export class AnswerParts {
     }
   }
 
-  /** Returns undefined if text and calls describe the answer fully. */
-  raw(provider: string): RawAnswer | undefined {
-    const parts = this.#parts.filter((part) => part.type !== 'text' || part.text !== '');
+  /**
+   * Returns undefined if text and calls describe the answer fully. `text` replaces the received texts, if it
+   * is defined.
+   */
+  raw(provider: string, text?: string): RawAnswer | undefined {
+    const received = this.#parts.filter((part) => part.type !== 'text' || part.text !== '');
+    const first = received.find((part) => part.type === 'text');
+    const parts =
+      text === undefined
+        ? received
+        : received.flatMap((part): (AssistantPart | GrowingPart)[] => {
+            if (part.type !== 'text') return [part];
+            return part === first && text !== '' ? [{ type: 'text', text }] : [];
+          });
     const isPlain = parts.every(
       (part) => (part.type === 'text' || part.type === 'tool-call') && part.providerOptions === undefined,
     );
@@ -137,6 +150,7 @@ export interface StreamedAnswerOptions {
   readonly provider: string;
   /** Called with the whole text so far. */
   readonly onText: ((text: string) => void) | undefined;
+  readonly traits: ModelTraits;
   /** An answer's limit, in UTF-16 units. @default 4 Mi */
   readonly maxAnswerSize?: number | undefined;
 }
@@ -154,8 +168,9 @@ export async function assembleAnswer(
   stream: ModelStream,
   options: StreamedAnswerOptions,
 ): Promise<BareAnswer> {
-  const { provider, onText, maxAnswerSize = MAX_ANSWER_SIZE } = options;
-  let text = '';
+  const { provider, onText, traits, maxAnswerSize = MAX_ANSWER_SIZE } = options;
+  const filter = new ThoughtFilter(traits.hasUnopenedThoughts);
+  let shownText = '';
   let size = 0;
   let end: StreamPart<'finish'> | undefined;
   const calls: ToolCall[] = [];
@@ -172,11 +187,15 @@ export async function assembleAnswer(
     if (part.type === 'finish') end = part;
     if (part.type === 'tool-call')
       calls.push({ id: part.toolCallId, name: part.toolName, input: part.input });
-    if (part.type === 'text-delta' && part.delta !== '') {
-      text += part.delta;
-      onText?.(text);
-    }
+    if (part.type === 'text-delta') filter.add(part.delta);
+    if (filter.text === shownText) continue;
+    shownText = filter.text;
+    onText?.(shownText);
   }
+  filter.end();
+  const { text } = filter;
+  if (text !== shownText) onText?.(text);
+  if (filter.hasUnopened) traits.hasUnopenedThoughts = true;
   if (end === undefined || hasNoEnd(end.finishReason))
     throw new ModelFaultError({ description: 'ended its answer without a reason', isFinal: false });
   const reason = end.finishReason.unified;
@@ -185,7 +204,7 @@ export async function assembleAnswer(
   return {
     text,
     calls,
-    raw: parts.raw(provider),
+    raw: parts.raw(provider, filter.hasRemoved ? text : undefined),
     finish: calls.length > 0 && reason !== 'length' ? 'calls' : finishReasons[reason],
     usage: usageOf(end.usage),
   };

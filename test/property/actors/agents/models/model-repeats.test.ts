@@ -6,8 +6,8 @@ import { expect, it } from 'vitest';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
 import type { ModelMessage } from '../../../../../actors/agents/models/model.ts';
 import { ModelFaultError } from '../../../../../actors/agents/models/model-errors.ts';
+import { promptOf } from '../../../../../actors/agents/models/prompt.ts';
 import { repeatRequest } from '../../../../../actors/agents/models/retries.ts';
-import { promptOf } from '../../../../../actors/agents/models/send-request.ts';
 
 const temporaryFailure = fc.record({
   description: fc.constant('answered 500'),
@@ -135,7 +135,7 @@ it('the tool calls of a journaled model answer are sent back to the model with t
         { role: 'user', text: 'x' },
         { role: 'assistant', text, calls, raw },
       ];
-      const [, assistant] = promptOf('', messages, 'a');
+      const [, assistant] = promptOf({ system: '', messages }, new Map(), { name: 'a', type: 'openai' });
       const parts = (assistant?.content ?? []) as readonly {
         readonly type: string;
         readonly toolCallId?: string;

@@ -32,7 +32,10 @@ it('an error response without a retry delay yields no delay', () => {
     expect(readError({ 'retry-after-ms': 'soon', 'retry-after': '' }, body)).toEqual({
       retryAfterMs: undefined,
       reason: undefined,
+      code: undefined,
+      field: undefined,
       tool: undefined,
+      concernsImages: false,
     });
 });
 
@@ -128,6 +131,89 @@ it.each([
   expect(faultOfStatus(400, answer)).toMatchObject({ mayFallbackAnswer: false });
 });
 
+it.each([
+  ['Anthropic', 'prompt is too long: 213462 tokens > 200000 maximum'],
+  [
+    'Anthropic, with max_tokens',
+    'input length and `max_tokens` exceed context limit: 197202 + 21333 > 200000',
+  ],
+  ['OpenAI', 'Your input exceeds the context window of this model.'],
+  [
+    'OpenAI of 2024',
+    "This model's maximum context length is 8192 tokens. However, you requested 9100 tokens",
+  ],
+  ['Google', 'The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).'],
+  ['Bedrock', 'Input is too long for requested model.'],
+  [
+    'Bedrock behind LiteLLM',
+    'litellm.BadRequestError: BedrockException: Input Tokens Exceeded: input is too long.',
+  ],
+  [
+    'Mistral',
+    'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+  ],
+  ['xAI', "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
+  ['Groq', 'Please reduce the length of the messages or completion.'],
+  ['OpenRouter', "This endpoint's maximum context length is 131072 tokens."],
+  ['llama.cpp', 'the request exceeds the available context size, try increasing it'],
+  ['LM Studio', 'The number of tokens to keep from the initial prompt is greater than the context length.'],
+  ['LM Studio, loaded', 'However, the model is loaded with context length of only 4096 tokens.'],
+  ['vLLM', 'The decoder prompt (length 5000) is longer than the maximum model length of 4096.'],
+  ['TGI', 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000'],
+  ['MiniMax', 'invalid params, context window exceeds limit (2013)'],
+  ['Moonshot', 'Invalid request: Your request exceeded model token limit: 8192'],
+  ['GitHub Copilot', 'prompt token count of 130000 exceeds the limit of 128000'],
+  ['Zhipu', 'tokens in request more than max tokens allowed'],
+  ['Cohere', 'too many tokens: total number of tokens in the prompt cannot exceed 4081'],
+])('an input that exceeds the context window is recognized: %s', (_, message) => {
+  const answer = readError({}, openaiError(message));
+  expect(answer.reason).toBe('context_length_exceeded');
+  expect(faultOfStatus(400, answer)).toMatchObject({ isFinal: true, mayFallbackAnswer: true });
+});
+
+it.each([
+  { error: { code: 400, type: 'exceed_context_size_error', message: 'x', n_ctx: 4096 } },
+  { type: 'error', error: { type: 'request_too_large', message: 'x' } },
+  { error: { code: 'context_length_exceeded', message: 'x' } },
+])('a code for the context window is recognized: %j', (body) => {
+  expect(readError({}, body).reason).toBe('context_length_exceeded');
+});
+
+it.each([
+  'Rate limit reached: too many tokens per minute',
+  'max_tokens must be at least 1',
+  'messages: text content blocks must be non-empty',
+  'the context of this answer is not allowed',
+])('another message is not about the context window: %s', (message) => {
+  expect(readError({}, openaiError(message)).reason).toBeUndefined();
+});
+
+it.each<[string, object]>([
+  [
+    'Groq',
+    { error: { message: 'Failed to call a function. Please adjust your prompt.', code: 'tool_use_failed' } },
+  ],
+  ['Groq, for JSON', { error: { message: 'Failed to generate JSON.', code: 'json_validate_failed' } }],
+  [
+    'Groq behind OpenRouter',
+    {
+      error: {
+        message: 'Provider returned error',
+        code: 400,
+        metadata: { raw: '{"error":{"code":"tool_use_failed"}}' },
+      },
+    },
+  ],
+  [
+    'Groq behind LiteLLM',
+    openaiError('litellm.BadRequestError: GroqException - {"error":{"code":"tool_use_failed"}}'),
+  ],
+])('a call that the model wrote badly is temporary: %s', (_, body) => {
+  const answer = readError({}, body);
+  expect(answer.reason).toBe('tool_use_failed');
+  expect(faultOfStatus(400, answer)).toMatchObject({ isFinal: false, isRateLimited: false });
+});
+
 const tools = ['search', 'lookup', 'save'];
 
 it.each<[string, object, string | undefined]>([
@@ -162,9 +248,32 @@ it.each<[string, object, string | undefined]>([
 ])('the refused tool is named if the request contained it: %s', (_, error, tool) => {
   const answer = readErrorAnswer(new Headers(), JSON.stringify({ error }), tools);
   expect(answer.tool).toBe(tool);
-  expect(faultOfStatus(400, answer).description).toBe(
-    tool === undefined
-      ? 'answered 400'
-      : `answered 400: it refuses the name or the inputSchema of the tool ${tool}`,
-  );
+  const { description, refusedTool } = faultOfStatus(400, answer);
+  expect(refusedTool).toBe(tool);
+  if (tool === undefined) expect(description).not.toContain('the tool');
+  else
+    expect(description).toMatch(new RegExp(`: it refuses the name or the inputSchema of the tool ${tool}$`));
+  expect(description).not.toContain('secret');
+});
+
+it.each<[object, string]>([
+  [{ type: 'invalid_request_error', message: 'x' }, ' (invalid_request_error)'],
+  [
+    { code: 'invalid_function_parameters', param: 'tools[0].parameters' },
+    ' (invalid_function_parameters, tools[0].parameters)',
+  ],
+  [
+    { status: 'INVALID_ARGUMENT', code: 400, message: '* GenerateContentRequest.contents[2].parts: x' },
+    ' (INVALID_ARGUMENT, contents[2].parts)',
+  ],
+  [
+    { message: 'tools.3.custom.input_schema.properties.sk-secret: x' },
+    ' (tools.3.custom.input_schema.properties)',
+  ],
+  [{ code: 'sk_secret_key_1', param: 'secret' }, ''],
+  [{ code: 'secret', param: 'tools[0].secret.x' }, ' (tools[0])'],
+  [{ type: 'x'.repeat(200), param: '../../etc' }, ''],
+])('the code and the path of a refusal are reported, in fixed forms only (ME1): %j', (error, details) => {
+  const answer = readErrorAnswer(new Headers(), JSON.stringify({ error }), tools);
+  expect(faultOfStatus(422, { ...answer, tool: undefined }).description).toBe(`answered 422${details}`);
 });

@@ -46,7 +46,8 @@ describe.each(providerTypes)('a model of %s', (type) => {
         requestModel(modelsAt(server.url), [type, type], modelRequest(), { retries: 3 }),
       );
       expect(error).toMatchObject({ isFinal: true, isRateLimited: false });
-      const message = `${type}:m-1 answered ${status}${advice}`;
+      const code = type === 'google' ? 'INVALID_ARGUMENT' : 'invalid_request_error';
+      const message = `${type}:m-1 answered ${status}${advice === '' ? ` (${code})` : advice}`;
       expect(error.message).toBe(`the model ${[message, message].slice(0, times).join('; before it ')}`);
       expect(error.cause).toBeUndefined();
       expect(`${error.stack}`).not.toContain(secret);
@@ -237,14 +238,15 @@ it.each([
 
 it('a refused tool definition is named in the error, and no other model is requested (ME1, ME3)', async () => {
   const error = { message: `tools.1.custom.input_schema: ${secret}`, type: 'invalid_request_error' };
-  server.reply({ status: 400, body: JSON.stringify({ type: 'error', error }) }, whole);
+  const refusal = { status: 400, body: JSON.stringify({ type: 'error', error }) };
+  server.reply(refusal, refusal);
   const request = modelRequest({ tools: [lookUp, { ...lookUp, name: 'save' }] });
   const failed = await failure(requestModel(modelsAt(server.url), ['anthropic', 'openai'], request));
   expect(failed.message).toBe(
-    'the model anthropic:m-1 answered 400: it refuses the name or the inputSchema of the tool save',
+    'the model anthropic:m-1 answered 400 (invalid_request_error, tools.1.custom.input_schema): it refuses the name or the inputSchema of the tool save',
   );
   expect(`${failed.stack}`).not.toContain(secret);
-  expect(server.requests).toHaveLength(1);
+  expect(server.requests.map(({ model }) => model)).toEqual(['m-1', 'm-1']);
 });
 
 it('the error for a provider without its required key names the missing key', async () => {

@@ -1,0 +1,58 @@
+// Decides which limits of a shape a provider accepts as keywords. Models read the other limits in the
+// description.
+
+import type { Members } from './read-limits.ts';
+import type { Shape } from './shape.ts';
+
+/** `json`: JSON Schema of current drafts. `google`: OpenAPI schema of Gemini's function declarations. */
+export type SchemaForm = 'json' | 'google';
+
+/** Formats that all JSON Schema providers accept. */
+const formats: ReadonlySet<unknown> = new Set([
+  'date',
+  'date-time',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'time',
+  'uuid',
+]);
+const MAX_TEXT = 500;
+
+interface SplitLimits {
+  readonly accepted: Members;
+  readonly rejected: Members;
+}
+
+/** Splits the limits and permitted values of a shape. */
+export function splitLimits(shape: Shape, form: SchemaForm): SplitLimits {
+  if (shape.kind !== 'scalar' && shape.kind !== 'array') return { accepted: {}, rejected: {} };
+  const values = shape.kind === 'scalar' && shape.values !== undefined ? { enum: shape.values } : {};
+  const limits = Object.entries({ ...values, ...shape.limits });
+  const isAccepted = ([name, value]: readonly [string, unknown]) =>
+    form === 'google' ? isGoogleKeyword(shape, name, value) : isJsonKeyword(name, value);
+  return {
+    accepted: Object.fromEntries(limits.filter(isAccepted)),
+    rejected: Object.fromEntries(limits.filter((limit) => !isAccepted(limit))),
+  };
+}
+
+/** Some providers accept only regular expressions of their own dialect. */
+const isJsonKeyword = (name: string, value: unknown) =>
+  name !== 'pattern' && (name !== 'format' || formats.has(value));
+
+function isGoogleKeyword(shape: Shape, name: string, value: unknown): boolean {
+  if (name === 'format') return value === 'date-time';
+  const isText = shape.kind === 'scalar' && shape.type === 'string';
+  return name === 'enum' && isText && !(value as readonly unknown[]).includes('');
+}
+
+/** Describes limits: `(minLength: 2, pattern: ^a)`. Undefined without limits. */
+export function limitTexts(limits: Members): string | undefined {
+  const texts = Object.entries(limits).map(
+    ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return texts.length === 0 ? undefined : `(${texts.join(', ').slice(0, MAX_TEXT)})`;
+}
