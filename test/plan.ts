@@ -154,6 +154,7 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
     'agents/agent-runs-shuffled',
     'agents/agent-servers',
     'agents/agent-stops',
+    'agents/results-before-requests',
     'servers/children',
     'servers/cold-start',
     'servers/idle-and-hung',

@@ -78,6 +78,8 @@ type BegunRow = Extract<JournalRow, { readonly kind: 'begun' }>;
 
 /** Limit of calls per answer: each has a result row. */
 const MAX_CALLS = 1_024;
+/** Timers may fire this early. */
+const TIMER_PRECISION_MS = 2;
 /** Minimum delay between two checks of the working time. */
 const MIN_CHECK_MS = 100;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -113,8 +115,8 @@ export class AgentRun {
     } catch (error) {
       // Keeps the rows for the next attempt. If the write fails, the next attempt repeats more steps.
       await journal.flush().catch(() => {});
-      // The timeout is the cause of other errors.
-      if (this.#timeout.signal.aborted && !context.signal.aborted) throw this.#timeout.signal.reason;
+      // The timeout is the cause of other errors, such as a model request that used the remaining time.
+      if (!context.signal.aborted) this.#checkTime();
       throw error;
     } finally {
       clearTimeout(this.#timer);
@@ -155,7 +157,10 @@ export class AgentRun {
       case 'ask':
         journal.checkCapacity();
         this.#checkSharedBudget(0);
-        journal.add(this.#answerRow(next.iteration, await this.#askWhileWriting(next.hasTools)));
+        // A result with effects is durable before the request, which may take minutes.
+        await journal.flush();
+        this.#checkTime();
+        journal.add(this.#answerRow(next.iteration, await this.#ask(next.hasTools)));
         return undefined;
       case 'call':
         this.#checkSharedBudget(next.calls.filter(({ isRepeated }) => !isRepeated).length);
@@ -174,20 +179,7 @@ export class AgentRun {
     }
   }
 
-  /**
-   * Calls the model while rows are written. The request has no side effects, and its answer is used only when
-   * the rows are durable.
-   */
-  async #askWhileWriting(hasTools: boolean): Promise<ModelAnswer> {
-    const writeFailed = new AbortController();
-    const writing = this.#options.journal.flush();
-    writing.catch((error: unknown) => writeFailed.abort(error));
-    const answer = await this.#ask(hasTools, AbortSignal.any([this.#signal, writeFailed.signal]));
-    await writing;
-    return answer;
-  }
-
-  #ask(hasTools: boolean, signal: AbortSignal): Promise<ModelAnswer> {
+  #ask(hasTools: boolean): Promise<ModelAnswer> {
     const { runtime, models, context } = this.#options;
     const { models: names, retries, system_prompt, temperature, max_tokens, output_schema } = runtime;
     return models.ask(
@@ -204,7 +196,7 @@ export class AgentRun {
         models: names,
         retries,
         remainingMs: this.#remainingMs(),
-        signal,
+        signal: this.#signal,
         onText: this.#progress.setText,
         onRetry: (reason, inMs) => context.reportRetry(reason, inMs),
       },
@@ -287,6 +279,11 @@ export class AgentRun {
     return Math.max(0, Math.min(this.#options.context.remainingMs, this.#ownRemainingMs()));
   }
 
+  /** Throws the error of the time limit if the working time is used up. */
+  #checkTime(): void {
+    if (this.#begun !== undefined && this.#ownRemainingMs() < TIMER_PRECISION_MS) throw this.#timeoutError();
+  }
+
   /** Returns the remaining working time of the agent, which the attempt may limit further. */
   #ownRemainingMs(): number {
     const { runtime, journal } = this.#options;
@@ -306,7 +303,7 @@ export class AgentRun {
 const isTooLong = (row: JournalRow) => JSON.stringify(row).length > MAX_ROW_LENGTH;
 
 /** Returns the last row. Data is omitted from a long row, because the text contains the same data. */
-function endedRow({ text, data }: Extract<NextStep, { readonly do: 'end' }>): JournalRow {
-  const row: JournalRow = { kind: 'ended', text, data };
-  return data !== undefined && isTooLong(row) ? { kind: 'ended', text } : row;
+function endedRow({ text, data, cut }: Extract<NextStep, { readonly do: 'end' }>): JournalRow {
+  const row: JournalRow = { kind: 'ended', text, data, cut };
+  return data !== undefined && isTooLong(row) ? { kind: 'ended', text, cut } : row;
 }

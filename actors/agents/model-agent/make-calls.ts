@@ -26,7 +26,8 @@ export interface CallsHost {
   keyOf(call: string): string;
 }
 
-type CallResult = Pick<Extract<JournalRow, { readonly kind: 'result' }>, 'text' | 'isError' | 'how'>;
+type ResultRow = Extract<JournalRow, { readonly kind: 'result' }>;
+type CallResult = Pick<ResultRow, 'text' | 'isError' | 'how' | 'images'>;
 
 /** Limit of concurrent calls. */
 const MAX_CONCURRENT = 8;
@@ -79,7 +80,7 @@ function writeCalledRows(calls: readonly PlannedCall[], journal: RunJournal): Pr
 }
 
 /** Returns undefined if the attempt stopped and the outcome is unknown. */
-async function resultOf(call: PlannedCall, host: CallsHost): Promise<JournalRow | Parked | undefined> {
+async function resultOf(call: PlannedCall, host: CallsHost): Promise<ResultRow | Parked | undefined> {
   const { signal, progress, tools, trace } = host;
   const { id, tool, args } = call;
   const name = `${tool.server}/${tool.tool}`;
@@ -96,15 +97,16 @@ async function resultOf(call: PlannedCall, host: CallsHost): Promise<JournalRow 
       signal,
     );
     if (isParked(answer)) return answer;
-    result = { ...answer, how: 'called' };
+    const { text, isError, images } = answer;
+    result = { text, isError, how: 'called', ...(images === undefined ? {} : { images }) };
   } catch (error) {
     if (!signal.aborted) result = boundResult(errorResult(error, timeoutMs));
   } finally {
     progress.endCall(id);
   }
   if (result === undefined) return undefined;
-  const { text, isError, how } = result;
-  return { kind: 'result', id, text, isError, how, tookMs: Math.round(performance.now() - startedAt) };
+  const tookMs = Math.round(performance.now() - startedAt);
+  return host.journal.withoutLargeImages({ kind: 'result', id, ...result, tookMs });
 }
 
 /** Rejects at the abort, because a server may ignore the cancellation. */

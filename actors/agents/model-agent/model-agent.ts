@@ -7,6 +7,7 @@
 
 import type { ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';
 import type { JournalRow } from '../../../machines/agent-run/journal.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
@@ -18,6 +19,8 @@ import { RunJournal } from './run-journal.ts';
 import type { AgentTool, ToolBoxes } from './tool-box.ts';
 import { unmatchedNames } from './unmatched-names.ts';
 
+/** Limit of failed attempts whose working time is remembered. */
+const MAX_UNSTORED = 10_000;
 /** Limit of names per log line. */
 const MAX_LOGGED_NAMES = 20;
 
@@ -34,6 +37,8 @@ export class ModelAgent implements Handler {
   readonly #file: string;
   readonly #services: ModelAgentServices;
   #hasWarned = false;
+  /** Working time of failed attempts after their last row, in milliseconds, by idempotency key. */
+  readonly #unstoredMs = new Map<string, number>();
 
   /** `file` is the agent's file, absolute. */
   constructor(runtime: ModelRuntime, file: string, services: ModelAgentServices) {
@@ -44,14 +49,19 @@ export class ModelAgent implements Handler {
 
   async run(job: Job, context: HandlerContext): Promise<AgentReply | Parked> {
     const { models, toolBoxes } = this.#services;
-    const journal = await RunJournal.open(job.agent, context);
+    const journal = await RunJournal.open(job.agent, context, this.#unstoredMs.get(job.idempotencyKey));
     const runtime = this.#definitionOf(job, journal.rows);
     const box = toolBoxes.open(job.agent, runtime.servers, runtime.tools);
     const tools = withRunTools(box, context.runTools);
     const onTools = (agentTools: readonly AgentTool[]) =>
       this.#warnOfUnknownNames(job.agent, runtime, agentTools);
+    this.#unstoredMs.delete(job.idempotencyKey);
     try {
       return await new AgentRun({ runtime, job, context, journal, models, tools, onTools }).work();
+    } catch (error) {
+      this.#unstoredMs.set(job.idempotencyKey, journal.unstoredMs);
+      deleteOldest(this.#unstoredMs, MAX_UNSTORED);
+      throw error;
     } finally {
       box.release();
     }

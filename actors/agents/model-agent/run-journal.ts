@@ -1,9 +1,9 @@
 // Journal for one attempt of an agent run. The store calls its rows steps. Rows become durable before any
 // operation that depends on them. They are written once, in order; a failed write stops all later writes. The
-// working time is stored with the rows, so the time after the last row is lost with the attempt. A failed
-// attempt stores no state, because a changed checkpoint counts as progress and resets the number of failed
-// attempts. A row above MAX_ROW_LENGTH and an almost full journal fail the run permanently, because a later
-// attempt would fail in the same way.
+// working time is stored with the rows. A failed attempt stores no state, because a changed checkpoint counts
+// as progress and resets the number of failed attempts; its time after the last row is in memory only
+// (model-agent.ts). A row above MAX_ROW_LENGTH and an almost full journal fail the run permanently, because a
+// later attempt would fail in the same way.
 
 import type { JournalRow, RunFigures } from '../../../machines/agent-run/journal.ts';
 import { UsageCounter } from '../../../machines/agent-run/usage.ts';
@@ -21,6 +21,10 @@ export const MAX_ROW_LENGTH = 1_000_000;
  */
 const MAX_ROWS = 8_000;
 const MAX_SIZE = 32 * 1_048_576;
+/** Size of a journal that accepts images, in bytes: the remaining steps are more important. */
+const MAX_SIZE_FOR_IMAGES = 8 * 1_048_576;
+
+type ResultRow = Extract<JournalRow, { readonly kind: 'result' }>;
 
 export class RunJournal {
   readonly #agent: string;
@@ -28,6 +32,8 @@ export class RunJournal {
   readonly #rows: JournalRow[];
   readonly #figures = new UsageCounter();
   readonly #workedBefore: number;
+  /** Working time in the stored state. */
+  #storedMs: number;
   #startedAt = performance.now();
   /** Unwritten rows, as JSON. */
   #unwritten: string[] = [];
@@ -38,18 +44,22 @@ export class RunJournal {
   #writingSince: number | undefined;
   #writingMs = 0;
 
-  private constructor(agent: string, context: Context, steps: readonly string[]) {
+  private constructor(agent: string, context: Context, steps: readonly string[], unstoredMs: number) {
     this.#agent = agent;
     this.#context = context;
     this.#rows = steps.map((text) => JSON.parse(text) as JournalRow);
     for (const row of this.#rows) this.#figures.add(row);
     this.#size = sizeOf(steps);
-    this.#workedBefore = storedWorkedMs(context.state);
+    this.#storedMs = storedWorkedMs(context.state);
+    this.#workedBefore = this.#storedMs + unstoredMs;
   }
 
-  /** Rejects with the store's error. */
-  static async open(agent: string, context: Context): Promise<RunJournal> {
-    return new RunJournal(agent, context, await context.steps());
+  /**
+   * `unstoredMs` is the working time of failed attempts that the state does not contain. Rejects with the
+   * store's error.
+   */
+  static async open(agent: string, context: Context, unstoredMs = 0): Promise<RunJournal> {
+    return new RunJournal(agent, context, await context.steps(), unstoredMs);
   }
 
   get rows(): readonly JournalRow[] {
@@ -61,6 +71,11 @@ export class RunJournal {
     const now = performance.now();
     const waitedMs = this.#writingMs + now - (this.#writingSince ?? now);
     return this.#workedBefore + now - this.#startedAt - waitedMs;
+  }
+
+  /** Working time that the stored state does not contain. */
+  get unstoredMs(): number {
+    return this.#rows.length === 0 ? 0 : Math.max(0, this.workedMs - this.#storedMs);
   }
 
   get figures(): RunFigures {
@@ -79,6 +94,14 @@ export class RunJournal {
     for (const row of rows) this.#figures.add(row);
     this.#unwritten.push(...texts);
     this.#size += sizeOf(texts);
+  }
+
+  /** Omits images that would fill the row or the journal; the text describes them. */
+  withoutLargeImages(row: ResultRow): ResultRow {
+    const { images, ...others } = row;
+    if (images === undefined) return row;
+    const isTooLarge = this.#size > MAX_SIZE_FOR_IMAGES || JSON.stringify(row).length > MAX_ROW_LENGTH;
+    return isTooLarge ? others : row;
   }
 
   /** Throws a HandlerError if the journal is almost full. */
@@ -109,8 +132,10 @@ export class RunJournal {
     if (this.#unwritten.length === 0) return;
     const since = performance.now();
     this.#writingSince = since;
+    const { state, workedMs } = this;
     try {
-      await this.#context.checkpoint(this.state, this.takeUnwritten());
+      await this.#context.checkpoint(state, this.takeUnwritten());
+      this.#storedMs = workedMs;
     } finally {
       this.#writingSince = undefined;
       this.#writingMs += performance.now() - since;

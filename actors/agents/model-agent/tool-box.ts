@@ -3,7 +3,7 @@
 // approval.
 
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
-import type { JournaledTool, ToolHints } from '../../../machines/agent-run/journal.ts';
+import type { JournaledTool, ResultImage, ToolHints } from '../../../machines/agent-run/journal.ts';
 import type { Parked } from '../handlers/parked.ts';
 
 /**
@@ -36,6 +36,7 @@ export interface ToolBoxAnswer {
   readonly text: string;
   /** True if the tool reported an error. */
   readonly isError: boolean;
+  readonly images?: readonly ResultImage[];
 }
 
 export interface CallOptions {

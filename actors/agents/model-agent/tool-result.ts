@@ -1,7 +1,9 @@
-// Converts tool results for models: texts are unchanged, other content is described. Results and call errors
-// are limited to MAX_BYTES (A8, ARCHITECTURE.md). A cut result ends with a note, so that the model requests
-// less instead of using a partial result.
+// Converts tool results for models: texts are unchanged, other content is described. Images are also returned
+// for models that accept images. Results and call errors are limited to MAX_BYTES, and images to
+// MAX_IMAGES_SIZE (A8, ARCHITECTURE.md). A cut result ends with a note, so that the model requests less
+// instead of using a partial result.
 
+import type { ResultImage } from '../../../machines/agent-run/journal.ts';
 import type { ToolResult } from '../../mcp/clients/tool-request.ts';
 import type { ToolBoxAnswer } from './tool-box.ts';
 
@@ -10,6 +12,9 @@ const MAX_BYTES = 65_536;
 /** Reserved for the truncation note. */
 const NOTE_BYTES = 100;
 const MAX_NAME = 500;
+/** Limits of the images in a result: count, and characters in Base64. */
+const MAX_IMAGES = 4;
+const MAX_IMAGES_SIZE = 900_000;
 
 type ResultMembers = Readonly<Record<string, unknown>>;
 
@@ -18,8 +23,35 @@ export function convertResult({ content, structuredContent, isError }: ToolResul
   const hasText = parts.some((part) => isObject(part) && typeof part.text === 'string' && part.text !== '');
   const data = !hasText && structuredContent !== undefined ? [JSON.stringify(structuredContent)] : [];
   const text = [...parts.map(textOf), ...data].filter((part) => part !== '').join('\n');
-  return { text: limitText(text === '' ? '(no content)' : text), isError: isError === true };
+  const answer = { text: limitText(text === '' ? '(no content)' : text), isError: isError === true };
+  const images = isError === true ? [] : imagesIn(parts);
+  return images.length === 0 ? answer : { ...answer, images };
 }
+
+/** Beginnings of the formats that models accept, in Base64. Declared types are often wrong. */
+const formats: readonly (readonly [start: string, mediaType: string])[] = [
+  ['iVBORw0KGgo', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+];
+
+/** Returns the first images within the limits. */
+function imagesIn(parts: readonly unknown[]): readonly ResultImage[] {
+  const images: ResultImage[] = [];
+  let size = 0;
+  for (const part of parts) {
+    const data = isObject(part) && part.type === 'image' ? stringOf(part.data) : '';
+    const mediaType = formats.find(([start]) => data.startsWith(start))?.[1];
+    if (mediaType === undefined || size + data.length > MAX_IMAGES_SIZE || !isBase64(data)) continue;
+    size += data.length;
+    images.push({ mediaType, data });
+    if (images.length === MAX_IMAGES) break;
+  }
+  return images;
+}
+
+const isBase64 = (data: string) => data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
 
 function textOf(part: unknown): string {
   if (!isObject(part)) return '';

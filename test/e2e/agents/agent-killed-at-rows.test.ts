@@ -1,10 +1,9 @@
 // An agent run in a chat, with the gateway killed at each commit of journal rows: immediately before and
 // immediately after. The next process has only the content of the disk. Each kill is deterministic.
 
-import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import Database from 'libsql';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JournalRow } from '../../../machines/agent-run/journal.ts';
 import {
@@ -17,6 +16,7 @@ import {
   startModelGateway,
 } from '../../fixtures/agents/model-gateway.ts';
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
+import { storedRowsIn } from '../../fixtures/agents/stored-rows.ts';
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
 import { botTrigger, newPlatform } from '../../fixtures/automation/bots.ts';
 import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
@@ -57,19 +57,6 @@ afterAll(async () => {
   desk[Symbol.dispose]();
   shop[Symbol.dispose]();
 });
-
-/**
- * Reads the journal rows that a process left. Uses a copy, because the database driver releases the lock
- * late.
- */
-function storedRowsIn(folder: string): readonly JournalRow[] {
-  const copy = temporaryFolder();
-  cpSync(join(folder, '.gateway'), copy, { recursive: true });
-  const store = new Database(join(copy, 'store.sqlite'));
-  const rows = store.prepare('SELECT text FROM step ORDER BY seq, n').all() as { readonly text: string }[];
-  store.close();
-  return rows.map(({ text }) => JSON.parse(text) as JournalRow);
-}
 
 const rowsOfKind = <K extends JournalRow['kind']>(rows: readonly JournalRow[], kind: K) =>
   rows.filter((row): row is Extract<JournalRow, { readonly kind: K }> => row.kind === kind);
