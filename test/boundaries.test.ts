@@ -44,6 +44,7 @@ const actorRooms = [
   'cluster',
   'mcp',
   'store',
+  'history',
   'state',
   'identity',
   'base',

@@ -133,6 +133,7 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
     'mcp/restored-sessions',
+    'whole/stored-calls',
     'automation/agent-runs-killed',
     'automation/approvals',
     'flows/flow-in-a-chat',
@@ -194,6 +195,7 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
     'inspector/inspector-at-length',
     'inspector/inspector-automation',
     'inspector/inspector-axe',
+    'inspector/inspector-calls',
     'inspector/inspector-connect',
     'inspector/inspector-flows',
     'inspector/inspector-layout',

@@ -13,6 +13,7 @@ import type { Log } from '../base/errors/log.ts';
 import { Redactor } from '../base/errors/redact.ts';
 import { stopChildrenOnThrow } from '../base/supervision/stop-children-on-throw.ts';
 import type { ClusterPart, ClusterPartOptions } from '../cluster/cluster-part.ts';
+import { History } from '../history/history-part.ts';
 import { McpSide } from '../mcp/mcp-side.ts';
 import type { CatalogDifference } from '../mcp/servers/catalog-servers.ts';
 import { RecentLines } from '../mcp/servers/lines/recent.ts';
@@ -60,6 +61,8 @@ export class GatewayRuntime {
   readonly redactor: Redactor;
   readonly life: Life;
   readonly mcp: McpSide;
+  /** Undefined if disabled. */
+  readonly history: History | undefined;
   /** Opened by the first part that needs it. */
   readonly store: StorePart;
   readonly node: GatewayNode;
@@ -85,6 +88,10 @@ export class GatewayRuntime {
         usedHashes: () => new Set(entryHashes.values()),
       }),
     );
+    const { stateDir } = stateFolder;
+    const history = config.history.enabled
+      ? await life.boot('history', () => History.open({ config, stateDir, redactor, alarms, log }))
+      : undefined;
     const store = await life.boot(
       'store',
       async () =>
@@ -112,6 +119,7 @@ export class GatewayRuntime {
       cluster,
       entryHashes,
       stateFolder,
+      recentCalls: history?.calls,
       // Time limit for stopping a server. Calls in flight may complete within `life.shutdownMs`. Then the
       // processes are killed within REAP_MS. The last second is a margin, so that these two limits expire
       // first.
@@ -124,10 +132,21 @@ export class GatewayRuntime {
       return mcp;
     });
     await life.boot('sessions', async () => mcp.clients);
-    return new GatewayRuntime({ config, version, log, alarms, redactor, life, mcp, store, node });
+    return new GatewayRuntime({ config, version, log, alarms, redactor, life, mcp, history, store, node });
   }
 
-  private constructor({ config, version, log, alarms, redactor, life, mcp, store, node }: GatewayParts) {
+  private constructor({
+    config,
+    version,
+    log,
+    alarms,
+    redactor,
+    life,
+    mcp,
+    history,
+    store,
+    node,
+  }: GatewayParts) {
     this.config = config;
     this.version = version;
     this.log = log;
@@ -135,6 +154,7 @@ export class GatewayRuntime {
     this.redactor = redactor;
     this.life = life;
     this.mcp = mcp;
+    this.history = history;
     this.store = store;
     this.node = node;
   }

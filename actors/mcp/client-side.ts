@@ -6,6 +6,7 @@ import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts'
 import type { Log } from '../base/errors/log.ts';
 import type { Redactor } from '../base/errors/redact.ts';
 import type { Part } from '../base/supervision/part.ts';
+import type { RecentCalls } from '../history/recent-calls.ts';
 import { Aggregate } from './clients/aggregate/aggregate.ts';
 import { Discovery } from './clients/aggregate/discovery.ts';
 import { EraBridge } from './clients/eras/bridge.ts';
@@ -36,6 +37,8 @@ export interface ClientSideOptions {
   readonly servers: ServerRegistry;
   /** Undefined if `node.address` is not configured, so the gateway is in no cluster. */
   readonly peers: ClientPeers | undefined;
+  /** Undefined if the history is disabled. */
+  readonly recentCalls: RecentCalls | undefined;
   /** Storage for the records of sessions; undefined if this gateway stores nothing. */
   readonly sessionStorage: SessionStorage | undefined;
 }
@@ -52,7 +55,7 @@ export class ClientSide implements Part {
   readonly inProcess: InProcessClient;
 
   constructor(options: ClientSideOptions) {
-    const { config, log, redactor, version, servers, peers, sessionStorage } = options;
+    const { config, log, redactor, version, servers, peers, recentCalls, sessionStorage } = options;
     const aggregate = new Aggregate(servers);
     const tagsOf = config.expose === 'search' ? (id: string) => servers.tagsOf(id) : undefined;
     const search = tagsOf && new ToolSearch({ aggregate, tagsOf });
@@ -88,6 +91,7 @@ export class ClientSide implements Part {
     this.router = new MessageRouter({
       ...this.view,
       ...{ servers, sessions, restorer, eraBridge, forwarder, config, log, redactor, serverInfo, server },
+      recentCalls,
       states: peers?.states,
       release: (client) => servers.release(client),
     });

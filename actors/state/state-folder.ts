@@ -75,6 +75,11 @@ export class StateFolder implements Part {
     this.#sweepTimer = setInterval(() => this.sweepLists(), DAY_MS).unref();
   }
 
+  /** Path of the folder if this gateway has locked it; otherwise only shared files may be written. */
+  get stateDir(): string | undefined {
+    return this.#lock === undefined ? undefined : this.#options.stateDir;
+  }
+
   /** Returns the owner mark for a new child process; undefined without /proc. */
   newMark(server: string): string | undefined {
     const { kind, stateDir, environment } = this.#options;

@@ -260,6 +260,21 @@ export const gatewaySchema = Type.Object(
       },
       { description: 'Web page that shows the activity of the gateway.', default: {} },
     ),
+    history: Type.Object(
+      {
+        enabled: Type.Boolean({
+          description: 'Record the recent calls of clients, in memory and in state_dir.',
+          default: true,
+        }),
+        max_mb: Type.Integer({
+          description: 'Maximum size of the recorded files in MB; the oldest are deleted first.',
+          default: 128,
+          minimum: 1,
+          maximum: 100_000,
+        }),
+      },
+      { description: 'Recent calls of clients, without arguments and results.', default: {} },
+    ),
     registry_url: Type.String({
       description: 'Base URL of the registry for search and install, without /v0.1.',
       default: DEFAULT_REGISTRY,

@@ -173,9 +173,10 @@ function pageOf({ http, triggers, gatewayFile }: FrontOptions, host: string): In
 function handlerOf(options: FrontOptions, host: string, page: InspectorPage | undefined): RequestHandler {
   const { http, triggers, forwarder, reload } = options;
   const { gateway, heartbeat, operatorToken, unverifiedBodies } = http;
-  const { config, log, alarms, redactor, version, life, mcp, node } = gateway;
+  const { config, log, alarms, redactor, version, life, mcp, history, node } = gateway;
   const routes: RouteContext = {
-    ...{ config, log, alarms, redactor, version, life, mcp, node, heartbeat, triggers, forwarder, reload },
+    ...{ config, log, alarms, redactor, version, life, mcp, history, node, heartbeat, triggers },
+    ...{ forwarder, reload },
     proofFor: (request) =>
       proofHeaders(request, operatorToken, { host, port: request.localPort }, config.state_dir),
   };

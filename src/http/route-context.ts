@@ -14,7 +14,7 @@ interface AutomationStatistics {
 /** Parts of the gateway that are served over HTTP. */
 export type ServedGateway = Pick<
   GatewayRuntime,
-  'config' | 'log' | 'alarms' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'
+  'config' | 'log' | 'alarms' | 'redactor' | 'version' | 'life' | 'mcp' | 'history' | 'node'
 >;
 
 export interface RouteContext extends ServedGateway {

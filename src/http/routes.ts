@@ -9,6 +9,7 @@ import { allServers, type Endpoint } from '../../actors/mcp/clients/profiles/pro
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
 import { alarmRecords, alarmStates } from './api/alarm-records.ts';
+import { handleCalls } from './api/call-records.ts';
 import { handleLogs } from './api/log-stream.ts';
 import { nodesAnswer } from './api/nodes-answer.ts';
 import { profileStats } from './api/profile-stats.ts';
@@ -150,6 +151,7 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
     },
     '/stats': { methods: readOnly(immediate(stats)) },
     '/logs': { methods: readOnly(catching(handleLogs)) },
+    '/history/calls': { methods: readOnly(catching(handleCalls)) },
     '/mcp': mcpRoute,
     '/rpc': {
       access: 'client',

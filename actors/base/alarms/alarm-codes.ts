@@ -10,6 +10,7 @@ export const alarmSeverities = {
   configuration_invalid: 'error',
   operator_token_missing: 'error',
   state_folder_unlocked: 'warning',
+  history_not_stored: 'warning',
   listener_without_key: 'warning',
   fallback_listener: 'warning',
   clock_changed: 'warning',

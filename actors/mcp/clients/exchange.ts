@@ -7,11 +7,13 @@ import { GatewayError, InternalError } from '../../base/errors/errors.ts';
 import { applyEdits } from '../jsonrpc/apply-edits.ts';
 import { type EncodedResult, errorMessage, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import { memberOf } from '../jsonrpc/members.ts';
 import { completeMembers, completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, type Message, rawJson, replaceSpan, toBuffer } from '../jsonrpc/span.ts';
+import { type Edit, type Message, rawJson, replaceSpan, sizeOf, toBuffer } from '../jsonrpc/span.ts';
 import type { CallConnection, CallExchange } from '../servers/calls/call.ts';
 import type { CacheHint } from '../servers/lists/lists.ts';
+import type { ResolvedTarget } from './aggregate/resolution.ts';
 import type { RequestStates } from './eras/request-states.ts';
 import type { Outlet } from './outlet.ts';
 
@@ -48,6 +50,8 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   readonly outlet: Outlet;
   /** Target server, from the moment of sending. */
   server: string | undefined;
+  /** Server and name that the request selected at a merged address. */
+  mergedTarget: ResolvedTarget | undefined;
   call: Cancellable | undefined;
   /** True for methods with the result of a tool. */
   hasToolResult = false;
@@ -62,6 +66,12 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   releaseBytes: (() => void) | undefined;
   /** Size of the request in memory, in bytes. */
   bytes = 0;
+  /** Size of the result or error of a server, or of a result of the gateway, in bytes. Set at the end. */
+  responseBytes = 0;
+  /** Code of the JSON-RPC error at the end. */
+  errorCode: string | undefined;
+  /** True if the JSON-RPC error is the server's. */
+  isFaultOfServer = false;
   previous: ClientExchange | undefined;
   next: ClientExchange | undefined;
   /** Returns additional edits of the response. */
@@ -81,7 +91,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
     if (this.isDone) return;
     const { outlet, rewrite, modernResult } = this;
     if (outlet.answer !== undefined && rewrite === undefined && modernResult === undefined) {
-      if (this.#end(this.#endOf(envelope))) outlet.answer(envelope);
+      if (this.#endWith(envelope)) outlet.answer(envelope);
       return;
     }
     let message: Message;
@@ -97,7 +107,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
       );
       return;
     }
-    if (!this.#end(this.#endOf(envelope))) return;
+    if (!this.#endWith(envelope)) return;
     this.#finish(message, modernResult && this.#codeOf(envelope, modernResult));
   }
 
@@ -136,7 +146,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
 
   /** Same as `result`, for raw JSON in Latin-1. `hint` is the cache hint for modern clients. */
   resultText(rawResult: string, hint?: CacheHint): void {
-    if (!this.#end('answered')) return;
+    if (!this.#end('answered', undefined, rawResult.length)) return;
     const { modernResult } = this;
     const text =
       modernResult === undefined ? rawResult : completeResult(rawResult, modernResult.serverInfo, hint);
@@ -147,7 +157,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
    * Same as `result`, for a result encoded once for many clients. `rawMeta` are `_meta` members as raw JSON.
    */
   encodedResult(result: EncodedResult, hint?: CacheHint, rawMeta?: string): void {
-    if (!this.#end('answered')) return;
+    if (!this.#end('answered', undefined, result.size)) return;
     const { modernResult } = this;
     const own = rawMeta === undefined ? undefined : `"_meta":{${rawMeta}}`;
     const members =
@@ -157,17 +167,19 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
 
   /** Sends a result that another exchange has completed for this client. */
   complete(message: Buffer): void {
-    if (this.#end('answered')) this.outlet.finish(message);
+    if (this.#end('answered', undefined, message.length)) this.outlet.finish(message);
   }
 
   /** Sends a JSON-RPC error of the gateway, formatted like a server's. */
   refuse(fault: RpcFault): void {
-    if (this.#end('refused'))
-      this.outlet.finish(
-        errorMessage(this.rawId, fault.code, fault.message, fault.data),
-        undefined,
-        fault.code,
-      );
+    if (this.isDone) return;
+    this.errorCode = String(fault.code);
+    this.#end('refused');
+    this.outlet.finish(
+      errorMessage(this.rawId, fault.code, fault.message, fault.data),
+      undefined,
+      fault.code,
+    );
   }
 
   /** True if the request was certainly not sent to the server. */
@@ -197,15 +209,25 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
     return typeof code !== 'number' || (code === rpcCodes.methodNotFound && isMethodKnown) ? undefined : code;
   }
 
-  #endOf(answer: Envelope): ExchangeEnd {
-    if (answer.error !== undefined) return 'refused';
-    return this.hasToolResult && answer.isToolError ? 'tool_error' : 'answered';
+  /** Completes the exchange with the server's response. Returns false if it was already complete. */
+  #endWith(answer: Envelope): boolean {
+    const size = sizeOf(answer.message);
+    if (answer.error === undefined)
+      return this.#end(this.hasToolResult && answer.isToolError ? 'tool_error' : 'answered', undefined, size);
+    if (!this.isDone) {
+      this.isFaultOfServer = true;
+      // Not the whole error, which may be large.
+      const code = answer.parse(memberOf(answer.bytes, answer.error, 'code'));
+      this.errorCode = typeof code === 'number' ? String(code) : undefined;
+    }
+    return this.#end('refused', undefined, size);
   }
 
   /** Completes the exchange. Returns false if it was already complete. */
-  #end(end: ExchangeEnd, error?: GatewayError): boolean {
+  #end(end: ExchangeEnd, error?: GatewayError, responseBytes = 0): boolean {
     if (this.isDone) return false;
     this.isDone = true;
+    this.responseBytes = responseBytes;
     this.whenEnded?.(end);
     this.#options.onEnd(this, end, error);
     return true;

@@ -2,6 +2,7 @@
 // exchange per request, and passes it to the router for one server or for all servers.
 
 import { GatewayError, InternalError } from '../../base/errors/errors.ts';
+import { SLOW_MS } from '../../history/call-record.ts';
 import { anonymous, type Principal, principalText } from '../../identity/principal.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
@@ -9,6 +10,7 @@ import { rawOf } from '../jsonrpc/span.ts';
 import { hasToolResult } from '../jsonrpc/tool-error.ts';
 import type { Trace } from '../links/link.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
+import { CallRecorder } from './call-recorder.ts';
 import { type ModernCaller, readCaller } from './eras/modern-caller.ts';
 import { ClientExchange, type ExchangeEnd } from './exchange.ts';
 import type { Outlet } from './outlet.ts';
@@ -37,9 +39,6 @@ export interface RunningRequest {
   cancel(reason?: string): void;
 }
 
-/** Duration from which a call is logged at `info`, in milliseconds. */
-const SLOW_MS = 5_000;
-
 /** Methods that change the record of a session. */
 const stateMethods = new Set(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
 
@@ -51,9 +50,11 @@ export class MessageRouter {
   readonly counts = { total: 0, failed: 0, tool_errors: 0, in_flight: 0 };
   readonly #gateway: RouterHost;
   readonly #contexts: AggregateContexts;
+  readonly #recorder: CallRecorder | undefined;
 
   constructor(gateway: RouterHost) {
     this.#gateway = gateway;
+    this.#recorder = gateway.recentCalls && new CallRecorder(gateway.recentCalls);
     this.#contexts = new AggregateContexts(gateway);
   }
 
@@ -75,7 +76,7 @@ export class MessageRouter {
     const { sessions, restorer } = this.#gateway;
     const session = sessions.create({ target: server?.id, profile, principal, client, ...introduction });
     onSession(session);
-    const request = this.#begin(envelope, outlet, origin, session, undefined, profile);
+    const request = this.#begin(envelope, outlet, origin, session, undefined, profile, server?.id);
     request.exchange.whenEnded = (outcome) => {
       if (outcome === 'failed' || outcome === 'refused')
         sessions.end(session, 'the server could not be started');
@@ -98,7 +99,7 @@ export class MessageRouter {
   /** Routes a session's request. */
   request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: MessageOrigin): void {
     const { profile, target } = session;
-    const request = this.#begin(envelope, outlet, origin, session, undefined, profile);
+    const request = this.#begin(envelope, outlet, origin, session, undefined, profile, target);
     this.#dispatch(request, target, profile);
   }
 
@@ -109,7 +110,8 @@ export class MessageRouter {
     outlet: Outlet,
     origin: MessageOrigin,
   ): void {
-    this.#dispatch(this.#begin(envelope, outlet, origin, undefined, undefined, undefined), server, undefined);
+    const request = this.#begin(envelope, outlet, origin, undefined, undefined, undefined, server.id);
+    this.#dispatch(request, server, undefined);
   }
 
   /**
@@ -131,7 +133,7 @@ export class MessageRouter {
         ...{ envelope, caller, server, profile, outlet },
         owner: { principal: principalText(origin.principal ?? anonymous), client: origin.client ?? '' },
       });
-    const request = this.#begin(envelope, outlet, origin, undefined, caller, profile);
+    const request = this.#begin(envelope, outlet, origin, undefined, caller, profile, server?.id);
     const { serverInfo } = this.#gateway;
     request.exchange.modernResult = { serverInfo, isMethodKnown: false, states };
     return this.#dispatch(request, server, profile);
@@ -148,7 +150,7 @@ export class MessageRouter {
     outlet: Outlet,
     origin: MessageOrigin,
   ): RunningRequest | undefined {
-    const request = this.#begin(envelope, outlet, origin, undefined, caller, undefined);
+    const request = this.#begin(envelope, outlet, origin, undefined, caller, undefined, server.id);
     return this.#dispatch(request, server, undefined, () =>
       routeOwnRequest(routeTo(request, server), caller, this.#gateway),
     );
@@ -246,7 +248,7 @@ export class MessageRouter {
     else routeModern(routeTo(request, server), caller, this.#gateway);
   }
 
-  /** Creates the exchange and counts the request. */
+  /** Creates the exchange, and counts and records the request. `target` is the server of the address. */
   #begin(
     envelope: Envelope,
     outlet: Outlet,
@@ -254,6 +256,7 @@ export class MessageRouter {
     session: ClientSession | undefined,
     caller: ModernCaller | undefined,
     profile: Profile | undefined,
+    target: string | undefined,
   ): ClientRequest {
     const startedAt = performance.now();
     countStart(this.counts);
@@ -267,16 +270,18 @@ export class MessageRouter {
         this.#gateway.forwarder.inFlight.release(endedExchange);
         countEnd(this.counts, outcome);
         if (profile !== undefined) countEnd(profile.counts, outcome);
-        this.#log(
-          endedExchange,
+        const ms = performance.now() - startedAt;
+        this.#recorder?.record({
+          exchange: endedExchange,
           envelope,
-          outcome,
+          end: outcome,
           error,
-          performance.now() - startedAt,
-          origin,
+          ms,
           session,
-          profile,
-        );
+          target,
+          origin,
+        });
+        this.#log(endedExchange, envelope, outcome, error, ms, origin, session, profile);
       },
     });
     exchange.bytes = envelope.bytes.length;

@@ -4,6 +4,7 @@
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
+import type { RecentCalls } from '../../history/recent-calls.ts';
 import type { CallOwner } from '../servers/calls/owner.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
 import type { ServerRegistry } from '../servers/server-registry.ts';
@@ -21,6 +22,8 @@ export interface RouterHost extends MergedView, RoutingContext {
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly sessions: Sessions;
   readonly restorer: Pick<SessionRestorer, 'save' | 'forget'>;
+  /** Receives each completed request; undefined if the history is disabled. */
+  readonly recentCalls: Pick<RecentCalls, 'record'> | undefined;
   readonly servers: Pick<ServerRegistry, 'all' | 'get'>;
   /** Undefined if `node.address` is not configured, so the gateway is in no cluster. */
   readonly states: RequestStates | undefined;

@@ -167,10 +167,11 @@ export class Handle {
   /** Rejects queued calls now, and new calls until `until` (monotonic clock). */
   park(until: number, because: string): void {
     this.breaker.open(until, because);
-    this.failWaiting(
-      () => true,
-      this.breaker.refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1),
-    );
+    const refusal = this.breaker.refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1);
+    // Unlike later calls, these have waited for the start that failed.
+    const cause = this.#failure?.error;
+    const error = new UnavailableError(refusal.message, refusal.retryAfterSeconds, { cause });
+    this.failWaiting(() => true, error);
   }
 
   /**

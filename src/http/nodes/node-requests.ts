@@ -47,9 +47,10 @@ export class NodeRequests {
   constructor(options: NodeRequestsOptions) {
     this.#options = options;
     const { http, forwarder } = options;
-    const { config, log, alarms, redactor, version, life, mcp, node } = http.gateway;
+    const { config, log, alarms, redactor, version, life, mcp, history, node } = http.gateway;
     this.#dispatch = new Dispatch(http, {
-      ...{ config, log, alarms, redactor, version, life, mcp, node, forwarder, heartbeat: http.heartbeat },
+      ...{ config, log, alarms, redactor, version, life, mcp, history, node, forwarder },
+      heartbeat: http.heartbeat,
       triggers: undefined,
       proofFor: () => [],
       reload: () => Promise.reject(new InternalError('another node cannot request a reload')),

@@ -327,6 +327,7 @@ function send(
   edits: readonly Edit[],
 ): void {
   const route = routeTo(request, target.server, edits, target);
+  request.exchange.mergedTarget = target;
   const { method } = request.envelope;
   if (namesResources.has(method)) renameAddresses(route, context);
   if (method === 'resources/read' && target.key.startsWith('ui://'))

@@ -62,6 +62,8 @@ const sessionNotices = /^notifications\/(tools|prompts|resources)\/(list_changed
 
 export class ClientSession implements CallOwner {
   readonly id: string;
+  /** Start of the id, for log lines. A field, because each call records it. */
+  readonly label: string;
   readonly target: string | undefined;
   readonly profile: Profile | undefined;
   readonly principal: Principal;
@@ -103,6 +105,7 @@ export class ClientSession implements CallOwner {
 
   constructor(options: SessionOptions) {
     this.id = options.id;
+    this.label = options.id.slice(0, 8);
     this.target = options.target;
     this.profile = options.profile;
     this.principal = options.principal ?? anonymous;
@@ -126,10 +129,6 @@ export class ClientSession implements CallOwner {
 
   get capabilities(): Readonly<Record<string, unknown>> {
     return this.description.capabilities;
-  }
-
-  get label(): string {
-    return this.id.slice(0, 8);
   }
 
   get hasOpenStream(): boolean {

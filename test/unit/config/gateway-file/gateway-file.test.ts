@@ -34,6 +34,7 @@ describe('the gateway file', () => {
       expose: 'all',
       profiles: {},
       inspector: { commands: false, stately: false, insecure: false },
+      history: { enabled: true, max_mb: 128 },
       spec: { triggers: { watch: false }, agents: {}, fleets: {}, flows: {}, runtime: {}, server: {} },
       registry_url: 'https://registry.modelcontextprotocol.io',
       platforms: {},
@@ -58,6 +59,7 @@ list_timeout_seconds: 0
 shutdown_seconds: 0
 expose: search
 inspector: { enabled: false }
+history: { enabled: false, max_mb: 1 }
 `);
     expect(lines).toEqual([]);
     expect(loaded?.config).toMatchObject({
@@ -71,6 +73,7 @@ inspector: { enabled: false }
       shutdown_seconds: 0,
       expose: 'search',
       inspector: { enabled: false, commands: false, stately: false, insecure: false },
+      history: { enabled: false, max_mb: 1 },
     });
     expect(loaded?.secrets).toEqual(['k3y-of-the-gateway']);
   });

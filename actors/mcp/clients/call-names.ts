@@ -1,0 +1,48 @@
+// Names in messages, such as tool names, with the same string for equal bytes: the history keeps thousands of
+// them, and a new string per call would outlive the young generation (docs/internals.md, "Cost of a call").
+// A direct-mapped cache: its size is fixed, and a client with many names only replaces entries.
+
+import type { Span } from '../jsonrpc/span.ts';
+
+/** Number of entries; a power of two. */
+const ENTRIES = 512;
+/** Number of bytes in the hash, at the end of a name: names of one server often begin alike. */
+const HASHED_BYTES = 8;
+/** Longer names are decoded on each use. */
+const MAX_CACHED_BYTES = 200;
+
+interface CachedName {
+  readonly raw: Buffer;
+  readonly text: string | null;
+}
+
+export class CallNames {
+  readonly #entries: (CachedName | undefined)[] = new Array(ENTRIES).fill(undefined);
+  readonly #decode: (raw: string) => string | null;
+
+  /** `decode` converts the bytes of a name, as raw JSON. It must not throw. */
+  constructor(decode: (raw: string) => string | null) {
+    this.#decode = decode;
+  }
+
+  of(bytes: Buffer, { start, end }: Span): string | null {
+    const length = end - start;
+    if (length > MAX_CACHED_BYTES) return this.#decode(bytes.toString('utf8', start, end));
+    let hash = length;
+    for (let at = Math.max(start, end - HASHED_BYTES); at < end; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] ?? 0)) | 0;
+    const slot = (hash ^ (hash >>> 15)) & (ENTRIES - 1);
+    const entry = this.#entries[slot];
+    if (entry !== undefined && isEqual(entry.raw, bytes, start, length)) return entry.text;
+    // A copy: a slice would retain the whole message.
+    const raw = Buffer.from(bytes.subarray(start, end));
+    const text = this.#decode(raw.toString('utf8'));
+    this.#entries[slot] = { raw, text };
+    return text;
+  }
+}
+
+function isEqual(raw: Buffer, bytes: Buffer, start: number, length: number): boolean {
+  if (raw.length !== length) return false;
+  for (let at = 0; at < length; at += 1) if (raw[at] !== bytes[start + at]) return false;
+  return true;
+}

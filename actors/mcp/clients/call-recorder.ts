@@ -1,0 +1,143 @@
+// Adds each completed request of a client to the recent calls (actors/history). The message router counts
+// and records requests in the same callback, so both have the same number.
+
+import { GatewayError } from '../../base/errors/errors.ts';
+import { MAX_RECORDED_CHARS, type RecordedOutcome } from '../../history/call-record.ts';
+import type { EndedRequest, RecentCalls } from '../../history/recent-calls.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { metaKeys } from '../jsonrpc/modern-meta.ts';
+import { CallNames } from './call-names.ts';
+import type { ClientExchange, ExchangeEnd } from './exchange.ts';
+import type { ClientSession } from './sessions/session.ts';
+
+/** A completed request. */
+export interface CompletedRequest {
+  readonly exchange: ClientExchange;
+  readonly envelope: Envelope;
+  readonly end: ExchangeEnd;
+  readonly error: GatewayError | undefined;
+  readonly ms: number;
+  readonly session: ClientSession | undefined;
+  /** Server of the address; undefined at merged addresses. */
+  readonly target: string | undefined;
+  readonly origin: EndedRequest['origin'];
+}
+
+const outcomeByCode: ReadonlyMap<string, RecordedOutcome> = new Map([
+  ['ERR_DEADLINE', 'timeout'],
+  ['ERR_OVERLOADED', 'overload'],
+  ['ERR_START_FAILED', 'start'],
+  ['ERR_START_TIMEOUT', 'start'],
+  ['ERR_CONNECTION_LOST', 'lost'],
+  ['ERR_UPSTREAM_SESSION_EXPIRED', 'lost'],
+  ['ERR_PROCESS_LOST', 'lost'],
+  ['ERR_UPSTREAM_PROTOCOL', 'protocol'],
+  ['ERR_MESSAGE_TOO_LARGE', 'protocol'],
+  ['ERR_UNAVAILABLE', 'unavailable'],
+  ['ERR_UNKNOWN_SERVER', 'refused'],
+  ['ERR_UNKNOWN_TASK', 'refused'],
+  ['ERR_UNKNOWN_PROFILE', 'refused'],
+  ['ERR_INVALID_QUERY', 'refused'],
+  ['ERR_STOPPED', 'stopped'],
+  ['ERR_SESSION_GONE', 'stopped'],
+]);
+
+/** Methods of the protocol, each as one string for all calls (CallNames). */
+const methods: ReadonlyMap<string, string> = new Map(
+  [
+    ...['initialize', 'ping', 'server/discover', 'logging/setLevel', 'completion/complete'],
+    ...['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'skills/list'],
+    ...['prompts/get', 'resources/read', 'resources/subscribe', 'resources/unsubscribe', 'skills/get'],
+    ...[
+      'resources/directory/read',
+      'tasks/get',
+      'tasks/update',
+      'tasks/cancel',
+      'tasks/list',
+      'tasks/result',
+    ],
+  ].map((method) => [method, method]),
+);
+
+export class CallRecorder {
+  readonly #calls: Pick<RecentCalls, 'record'>;
+  readonly #tools = new CallNames((raw) => cut(parse(raw)));
+  readonly #clients = new CallNames((raw) => cut((parse(raw) as { name?: unknown } | null)?.name));
+
+  constructor(calls: Pick<RecentCalls, 'record'>) {
+    this.#calls = calls;
+  }
+
+  record({ exchange, envelope, end, error, ms, session, target, origin }: CompletedRequest): void {
+    this.#calls.record({
+      ms,
+      server: exchange.server ?? exchange.mergedTarget?.server.id ?? target ?? null,
+      tool: envelope.method === 'tools/call' ? this.#toolOf(exchange, envelope) : null,
+      method: methodOf(envelope),
+      outcome: outcomeOf(exchange, end, error),
+      bytes: exchange.responseBytes,
+      client: this.#clientOf(envelope, session),
+      session: session?.label ?? null,
+      code: error?.code ?? exchange.errorCode,
+      origin,
+    });
+  }
+
+  #toolOf({ mergedTarget }: ClientExchange, envelope: Envelope): string | null {
+    if (mergedTarget !== undefined) return mergedTarget.key;
+    const name = envelope.param('name');
+    return name === undefined ? null : this.#tools.of(envelope.bytes, name);
+  }
+
+  #clientOf(envelope: Envelope, session: ClientSession | undefined): string | null {
+    if (session !== undefined) return cut(session.description.name);
+    const info = envelope.meta(metaKeys.clientInfo);
+    return info === undefined ? null : this.#clients.of(envelope.bytes, info);
+  }
+}
+
+function methodOf({ method }: Envelope): string {
+  return method === 'tools/call'
+    ? 'tools/call'
+    : (methods.get(method) ?? method.slice(0, MAX_RECORDED_CHARS));
+}
+
+function outcomeOf(
+  { isFaultOfServer }: ClientExchange,
+  end: ExchangeEnd,
+  error: GatewayError | undefined,
+): RecordedOutcome {
+  switch (end) {
+    case 'answered':
+      return 'ok';
+    case 'tool_error':
+      return 'tool';
+    case 'dropped':
+      return 'cancelled';
+    case 'refused':
+      return isFaultOfServer ? 'protocol' : 'refused';
+    case 'failed':
+      return outcomeOfError(error);
+  }
+}
+
+function outcomeOfError(error: GatewayError | undefined): RecordedOutcome {
+  const outcome = outcomeByCode.get(error?.code ?? '') ?? 'internal';
+  // A parked server may have failed the call while it waited for the start.
+  const { cause } = error ?? {};
+  const isStart = cause instanceof GatewayError && outcomeByCode.get(cause.code) === 'start';
+  return outcome === 'unavailable' && isStart ? 'start' : outcome;
+}
+
+function parse(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return undefined;
+  }
+}
+
+function cut(text: unknown): string | null {
+  if (typeof text !== 'string' || text === '') return null;
+  return text.length > MAX_RECORDED_CHARS ? text.slice(0, MAX_RECORDED_CHARS) : text;
+}
