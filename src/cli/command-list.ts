@@ -19,6 +19,7 @@ export const commandGroups = {
   },
   'The gateway:': {
     top: 'Watch servers and triggers live.',
+    calls: 'List the recent calls of clients.',
     logs: 'Show what servers print and what happened to them.',
     stats: 'Show the counters of the gateway.',
     nodes: 'List the gateways that share a store, and how they differ.',

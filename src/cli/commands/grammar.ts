@@ -31,6 +31,7 @@ const run = loaderFor(async () => (await import('./runs.ts')).runCommands);
 const approval = loaderFor(async () => (await import('./approvals.ts')).approvalCommands);
 const catalog = loaderFor(async () => (await import('../catalog/change-server.ts')).catalogCommands);
 const mcp = loaderFor(async () => (await import('../mcp/commands.ts')).mcpCommands);
+const call = loaderFor(async () => (await import('./calls.ts')).callCommands);
 const machine = loaderFor(async () => (await import('./machines.ts')).machineCommands);
 
 export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
@@ -147,6 +148,7 @@ export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
     },
   },
   top: async () => (await import('../top/command.ts')).top,
+  calls: call('list'),
   logs: async () => (await import('./logs.ts')).logs,
   stats: gateway('stats'),
   nodes: gateway('nodes'),

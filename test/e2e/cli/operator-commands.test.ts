@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiServer, ask, eventually } from '../../fixtures/clients/api-client.ts';
+import { apiServer, ask, call, eventually, rpc } from '../../fixtures/clients/api-client.ts';
 import {
   type GatewayProcess,
   startGateway,
@@ -360,5 +360,35 @@ describe('the command `machines`', () => {
     expect(server.stdout).toMatch(/^stateDiagram-v2\n/);
     expect(all.stdout).toContain(server.stdout);
     expect(await runMain(['machines', 'show', 'server'])).toEqual(server);
+  });
+});
+
+describe('the command `calls`', () => {
+  test('lists recent calls with filters, and prints the API response with --json', async () => {
+    for (const name of ['echo', 'reject', 'fail']) await rpc(gateway.url, 'files', call(name));
+    await rpc(gateway.url, 'other', call('fail'));
+    const all = await run(['calls', '--limit', '3'], { env: { TZ: 'Asia/Kolkata' } });
+    expect([all.code, all.stderr]).toEqual([0, '']);
+    const [title = '', ...rows] = all.stdout.trimEnd().split('\n');
+    expect(title.split(/ {2,}/)).toEqual([
+      ...['ENDED', 'SERVER', 'TOOL', 'RESULT', 'TOOK', 'BYTES', 'CLIENT', 'SESSION', 'CODE'],
+    ]);
+    expect(rows).toEqual([
+      expect.stringMatching(/^\S+\+05:30 {2}other +fail +protocol +[\d.]+m?s +\d+ +- +- +-32099$/),
+      expect.stringMatching(/files +fail +protocol /),
+      expect.stringMatching(/files +reject +tool /),
+      expect.stringMatching(/^more: --before \d+$/),
+    ]);
+    const failed = await run(['calls', '--failed', '--server', 'files', '--json']);
+    const address = `${gateway.url}/history/calls?of=server:files&outcome=failed`;
+    expect(JSON.parse(failed.stdout)).toEqual((await ask(address)).json);
+    const tools = await run(['calls', '--tool', 'files/echo']);
+    expect(tools.stdout.trimEnd().split('\n').length).toBe(2);
+    expect((await run(['calls', '--server', 'nothing'])).stdout).toBe('no calls\n');
+    for (const args of [
+      ['--limit', 'x'],
+      ['--server', 'files', '--tool', 'files/echo'],
+    ])
+      expect([args, (await run(['calls', ...args])).code]).toEqual([args, 2]);
   });
 });
