@@ -45,7 +45,8 @@ import { ToolRoutes } from './tools/routes.ts';
 
 const API = '/inspector/api';
 /** Paths of lists and single records. */
-const READ_PATHS = /^\/(?:servers|triggers|agents|fleets|flows|runs|deliveries|approvals)(?:\/[^/]+)?$/;
+const READ_PATHS =
+  /^\/(?:(?:servers|triggers|agents|fleets|flows|runs|deliveries|approvals)(?:\/[^/]+)?|history\/calls)$/;
 const COMMAND_PATHS =
   /^\/(?:admin\/reload|[a-z]+\/[^/]+\/(?:start|stop|pause|resume|cancel|retry|replay|discard|approve|deny))$/;
 

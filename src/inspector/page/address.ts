@@ -5,7 +5,7 @@
 //   ~trigger/NAME              trigger
 //   ~NAME                      any other actor; no server id begins with `~`
 //   PARENT/NAME                unnamed child, such as files/pool
-//   ~sessions, ~nodes, ~runs, ~deliveries, ~approvals, ~agents, ~flows, ~connect   not actors
+//   ~sessions, ~nodes, ~calls, ~runs, ~deliveries, ~approvals, ~agents, ~flows, ~connect   not actors
 //
 // Slashes in names are percent-encoded. The query contains the list filter or the selected tool.
 
@@ -68,7 +68,7 @@ export function isNodeView(address: string): boolean {
 }
 
 /** Sections: views without the actor tree. */
-export const sections = ['runs', 'deliveries', 'approvals', 'agents', 'connect'] as const;
+export const sections = ['calls', 'runs', 'deliveries', 'approvals', 'agents', 'connect'] as const;
 export type Section = (typeof sections)[number];
 
 export function sectionView(section: Section): PageView {
@@ -114,6 +114,11 @@ export function deliveryAt(address: string): string | undefined {
   return part === '' ? undefined : decodeName(part);
 }
 
+/** Returns the view of the call list. */
+export function callsView(query: string): PageView {
+  return { actor: '~calls', tab: 'details', ...(query === '' ? {} : { query }) };
+}
+
 export function flowView(name: string): PageView {
   return { actor: FLOW + encodeName(name), tab: 'details' };
 }
@@ -157,7 +162,8 @@ export function viewAt(location: string): PageView {
   const actor = (tab === undefined ? parts : parts.slice(0, -1)).filter((part) => part !== '');
   const view: PageView = { actor: actor.join('/'), tab: tab ?? 'log' };
   if (query === '') return view;
-  if (sectionAt(view.actor) === 'deliveries') return { ...view, query };
+  const section = sectionAt(view.actor);
+  if (section === 'deliveries' || section === 'calls') return { ...view, query };
   return tab === 'tools' ? toolsView(view.actor, toolIn({ ...view, query })) : view;
 }
 

@@ -8,6 +8,14 @@ export function clock(at: number | string): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`;
 }
 
+/** 2026-11-30 14:03:07 in local time. `at`: epoch milliseconds or ISO 8601. */
+export function dateAndTime(at: number | string): string {
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
 /** `3 s`, `2 min`, `5 h`, `4 d`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));

@@ -1,4 +1,4 @@
-// Navigation: overview, actors, runs, deliveries, approvals, agents, connect.
+// Navigation: overview, actors, calls, runs, deliveries, approvals, agents, connect.
 
 import { OVERVIEW, type PageView, ROOT, type Section, sectionAt, sections, sectionView } from './address.ts';
 import { fetchPendingApprovals } from './feed/api.ts';
@@ -12,6 +12,7 @@ interface SectionsNavProps {
 }
 
 const labels: Readonly<Record<Section, string>> = {
+  calls: 'Calls',
   runs: 'Runs',
   deliveries: 'Deliveries',
   approvals: 'Approvals',

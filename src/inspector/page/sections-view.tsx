@@ -1,8 +1,9 @@
-// Views without the actor tree: runs, deliveries, approvals, and agents with flows. A list is on the left,
-// the selected run, delivery or flow on the right.
+// Views without the actor tree: calls, runs, deliveries, approvals, and agents with flows. A list is on the
+// left, the selected run, delivery or flow on the right.
 
 import { useState } from 'preact/hooks';
 import { flowAt, type PageView, runAt, type Section, sectionView } from './address.ts';
+import { CallsView } from './calls/view.tsx';
 import { DeliveriesView } from './deliveries/view.tsx';
 import { fetchTargets } from './feed/api.ts';
 import { type Go, usePolled } from './feed/hooks.ts';
@@ -50,8 +51,11 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
       tabIndex={-1}
       class={`sections ${flow === undefined ? section : 'runs'} ${isStale ? 'stale' : ''}`}
     >
+      {section === 'calls' && <CallsView state={state} query={view.query ?? ''} go={go} />}
       {section === 'deliveries' && <DeliveriesView view={view} state={state} go={go} />}
-      {section !== 'deliveries' && state.totals !== null && !hasAutomation && <NoAgents />}
+      {section !== 'calls' && section !== 'deliveries' && state.totals !== null && !hasAutomation && (
+        <NoAgents />
+      )}
       {hasAutomation && section === 'runs' && (
         <>
           <RunList query={query} names={names} selected={id} now={state.at} go={go} onQuery={setQuery} />

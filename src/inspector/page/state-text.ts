@@ -65,6 +65,16 @@ const tones: Readonly<Record<string, Tone>> = {
   warning: 'warn',
   parked: 'bad',
   unreachable: 'bad',
+  // Results of calls; `refused` is listed above, `cancelled` below.
+  ok: 'good',
+  tool: 'bad',
+  protocol: 'bad',
+  timeout: 'bad',
+  overload: 'bad',
+  start: 'bad',
+  lost: 'bad',
+  unavailable: 'bad',
+  internal: 'bad',
   // Runs, tool calls, approvals. `running` is listed above.
   queued: 'calm',
   waiting: 'warn',

@@ -32,6 +32,7 @@ const views: readonly (readonly [path: string, sign: string])[] = [
   ['/view/~trigger/elsewhere/details', '.details th'],
   ['/view/~conversations/details', '.details caption'],
   ['/view/~sessions/log', '.details th'],
+  ['/view/~calls/details?outcome=failed', '[data-call]'],
   ['/view/~deliveries/details?state=dead', '[data-delivery]'],
   ['/view/~deliveries/went-wrong/details', '#delivery pre'],
   ['/view/~runs/details', 'ul.records li'],

@@ -49,7 +49,7 @@ describe('the overview of the page', () => {
     expect(messages[4]).toMatch(/http:orders\/.*trigger orders: .*answered 500/s);
     expect(messages[6]).toMatch(/oncall.*failed.*local:tiny answered 401/s);
     const headings = await page.locator('.overview h2').allTextContents();
-    expect(headings).toEqual(['Problems', 'Servers', 'Triggers', 'Newest runs']);
+    expect(headings).toEqual(['Problems', 'Servers', 'Connected clients', 'Triggers', 'Newest runs']);
     expect(await page.locator('.overview .lines').allTextContents()).toEqual([
       expect.stringMatching(/files running 1 request.*tickets failed/),
       expect.stringMatching(/alerts paused.*orders open/),

@@ -2,6 +2,7 @@
 // stream is in connection.ts.
 
 import type { ApprovalList } from '../../../http/api/approval-shapes.ts';
+import type { CallList } from '../../../http/api/call-shapes.ts';
 import type { DeliveryDetails, DeliveryList } from '../../../http/api/delivery-shapes.ts';
 import type { RunDetails, RunList } from '../../../http/api/run-shapes.ts';
 import type { ServerDetails } from '../../../http/api/server-shapes.ts';
@@ -45,6 +46,11 @@ export function fetchSession(number: number, filter: string): Promise<SessionPos
 
 export async function fetchDeadLetters(): Promise<readonly DeadLetterRow[]> {
   return (await fetchJson<{ recent: DeadLetterRow[] }>(`${HOME}/dead-letters`)).recent;
+}
+
+/** Accepts the parameters of GET /history/calls. */
+export function fetchCalls(filters: QueryInput): Promise<CallList> {
+  return fetchRecords('history/calls', filters);
 }
 
 /** Accepts the parameters of GET /deliveries. */

@@ -12,7 +12,7 @@ import { Pill } from '../pill.tsx';
 import { durationText, runLine } from '../runs/figures.ts';
 
 /** Maximum number of rows per list. */
-const MAX_SHOWN = 100;
+export const MAX_SHOWN = 100;
 
 interface ListProps {
   readonly state: PageState;
@@ -123,7 +123,7 @@ interface LinesProps {
   readonly children: [ComponentChildren, ComponentChildren];
 }
 
-function Lines({ name, length, isLoaded, children: [empty, lines] }: LinesProps) {
+export function Lines({ name, length, isLoaded, children: [empty, lines] }: LinesProps) {
   const id = `overview-${name.replace(' ', '-').toLowerCase()}`;
   return (
     <section aria-labelledby={id}>

@@ -1,4 +1,4 @@
-// First view of the page: problems, servers, triggers and newest runs, each with a link.
+// First view of the page: problems, servers, connected clients, triggers and newest runs, each with a link.
 
 import { fetchDeliveries, fetchPendingApprovals, fetchRuns } from '../feed/api.ts';
 import { type Go, type PollResult, usePolled } from '../feed/hooks.ts';
@@ -7,6 +7,7 @@ import { count } from '../format.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { allRuns } from '../runs/list.tsx';
+import { ClientLines } from './clients.tsx';
 import { RunLines, ServerLines, TriggerLines } from './lists.tsx';
 import { findProblems, MAX_PROBLEMS, type PolledRecords, type ProblemGroup } from './problems.ts';
 
@@ -35,6 +36,7 @@ export function OverviewPane({ state, go }: OverviewPaneProps) {
       <div class="scroll" tabIndex={0}>
         <Problems groups={findProblems(state, records.value)} records={records} isLoaded={isLoaded} go={go} />
         <ServerLines state={state} go={go} />
+        <ClientLines go={go} />
         <TriggerLines state={state} go={go} />
         <RunLines state={state} runList={records.value?.runs} go={go} />
       </div>

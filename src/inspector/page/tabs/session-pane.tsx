@@ -3,7 +3,7 @@
 import type { Totals } from '../../wire/feed.ts';
 import { fetchSession } from '../feed/api.ts';
 import { type Go, usePolled } from '../feed/hooks.ts';
-import { clock, span } from '../format.ts';
+import { dateAndTime, span } from '../format.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { Fact } from './fact.tsx';
@@ -41,7 +41,7 @@ export function SessionPane({ number, go }: SessionPaneProps) {
             )}
           </Fact>
           <Fact name="era">{`${session.era}, ${session.protocol_version}`}</Fact>
-          <Fact name="open">{`for ${span(at - session.opened_at)}, since ${clock(session.opened_at)}`}</Fact>
+          <Fact name="connected">{`since ${dateAndTime(session.opened_at)}, for ${span(at - session.opened_at)}`}</Fact>
           <Fact name="last message">{`${span(at - session.last_seen_at)} ago`}</Fact>
           <Fact name="open streams">{session.streams}</Fact>
           <Fact name="calls in flight">{session.in_flight}</Fact>
