@@ -29,7 +29,8 @@ export class CallNames {
     const length = end - start;
     if (length > MAX_CACHED_BYTES) return this.#decode(bytes.toString('utf8', start, end));
     let hash = length;
-    for (let at = Math.max(start, end - HASHED_BYTES); at < end; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] ?? 0)) | 0;
+    for (let at = Math.max(start, end - HASHED_BYTES); at < end; at += 1)
+      hash = (Math.imul(hash, 31) + (bytes[at] ?? 0)) | 0;
     const slot = (hash ^ (hash >>> 15)) & (ENTRIES - 1);
     const entry = this.#entries[slot];
     if (entry !== undefined && isEqual(entry.raw, bytes, start, length)) return entry.text;

@@ -120,9 +120,7 @@ function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
     case 'is ignored':
       return Promise.resolve({ kind: 'ignored', note: 'no handler' });
     case 'hangs':
-      return isFirst
-        ? whenAborted(signal).then(() => failed('aborted', retry))
-        : Promise.resolve(done);
+      return isFirst ? whenAborted(signal).then(() => failed('aborted', retry)) : Promise.resolve(done);
     case 'answers late':
       return isFirst
         ? whenAborted(signal)
