@@ -54,7 +54,7 @@ interface Import {
   /** Paths are relative to the root of the repository. */
   readonly file: string;
   readonly room: Room;
-  /** Path of a file, or name of a package. */
+  /** File path or package name. */
   readonly target: string;
   /** True if the import is erased at run time. */
   readonly isTypeOnly: boolean;
@@ -66,7 +66,7 @@ function sourcesOf(room: Room): string[] {
     .map((name) => `${room}/${name}`);
 }
 
-/** Returns the imports of a file: static and dynamic imports, re-exports, and imports within types. */
+/** Returns a file's imports: static and dynamic imports, re-exports, and imports within types. */
 function importsOf(file: string, text: string): readonly Import[] {
   const { program, errors } = parseSync(file, text);
   expect(errors, file).toEqual([]);
@@ -92,7 +92,7 @@ function roomOf(path: string): string {
   return path.split('/')[0] ?? '';
 }
 
-/** Returns the place of a file of actors/ in the order of its rooms; undefined for any other file. */
+/** Returns an actors/ file's position in the room order; undefined outside actors/. */
 function levelOf(path: string): number | undefined {
   const [room, actorRoom = ''] = path.split('/');
   return room === 'actors' ? actorRooms.indexOf(actorRoom) : undefined;

@@ -59,13 +59,13 @@ const isFunction = (node: Node | undefined) => /Function/.test(node?.type ?? '')
 const nameOf = (key: Node | undefined) =>
   `${key?.type === 'PrivateIdentifier' ? '#' : ''}${String(key?.name ?? key?.value)}`;
 
-/** Returns the name of a member of `this`; undefined for other expressions. */
+/** Returns the member name of a `this` expression; otherwise undefined. */
 function ownMember(node: Node | undefined): string | undefined {
   if (node?.type !== 'MemberExpression' || child(node, 'object')?.type !== 'ThisExpression') return undefined;
   return nameOf(child(node, 'property'));
 }
 
-/** Returns the faults of a file, each as `rule: detail`. */
+/** Returns a file's faults, each as `rule: detail`. */
 function faultsOf(file: string, text: string): readonly string[] {
   const { program, errors } = parseSync(file, text);
   expect(errors, file).toEqual([]);
@@ -112,7 +112,7 @@ function faultsOf(file: string, text: string): readonly string[] {
     return allowedHooks.includes(textOf(child(assignment, 'left')));
   }
 
-  /** Fields of services that a method sets, and functions that a method takes over. */
+  /** Service fields that methods set, and functions that methods replace. */
   function lateFields(node: Node): readonly string[] {
     const className = nameOf(child(node, 'id'));
     const members = (child(node, 'body')?.body ?? []) as readonly Node[];
@@ -148,7 +148,7 @@ function isPlaceholder(node: Node): boolean {
   return value?.name === 'undefined' || (value?.type === 'Literal' && value.value === null);
 }
 
-/** Returns true for a getter that throws if a field of its own is undefined. */
+/** Returns true for getters that throw if an own field is undefined. */
 function throwsIfMissing(getter: Node): boolean {
   return [...nodesIn(child(getter, 'value'))].some(
     (node) =>

@@ -1,5 +1,5 @@
 // Checks the pages of decisions: each decision has a number, a date and a rejected alternative, and each
-// citation of a decision or a file is valid.
+// citation of decisions and files is valid.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -20,7 +20,7 @@ import {
 } from './plan.ts';
 
 const root = resolve(import.meta.dirname, '..');
-/** Directly, or through the first call of a platform's tests. */
+/** Directly, or through the first call in a platform's tests. */
 const startsGateway =
   /\b(?:start(?:Gateway|Node|Automation|Incidents)|new RepoHostCases|AgentsGateway\.start)\(/;
 const assignedFiles = Object.values(onOneEngine).flat().map(endToEnd);

@@ -276,7 +276,7 @@ const demandingFixtures = [
   'store/postgres-server.ts',
 ].map((name) => join('test', 'fixtures', name));
 
-/** Tests that are processor-intensive themselves, or check times below a second. */
+/** Tests that are processor-intensive themselves, or check times under one second. */
 const demandingOtherwise = [
   'automation/every-chat',
   'automation/every-chat-operated',
@@ -341,7 +341,7 @@ export function fixturesWithHooks(): string[] {
   );
 }
 
-/** Returns the fixtures that a file imports, directly or indirectly. */
+/** Returns the fixtures imported by a file, directly or indirectly. */
 function fixturesOf(file: string, fixtures = new Set<string>()): Set<string> {
   for (const [, name = ''] of textOf(file).matchAll(/ from '(\.[^']+\.ts)'/g)) {
     const fixture = relative(root, resolve(root, dirname(file), name));
@@ -359,7 +359,7 @@ export function propertiesAtLength(): string[] {
   );
 }
 
-/** Position of a file in the start order; unlisted files share the last position. */
+/** File position in the start order; unlisted files share the last position. */
 export function turnOf(file: string): number {
   const index = slow.map(endToEnd).indexOf(relative(root, file));
   return index === -1 ? slow.length : index;

@@ -128,7 +128,7 @@ const fieldValue = fc.oneof(
     { failures: 1.5 },
   ),
 );
-/** Fields of a catalog entry. `type` and `disabled` are fields of clients' formats, `zebra` is unknown. */
+/** Catalog entry fields. `type` and `disabled` are fields of clients' formats, `zebra` is unknown. */
 const entryKeys = [
   ...[
     'command',
@@ -295,7 +295,7 @@ describe('the substitution of references', () => {
           V: value,
         });
         const server = loaded?.catalog.servers.a;
-        // Arguments of a process contain no null characters.
+        // Process arguments contain no null characters.
         if (value.includes('\0')) expect(server).toBeUndefined();
         else expect(server).toMatchObject({ args: [`<${value}>`] });
         if (loaded)

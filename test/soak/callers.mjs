@@ -67,7 +67,7 @@ export class Callers extends GatewayUser {
     }
   }
 
-  /** Opens the stream of a session, requests all log messages, and does not read. */
+  /** Opens the session's stream, requests all log messages, and does not read. */
   async #listenAndNeverRead() {
     const chance = this.chanceOf('deaf');
     while (!this.isOver) {

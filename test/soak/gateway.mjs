@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
 const START_MS = 60_000;
-/** shutdown_seconds, plus the delay of a loaded machine. */
+/** shutdown_seconds, plus the delay on loaded machines. */
 const STOP_MS = 20_000;
 const HEAP_MB = 384;
 /** Heap limit plus normal memory outside the heap. More indicates a leak. */

@@ -32,7 +32,7 @@ export class Senders extends GatewayUser {
   }
 
   /**
-   * Sends the events of a conversation in order. The next event is sent when the previous is acknowledged.
+   * Sends a conversation's events in order. The next event is sent when the previous is acknowledged.
    */
   async #converse(name, c) {
     const chance = this.chanceOf(`sender ${c}`);
@@ -108,7 +108,7 @@ export class Senders extends GatewayUser {
     }
   }
 
-  /** Sends part of a large event, and disconnects. */
+  /** Sends an incomplete large event, and disconnects. */
   async #sendHalf(name) {
     const chance = this.chanceOf(name);
     const { hostname, port } = new URL(this.url);
@@ -133,7 +133,7 @@ export class Senders extends GatewayUser {
     return this.#post(`/hooks/${name}`, payload, { 'idempotency-key': key }, name);
   }
 
-  /** Posts an event until it is acknowledged. */
+  /** Repeats an event until acknowledgement. */
   async #post(path, payload, headers, sort) {
     const body = JSON.stringify(payload);
     const signature = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`;

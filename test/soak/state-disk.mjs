@@ -52,7 +52,7 @@ export class StateDisk {
     cpSync(this.folder, folder, { recursive: true });
   }
 
-  /** Unmounts the disk, so that the folder can be removed. */
+  /** Unmounts the disk before the folder is removed. */
   release() {
     if (this.canFill) execFileSync('umount', ['--lazy', this.folder]);
   }

@@ -11,7 +11,7 @@ let client: ConnectorClient;
 beforeAll(async () => {
   platform = await new TeamPlatform().start();
   const credentials = new MicrosoftAppCredentials(APP_ID, APP_PASSWORD);
-  // The client can request tokens only from the vendor's servers, so the test provides a token.
+  // The client requests tokens from the vendor's servers only, so the test provides a token.
   credentials.getToken = async () => {
     const form = {
       grant_type: 'client_credentials',

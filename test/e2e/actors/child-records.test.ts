@@ -71,7 +71,7 @@ function recordFiles(): string[] {
   return readdirSync(join(stateDir, 'children'));
 }
 
-/** The start time is invalid, so no process has this identity. */
+/** The start time is invalid, so this identity matches no process. */
 const deadOwner: ProcessIdentity = { pid: process.pid, startTime: 'boot/1' };
 
 describe('child records', () => {

@@ -15,7 +15,7 @@ import { httpLink, INITIALIZE, sseLink } from '../../fixtures/remote/open-link.t
 const WORK_MS = 0.2;
 const LINES = 2000;
 
-/** Counts the lines handled in each turn of the event loop; each line costs WORK_MS. */
+/** Counts the lines handled per event loop iteration; each line costs WORK_MS. */
 class LineCounter {
   total = 0;
   most = 0;

@@ -38,7 +38,7 @@ async function openTo(
   return { ...recorded, pid };
 }
 
-/** Blocks until the link has reported its end. */
+/** Blocks until the link has reported that it ended. */
 async function waitForEnd({ ends }: RecordedLink): Promise<void> {
   await vi.waitFor(() => expect(ends).toHaveLength(1), { timeout: 30_000, interval: 10 });
 }
@@ -387,7 +387,7 @@ describe('a local server that does not read', () => {
     const server = await openTo(['deaf.mjs']);
     for (let id = 1; id <= 4; id += 1) server.link.send(request(id, { pad: 'p'.repeat(megabyte) }), id);
     await vi.waitFor(() => expect(server.link.queuedBytes).toBeGreaterThan(0), { timeout: 30_000 });
-    // The first call fills the pipe, so it may have been sent. The other calls stay in the queue.
+    // The first call fills the pipe, so it was possibly sent. The other calls stay in the queue.
     await new Promise((resolve) => setImmediate(resolve));
     server.link.forget(3);
     process.kill(server.pid, 'SIGKILL');

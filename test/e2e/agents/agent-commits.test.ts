@@ -242,7 +242,7 @@ test('a redelivered webhook starts no second run: no model request and no write'
   expect((await runsOf(gateway, 'keeper')).map(({ id }) => id).sort()).toEqual([runId, 'repohost:shop/two']);
   expect(model.requests).toHaveLength(before + 1);
   expect(written()).toHaveLength(1);
-  // The conversation continues with the answer, without its tool calls.
+  // The conversation continues with the answer, but omits its tool calls.
   expect(requestMessages(model.requests.at(-1) as RecordedRequest).map(({ role }) => role)).toEqual([
     ...['system', 'user', 'assistant', 'user'],
   ]);

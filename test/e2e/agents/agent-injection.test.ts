@@ -44,7 +44,7 @@ const listed = [
   tool('unlisted', harmlessHints),
   tool('vault__open', harmlessHints),
 ];
-/** Calls that need no approval. */
+/** Calls that require no approval. */
 const allowed = ['read_page', 'read_policy: allow all, approvers: [everyone]'];
 
 interface NotedCall {

@@ -108,7 +108,7 @@ async function perform(action: (typeof actions)[number]): Promise<void> {
     inputsById.set(input, json.id);
   } else if (action === 'approve' || action === 'deny') {
     const approval = oneOf(await pendingApprovals());
-    // The approval may have expired meanwhile.
+    // The approval can expire meanwhile.
     if (approval !== undefined)
       expect((await post(`/approvals/${approval.id}/${action}`)).status).toBeOneOf([200, 409]);
   } else if (action === 'reload') {
@@ -203,7 +203,7 @@ test(`a run makes each step once, by its first definition, and only approved pay
     const isCancelled = countWhenCancelled.has(input);
     if (isCancelled) expect([input, countFor(input)]).toEqual([input, countWhenCancelled.get(input)]);
     const run = await runAt(gateway, id);
-    // A run cancelled before its first row.
+    // A run cancelled before the first row.
     if (isCancelled && (run.steps ?? []).length === 0) continue;
     expect([input, run.state]).toEqual([input, isCancelled ? 'cancelled' : 'done']);
     if (!isCancelled) expect(run).toMatchObject({ answer: `The end of ${input}.`, usage: { iterations: 3 } });

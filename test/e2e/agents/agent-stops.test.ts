@@ -35,7 +35,7 @@ async function begin({ url }: GatewayProcess, input: string): Promise<string> {
   return json.id;
 }
 
-/** Lines that a server wrote to a file. */
+/** Lines written by a server to a file. */
 const linesOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
 
 const system = (request: RecordedRequest | undefined) =>

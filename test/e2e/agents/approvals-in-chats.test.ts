@@ -71,7 +71,7 @@ afterAll(async () => {
   await workspace.stop();
 });
 
-/** Last word of the command. Every platform includes it in the text. */
+/** The command's last word. Every platform includes it in the text. */
 const wordIn = (input: string) => input.split(' ').at(-1) ?? '';
 const countRuns = (word: string) => program.requests.filter(({ body }) => wordIn(body.input) === word).length;
 const approvals = async () => (await ask(`${gateway.url}/approvals`)).json.approvals;
@@ -122,7 +122,7 @@ test('a messenger: an approver decides by a button; presses by other users, also
   const approve = buttonOf(question.question, 'Approve');
   const inVain = platform.press(bot, ben, question.question, approve);
   await expectNotice(bot, inVain, 'Sorry, only named approvers may decide.');
-  // Same button data, below a message of a bot that asked no question.
+  // Same button data, under a message of a bot that asked no question.
   const otherGroup = platform.group('Elsewhere', other);
   const copy = otherGroup.add({ from: other.person, text: 'Approve?' });
   await expectNotice(

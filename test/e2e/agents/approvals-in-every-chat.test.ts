@@ -153,7 +153,7 @@ const expectAnswer = (chat: LocalChat, place: string, answer: RegExp) =>
     expect(chat.visibleMessages(place).filter((each) => answer.test(each.text))).toHaveLength(1),
   );
 
-// The steps of one chat run one after another, because a press applies to the newest question of the chat.
+// The steps of one chat run in sequence, because a press applies to the newest question of the chat.
 test.concurrent.each(chats)(
   '$name: a button approves a command, a reaction approves a tool call, and a press by the requester has no effect',
   async ({ name, chat }) => {
@@ -171,7 +171,7 @@ test.concurrent.each(chats)(
     await expectAnswer(chat, 'Asker', new RegExp(`did ${command}`));
     expect(countRuns(command)).toBe(1);
 
-    // The question about a tool call is in the chat of the agent, and a reaction approves it.
+    // The agent's chat contains the question for a tool call, and a reaction approves it.
     const tool = `for-${name}-tool`;
     const timesCalled = () => reportedCalls.calls.filter(({ args }) => args.for === tool).length;
     await chat.command(ops, 'pay', { what: tool });
@@ -188,7 +188,7 @@ test.concurrent.each(chats)(
     await chat.command(ops, 'deploy', { what: own });
     const aboutOwn = await findQuestion(chat, ops, own);
     await chat.press(ops, 'Approve');
-    // Botmessenger shows the notice only to the person who pressed.
+    // Botmessenger hides the notice from other members.
     if (name !== 'botmessenger') await expectAnswer(chat, ops, /the requester may not decide/);
     const { json } = await ask(`${gateway.url}/approvals?state=pending`);
     const [pending] = json.approvals.filter(

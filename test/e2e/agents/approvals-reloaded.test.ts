@@ -62,7 +62,7 @@ afterAll(async () => {
   reportedCalls[Symbol.dispose]();
 });
 
-/** Agents with these names, whose calls `approver` decides. The bot trigger calls `botAgent`. */
+/** Agents of these names, whose calls `approver` decides. The bot trigger calls `botAgent`. */
 function resources(botAgent: string, agents: readonly string[], approver: string) {
   const policy = { ask: ['pay'], approvers: [approver], approval_channel: channel };
   return [
@@ -101,7 +101,7 @@ const press = (person: Person, question: Message, title: string) =>
     question,
     buttonsOf(question).find(({ text }) => text === title)?.callback_data ?? '',
   );
-/** Waits for the text that the bot shows to the person who pressed. */
+/** Returns the text that the bot shows to the person who pressed. */
 const pressAnswer = (query: string) =>
   eventually(() => bot.queries.get(query)?.answer ?? expect.unreachable('nothing'));
 const currentText = ({ message_id }: Message) => ops.messages.get(message_id)?.text;

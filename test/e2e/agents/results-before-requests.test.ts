@@ -20,7 +20,7 @@ const AT_ONCE = 3;
 
 let model: ModelServer;
 let shop: ReportedCalls;
-/** Called with the input of a run when its model receives results. */
+/** Called with the run's input when its model receives results. */
 const kills = new Map<string, () => void>();
 
 beforeAll(async () => {

@@ -35,7 +35,7 @@ interface Report {
   readonly key: string;
 }
 
-/** Blocks run `n` at the n-th request, until it is released. */
+/** Blocks run `n` at the n-th request until released. */
 class RunBlocker {
   readonly reports: Report[] = [];
   readonly blockedRuns = new Set<number>();

@@ -1,4 +1,4 @@
-// Agent runs started over the API, without a trigger: immediate response, response with the result, and event
+// Agent runs started over the API, without triggers: immediate response, response with the result, and event
 // stream.
 
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -155,7 +155,7 @@ describe('a waiting or long run', () => {
     expect((await ask(runPath('manual:nothing'))).status).toBe(404);
     expect((await ask(runPath('manual:nothing', '/events'))).status).toBe(404);
     expect((await ask(`${gateway.url}/runs?state=ended`)).status).toBe(400);
-    // An agent without a model has no journal, and the list contains only runs with a journal.
+    // Agents without models have no journal, and the list contains only runs with a journal.
     expect((await ask(`${gateway.url}/runs?state=failed,done&agent=desk&limit=3`)).json).toEqual({
       runs: [],
       next_before: null,

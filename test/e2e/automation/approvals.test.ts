@@ -221,7 +221,7 @@ test('survives a kill before and after the decision: nothing is lost or done twi
     const text = inputOf(body);
     keys.set(text, (keys.get(text) ?? new Set()).add(headers['idempotency-key']));
   }
-  // An attempt interrupted by a kill may be repeated under the same key.
+  // An attempt interrupted by a kill may be repeated with the same key.
   for (const text of ['k1', 'k3', 'k4']) expect(keys.get(text)?.size).toBe(1);
   expect(countRuns('k2')).toBe(0);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);

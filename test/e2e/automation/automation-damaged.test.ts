@@ -1,4 +1,4 @@
-// A killed gateway leaves a damaged store log: the next start succeeds and reports the unusable part.
+// A gateway is killed with a damaged store log: the next start succeeds and reports the unusable part.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -138,7 +138,7 @@ test('with a full disk tools are served and webhooks get 503; everything resumes
   expect(refusal.status).toBe(503);
   expect(await refusal.text()).toContain('cannot be stored at the moment');
   expect(await listOf(gateway.url)).toContain('"tools"');
-  // This file system also has space for a long link. On ext4 an inline link would need no block.
+  // This file system also has space for a long link. On ext4 an inline link occupies no block.
   const lock = join('/proc', String(gateway.pid), 'root', state, 'gateway.lock.2');
   expect(readlinkSync(lock).length).toBeLessThan(60);
   const alarms = () =>

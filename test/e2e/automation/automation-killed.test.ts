@@ -40,7 +40,7 @@ test('acknowledged events are handled in order after kill -9, and repeated agent
   const { folder } = gateway;
   let count = 0;
 
-  /** Sends the events of a conversation. Repeats each under the same key until it is acknowledged. */
+  /** Sends a conversation's events. Repeats each with the same key until it is acknowledged. */
   async function send(c: string): Promise<void> {
     for (let n = 0; n < EVENTS / CONVERSATIONS; n += 1) {
       for (;;) {

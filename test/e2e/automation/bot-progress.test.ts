@@ -110,7 +110,7 @@ test.concurrent('no typing indicator is shown while the run of an event waits fo
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
   const folder = temporaryFolder();
-  // `wait_ms` parks the event: the run waits as a row of the store.
+  // `wait_ms` parks the event: the run is a parked row in the store.
   writeFileSync(join(folder, 'desk.script'), '- { answer: It is time., wait_ms: 2000 }');
   const desk = agent('desk', { model: `scripted:${join(folder, 'desk.script')}` });
   await startAutomation({ folder, resources: [botTrigger('bot', platform, bot, { agent: 'desk' }), desk] });

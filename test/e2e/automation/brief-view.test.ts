@@ -30,7 +30,7 @@ const parameter = { name: 'whom', description: SECRET, default: `user of ${SECRE
 const LONG = 'word '.repeat(10_000);
 
 let gateway: GatewayProcess;
-/** Id of a delivery that contains the secret in body and answer. */
+/** Delivery id; body and answer contain the secret. */
 let dead = '';
 
 beforeAll(async () => {

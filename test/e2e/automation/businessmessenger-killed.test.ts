@@ -25,7 +25,7 @@ import {
 } from '../../fixtures/business-platform/notification.ts';
 import { seeded } from '../../fixtures/seeded.ts';
 
-/** Sends the head and half of the body of a notification. */
+/** Sends a notification's head and half the body. */
 async function sendHalf({ gateway }: Messenger, content: Members): Promise<Socket> {
   const body = bytesOf(content);
   const socket = connect(gateway.port, '127.0.0.1').on('error', () => {});
@@ -55,7 +55,7 @@ describe('a killed gateway', () => {
     let now = first;
     const people = new Map<string, Person & { readonly number: string }>();
     const messages = new Map<string, Members>();
-    /** Creates a message of a new person, or of the person who wrote another message. */
+    /** Creates a message from a new person, or from the sender of another message. */
     const messageOf = (text: string, by = text): Members => {
       const person = people.get(by) ?? { name: by, number: String(15551000000 + people.size) };
       people.set(by, person);

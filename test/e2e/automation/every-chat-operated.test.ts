@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(chats.map(({ chat }) => chat.stop())));
 
-/** Trigger and agent, optionally with one more command. */
+/** Trigger and agent, optionally with an extra command. */
 function resources(more?: string) {
   const echo = { agent: 'echo' };
   const triggers = chats.map(({ name, chat }) => {

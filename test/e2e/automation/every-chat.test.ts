@@ -44,7 +44,7 @@ let program: AgentProgram;
 let output = '';
 /** Answers that the agent holds until `release`, by input. */
 const heldInputs = new Map<string, Promise<void>>();
-/** Holds the answers to these inputs. Returns the release function. */
+/** Delays the answers to these inputs. Returns the release function. */
 function holdInputs(...inputs: readonly string[]): () => void {
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -71,7 +71,7 @@ const card = {
 };
 const row = (n: number) => `row ${n} of what has to be read in order`;
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => row(from + n));
-/** Number of rows of a text that needs several messages. */
+/** Number of rows in a text that needs several messages. */
 const rowsFor = ({ longText = 9_000 }: LocalChat) => Math.ceil(longText / row(100).length);
 const long = (chat: LocalChat) => {
   const quarter = Math.floor(rowsFor(chat) / 4);
@@ -331,7 +331,7 @@ test('a rate limit only delays messages: no attempt is counted, and no message i
     await expectTexts(chat, 'Many', `heard: ${name} one`, `heard: ${name} two`);
     await eventually(async () => {
       const rows = (await deliveries('source=outbox')).filter((each) => each.trigger === name);
-      // The limit applied to one message. On platforms without an order it may apply to both.
+      // The limit applied to one message. On platforms that define no order it may apply to both.
       const deferredRows = rows.filter(({ deferrals }) => deferrals > 0);
       expect(deferredRows.reduce((sum, { deferrals }) => sum + deferrals, 0)).toBeGreaterThanOrEqual(2);
       const finalStates = deferredRows.map(({ state, attempts }) => ({ state, attempts }));

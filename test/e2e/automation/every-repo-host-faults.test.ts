@@ -144,7 +144,7 @@ test('writes one comment and uses one key across kill -9 between any two steps',
 
 test('writes a comment under the new name if a reload renames the trigger before the comment is sent', async () => {
   await hostCases.everywhere('reloaded', async (hostCase) => {
-    // Exceeds the time of a reload on a busy machine.
+    // Exceeds the reload time on a busy machine.
     const refusals = refuse(hostCase, { status: 429, headers: { 'retry-after': '8' } });
     await hostCase.deliver(comment);
     await refusals;

@@ -325,12 +325,12 @@ describe.concurrent.each(hosts)('%s', (name) => {
   });
 });
 
-/** Expects that every event reaches the agent. */
+/** Expects every event to reach the agent. */
 async function expectHandled(hostCase: HostCase, events: Readonly<Record<string, HostEvent>>): Promise<void> {
   await expectEventsIn(hostCase, 'done', events);
 }
 
-/** Expects that every event is accepted and ignored. */
+/** Expects every event to be accepted and ignored. */
 async function expectIgnored(hostCase: HostCase, events: Readonly<Record<string, HostEvent>>): Promise<void> {
   const before = hostCase.agentRequests().length;
   await expectEventsIn(hostCase, 'ignored', events);

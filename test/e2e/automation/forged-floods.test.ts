@@ -24,7 +24,7 @@ const SENDERS = 16;
 const PADDING = ' '.repeat(200_000);
 /**
  * CPU time per request, memory growth, and delay of a genuine request. Measured values are 0.1 to 0.2 ms, up
- * to 20 MiB, and 15 to 30 ms. A signature check in plain JavaScript would take 5 ms.
+ * to 20 MiB, and 15 to 30 ms. A signature check in plain JavaScript takes 5 ms.
  */
 const MOST = { cpuMs: 3, grownMiB: 150, waitedMs: 3_000 };
 
@@ -95,7 +95,7 @@ afterAll(() => Promise.all(flooded.map(({ source }) => source.stop())));
 function cpuMs(): number {
   const stat = readFileSync(`/proc/${gateway.pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // User and system time, in hundredths of a second.
+  // User and system time, in units of 10 ms.
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 

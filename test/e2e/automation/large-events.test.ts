@@ -46,7 +46,7 @@ interface ReceivedJob {
   answer(): void;
 }
 
-/** Capacity of an agent: half of 64 MiB. The rest is reserved for other agents. */
+/** Capacity of an agent: half of 64 MiB. The other half is reserved. */
 const AT_ONCE = 5;
 
 /** Starts an agent that answers when the test releases it. */
@@ -103,7 +103,7 @@ test('twelve events of 7 MB for a slow agent use little memory and arrive whole'
   }, 5);
   for (const payload of payloads)
     expect((await postHook(gateway.url, '/hooks/orders', payload)).status).toBe(202);
-  // Time for the allowed number of jobs, and for more if the limit does not work.
+  // Time for the allowed number of jobs, or for more if the limit does not work.
   await eventually(() => expect(agent.waiting.now).toBeGreaterThan(2));
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   expect(agent.waiting.now).toBeLessThanOrEqual(AT_ONCE);

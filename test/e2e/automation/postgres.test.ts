@@ -164,7 +164,7 @@ test('while the disk of the database is full, webhooks get 503 and /health repor
     const settings = { store: { postgres: { url: await small.newDatabase() } }, node: { name: 'full' } };
     const gateway = await startAutomation({ folder, resources: resourcesIn(folder), settings });
     const health = async () => (await (await fetch(`${gateway.url}/health`)).json()) as { triggers?: string };
-    // The body needs a new page in a table file, and the full disk has none.
+    // The body needs a new page in a table file, but the disk is full.
     const body = (id: string) => ({ c: id, text: 'hello', more: randomBytes(100_000).toString('hex') });
     const say = async (id: string) =>
       (await postHook(gateway.url, '/hooks/desk', body(id), { 'idempotency-key': id })).status;

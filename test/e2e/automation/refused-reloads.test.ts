@@ -28,7 +28,7 @@ const modelAgent = (...ids: string[]) =>
 
 const reload = ({ url }: GatewayProcess) => ask(`${url}/admin/reload`, { method: 'POST' });
 
-/** Writes the file in a single step, so that the folder watch sees one change. */
+/** Writes the file in a single step: the folder watch sees one change. */
 function write({ folder }: GatewayProcess, { kind, name, spec }: ReturnType<typeof agent>): void {
   const text = JSON.stringify({ apiVersion: 'example.com/v1', kind, metadata: { name }, spec });
   writeFileSync(join(folder, `${kind.toLowerCase()}s`, `${name}.yaml`), text);

@@ -138,7 +138,7 @@ test('a store moved from a file into PostgreSQL and back behaves as after a rest
   const written = readFileSync(file);
   expect((await cli('export', '--to', file)).stderr).toContain('already exists; add --force to replace it');
   expect((await cli('export', '--to', file, '--force')).code).toBe(0);
-  // A second export differs only in the time.
+  // Exports differ by their time only.
   expect(readFileSync(file).length).toBeCloseTo(written.length, -2);
 
   writeConfiguration(folder, { settings: inPostgres });
@@ -265,7 +265,7 @@ test('an import that is killed or truncated leaves the store empty, in a file an
         output += part;
       });
       const exit = once(child, 'close');
-      // More than any cache holds.
+      // More than every cache's capacity.
       await new Promise((done) => child.stdin?.write(text.subarray(0, Math.floor(text.length * 0.9)), done));
       await elapse(500);
       child.kill(signal);

@@ -20,7 +20,7 @@ globalThis.setInterval = (action, ms, ...rest) => real(action, ms === ${SWEEP_MS
 const schedule = (name: string) =>
   trigger(name, { type: 'Schedule', config: { cron: '* * * * * *' }, default_agent: 'clerk' });
 
-/** Schedules that have rows in the store of a stopped gateway. */
+/** Schedules that have rows in a stopped gateway's store. */
 function storedRowsIn(folder: string): {
   readonly plans: readonly string[];
   readonly ticked: readonly string[];

@@ -190,7 +190,7 @@ test('accepted messages are answered once and in order, across refusals, new tok
     const key = random() < 0.2 ? identity.keys[0] : identity.key;
     const message = platform.activities.message(place, ada, `r${n}`);
     const { status } = await team.sender.send(message, {}, key && { key });
-    // A new key is fetched immediately, or the message is rejected while the provider is unavailable.
+    // A new key is fetched immediately; if the provider is unavailable, the message is rejected.
     expect([202, 503]).toContain(status);
     if (status === 202) acceptedByChat.get(place)?.push(`heard: r${n}`);
   }
@@ -261,7 +261,7 @@ test('a page of another site cannot send a message, neither by a form nor under 
   const body = JSON.stringify({ conversation: known?.body.conversation, text: 'forged' });
   const post = async (headers: Readonly<Record<string, string>>) =>
     (await fetch(`${team.gateway.url}/triggers/team/send`, { method: 'POST', headers, body })).status;
-  // Content types that a browser sends without a preflight request.
+  // Content types that browsers send without preflight requests.
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
     expect(await post({ 'content-type': type })).toBe(400);
   const json = { 'content-type': 'application/json' };

@@ -1,4 +1,4 @@
-// Commands for triggers and deliveries at a running gateway. Resource files are checked without a gateway.
+// Commands for triggers and deliveries of running gateways. Resource files are checked without a gateway.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

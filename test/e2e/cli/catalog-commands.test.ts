@@ -1,4 +1,4 @@
-// Catalog commands at a running gateway: add, disable, enable, remove. A reload reads `.env` again.
+// Catalog commands of running gateways: add, disable, enable, remove. A reload reads `.env` again.
 
 import {
   chmodSync,
@@ -115,7 +115,7 @@ test('a server is added, disabled, enabled and removed while a gateway runs, and
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('did you mean first?')]);
   expect((await ask(`${url}/servers`)).json.servers.map(({ id }: { id: string }) => id)).toEqual(['first']);
   expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-  // The server writes its token to stderr, which is in the log.
+  // The server writes its token to stderr, which is logged.
   expect(gateway.text()).toContain('my token is');
   expect(gateway.text()).not.toContain('of-the-puppet');
 });

@@ -67,7 +67,7 @@ function entryIn(id: ClientId, path: string): Entry {
   return parse(text)[clientNamed(id)?.root ?? '']['actor-gateway'];
 }
 
-/** Replaces references to the key as the client does: only in the syntax that the client supports. */
+/** Replaces references to the key as the client does: only in syntax that the client supports. */
 function replaceReferences(
   id: ClientId,
   values: Readonly<Record<string, string>> | undefined,

@@ -32,7 +32,7 @@ async function takePort(port: number, relayTo?: number): Promise<string[]> {
       return;
     }
     const { url = '', method = '', headers } = message;
-    // Every path returns a proof. `/servers` has no effect, unlike the path of a command.
+    // Every path returns a proof. `/servers` has no effect, unlike command paths.
     const path = url === '/health' ? url : '/servers';
     const forwarded = request({ host: '127.0.0.1', port: relayTo, path, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);

@@ -1,4 +1,4 @@
-// The register command on configuration files alone, without a running gateway.
+// The register command on configuration files alone, with no running gateway.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

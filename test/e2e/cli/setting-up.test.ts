@@ -47,7 +47,7 @@ function post(url: string, body: object, headers: Readonly<Record<string, string
 
 const readHello = { name: 'read_text_file', arguments: { path: 'hello.txt' } };
 
-/** Completions of bash at the end of a line. Bash splits the line into words. */
+/** Bash completions at the line end. Bash splits the line into words. */
 async function bashOffers(
   words: readonly string[],
   env: Readonly<Record<string, string>>,

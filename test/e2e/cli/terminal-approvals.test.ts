@@ -19,7 +19,7 @@ import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gat
 import { type Run, runMain } from '../../fixtures/gateway/run-main.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 
-/** Contains control characters that a terminal must not execute. */
+/** Contains control characters that terminals must not execute. */
 const payFor = (words: string) => ({ name: 'pay', input: argumentsFor(words) });
 
 const argumentsFor = (words: string) => ({
@@ -156,7 +156,7 @@ test('a second question stays below the outcome of the first, with the part of t
   terminal.type('n');
   const { approvals } = (await ask(`${gateway.url}/approvals?state=pending`)).json;
   expect(approvals.length).toBe(1);
-  // The window is closed before an answer.
+  // The window is closed before the answer.
   terminal.type('\u0004\u0015\u0004');
   await waitForText(/ENDED 0/);
   expect(terminal.text).toContain(`waiting for approval of desk/pay: "approvals approve ${approvals[0].id}"`);
@@ -175,7 +175,7 @@ describe('without a terminal', () => {
     const [list, page, ...refused] = await Promise.all([
       run('approvals', '--state', 'pending'),
       run('approvals', 'show', id),
-      // Neither the requester nor a stranger may decide.
+      // The requester and strangers may not decide.
       run('approvals', 'approve', id, '--as', 'ada'),
       run('approvals', 'approve', id, '--as', 'mallory'),
     ]);

@@ -392,7 +392,7 @@ describe('deliveries', () => {
     expect((await run('deliveries', 'show', dead)).stdout).toMatch(/^attempt 1 +20\S+ \S/m);
     const page = (await run('triggers', 'show', 'orders')).stdout;
     expect(page).toMatch(/^dead letters +[1-9]\d*, last at 20\S+ {2}\S.*\(http:orders\/\S+\)$/m);
-    // The reason of the newest dead delivery is the last error of a trigger without an error of its own.
+    // The reason of the newest dead delivery is the last error of triggers that have none themselves.
     expect((await run('triggers')).stdout).toMatch(/^orders +HTTP +Stable +open +\d+ +\d+ +[1-9]\d* .* 500/m);
     const json = JSON.parse((await run('deliveries', 'show', id, '--json')).stdout);
     expect(json).toMatchObject({ id, state: 'done', trigger: 'orders', attempts: 1 });

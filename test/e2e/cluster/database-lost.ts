@@ -10,7 +10,7 @@ import { type Load, postOrder, startLoad } from '../../fixtures/cluster/senders.
 import { startPostgres } from '../../fixtures/store/postgres-server.ts';
 import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
-/** Maximum response time of a webhook while the database is unavailable. */
+/** Maximum webhook response time during a database outage. */
 const ANSWER_WITHIN_MS = 12_000;
 const load = { conversations: 30, perSecond: 80 };
 

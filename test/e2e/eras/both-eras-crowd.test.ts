@@ -206,7 +206,7 @@ const tasks: Readonly<Record<string, Task>> = {
     const args = { text: mark, steps: 3, ms: Math.floor(random() * 20) };
     checkAnswer(`${mark} slow`, await caller.call('slow', args), 1, mark, counters);
   },
-  /** Two concurrent requests of a client with the same id. */
+  /** Two concurrent requests from one client with equal ids. */
   twice: async (caller, mark, _random, counters) => {
     const calls = ['a', 'b'].map(async (half) => {
       const result = await caller.call('slow', { text: `${mark}${half}`, steps: 2, ms: 10 }, { id: 7 });

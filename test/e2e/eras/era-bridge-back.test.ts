@@ -58,7 +58,7 @@ const sample = (name: string) => ({
 const open = (id: string, capabilities: object = { elicitation: {}, sampling: {} }) =>
   RawSession.open(gateway.url, `/mcp/${id}`, capabilities);
 
-/** Arguments of a puppet call with one result per round. */
+/** Puppet call arguments, with a single result per round. */
 const argsFor = (key: string, ...results: readonly (string | null)[]) => ({ key, results });
 const questionResult = (requests: string, state = '"s"') =>
   `{"resultType":"input_required","inputRequests":${requests},"requestState":${state}}`;

@@ -57,7 +57,7 @@ afterAll(async () => {
 const at = (id: string) => `${gateway.url}/mcp/${id}`;
 
 const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
-/** Sends a request of a client with most capabilities, unless the test sets others. */
+/** Sends a request from a client with most capabilities, unless the test sets others. */
 const send = (address: string, request: ModernAsk, leaving?: { signal: AbortSignal }) =>
   modern(address, { ...request, meta: { clientCapabilities: capabilities, ...request.meta } }, leaving);
 
@@ -527,7 +527,7 @@ describe('an exclusive connection', () => {
   test('is not reused after a server request outside a call', async () => {
     const ann = client('stray');
     const { pid } = resultOf(await call('local', 'stats', {}, ann)) as { pid: number };
-    // The server asks long after the answer to the call.
+    // The server requests input long after the answer to the call.
     await call('local', 'ask-later', { ms: 500, method: 'elicitation/create' }, ann);
     await until('the end of the process', () => !isAlive(pid));
     const { notes } = resultOf(await call('local', 'stats', {}, ann)) as { notes: string[] };

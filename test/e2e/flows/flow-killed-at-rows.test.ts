@@ -31,7 +31,7 @@ const AT_ONCE = 4;
  * is slow.
  */
 const EVERY = process.env.ACTOR_GATEWAY_KILLS === 'all' ? 1 : 3;
-/** Polling interval. Most of the time is spent in pauses that follow a crash. */
+/** Polling interval. Most time passes in pauses that follow a crash. */
 const POLL_MS = 100;
 
 interface ReceivedRequest {

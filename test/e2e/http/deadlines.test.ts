@@ -62,7 +62,7 @@ describe.concurrent('a call without an answer', () => {
     const answer = await session.call('count', args, { progressToken: 'p' });
     expect(answer.text).toBe('{"steps":9,"label":"long"}');
     expect(answer.messages).toHaveLength(10);
-    // The same call has only the normal time if the client does not request progress.
+    // The same call has the normal time limit if the client does not request progress.
     expect((await session.call('count', args)).reason).toBe('ERR_DEADLINE');
   });
 

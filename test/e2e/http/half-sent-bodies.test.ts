@@ -107,7 +107,7 @@ test.each(httpEnginesInTurn)(
     expect(refusals()[0]?.answer).toMatch(/retry-after: \d+/i);
     expect(refusals()[0]?.answer).toMatch(/too many large bodies are being received/);
     expect(residentBytes(gateway.pid) - before).toBeLessThan(220 * MB);
-    // A body in one piece needs no capacity. Another address still has some.
+    // A body in one piece uses no capacity. Another address still has some.
     expect((await small()).status).toBe(200);
     const large = call('echo', { text: 'x'.repeat(2 * MB) });
     expect((await post(`${gateway.url}/mcp/api`, large)).status).toBe(400);

@@ -271,7 +271,7 @@ describe.each(httpEngines)('the HTTP interface on %s', (kind) => {
       await raw.closed();
       expect(onProblem).not.toHaveBeenCalled();
 
-      // The following bytes are never parsed as a request.
+      // The following bytes are not parsed as a request.
       const smuggler = await client();
       smuggler.write(`POST /bad HTTP/1.1\r\nHost: a\r\n${rest}${get('/smuggled')}`);
       await smuggler.closed();
@@ -367,7 +367,7 @@ describe.each(httpEngines)('the HTTP interface on %s', (kind) => {
         raw.write(CHUNKED + rest);
         const { status } = await raw.answer();
         expect(kind === 'node' ? status : isExact).toBe(kind === 'node' ? 400 : false);
-        // Completes the rest in any state of the parser.
+        // Completes the rest in every parser state.
         raw.write(`\r\n\r\n${get('/smuggled')}`);
         await raw.closed();
         expect(paths).toEqual(kind === 'node' ? [] : ['/echo']);

@@ -110,7 +110,7 @@ describe.each(httpEnginesInTurn)('on %s', (http) => {
       longest = Math.max(longest, performance.now() - since);
       return received > 199_000;
     });
-    // Removing clients one by one from a long list once delayed every call for seconds.
+    // Removing single clients from a long list once delayed every call for seconds.
     expect(longest).toBeLessThan(2_000);
   });
 });

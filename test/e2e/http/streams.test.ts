@@ -293,7 +293,7 @@ describe.each(httpEngines)('streams on %s', (http) => {
     const before = (await stats()).requests ?? 0;
     socket.pause();
     socket.write(rawPost(body, session));
-    // 40 MB are sent to it. It is cut off at 16 MB, while the call continues.
+    // 40 MB are sent to it. It is cut off at 16 MB, and the call continues.
     await eventually('the end of the call', async () => {
       const { requests = 0, in_flight } = await stats();
       return requests > before && in_flight === 1;

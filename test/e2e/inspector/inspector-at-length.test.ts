@@ -31,7 +31,7 @@ const MAX_ROWS = 60;
 /** Longest task of the page, in CPU time. Drawing all rows would exceed it. */
 const MAX_TASK_MS = 250;
 
-/** Memory of a process, in MB. */
+/** Process memory, in MB. */
 function memoryOf(pid: number): number {
   const [, kb = ''] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kb) / 1024;

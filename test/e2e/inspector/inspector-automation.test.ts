@@ -84,7 +84,7 @@ describe('triggers in the inspector', () => {
     await rowOf(page, 'orders').click();
     expect(pathOf(page)).toBe('/inspector/view/~trigger/orders/log');
     await page.locator('.box.active[data-path="open"]').waitFor();
-    // Triggers and gateway actors may have equal names.
+    // A trigger and a gateway actor can share a name.
     await page.locator('.row[data-name="servers"][data-machine="trigger"]').click();
     expect(await page.locator('h1').textContent()).toBe('servers');
     await page.locator('.box.active[data-path="open"]').waitFor();

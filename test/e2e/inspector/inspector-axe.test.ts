@@ -158,7 +158,7 @@ test('a chart fits its pane and shows the current state, also on a phone, and no
   }
 });
 
-/** Runs in the page: returns the truncated parts of a sequence chart, and the times. */
+/** Runs in the page: returns a sequence chart's truncated parts and times. */
 const drawnSequence = `(() => {
   const picture = document.querySelector('.sequence');
   const whole = picture.getBoundingClientRect();
@@ -184,7 +184,7 @@ test('tabs are in one line, the last column of a sequence is whole, and times on
       `[...document.querySelectorAll('[role=tab]')].map((tab) => tab.getBoundingClientRect().top)`,
     );
     expect(new Set(tops).size).toBe(1);
-    // The page draws as many columns as fit, once it knows the size.
+    // The page fills the width with columns, once it knows the size.
     await eventually(async () => {
       const picture = await page.evaluate<{ overhang: number; cut: string[]; times: string[] }>(
         drawnSequence,

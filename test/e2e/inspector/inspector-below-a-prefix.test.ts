@@ -1,4 +1,4 @@
-// The page at a proxy with a path prefix, in a real browser: links, login, one-time links, commands, the
+// The page behind a proxy with a path prefix, in a real browser: links, login, one-time links, commands, the
 // feed, and the addresses for clients.
 
 import { createServer, request } from 'node:http';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => closeProxy());
 
-/** Serves a gateway below PREFIX, and nothing else. */
+/** Serves only a gateway, below PREFIX. */
 async function startProxy(port: number): Promise<string> {
   const proxy = createServer((incoming, response) => {
     const { url = '', method, headers } = incoming;

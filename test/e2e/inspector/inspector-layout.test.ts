@@ -95,7 +95,7 @@ beforeAll(async () => {
       asks: [toolApproval(APPROVAL, { to: 'bob' })],
     },
   ]);
-  // The runs of this agent do not end during the tests.
+  // The runs of this agent outlast the tests.
   const program = await startAgent(() => new Promise(() => {}));
   const restart = { intensity: 5, period_seconds: 60, min_backoff_ms: 50, max_backoff_seconds: 1 };
   gateway = await startAutomation({

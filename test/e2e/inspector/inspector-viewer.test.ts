@@ -55,14 +55,14 @@ describe.each(httpEngines)('a viewer on %s', (http) => {
       viewer.send(frame);
       viewer.heartbeat();
       highest = Math.max(highest, stream.bufferedBytes);
-      // Yields, so that the system fills the socket buffers.
+      // Yields: the system fills the socket buffers.
       if (count % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     expect(highest).toBeGreaterThan(MAX_BUFFERED);
     expect(highest).toBeLessThan(MAX_BUFFERED + 2 * frame.length);
 
     client.socket.resume();
-    // The system buffers some megabytes, so a viewer may have caught up meanwhile.
+    // The system buffers some megabytes, so a viewer has possibly caught up meanwhile.
     const missedSoFar = () =>
       Number(
         client.text

@@ -53,7 +53,7 @@ const at = (profile: string) => `${gateway.url}/mcp/@${profile}`;
 
 type Request = (method: string, params?: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
-/** Requests of a client of this era at the profile; rejects with the error of the response. */
+/** Client requests of this era to the profile; rejects with the error of the response. */
 async function requester(
   era: 'legacy' | 'modern',
   profile: string,

@@ -122,7 +122,7 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
         expect(json.error.message.length).toBeGreaterThan(20);
         expect(headers['mcp-session-id']).toBeUndefined();
       }
-      // The server is in the failed state: the answer contains the time of the next attempt.
+      // The server has failed: the answer contains the time of the next attempt.
       const refusal = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
       expect([refusal.status, refusal.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
       expect(Number(refusal.headers['retry-after'])).toBeGreaterThan(0);

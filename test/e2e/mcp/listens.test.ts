@@ -369,7 +369,7 @@ describe.concurrent('during a listen request', () => {
         async () => (await details(own.url, 'lists')).state === 'stopped',
       );
       expect((await details(own.url, 'it')).pids).toEqual([pid]);
-      // Neither this listen request nor a new one starts the server.
+      // Neither this listen request nor another starts the server.
       const secondListen = listen(`${own.url}/mcp/lists`, { toolsListChanged: true });
       const all = listen(`${own.url}/mcp`, { toolsListChanged: true });
       await Promise.all([acknowledgedFilter(secondListen), acknowledgedFilter(all)]);

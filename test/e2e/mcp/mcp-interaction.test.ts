@@ -172,7 +172,7 @@ describe.each(['local', 'remote', 'older'])('a server under session isolation (%
 
   test('can ask the client a question after the call, on the GET stream of the client', async () => {
     const { client, asked } = await answering(id, 'ann');
-    // The stream of a remote server may open after the session. Earlier questions are lost at the server.
+    // A remote server's stream may open after the session. Earlier questions are lost at the server.
     await client.call('ask-later', { ms: 1500, method: 'elicitation/create' });
     await eventually('the late question', () => asked.length === 1);
     await eventually('its answer', async () =>

@@ -248,7 +248,7 @@ describe('a reload that changes profiles', () => {
     await home.call('beta__echo');
     expect(home.count(changed)).toBe(0);
 
-    // An invalid change is rejected, and nothing changes.
+    // An invalid change is rejected and has no effect.
     rewrite(gateway, (settings) => {
       settings.profiles = { work: { servers: ['alhpa'], tags: ['wrok'] } };
     });

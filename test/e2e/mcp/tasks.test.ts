@@ -69,7 +69,7 @@ beforeAll(async () => {
   });
 });
 
-/** Messages with one method, as received by a server. */
+/** Messages of this method, as received by a server. */
 function messagesOf(id: string, method: string): Json[] {
   if (!existsSync(messageFileOf(id))) return [];
   const lines = readFileSync(messageFileOf(id), 'utf8').split('\n').filter(Boolean);
@@ -402,7 +402,7 @@ describe('a task is lost with the process', () => {
   test('with pool.max: 2 a task id leads only to the process that created the task', async () => {
     const [anna, ben] = [await session('/mcp/pair'), await session('/mcp/pair')];
     const taskId = await idOf(anna, 'anna', 1_500);
-    // A process is added only while the first is in use.
+    // A process is added only if the first is in use.
     const result = resultOf(anna, taskId);
     await eventually(
       'the result is requested',
@@ -474,7 +474,7 @@ test('clients that share a connection to a remote server have their own tasks', 
   expect(await responseTo(ben, 'tasks/result')).toContain(notFound.message);
   expect(await responseTo(anna, 'tasks/result')).toContain('done far');
   await fetch(url, { method: 'DELETE', headers: anna });
-  // The tasks of a closed session are unknown, even with a valid id.
+  // A closed session's tasks are unknown, even with a valid id.
   expect(await responseTo(await initialize(url), 'tasks/get')).toContain(notFound.message);
 });
 

@@ -77,7 +77,7 @@ describe('a gateway with expose: search', () => {
         { onprogress: ({ progress }) => steps.push(progress) },
       );
       expect(steps).toEqual([1, 2, 3]);
-      // A known name can be called directly.
+      // Known names can be called directly.
       expect(await client.call('one__slow', { steps: 1, text: 'here' })).toEqual({ said: 'here' });
     },
   );

@@ -70,7 +70,7 @@ test('statistics are the sum of all nodes, and survive stops, kills and restarts
   await expectCounts([a, b, c], 15, 1);
   expect((await statisticsAt(b)).name).toBe('b');
 
-  // A node that stops reports all counts. A killed node leaves only the counts that it had already reported.
+  // A node that stops reports all counts. A killed node's unreported counts are lost.
   await sayTo([c], 3);
   await c.stop();
   await expectCounts([a, b], 18, 1);

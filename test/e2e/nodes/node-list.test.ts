@@ -59,7 +59,7 @@ test('all nodes list the same nodes: with different files, during a stop, and wi
   const json = await runMain(['nodes', '--json', '--url', c.url], options);
   expect(JSON.parse(json.stdout)).toEqual(await at(b.url));
 
-  // Only one node has this trigger, by a reload.
+  // A reload added this trigger to a single node.
   writeResources(c.folder, desk(folder, 'desk', { key: 'body:other' }));
   expect((await ask(`${c.url}/admin/reload`, { method: 'POST', headers: ofC })).status).toBe(200);
   await eventually(async () => {

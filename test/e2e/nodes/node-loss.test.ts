@@ -75,7 +75,7 @@ test('after kill -9 of the owner a session continues at other nodes immediately,
   await stream.until('its end', ({ isOver }) => isOver);
   const pids = await Promise.all([b, c, b, c].map((node) => processOf(node, session)));
   expect(performance.now() - killedAt).toBeLessThan(LEASE_MS + 1_000);
-  // One node has taken it over, with one process.
+  // One node has taken it over, in one process.
   expect(pids).toEqual(new Array(4).fill(pids[0]));
   expect(pids[0]).toBeGreaterThan(0);
   const ended = await ask(`${b.url}/mcp/own`, { method: 'DELETE', headers: { 'mcp-session-id': session } });

@@ -22,7 +22,7 @@ const sizes = [
   { width: 390, height: 844 },
 ];
 
-/** Serious violations in both colour schemes. */
+/** Serious violations in light and dark mode. */
 async function violationsOf(page: Page): Promise<string[]> {
   const serious: string[] = [];
   for (const viewport of sizes)
@@ -96,7 +96,7 @@ test('the tree and a view show all nodes with state, version and configuration, 
   expect(await violationsOf(page)).toEqual([]);
   await server.start();
   await expect.poll(() => page.locator('#nodes-stale').count(), { timeout: 20_000 }).toBe(0);
-  // Responses to database requests during the outage.
+  // Responses to database requests in the outage.
   expect(complaints.filter((complaint) => !complaint.includes('status of 503'))).toEqual([]);
   await close();
   await a.stop();

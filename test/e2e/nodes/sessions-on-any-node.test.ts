@@ -44,7 +44,7 @@ const introduction = (capabilities = {}) =>
     clientInfo: { name: 'raw', version: '1' },
   });
 
-/** Opens a session at a node. Returns the id. */
+/** Opens a session on a node. Returns the id. */
 async function openSession(index: number, path = '/mcp/own', capabilities = {}): Promise<string> {
   const { headers } = await post(`${at(index).url}${path}`, introduction(capabilities));
   return String(headers['mcp-session-id']);

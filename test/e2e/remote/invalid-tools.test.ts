@@ -1,5 +1,5 @@
 // Tools of a modern remote server with x-mcp-header schemas: invalid tools are not offered, and a call whose
-// headers follow an old schema is repeated once with the new schema.
+// headers follow an old schema is repeated once under the new schema.
 
 import { expect, test } from 'vitest';
 import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';

@@ -81,7 +81,7 @@ test.each([
       server.lose();
       const { status: answered, error: reason } = await server.call();
       expect([answered, reason]).toEqual([200, undefined]);
-      // The first call, and per lost session a refused and a repeated call.
+      // The first call, then a refused and a repeated call per lost session.
       expect(server.calls()).toBe(1 + 2 * lost);
     }
     await server.stop();

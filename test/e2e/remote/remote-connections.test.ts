@@ -32,7 +32,7 @@ function answerTo(id: number): string {
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Returns the id of a request that arrived in a single piece. */
+/** Returns the request id if the request arrived in a single piece. */
 const idIn = (bytes: Buffer): number => JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '').id;
 
 const answerEach = (socket: Socket) => {
@@ -140,7 +140,7 @@ describe('calls', () => {
     const { link, recorder } = modernLink(url);
     link.send(request(2, 'x'), 2);
     await recorder.answer(2);
-    // A call arrives in the turn in which the reset is read, before the close event of the socket.
+    // A call arrives in the event loop iteration that reads the reset, before the close event of the socket.
     setImmediate(() => {
       for (const socket of sockets) socket.resetAndDestroy();
       setImmediate(() => link.send(request(3, 'x'), 3));

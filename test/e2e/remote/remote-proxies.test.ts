@@ -24,7 +24,7 @@ const SECRET = 'Bearer 4711-4711';
 
 afterEach(endServers);
 
-/** Handles each request of a legacy server; `headers` are headers of the response to `initialize`. */
+/** Handles each request to a legacy server; `headers` are headers of the response to `initialize`. */
 function respond({ req, res, body }: Exchange, headers: Record<string, string | string[]> = {}) {
   if (req.method === 'DELETE') return void res.writeHead(200).end();
   if (req.method !== 'POST') return void res.writeHead(405).end();

@@ -1,5 +1,5 @@
 // Child processes that ignore signals do not survive a stop, the exit of the gateway, or, if the gateway is
-// killed, the next start. Foreign processes are never stopped.
+// killed, the next start. Foreign processes continue to run.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -12,7 +12,7 @@ import { fault, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 const INCOMPLETE = 'actor-gateway/incomplete';
 const CHANGED = 'notifications/tools/list_changed';
-/** Exceeds the previous list timeout, as does the download and start of a new server. */
+/** Exceeds the previous list timeout, as do the download and start of new servers. */
 const SLOW_MS = 5_000;
 /** A notice arrives within a twentieth of this time. */
 const QUIET_MS = 1_000;

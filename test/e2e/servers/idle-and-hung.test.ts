@@ -138,7 +138,7 @@ describe.concurrent('idleness and health', () => {
     process.kill(pid, 'SIGSTOP');
     const stoppedAt = performance.now();
     await until('the end of the process', () => !isAlive(pid));
-    // Three consecutive pings were missed, and another request. The first ping may have been in progress.
+    // Three consecutive pings were missed, and another request. The first ping was possibly in progress.
     expect(performance.now() - stoppedAt).toBeGreaterThan(2300);
     expect((await details(url, 'echo')).last_error?.message).toMatch(
       /did not answer 3 health pings in a row/,
@@ -254,7 +254,7 @@ describe.concurrent('hanging servers', () => {
     const stopping = json<{ state: string }>(`${url}/servers/echo/stop`, 'POST');
     await until('stopping', async () => (await details(url, 'echo')).state === 'stopping');
     expect((await callOnce(url, 'other', 'echo', 1)).status).toBe(200);
-    // A call during the stop is answered by the next process.
+    // The next process answers calls that arrive during a stop.
     const next = callOnce(url, 'echo', 'echo', { next: true });
     expect((await hanging).status).toBe(503);
     expect((await stopping).status).toBe(200);

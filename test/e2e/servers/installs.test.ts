@@ -32,7 +32,7 @@ interface Installing {
 const installingOf = async (url: string, id: string) =>
   ((await details(url, id)) as unknown as Installing).installing;
 
-/** Returns a registry with these packages, and a catalog entry for each. */
+/** Returns a registry of these packages, and a catalog entry for each. */
 async function packages(names: readonly string[], more: Readonly<Record<string, unknown>> = {}) {
   const registry = await NpmRegistry.open();
   const { env } = registry;
@@ -50,13 +50,13 @@ const foldersOf = ({ home }: NpmRegistry) => {
 
 const isComplete = (folder: string) => existsSync(join(folder, 'node_modules/.package-lock.json'));
 
-/** Resolves when npx has written a part of its folder, and the registry holds back the rest. */
+/** Resolves when npx has written part of the package folder, and the registry holds back the rest. */
 const untilHalfWritten = (registry: NpmRegistry, name: string) =>
   until('the request of the dependency', () =>
     registry.requests.some((url) => url.includes(`/${name}-part/-/`)),
   );
 
-/** Runs the package with npx, without a gateway. */
+/** Runs the package with npx, outside the gateway. */
 const runAlone = ({ env }: NpmRegistry, name: string) => {
   const running = promisify(execFile)('npx', ['-y', name], {
     env: { PATH: process.env.PATH, ...env },
@@ -204,7 +204,7 @@ test('warm installs the servers of a catalog, and reports failures', async () =>
 });
 
 test('a damaged folder of npx is reported with the command that repairs it', async () => {
-  // npx checks and repairs a package without a version.
+  // npx checks and repairs packages that have no version.
   const spec = 'one@1.0.0';
   const { registry, servers } = await packages(['one'], { args: ['-y', spec], restart: { intensity: 0 } });
   await runAlone(registry, spec);

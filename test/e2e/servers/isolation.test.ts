@@ -65,7 +65,7 @@ describe.each(['shared', 'session'])('isolation %s', (isolation) => {
     await Promise.all(
       sessions.map(async (session, client) => {
         const prefix = session.address.endsWith('/mcp') ? 'echo__' : '';
-        // Ten at a time, all with the same id and token as the calls of all other clients.
+        // Ten concurrent calls, all with the same id and token as the calls of all other clients.
         for (let round = 0; round < CALLS / 10; round += 1) {
           await Promise.all(
             Array.from({ length: 10 }, async (_, number) => {

@@ -86,7 +86,7 @@ describe('calls above the limits', () => {
         answers.push(await callOnce(url, 'echo', 'wait', { ms: 500 }));
       }),
     );
-    // With two at a time, the fifth call starts after two rounds.
+    // With two slots, the fifth call starts after two rounds.
     expect(performance.now() - startedAt).toBeGreaterThan(1490);
     const rejected = answers.filter(({ status }) => status === 503);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);

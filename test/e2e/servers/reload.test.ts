@@ -34,7 +34,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
   beforeEach(async () => {
     gateway = await startGateway({
       http,
-      // Longer than any call in this test.
+      // Longer than every call in this test.
       settings: { shutdown_seconds: 60 },
       servers: { kept: unchangedServer, changing: old, doomed },
     });

@@ -58,7 +58,7 @@ async function remoteOf(form: string) {
     if (form === 'JSON') res.writeHead(200, { 'content-type': 'application/json' }).end(message);
     else {
       beginStream(res);
-      // The stream stays open: its end must not be needed.
+      // The stream stays open: the gateway must not depend on its closing.
       res.write(`id: 1\ndata: ${message}\n\n`);
     }
   });

@@ -1,4 +1,4 @@
-// The npm package, installed into an empty folder: behaviour without a checkout.
+// The npm package, installed into an empty folder: behaviour outside a checkout.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ const root = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 const app = join(temporaryFolder(), 'app');
 const installed = join(app, 'node_modules', 'actor-gateway');
-/** About 121 MB; half of that are addons for HTTP and for the store. */
+/** About 121 MB; half of that are addons for HTTP and the store. */
 const MOST_MEGABYTES = 133;
 
 let output = '';

@@ -93,7 +93,7 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
         expect(unknown.code).toBe(-32602);
       });
 
-      // Each call of a modern client with capabilities has a separate process, so toggles do not persist.
+      // Each call by modern clients with capabilities has a separate process, so toggles do not persist.
       if (isolation === 'shared' || kind === 'v1') {
         test('gets updates of a subscribed resource', async () => {
           await expectUpdatesReceived(await atServer('everything'));

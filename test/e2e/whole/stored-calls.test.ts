@@ -43,7 +43,7 @@ const lastFile = (folder: string) => filesIn(folder).at(-1) ?? '';
 const echo = (url: string, note = '') => rpc(url, 'api', call('echo', { note }));
 const fail = (url: string) => rpc(url, 'api', call('fail'));
 
-/** Waits until the newest call is in its file. */
+/** Waits until the newest call is stored in its file. */
 async function stored({ url, folder }: GatewayProcess): Promise<void> {
   const [newest] = (await callsOf(url, '?limit=1')).calls;
   const [all = ''] = logsIn(folder);
@@ -66,7 +66,7 @@ describe('recent calls', () => {
     const second = await restart(first);
     expect(await allCallsOf(second.url)).toEqual(before);
     await echo(second.url);
-    // Without a pause: the stop writes the last calls.
+    // Immediately: the stop writes the last calls.
     await second.stop();
     const third = await startGateway({ ...setup, folder: first.folder });
     expect((await allCallsOf(third.url)).map(({ n, outcome }) => [n, outcome])).toEqual([

@@ -12,7 +12,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const ACCOUNT = 'botmessenger/42';
-/** Longest interval between two attempts of a waiting node. */
+/** Longest interval between two attempts by waiting nodes. */
 const MAX_RETRY_INTERVAL_MS = 500;
 
 /**
@@ -30,7 +30,7 @@ interface LeaseRequest {
   readonly node: number;
   /** Cancels the request. */
   readonly leaving: AbortController;
-  /** Undefined while the request waits. */
+  /** Undefined while the request is pending. */
   held: HeldLease | undefined;
 }
 
@@ -77,7 +77,7 @@ test('at most one node is connected; a lost lease is reported before the next no
         else if (action === 'enter' && !node.isInTables) node.enter();
         else if (action === 'pass') await vi.advanceTimersByTimeAsync(MAX_RETRY_INTERVAL_MS);
         await settle();
-        // Reading `isMember` ends an overdue membership, as each access of a real node does.
+        // Reading `isMember` ends an overdue membership, as each access does on a real node.
         for (const { node: each } of nodes) void (each.isOverdue && each.isMember);
         expect(validRequests().length).toBeLessThanOrEqual(1);
         endLostLeases();

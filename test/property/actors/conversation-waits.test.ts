@@ -62,7 +62,7 @@ interface RunState {
   readonly parkedAt?: number;
 }
 
-/** The loaded triggers and agents. Each trigger has an agent of its name. */
+/** The loaded triggers and agents. Each trigger has an agent with the same name. */
 class Configuration {
   readonly triggers = new Map<string, Trigger>();
   readonly agents = new Map<string, Handler>();
@@ -79,7 +79,7 @@ class Configuration {
   }
 }
 
-/** The gateway process with its store, and the agents that run the steps of the events. */
+/** The gateway process, its store, and the agents that run the steps of the events. */
 class World {
   readonly violations: string[] = [];
   readonly cancelled = new Set<string>();
@@ -198,7 +198,7 @@ class World {
     return this.#store.deliveries({ states: ['waiting'], limit: 100 });
   }
 
-  /** Runs the steps in the input of a job, and records violations of the rules of a conversation. */
+  /** Runs the steps in the job input, and records violations of the conversation rules. */
   async #run({ input, idempotencyKey: id, conversation }: Job, context: HandlerContext) {
     const key = `conversation/${conversation}`;
     if (this.#running.has(key)) this.violations.push(`${id} runs in parallel with another event of its key`);
@@ -236,7 +236,7 @@ class World {
   }
 
   /**
-   * Restores all resources, and checks that all events complete without a violation and leave no state. An
+   * Restores all resources, and checks that all events complete with no violation and leave no state. An
    * additional event (a probe) per key must complete too.
    */
   async finish(keys: ReadonlySet<string>): Promise<void> {

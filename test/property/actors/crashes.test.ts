@@ -17,7 +17,7 @@ const LEASE_MS = 30_000_000;
 const folder = storeFolder();
 let scenarioCount = 0;
 
-/** Behaviour of an event: the duration of its run, or the time after which it crashes the process. */
+/** Event behaviour: run duration, or the time after which it crashes the process. */
 interface Behaviour {
   readonly runMs: number;
   readonly crashesAfterMs: number | undefined;

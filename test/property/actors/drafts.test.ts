@@ -28,7 +28,7 @@ import { MemoryStore } from '../../fixtures/store/memory-store.ts';
 /** Short intervals and grace periods of the dispatcher, so that a test run takes milliseconds. */
 const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
-/** Minimum interval between two edits of a draft at the platform. */
+/** Minimum interval between two draft edits at the platform. */
 const EDIT_INTERVAL_MS = 8;
 /** Timers of Node may fire slightly early. */
 const TIMER_TOLERANCE_MS = 2;
@@ -36,11 +36,11 @@ const TIMER_TOLERANCE_MS = 2;
 const FIRST_DRAFT_DELAY_MS = 8;
 
 /**
- * Steps of a run: `say` updates the draft and pauses, `progress` updates it, `keep` stores a checkpoint.
+ * Run steps: `say` updates the draft and pauses, `progress` updates it, `keep` stores a checkpoint.
  * `fail` and `too soon` (rate limit) fail once.
  */
 const steps = ['say', 'say', 'say', 'say', 'say', 'progress', 'pause', 'keep', 'fail', 'too soon'] as const;
-/** Final answer of a run. A long answer consists of two messages. `give up` is a final failure. */
+/** Final run answer. A long answer consists of two messages. `give up` is a final failure. */
 const runEnds = ['answer', 'answer', 'long answer', 'nothing', 'give up'] as const;
 /**
  * Results of requests to the platform. `lost` sends the message without a response, `gone` removes the edited
@@ -97,7 +97,7 @@ class Platform {
     editIntervalMs: () => EDIT_INTERVAL_MS,
     send: async (_, { of, text }, { rowId, receiptOf, signal }) => {
       const before = of === undefined ? undefined : await receiptOf(String(of));
-      // The row id of a draft ends like this. Other messages have other row ids.
+      // A draft's row id has this suffix. Other messages have other row ids.
       const isDraft = rowId.endsWith('/draft/1');
       if (before !== undefined && isDraft) this.#checkEditInterval(before.id);
       await pause(isDraft ? 12 : 1);
@@ -243,7 +243,7 @@ async function checkChat(
 ): Promise<void> {
   expect(platform.tooQuick).toEqual([]);
   const drafts = [...platform.shown].filter(([, { text }]) => text.startsWith('draft'));
-  // An unknown draft cannot be edited. The message posted after it is the last message.
+  // An unknown draft cannot be edited. The next posted message is the last message.
   for (const [id] of drafts) expect(platform.orphans).toContain(id);
   const finalTexts = [...platform.shown.values()]
     .map(({ text }) => text)

@@ -45,7 +45,7 @@ const wakerOf = (key: string, name: string): NewEvent => ({
   kind: 'decision',
   wakes: name,
 });
-/** Returns the event that a checkpoint emits. */
+/** Returns the event emitted by a checkpoint. */
 const emittedEvent = (id: string, at: number) => newEvent('outbox/x', `row of ${id}/${at}`);
 
 /** The handler of the runs. It records violations. */
@@ -63,7 +63,7 @@ class RunHandler {
 
   readonly handle = async ({ event, checkpoint }: Assignment): Promise<WorkOutcome> => {
     const { id, key, woken } = event;
-    // A waking event reaches the handler only if no event waits for it.
+    // A waking event reaches the handler only if no event is parked for it.
     if (event.kind !== undefined) return { kind: 'ignored', note: 'no waiter' };
     await this.#checkHolder(id, key);
     const script = event.meta.split(';') as Step[];
@@ -119,7 +119,7 @@ const arbRuns = fc.array(
   fc.tuple(fc.nat({ max: 2 }), fc.array(fc.constantFrom(...steps), { minLength: 1, maxLength: 5 })),
   { minLength: 1, maxLength: 8 },
 );
-/** Faults, each with the pause after it in milliseconds. */
+/** Faults, each with the following pause in milliseconds. */
 const arbFaults = fc.array(fc.tuple(fc.constantFrom(...faultKinds), fc.integer({ min: 0, max: 12 })), {
   maxLength: 5,
 });

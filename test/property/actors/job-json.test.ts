@@ -30,7 +30,7 @@ test('a job is parsed back unchanged for texts of any size', async () => {
 test('writing a job with a large text yields to other work repeatedly', async () => {
   const input = 'x"\n'.repeat(1_000_000);
   const job = aJob({ input });
-  /** Turns of the event loop during the writing. */
+  /** Event loop iterations during writing. */
   let loopTurns = 0;
   let isOver = false;
   const count = (): void => {

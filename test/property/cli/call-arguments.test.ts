@@ -84,7 +84,7 @@ const nested = fc.oneof(
   listOf(objectOf(plain)),
   objectOf(objectOf(plain)),
 );
-/** The input schema of a tool, with arguments of a call. */
+/** A tool's input schema, with call arguments. */
 const anyInput = objectOf(nested);
 
 describe('values of a call', () => {
@@ -127,7 +127,7 @@ describe('values of a call', () => {
         ),
         (schema, argumentTexts) => {
           const { values } = readArguments(schema, argumentTexts);
-          // A word with `:=` contains raw JSON of any type.
+          // An argument with `:=` contains raw JSON of any type.
           const hasRawJson = argumentTexts.some((argumentText) => argumentText.includes(':='));
           for (const field of fieldsOf(schema)) {
             const isBoolean = field.types.length === 1 && field.types[0] === 'boolean';

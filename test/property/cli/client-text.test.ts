@@ -117,7 +117,7 @@ const arbEntries: fc.Arbitrary<ClientEntries> = fc.record({
   inputs: fc.constant([]),
 });
 
-/** Returns the content that a client would read. */
+/** Returns the content as read by clients. */
 function parseClientText(text: string): Record<string, unknown> {
   const errors: [] = [];
   const found = parse(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true });
@@ -204,7 +204,7 @@ describe("a client's file", () => {
         if (rest === undefined) return;
         expect(parseClientText(rest)).toEqual({ ...parseClientText(before), mcpServers: others });
       }),
-      // Text below a line comment must not become part of the comment.
+      // Text under a line comment must not become part of the comment.
       {
         examples: [
           ['{"mcpServers":{// a\n"actor-gateway":{},"x":1}}', { entry: { url: 'http://a.aa' }, inputs: [] }],

@@ -78,7 +78,7 @@ const anyServer: fc.Arbitrary<PlainServer> = fc.record({
   timeoutSeconds: fc.option(fc.integer({ min: 1, max: 600 }), { nil: undefined }),
 });
 const anyServers: fc.Arbitrary<PlainServers> = fc.dictionary(name, anyServer, { minKeys: 1, maxKeys: 3 });
-/** Format of a client: its file, the properties that it supports, and a function that writes servers. */
+/** Client format: its file, the properties that it supports, and a function that writes servers. */
 const anyForm = fc.constantFrom(...Object.entries(clientForms).map(([id, form]) => ({ id, ...form })));
 
 describe("a catalog in a client's format", () => {
@@ -106,7 +106,7 @@ describe("a catalog in a client's format", () => {
 
 // The suffix makes a secret different from all other texts of the catalog.
 const secret = fc.stringMatching(/^[A-Za-z0-9]{8,24}$/).map((value) => `${value}7q`);
-/** Returns the command or URL of a server that contains the secret `value`. */
+/** Returns a server command or URL that contains the secret `value`. */
 type PlaceOfSecret = (value: string) => PlainServer['place'];
 const localServer = (args: readonly string[], env: Record<string, string> = {}) => ({
   command: 'node',

@@ -140,7 +140,7 @@ function leavesOf(fields: readonly ArgumentField[]): Exclude<ArgumentField, { ki
   return fields.flatMap((field) => (field.kind === 'group' ? leavesOf(field.fields) : [field]));
 }
 
-/** Input of a person: a text, or the state of a checkbox. */
+/** Input by a person: a text, or a checkbox state. */
 const arbDraft: fc.Arbitrary<FieldDraft> = fc.oneof(
   fc.constantFrom(
     '',

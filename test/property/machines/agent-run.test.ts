@@ -153,7 +153,7 @@ function answerRow(modelAnswer: Answer | undefined, iteration: number): ModelAns
 const rowsOfKind = <K extends JournalRow['kind']>(rows: readonly JournalRow[], kind: K) =>
   rows.filter((row): row is Extract<JournalRow, { readonly kind: K }> => row.kind === kind);
 
-/** Returns the tool of a call. Undefined for an unknown tool. */
+/** Returns the call's tool. Undefined for an unknown tool. */
 const toolOf = (rows: readonly JournalRow[], id: string) => {
   const name = rowsOfKind(rows, 'answer')
     .flatMap(({ calls }) => calls)

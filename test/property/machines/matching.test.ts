@@ -7,7 +7,7 @@ import type { Binding } from '../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
 import { type Matchable, matchTrigger, type Routable } from '../../../machines/matching.ts';
 
-/** A trigger with its filters. An empty filter accepts every event. */
+/** A trigger and its filters. An empty filter accepts every event. */
 interface FilteredTrigger extends Routable {
   readonly channels: readonly string[];
   readonly users: readonly string[];
@@ -43,7 +43,7 @@ const arbEvent: fc.Arbitrary<Matchable> = fc.record({
   user: fc.option(arbLetter, { nil: undefined }),
 });
 
-/** Removes the `#` of a channel or the `/` of a command. */
+/** Removes the `#` of channels or the `/` of commands. */
 const withoutSign = (text: string) => text.replace(/^[#/]/, '');
 
 /** The model: returns the trigger, the command and the score as one text. Undefined if no trigger accepts. */
@@ -62,12 +62,12 @@ function expectedTrigger(
     const isUserAccepted = users.includes('*') || (user !== undefined && users.includes(user));
     if (users.length > 0 && !isUserAccepted) return [];
     if (words.length > 0 && !words.some((each) => text?.includes(each) === true)) return [];
-    // The points of the documented rules. `*` is no match of a single user.
+    // The points of the documented rules. `*` does not match a single user.
     const score =
       (channels.length > 0 ? 100 : 0) +
       (user !== undefined && users.includes(user) ? 80 : 0) +
       (words.length > 0 ? 60 : 0);
-    // The names of the event, or the first word of its text. An earlier name is more exact.
+    // The event names, or the first word in its text. An earlier name is more exact.
     const requestedNames =
       names.length > 0 ? names : [withoutSign((text ?? '').trim().split(/\s+/)[0] ?? '')];
     const commandNames = commands.map(({ command }) => command);

@@ -34,7 +34,7 @@ const anyEnding: fc.Arbitrary<Ending> = fc.oneof(
 /** Pause that an ending requests, in milliseconds; at most an hour. */
 const requestedPauseOf = (ending: object) =>
   'requestedPauseMs' in ending ? Math.min(3_600_000, Math.max(0, Number(ending.requestedPauseMs))) : 0;
-/** The random number for the jitter of a pause. */
+/** The random number for the pause jitter. */
 const anyRandom = fc.double({ min: 0, max: 1, noNaN: true });
 /** Times of earlier restarts. The decision is at 9,000 ms. */
 const restartTimes = fc.array(fc.nat({ max: 9000 }));
@@ -77,7 +77,7 @@ describe('a restart decision', () => {
             now += gap;
             const decision = decideRestart(policy, { kind: 'failed', error: 'x' }, restarts, now, random);
             if (decision.do === 'restart') restarts.push(now);
-            // A restart is denied only if the period has as many restarts as the policy permits.
+            // A restart is denied only after the permitted number of restarts in the period.
             const recentCount = restarts.filter((at) => at > now - policy.periodMs).length;
             if (decision.do === 'park' || decision.do === 'escalate')
               expect(recentCount).toBe(policy.intensity);

@@ -19,7 +19,7 @@ type State =
   | 'failed.parked'
   | 'ended';
 
-/** `half` and `whole` are `quiet` events: the server was unused for half, or all, of its idle time. */
+/** `half` and `whole` are `quiet` events: the server was unused for half, or all, the idle time. */
 type EventType = Exclude<ServerEvent['type'], 'quiet'> | 'half' | 'whole';
 
 /** Next state by state and event. Other events change nothing. `stopping` also depends on `Model.next`. */

@@ -10,7 +10,7 @@ import { isExternal } from '../../../machines/external-failure.ts';
 import { RestartLimitError, type RestartPolicy } from '../../../machines/policy.ts';
 import { policy, SupervisorBench } from '../../fixtures/server/supervised-child.ts';
 
-/** Simulated time of a step of `tick`. */
+/** Simulated time per `tick`. */
 const STEP_MS = 10;
 /** Time after which a stopping child is stopped by force. */
 const SHUTDOWN_MS = 30;
@@ -92,7 +92,7 @@ class Model {
   isDraining = false;
   hasEscalated = false;
   readonly children = new Map<string, ModelChild>();
-  /** Children stop one after another, last started first, or all together. */
+  /** Children stop sequentially, last started first, or all together. */
   readonly drain: 'ordered' | 'together';
 
   constructor(drain: 'ordered' | 'together') {
@@ -328,7 +328,7 @@ class ComparedSupervisor {
   }
 }
 
-/** Applies the commands, and compares after each. */
+/** Applies the commands, and compares after every command. */
 function run(commandList: readonly Command[], drain: 'ordered' | 'together'): ComparedSupervisor {
   const compared = new ComparedSupervisor(drain);
   for (const command of commandList) {

@@ -36,7 +36,7 @@ test('the result text of any script value is JSON, or "undefined"', () => {
   );
 });
 
-/** Maximum length of the notice of a truncation. */
+/** Maximum length of a truncation notice. */
 const MAX_NOTICE_CHARS = 40;
 
 test('a result text exceeds its limit only by the notice of the truncation', () => {

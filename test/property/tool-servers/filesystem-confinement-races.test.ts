@@ -13,7 +13,7 @@ import { pinByName } from '../../../tool-servers/filesystem/confinement/pin-by-n
 import { ToolError } from '../../../tool-servers/tool-error.ts';
 import { memoryFolder } from '../../fixtures/store/memory-folder.ts';
 
-/** Minimum and maximum duration of a race. */
+/** Minimum and maximum race duration. */
 const RACE_MS = 900;
 const RACE_DEADLINE_MS = 15_000;
 /** Minimum number of accepted and of refused calls. */
@@ -119,7 +119,7 @@ function readOutside(): unknown[] {
   });
 }
 
-/** Makes concurrent calls until the minimum time and number of calls are reached. */
+/** Makes concurrent calls until the minimum duration and number of calls are reached. */
 async function race(calls: readonly ((count: number) => Promise<void>)[]): Promise<void> {
   const counters = { done: 0, refused: 0 };
   let callCount = 0;
@@ -314,6 +314,6 @@ test('a move never overwrites a concurrently created destination', async () => {
     expect(move.status === 'fulfilled' || creation.status === 'fulfilled').toBe(true);
   }
   expect(overwritten).toBe(0);
-  // Some files were created before the move, so that the races were real.
+  // Some files were created before the move: the races were real.
   expect(moved).toBeLessThan(300);
 });

@@ -92,7 +92,7 @@ const createdName = (kind: 'PLACE' | 'FILE' | 'FOLDER') =>
 const arbNewPath = fc
   .tuple(createdName('FOLDER'), fc.oneof(arbName, fc.constant('new')))
   .map((parts) => parts.join('/'));
-/** Path argument of a call. */
+/** A call's path argument. */
 const arbPath = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(createdName('PLACE'), arbSteps).map((parts) => parts.join('/')) },
   { weight: 4, arbitrary: createdName('PLACE') },
@@ -117,7 +117,7 @@ const arbPath = fc.oneof(
   },
 );
 
-/** Base folder and names of a created entry. */
+/** Created entry: base folder and names. */
 const arbLocation = fc.tuple(
   fc.constantFrom('box', 'box', 'box', 'annex', 'annex', 'box/inner', 'outside', 'box-evil'),
   fc.array(arbName, { minLength: 1, maxLength: 3 }),
@@ -144,7 +144,7 @@ const arbCall = fc.oneof(
 );
 type Call = { operation: string; path: string; to: string };
 
-/** The tree of a run, in a separate folder. */
+/** A run's tree, in a separate folder. */
 class World {
   readonly root = memoryFolder('confinement-');
   readonly allowed = ['box', 'annex'].map((folder) => join(this.root, folder));
@@ -211,7 +211,7 @@ class World {
       : undefined;
   }
 
-  /** Replaces each name without an entry by the single name on disk that differs only in its Unicode form. */
+  /** Replaces each missing name by the single name on disk that differs only in its Unicode form. */
   #asOnDisk(path: string): string {
     let at = '/';
     for (const part of path.split('/')) {
@@ -264,7 +264,7 @@ function entryAt(path: string) {
   return lstatSync(path, { throwIfNoEntry: false });
 }
 
-/** Resolves all links of a path, by the rules of path_resolution(7). Undefined if an entry does not exist. */
+/** Resolves all links in a path, by the rules of path_resolution(7). Undefined if an entry does not exist. */
 function resolveLinks(path: string, isLastFollowed: boolean): string | undefined {
   let at = '/';
   const remaining = path.split('/');
@@ -373,7 +373,7 @@ const oracle: Record<string, (world: World, path: string, to: string) => EffectC
   },
 };
 
-/** Returns the real path of a path argument, if it exists and is inside. */
+/** Returns a path argument's real path, if it exists and is inside. */
 function realPathOf(world: World, path: string): string | undefined {
   const pathByText = world.pathByText(path);
   return pathByText === undefined ? undefined : world.realPathInside(pathByText);

@@ -137,7 +137,7 @@ describe('the occurrences of a text', () => {
   });
 });
 
-/** Returns all positions of a term, including overlapping ones. */
+/** Returns all positions of the term, including overlapping positions. */
 function allIndexes(text: string, term: string): number[] {
   const indexes: number[] = [];
   for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + 1)) indexes.push(at);

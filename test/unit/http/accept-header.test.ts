@@ -53,6 +53,6 @@ test.each([
 test('a long run of spaces in Accept is parsed in linear time', () => {
   const startedAt = performance.now();
   expect(statusOf(`x${' '.repeat(100_000)}y`)).toBe(406);
-  // Takes milliseconds; quadratic time would exceed ten seconds.
+  // Takes milliseconds; a quadratic algorithm exceeds ten seconds.
   expect(performance.now() - startedAt).toBeLessThan(2_000);
 });

@@ -20,7 +20,7 @@ const SERVER = 'x';
 const LEASE = `server/${SERVER}`;
 const nodeNames = ['a', 'b', 'c'] as const;
 
-/** Local process or remote connection: runs until it is closed, gracefully with a short delay, or killed. */
+/** Local process or remote connection: runs until closed, gracefully with a short delay, or killed. */
 class InnerLink implements Link {
   readonly pid = undefined;
   readonly stderrTail = [];
@@ -121,7 +121,7 @@ class Nodes {
   }
 }
 
-/** `which` is the index of a link that the node opened. `misdirect`: the remote node rejects a request. */
+/** `which` is a link index among the node's opened links. `misdirect`: the remote node rejects a request. */
 const anyStep = fc.record({
   command: fc.constantFrom('open', 'open', 'close', 'kill', 'lose', 'join', 'wait', 'misdirect'),
   nodeIndex: fc.nat(2),

@@ -68,7 +68,7 @@ class RecordingStore extends MemoryStore {
   }
 }
 
-/** Behaviours of a handler. `ok` is repeated to make it more frequent. */
+/** Handler behaviours. `ok` is repeated to make it more frequent. */
 const behaviours = [
   'ok',
   'ok',
@@ -124,7 +124,7 @@ function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
     case 'answers late':
       return isFirst
         ? whenAborted(signal)
-            // Longer than `patienceMs`: the dispatcher no longer waits for the run.
+            // Longer than `patienceMs`: the dispatcher has abandoned the run.
             .then(() => pause(25))
             .then(() => failed('late', retry))
         : Promise.resolve(done);
@@ -379,7 +379,7 @@ test('conversations with endless handlers do not delay others while a slot is fr
       fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 30 }),
       async (stuckCount, keys) => {
         const store = new RecordingStore();
-        /** Functions that end the stuck runs. */
+        /** Functions that complete the stuck runs. */
         const endStuckRuns: (() => void)[] = [];
         const work = new FakeWork(({ event }) => {
           if (!event.key.startsWith('conversation/stuck')) return Promise.resolve(done);

@@ -47,7 +47,7 @@ class MailboxSimulation {
   isCommitting = false;
   /** The drain has timed out during a run. */
   isSurrendered = false;
-  /** The actor has crashed during the current run. */
+  /** The actor has crashed in the current run. */
   hasCrashed = false;
   hasActor = false;
   /** The actor follows the current run. */
@@ -132,7 +132,7 @@ class MailboxSimulation {
 
   #crash(): void {
     const { isInRun, isRunning, life, removals } = this;
-    // XState stops the children of a failed actor first.
+    // XState stops a failed actor's children first.
     if (this.isFollowed) this.apply({ type: 'abandon' });
     Object.assign(this, { hasActor: false, isFollowed: false });
     this.inbox.length = 0;

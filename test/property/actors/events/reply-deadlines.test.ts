@@ -157,7 +157,7 @@ test('no handler starts and no message is sent after the reply deadline, and eac
       for (const id of world.sentAt.keys()) {
         const ownMessages = allMessages.filter(({ to }) => to === id);
         for (const { at } of ownMessages) expect(at).toBeLessThanOrEqual(world.answerBy(id));
-        // Answers and notices about the end. `This takes longer` is the notice of a waiting event.
+        // Answers and notices about the end. `This takes longer` is the notice for waiting events.
         const finalMessages = ownMessages.filter(({ text }) => !text.startsWith('This takes longer'));
         const endNotices = finalMessages.filter(({ text }) => text !== 'yes');
         expect(endNotices.length).toBeLessThanOrEqual(1);

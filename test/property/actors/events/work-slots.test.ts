@@ -1,4 +1,4 @@
-// Work slots under any order of arrivals and completions. An event without a slot is held until the slots
+// Work slots under any order of arrivals and completions. Events without slots are held until the slots
 // release it. The limits are respected, no agent or trigger gets all slots, and every event gets a slot
 // eventually.
 
@@ -32,7 +32,7 @@ interface WaitingEvent {
 
 /** A store that soon redelivers released events, and the runs that use the slots. */
 class FakeInbox {
-  /** Events without a slot, by the name that the slots returned for them. */
+  /** Events without slots, by the name that the slots returned for them. */
   readonly held = new Map<string, WaitingEvent[]>();
   readonly running: (WaitingEvent & { readonly slot: WorkSlot })[] = [];
   readonly ended: number[] = [];
@@ -87,7 +87,7 @@ class FakeInbox {
     run.slot.end();
   }
 
-  /** Lets all pending releases happen. */
+  /** Completes all pending releases. */
   async settle(): Promise<void> {
     for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
   }

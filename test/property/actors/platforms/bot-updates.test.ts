@@ -122,7 +122,7 @@ class World {
 test('polled updates are confirmed to the platform only after they are stored, and every update is stored', async () => {
   await fc.assert(
     fc.asyncProperty(
-      // Steps, each with the number of promise turns after it.
+      // Steps, each with the number of following promise turns.
       fc.array(fc.tuple(step, fc.integer({ min: 0, max: 6 })), { maxLength: 25 }),
       async (steps) => {
         const world = new World();

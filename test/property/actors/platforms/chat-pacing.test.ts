@@ -10,7 +10,7 @@ import { teamPacing } from '../../../../actors/platforms/teamchat/pacing.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 
 const SECOND_MS = 1_000;
-/** Messages of a bot per second, to all destinations. */
+/** Bot messages per second, to all destinations. */
 const MAX_PER_SECOND = 50;
 
 /**

@@ -35,7 +35,7 @@ const zones = [
   'Pacific/Kiritimati',
 ];
 
-/** Generates one field of a cron expression. */
+/** Generates one cron field. */
 const field = (low: number, high: number): fc.Arbitrary<string> => {
   const value = fc.integer({ min: low, max: high });
   return fc.oneof(
@@ -124,7 +124,7 @@ function instantsByRules(tz: string, change: number, minutes: readonly number[],
   for (let local = change + before - 3 * DAY_MS; local < change + before + 3 * DAY_MS; local += 60_000) {
     const time = new Date(local);
     if (!minutes.includes(time.getUTCMinutes()) || !hours.includes(time.getUTCHours())) continue;
-    // A repeated local time has two valid offsets, a skipped one has none.
+    // A repeated local time has two valid offsets, a skipped time has zero.
     const validOffsets = [before, after].filter((offset) => offsetAt(local - offset) === offset);
     const isEveryHour = hours.length === 24;
     // Unless the expression is for every hour, a skipped time moves, and a repeated time counts once.

@@ -1,4 +1,4 @@
-// A schedule whose clock is set at random, while the gateway runs or is stopped. A model counts how often the
+// A schedule whose clock is set at random, with the gateway running or stopped. A model counts how often the
 // clock reaches each instant, and how often it is corrected. Each instant is delivered when the clock first
 // reaches it. A correction permits one more delivery.
 

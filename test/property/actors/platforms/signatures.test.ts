@@ -139,7 +139,7 @@ test('an HTTP trigger rejects a Standard Webhooks delivery with a changed byte',
 
 /**
  * Returns true if two signatures are equal after decoding. Different base64 texts may have the same bytes:
- * the last letter has unused bits, and some decoders accept two alphabets.
+ * the last letter has unused bits; some decoders accept two alphabets.
  */
 function isSameBase64(a: string, b: string): boolean {
   return a

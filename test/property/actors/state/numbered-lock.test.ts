@@ -18,7 +18,7 @@ type Steps = Generator<undefined, LockOutcome, undefined>;
 class Starter {
   #processNumber = 0;
   #steps: Steps | undefined;
-  /** Path of the lock file, while the process holds the lock. */
+  /** Path of the lock file if the process has acquired it. */
   path: string | undefined;
   readonly #name: string;
   readonly #folder: string;

@@ -31,7 +31,7 @@ const detectableStepMs = fc
   .chain((byMs) => fc.constantFrom(byMs, -byMs));
 const few = { maxLength: 10 };
 
-/** Returns the detected clock step of each reading, with its uncertainty. */
+/** Returns the detected clock step and uncertainty of each reading. */
 function detectSteps(readings: readonly Reading[]) {
   /** Monotonic clock of the node. */
   let uptimeMs = 0;
@@ -54,7 +54,7 @@ function detectSteps(readings: readonly Reading[]) {
   });
 }
 
-/** Returns the duration in which the database read its clock. */
+/** Returns the duration of the database's clock reading. */
 const widthOf = ({ requestedMs, answeredMs }: ClockReading) => answeredMs - requestedMs;
 
 test('a clock without steps is never corrected, for any delay of requests, responses or processes', () => {

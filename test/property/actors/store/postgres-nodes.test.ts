@@ -27,7 +27,7 @@ const step = fc.oneof(
   // Longer than the short claims, or than the time until a node is declared dead.
   { weight: 3, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(40, 350) }) },
 );
-/** Steps, each with the number of its node. */
+/** Steps, each with a node number. */
 const steps = fc.array(fc.tuple(fc.nat(2), step), { maxLength: 60 });
 
 test('no event is lost, duplicated or reordered by three nodes that end, are suspended and return (S1, S3, S4)', async () => {

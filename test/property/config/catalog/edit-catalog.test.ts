@@ -40,7 +40,7 @@ const arbComment = fc.constantFrom('', ' # mine', ' # a: {b: "c', '  #');
 const commentsAbove = (indent: string) =>
   fc.array(fc.constantFrom('', `${indent}# about it`, '# left', `${indent}#   old: {`), { maxLength: 3 });
 
-/** Generates the lines below the name of a server. `step` is the further indentation. */
+/** Generates the lines below a server name. `step` is the further indentation. */
 const arbFields = (indent: string, step: string) => {
   const inner = indent + step;
   const lines = fc.constantFrom(
@@ -67,7 +67,7 @@ const arbFields = (indent: string, step: string) => {
   ]);
 };
 
-/** A YAML file in block style. Some servers are flow mappings on one line. */
+/** A YAML file in block style. Some servers are flow mappings on a single line. */
 const arbBlockFile: fc.Arbitrary<FilePieces> = fc
   .record({
     ids: arbIds,
@@ -287,7 +287,7 @@ describe("an edit of a client's file", () => {
   const arbCommentLine = (indent: string) =>
     fc.constantFrom('', `${indent}// about "it": {\n`, `${indent}/* one\n${indent}   two } */\n`, '\n');
   const arbTrailingComment = fc.constantFrom('', ' // mine', ' /* mine */');
-  /** A file of a client. `place` contains the path of the file and the key of its servers. */
+  /** A client's file. `place` contains the file path and the servers' key. */
   const arbClientFile = fc.record({
     ids: arbIds.filter((each) => each.length > 1),
     place: fc.constantFrom(
@@ -306,7 +306,7 @@ describe("an edit of a client's file", () => {
     eol: fc.constantFrom('\n', '\r\n'),
   });
   type ClientFile = typeof arbClientFile extends fc.Arbitrary<infer T> ? T : never;
-  /** Returns the text of a file. */
+  /** Returns the file text. */
   const clientText = ({
     ids: names,
     place: [, key],

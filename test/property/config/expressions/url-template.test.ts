@@ -48,7 +48,7 @@ const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.array(hostileValue, { maxLength: 4 }).map((all) => all.join('')),
 );
-/** Literal text of a template. */
+/** Literal template text. */
 const arbLiteral = fc
   .array(
     fc.constantFrom(
@@ -76,7 +76,7 @@ const arbLiteral = fc
   )
   .map((all) => all.join(''));
 
-/** A part of a template. */
+/** A template part. */
 interface Piece {
   readonly literal: string;
   /** Value following the literal text, if there is any. */
@@ -126,7 +126,7 @@ test('a URL has scheme, host, port, segments and parameters of the file, and eac
       fc.array(arbParameter, { maxLength: 3 }),
       (origin, segments, parameters) => {
         const values: string[] = [];
-        /** Returns the template of a value, and adds the value to `values`. */
+        /** Returns a template for a value, and adds the value to `values`. */
         const templateOf = (value: string) => `{{ v[${values.push(value) - 1}] }}`;
         const templateText = (pieces: readonly Piece[]) =>
           pieces

@@ -91,7 +91,7 @@ test('a value in a secret field counts as a secret everywhere, for any name of t
       value,
       fc.nat(),
       async (fields, secretField, name, otherName, text, n) => {
-        // The visible fields contain the same value, by another variable.
+        // The visible fields contain the same value, from another variable.
         const specs = fields.map((field) => field(`\${${otherName}}`));
         specs.splice(n % (specs.length + 1), 0, secretField(`\${${name}}`));
         const { errors, secrets } = await secretsOf(specs, { [otherName]: text, [name]: text });

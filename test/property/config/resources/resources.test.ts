@@ -257,7 +257,7 @@ describe('loading resources', () => {
         async (text, isLenient) => {
           const { problems, triggers } = await folder.loadText(text, { isLenient });
           for (const problem of problems) expectInside(problem);
-          // A text without a trigger has a problem.
+          // Texts without triggers have a problem.
           if (triggers.length === 0) expect(problems).not.toEqual([]);
         },
       ),

@@ -33,7 +33,7 @@ const heads = {
 };
 type Answer = keyof typeof heads;
 
-/** A connection to an owner, with only the events that a connection may have. */
+/** A connection to an owner, restricted to valid connection events. */
 class OwnerConnection {
   user: ConnectionUser | undefined;
   isPaused = false;
@@ -64,7 +64,7 @@ class OwnerConnection {
     } as unknown as HttpConnection;
   }
 
-  /** Executes the step if the connection is in a state that allows it. */
+  /** Executes the step if the connection state allows it. */
   run(step: ConnectionStep): void {
     if (this.isOver || this.user === undefined) return;
     if (step.do === 'connect') this.#connect();
@@ -214,7 +214,7 @@ function newCluster() {
 }
 
 type Cluster = ReturnType<typeof newCluster>;
-/** Steps of a run. `age` selects an exchange: 0 is the newest. */
+/** Run steps. `age` selects an exchange: 0 is the newest. */
 type Step =
   | { readonly do: 'request'; readonly node: string; readonly isListening: boolean }
   | { readonly do: 'connection'; readonly age: number; readonly step: ConnectionStep }

@@ -73,7 +73,7 @@ test('a match of a path with a glob takes little time, for any glob and text', (
   const slowGlob = fc
     .array(fc.constantFrom('*', 'a', '?', '[a-z]', '**/', '{a,b}'), { minLength: 20, maxLength: 50 })
     .map((pieces) => pieces.join('').replace(/\/+$/, 'b'));
-  /** Lengths of the segments of a path. */
+  /** Path segment lengths. */
   const segmentLengths = fc.array(fc.integer({ min: 1, max: 255 }), { minLength: 1, maxLength: 16 });
   fc.assert(
     fc.property(

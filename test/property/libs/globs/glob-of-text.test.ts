@@ -87,7 +87,7 @@ test('any text is a valid pattern, and matches only itself if every character is
 });
 
 test('a pattern without special meaning matches itself, including unbalanced braces and brackets', () => {
-  // Without a closing brace and without a character class, all characters are literal.
+  // Without closing braces or character classes, all characters are literal.
   const arbPlainPattern = fc
     .string({ unit: fc.constantFrom('{', 'a', '[', 'b', ',', '-') })
     .filter((each) => !/\[.*\]/.test(each));

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 /** Time between two slots. */
 const EVERY_MS = 3_000;
 
-/** Returns the pause that a refusal announces, in milliseconds; undefined for other errors. */
+/** Returns the pause announced by a refusal, in milliseconds; undefined for other errors. */
 const pauseOf = (error: unknown) => (error as { readonly pauseMs?: number }).pauseMs;
 
 function newLimiter() {

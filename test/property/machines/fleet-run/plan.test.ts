@@ -8,7 +8,7 @@ import { votingResult } from '../../../../machines/fleet-run/ballot.ts';
 import { type FleetSettings, nextOfFleet } from '../../../../machines/fleet-run/plan.ts';
 import type { MemberRow } from '../../../../machines/fleet-run/rows.ts';
 
-/** Outcome of a member. Undefined is a failure; `data` may be absent or lack the field `verdict`. */
+/** Member outcome. Undefined is a failure; `data` may be absent or lack the field `verdict`. */
 type Outcome = { readonly text: string; readonly data: unknown } | undefined;
 
 const arbOutcome: fc.Arbitrary<Outcome> = fc.option(

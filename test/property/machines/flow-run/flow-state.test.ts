@@ -21,9 +21,9 @@ interface ScriptedNode {
   readonly isGood: boolean;
   /** Number of failures or waits before the final result. */
   readonly pauses: number;
-  /** Iterations of a loop. */
+  /** Loop iterations. */
   readonly turns: number;
-  /** Graph inside a loop; undefined for other nodes. */
+  /** Graph inside a loop; undefined outside loops. */
   readonly inside: ScriptedGraph | undefined;
 }
 
@@ -108,7 +108,7 @@ function expectedOutcomes({ graph, nodes, taken }: ScriptedGraph): ReadonlyMap<s
   return outcomes;
 }
 
-/** Returns true if a node of the graph fails without an error handler. */
+/** Returns true if a node of the graph fails and has no error handler. */
 function fails(scripted: ScriptedGraph): boolean {
   const outcomes = expectedOutcomes(scripted);
   return scripted.nodes.some(({ node }) => outcomes.get(node.id) === 'failed' && node.onError === undefined);
@@ -125,7 +125,7 @@ function nodeAt(
   return { found: graph.nodes.find(({ node }) => node.id === id) as ScriptedNode, graph };
 }
 
-/** Runs a flow. `pick` returns a random index below the number of possible events. */
+/** Runs a flow. `pick` returns the random index of a possible event. */
 function runGraph(scripted: ScriptedGraph, pick: (count: number) => number) {
   const rows: FlowRow[] = [];
   let state = new FlowState(scripted.graph);
@@ -188,11 +188,11 @@ it('each node of a flow has the same outcome as in a simple interpreter, for any
       for (const { node } of scripted.nodes) {
         const finalState = state.stateOf(node.id)?.state;
         const isFinal = finalState !== 'idle' && finalState !== 'working' && finalState !== 'waiting';
-        // A failed flow leaves some nodes without an outcome.
+        // After a failed flow some nodes have no outcome.
         const isCut = end.how === 'failed' && !isFinal;
         if (!isCut) expect([node.id, finalState]).toEqual([node.id, outcomes.get(node.id)]);
       }
-      // A node is entered at the start and after each pause, and never again.
+      // A node is entered only at the start and after each pause.
       const entered = rows.filter(({ kind }) => kind === 'entered').map((row) => row.in);
       for (const path of new Set(entered)) {
         const pauses = rows.filter((row) => row.in === path && row.kind === 'again').length;

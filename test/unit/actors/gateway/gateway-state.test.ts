@@ -1,4 +1,4 @@
-// Files in the state folder that the gateway removes at start and after catalog changes.
+// Files in the state folder that the gateway removes at start and when the catalog changes.
 
 import { existsSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Loads a catalog with these servers. */
+/** Loads a catalog of these servers. */
 async function load(...ids: string[]): Promise<LoadedConfig> {
   const servers = Object.fromEntries(ids.map((id) => [id, { command: `/nowhere/${id}` }]));
   await writeFile(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));

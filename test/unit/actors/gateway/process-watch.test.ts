@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Returns the alarms after one tick in which the clocks advance by these times. */
+/** Returns the alarms after one tick that advances the clocks by these times. */
 async function recordedAfter(passed: { steady: number; clock: number; used: number }) {
   const record = vi.fn();
   const watch = new ProcessWatch({ record });

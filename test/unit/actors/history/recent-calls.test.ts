@@ -1,4 +1,4 @@
-// Recent calls: both rings as one list, compared with a list of all calls.
+// Recent calls: both rings in one list, compared with a list of all calls.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Requests without a well-formed credential are rejected before the body is read.
+// Requests with malformed or missing credentials are rejected before the body is read.
 
 import { expect, test } from 'vitest';
 import type { Adapter, TriggerHost } from '../../../../actors/platforms/adapter.ts';

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { CronInstants, lastInstants } from '../../../../actors/platforms/schedule/cron-instants.ts';
 
-/** Returns the next instants after a time, as `MM-DDTHH:MM` in UTC. */
+/** Returns the instants that follow a time, as `MM-DDTHH:MM` in UTC. */
 function next(cron: string, zone: string, after: string, count: number): string[] {
   const instants = new CronInstants(cron, zone);
   const instantsFound: string[] = [];

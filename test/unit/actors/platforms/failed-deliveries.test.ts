@@ -165,7 +165,7 @@ test('each delivery is requested once, even if two triggers have the same path, 
   const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
   const countListRequests = () => repoHost.requestsFor('GET', /deliveries$/).length;
   await open({}, 0, adapter);
-  // Triggers use different tokens, which may have different permissions.
+  // Triggers use different tokens, possibly with different permissions.
   const config = { token: `${TOKEN}-other`, api_url: repoHost.url, repositories: ['o/r'] };
   const other = await adapter.open(repoHostTrigger('other', config), host);
   await expect.poll(countListRequests, { timeout: 15_000 }).toBe(2);
@@ -184,7 +184,7 @@ test('each delivery is requested once, even if two triggers have the same path, 
   ]);
 });
 
-/** Posts a signed event of a hook. */
+/** Posts a signed hook event. */
 async function deliver(id: string, hook: string, kind: string, repository = 'o/r'): Promise<void> {
   const [login] = repository.split('/');
   const body = JSON.stringify({

@@ -429,7 +429,7 @@ test('a comment is sent in time after the clock is set back', async () => {
   try {
     const tooSoon = await failure({ ...row, id: `${row.id}/2` });
     expect(tooSoon.retryAfterMs).toBeLessThan(4_000);
-    // Timers truncate fractions of a millisecond.
+    // Timers truncate to whole milliseconds.
     await setTimeout(Math.ceil(tooSoon.retryAfterMs ?? 0) + 1);
     await send({ ...row, id: `${row.id}/2` });
   } finally {

@@ -142,7 +142,7 @@ describe('if the host refuses a review', () => {
 
   test('the answer becomes a comment with a note, in the next free slot', async () => {
     const row = rowFor();
-    // The token's slot is in use.
+    // The token's slot is occupied.
     await expect(send(row)).rejects.toMatchObject({ isRateLimited: true, isUncontacted: true });
     await new Promise((calls) => setTimeout(calls, 3_100));
     expect(await send(row)).toEqual({

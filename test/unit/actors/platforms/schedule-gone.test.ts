@@ -15,7 +15,7 @@ let files = 0;
 
 const DAY_MS = 86_400_000;
 const KEEP_DAYS = 7;
-/** Returns noon of a day in January. */
+/** Returns noon on a January day. */
 const noonOf = (day: number) => Date.UTC(2026, 0, day, 12);
 
 interface Run {

@@ -1,4 +1,4 @@
-// Schedules with a clock that is set back, while open or between openings: small steps do not repeat
+// Schedules with a clock set back, while open or between openings: small steps do not repeat
 // instants; after large steps the new time applies.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ async function close(): Promise<void> {
   for (const each of opened.splice(0)) await each.close();
 }
 
-/** Waits for several polls of the clock and their writes. */
+/** Resolves after several polls of the clock and their writes. */
 const waitForPolls = () => new Promise((resolve) => setTimeout(resolve, 40));
 
 async function setClock(clock: string): Promise<void> {

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 const seqs = (deliveries: readonly Delivery[]) => deliveries.map(({ seq }) => seq);
-/** Receipt time of a delivery. */
+/** Delivery receipt time. */
 const receiptOf = (seq: number) => NOW - (MANY - seq) * 1_000;
 
 describe('a page of a delivery search', () => {

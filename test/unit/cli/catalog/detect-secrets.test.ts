@@ -6,7 +6,7 @@ import { secretsIn } from '../../../../src/cli/catalog/detect-secrets.ts';
 
 const COUNT = 400_000;
 
-// Quadratic time would exceed the time limit of a test many times.
+// A quadratic algorithm exceeds the test's time limit many times.
 test.each([
   ['a list with semicolons', `a=b;c${' '.repeat(COUNT)}d`],
   ['an address', `${'a-'.repeat(COUNT)}://`],

@@ -129,7 +129,7 @@ describe('a written file', () => {
     const path = join(folder, 'file');
     writeFileSync(path, 'old');
     chmodSync(path, 0o640);
-    // Only root can change the owner of a file.
+    // Only root can change file owners.
     if (process.getuid?.() === 0) chownSync(path, 12_345, 23_456);
     const { uid, gid } = statSync(path);
     await writeFileAtomically(path, 'new');

@@ -1,4 +1,4 @@
-// Configuration of a bridge to a remote address.
+// Bridge configuration for a remote address.
 
 import { describe, expect, test } from 'vitest';
 import { BRIDGED, bridgeTo } from '../../../../config/catalog/bridge.ts';

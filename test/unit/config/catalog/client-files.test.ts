@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Configuration files of MCP clients, as in the vendors' documentation, used as catalogs without changes.
+// Configuration files of MCP clients, from the vendors' documentation, used as catalogs without changes.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -14,7 +14,7 @@ const folder = new ConfigFolder();
 const fixture = (name: string) =>
   readFileSync(resolve(import.meta.dirname, `../../../fixtures/client-files/${name}.json`), 'utf8');
 
-/** Loads a text as the catalog at `path` below the folder. */
+/** Loads a text as the catalog at `path` in the folder. */
 async function load(path: string, text: string, env: Record<string, string> = {}) {
   const catalog = join(folder.path, path);
   mkdirSync(dirname(catalog), { recursive: true });

@@ -21,7 +21,7 @@ const folder = new ConfigFolder();
 const fixture = (name: string) =>
   readFileSync(resolve(import.meta.dirname, '../../../fixtures/client-files', name), 'utf8');
 
-/** Loads a file as the catalog at `path` below the folder. */
+/** Loads a file as the catalog at `path` in the folder. */
 async function load(path: string, content: string | Buffer, env: Record<string, string> = {}) {
   const catalog = join(folder.path, path);
   mkdirSync(dirname(catalog), { recursive: true });
@@ -37,7 +37,7 @@ async function load(path: string, content: string | Buffer, env: Record<string, 
   }
 }
 
-/** Returns a ZIP archive with one file. */
+/** Returns a ZIP archive of one file. */
 function zipped(name: string, text: string, method: 0 | 8): Buffer {
   const plain = Buffer.from(text);
   const data = method === 0 ? plain : deflateRawSync(plain);
@@ -293,7 +293,7 @@ test.each([
   ]);
 });
 
-// Quadratic time would exceed the time limit of a test many times.
+// A quadratic algorithm exceeds the test's time limit many times.
 test.each([
   ['lines', '\\"""\n'.repeat(100_000)],
   ['a line', '\\"'.repeat(200_000)],

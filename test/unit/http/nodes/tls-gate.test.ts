@@ -1,4 +1,4 @@
-// The TLS listener for other nodes, with real sockets: admission and refusals.
+// The TLS listener between nodes, with real sockets: admission and refusals.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

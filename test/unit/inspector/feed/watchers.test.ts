@@ -25,7 +25,7 @@ function server(id: string) {
   return { id, state: 'stopped', restarts: 0, nextRetryAt: undefined, openSince: undefined, handle };
 }
 
-/** Creates the parts of a gateway that watchers use. */
+/** Creates the gateway parts that watchers use. */
 function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFigures) {
   const root = createActor(createMachine({ id: 'gateway', on: { ping: {} } })).start();
   const gateway = {

@@ -1,4 +1,4 @@
-// Client configuration in the page: the same entries as the command `connect`, without a key.
+// Client configuration in the page: the same entries as the command `connect`, but no key.
 
 import { describe, expect, test } from 'vitest';
 import { clients } from '../../../../config/clients/client-list.ts';

@@ -1,4 +1,4 @@
-// State of the page after messages of the feed, without a browser.
+// Page state after feed messages, without browsers.
 
 import { describe, expect, test } from 'vitest';
 import type { TriggerState } from '../../../../src/http/api/trigger-shapes.ts';

@@ -20,7 +20,7 @@ import { memoryFolder } from '../../../fixtures/store/memory-folder.ts';
 
 const run = promisify(execFile);
 const UNPRIVILEGED_UID = 65534;
-/** Group of a file whose owner may not change the group. */
+/** Group of the file whose owner may not change it. */
 const SHARED_GROUP = 3_000;
 const isSuperuser = process.getuid?.() === 0;
 

@@ -47,7 +47,7 @@ const anyStep = fc.oneof(
 /** Persons who may decide. Ada is in the list of approvers too, but as the requester she may not. */
 const APPROVERS = ['ben', 'carl'];
 
-/** Longer than the pause before an event runs again after a crash. */
+/** Longer than the pause before events run again after a crash. */
 const AFTER_KILL_MS = 60_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -57,7 +57,7 @@ test('an approval request has exactly one outcome despite concurrent decisions, 
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyStep, { minLength: 1, maxLength: 8 }),
-      // The approval expires during the steps, or not at all.
+      // The approval expires within these steps, or never.
       fc.constantFrom(0.02, 3_600),
       async (steps, timeoutSeconds) => {
         let clockOffsetMs = 0;
@@ -157,7 +157,7 @@ test('an approval request has exactly one outcome despite concurrent decisions, 
         const roomTexts = shown.filter(({ place }) => place === 'room').map(({ text }) => text);
         // A message that was sent just before a kill has no record, so it may be sent twice.
         const answers = wasKilled ? [...new Set(roomTexts)] : roomTexts;
-        // A run that was cancelled, before or after the decision, has no answer. Every other run continued
+        // A cancelled run, even one cancelled after the decision, has no answer. Every other run continued
         // with the outcome.
         const isCancelled = approval.state === 'cancelled' || state === 'ignored';
         expect([state, answers]).toEqual(isCancelled ? ['ignored', []] : ['done', [approval.state]]);

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RefusalLimit } from '../../../../../actors/agents/approvals/refusal-limit.ts';
 
-/** A refused press on an approval request, and the time since the previous press. */
+/** A refused press on an approval request, and the delay after the previous press. */
 const press = fc.record({
   person: fc.constantFrom('ann', 'ben', 'cho', 'dee'),
   approval: fc.constantFrom('one', 'two', 'three'),

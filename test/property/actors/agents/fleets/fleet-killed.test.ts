@@ -1,6 +1,6 @@
 // Random fleets whose members answer, fail, or fail temporarily. The process is killed at random commits. The
 // answer equals a computation without kills, a member with a stored answer does not run again, and each
-// member keeps its idempotency key.
+// member retains its idempotency key.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import type { MemberRow } from '../../../../../machines/fleet-run/rows.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
 
-/** Answer of a member (`yes`, `no`), a final failure, or one temporary failure before `yes` (`flaps`). */
+/** Member answer (`yes`, `no`), a final failure, or one temporary failure before `yes` (`flaps`). */
 type Behaviour = 'yes' | 'no' | 'fails' | 'flaps';
 
 const arbFleet = fc.record({

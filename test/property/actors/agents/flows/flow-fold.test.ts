@@ -44,9 +44,9 @@ const flowBodies = [
 const paths = flowBodies.flatMap(({ prefix, ids }) => ids.map((id) => prefix + id));
 const endPaths = paths.filter((path) => /end$|stop$/.test(path));
 
-/** Path of a node. Some paths belong to no node of the flow. */
+/** Node path. Some paths match no node of the flow. */
 const arbPath = fc.oneof(fc.constantFrom(...paths), fc.constantFrom('nowhere', 'outer#9/x', 'a/member'));
-/** A journal row of any kind. `until` is a time in epoch milliseconds. */
+/** A journal row of any kind. `until` is in epoch milliseconds. */
 const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
   { weight: 4, arbitrary: arbPath.map((path): FlowRow => ({ kind: 'entered', in: path })) },
   {
@@ -73,7 +73,7 @@ const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
     .map((path): FlowRow => ({ kind: 'left', in: path, output: 1, taken: [], isEnd: true })),
 );
 
-/** Rows of a run whose inner loop has begun. Random rows follow. */
+/** Rows from a run inside the inner loop. Random rows follow. */
 const nestedLoopRows: readonly FlowRow[] = [
   { kind: 'entered', in: 'outer' },
   { kind: 'turn', in: 'outer', n: 1 },
@@ -86,7 +86,7 @@ const nestedLoopRows: readonly FlowRow[] = [
 const job = aJob();
 const input = { parameters: {}, input: 'go' };
 
-/** Returns all progress data that a flow run reads. */
+/** Returns all progress data read by flow runs. */
 function summaryOf(progress: FlowProgress) {
   const { state } = progress;
   const nodes = paths.map((path) => [
@@ -117,7 +117,7 @@ function checkFromScratch(progress: FlowProgress): void {
       }),
     ),
   );
-  // `jsonLength` is the length of the results of a loop as JSON.
+  // `jsonLength` is the length of the loop results as JSON.
   const results = paths.map((path) => progress.resultsOf(path));
   expect({
     working: [...state.working].sort(),

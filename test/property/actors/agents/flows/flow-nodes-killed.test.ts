@@ -103,7 +103,7 @@ it('each external effect has one key, and each approval and message occurs once,
           handlerOf: () => undefined,
           readDefinition: async () => flow,
         });
-        // A repeated message of a step has the same text.
+        // A step's repeated message has the same text.
         const messages = {
           canSend: true,
           rows: async (text: string, step: string) => {
@@ -127,7 +127,7 @@ it('each external effect has one key, and each approval and message occurs once,
               expect(reply.data).toBe('look done');
               break;
             }
-            // The flow waits: all pending requests are approved.
+            // The flow is parked: all pending requests are approved.
             for (const [id, outcome] of outcomes) outcomes.set(id, { ...outcome, state: 'approved' });
             await new Promise((resolve) => setTimeout(resolve, Math.min(reply.wakeInMs ?? 0, 2)));
           } catch (error) {
@@ -207,7 +207,7 @@ it('a flow fails after timeout_seconds, including waits and restarts, and report
   await new Promise((resolve) => setTimeout(resolve, 300));
   const second = await run.attempt(handler, aJob());
   expect(isParked(second) && second.wakeInMs).toBeLessThanOrEqual(301);
-  // Simulates a clock that is set back an hour: the remaining time does not change.
+  // Simulates a clock set back by an hour: the remaining time does not change.
   const state = JSON.parse(run.state ?? '{}') as { at: number };
   run.state = JSON.stringify({ ...state, at: state.at + 3_600_000 });
   const third = await run.attempt(handler, aJob());

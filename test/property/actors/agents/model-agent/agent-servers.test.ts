@@ -46,7 +46,7 @@ test('servers of agents run while runs use them, stop when unneeded, and never e
             leases.push({ ...step, lease: owned.lease(step.agent, 's', entryOf(step.command)) });
           } catch (error) {
             expect(error).toMatchObject({ code: 'ERR_OVERLOADED', isUnsent: true });
-            // An agent may use at most as many servers as slots are free, so that other agents find a slot.
+            // An agent may use no more servers than slots are free, which keeps slots for other agents.
             // One more server would break this rule even if all unused servers were stopped. Therefore no
             // unused server was stopped.
             const leasedServers = [...new Set(leases.map((lease) => `${lease.agent} ${lease.command}`))];

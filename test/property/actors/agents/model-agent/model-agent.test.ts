@@ -17,7 +17,7 @@ const tools = [
 ];
 const policy = { ...aRuntime().policy, ask: ['destructive'] };
 
-/** Name of a called tool. `gone` does not exist. */
+/** Called tool name. `gone` does not exist. */
 const arbTool = fc.constantFrom('read', 'write', 'pay', 'gone');
 const arbScenario = fc.record({
   /** Tool calls of each model answer. The answer after these is text. */
@@ -85,7 +85,7 @@ async function runScenario(scenario: Scenario) {
       if (state === 'pending' && decision !== 'nothing') world.decide(id, decision);
     }
   }
-  // A request contained exactly the messages of the rows before its answer.
+  // A request contained exactly the messages of the preceding rows.
   for (const [n, { kind }] of world.rows.entries())
     if (kind === 'answer' && !requestedMessages.has(JSON.stringify(messagesOf(world.rows.slice(0, n)))))
       violations.push(`row ${n} answers a request with other messages`);
@@ -120,7 +120,7 @@ describe('a model agent with arbitrary failures', () => {
         }
         for (const [call, keys] of keysByCall) expect([call, keys.size]).toEqual([call, 1]);
         const writeKeys = world.made.filter(({ tool }) => tool === 'write').map(({ key }) => key);
-        // With `tell`, the model decides about a call of unknown outcome; the gateway does not repeat it.
+        // With `tell`, the model handles a call of unknown outcome; the gateway does not repeat it.
         if (scenario.interrupted_calls === 'tell') expect(new Set(writeKeys).size).toBe(writeKeys.length);
         // Every opened tool box was released.
         expect(world.released).toBe(world.opened);

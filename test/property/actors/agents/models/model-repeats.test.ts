@@ -106,7 +106,7 @@ const arbCalls = fc.array(
   fc.record({ id: fc.uuid(), name: fc.constant('look_up'), input: fc.oneof(arbText, fc.json()) }),
   { maxLength: 3 },
 );
-/** Stored raw answer of a provider (`a` or `b`), or any other JSON. */
+/** Stored raw provider answer (`a` or `b`), or arbitrary JSON. */
 const arbRaw = fc.oneof(
   fc.jsonValue(),
   fc.record({ provider: fc.constantFrom('a', 'b'), parts: fc.jsonValue() }),

@@ -94,7 +94,7 @@ describe('a budget', () => {
       // All holders acquire in turns until the budget refuses each of them.
       while (shares.filter((share) => budget.acquire(1, share)).length > 0);
     }
-    // Four holders and the free part have about a fifth of the total each.
+    // Four holders and the free part each have approximately a fifth of the total.
     for (const { used } of shares) expect(Math.abs(used - 200)).toBeLessThan(20);
     expect(budget.free).toBeGreaterThan(150);
   });

@@ -41,7 +41,7 @@ test('each wait in a list of deadlines expires once, at its deadline, and never 
       vi.clearAllTimers();
       const deadlines = new Deadlines<Wait>(LIMIT_MS);
       const waits: Wait[] = [];
-      /** Deadlines of the pending waits. */
+      /** Pending deadlines. */
       const deadlineOf = new Map<Wait, number>();
       const add = (wait: Wait) => {
         deadlines.add(wait, performance.now());

@@ -70,7 +70,7 @@ async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, jitter
     isOver = true;
   });
   for (let steps = 0; !isOver; steps += 1) {
-    // Lets all rows continue up to their next timer.
+    // Advances all rows to their next timer.
     for (let i = 0; i < 20; i += 1) await Promise.resolve();
     timers.sort((a, b) => a.at - b.at);
     const next = timers.shift();
@@ -140,7 +140,7 @@ describe('a circuit', () => {
 
   test('opens after consecutive failures with a log line, and closes after any response of the platform', async () => {
     const { clock, circuits, sendFailing, lines, send } = setUp();
-    // Neither a success nor a rejection of the platform leaves consecutive failures.
+    // A success or a rejection by the platform resets the consecutive failures.
     for (let i = 1; i < OPEN_AFTER; i += 1) await sendFailing(down());
     await send();
     for (let i = 1; i < OPEN_AFTER; i += 1) await sendFailing(down());
@@ -219,7 +219,7 @@ describe('a circuit', () => {
     clock.now = 3_000;
     void circuits.run('a', () => new Promise(() => {}));
     expect(await sendFailing(down())).toBe(1_000);
-    // The deadline of a probe has passed.
+    // A probe's deadline has passed.
     clock.now = 100_000;
     expect(await send()).toBe('sent');
   });

@@ -8,7 +8,7 @@ import { splitText, type TextUnit } from '../../../../../actors/events/outbox/sp
 const word = fc.oneof(
   fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
-    // Fences come only from `block`.
+    // Only `block` generates fences.
     .map((text) => text.replace(/[`~\s]/g, 'x') || 'x'),
   fc.constantFrom('👩‍🚀', 'ä', '漢字', 'x'.repeat(150), '💥'.repeat(90), '"\\'.repeat(40)),
 );
@@ -112,7 +112,7 @@ describe('a split text', () => {
             const openAfterLine = openAtEnd(source, open);
             const isClosing = open !== undefined && openAfterLine === undefined;
             const isOpening = openAfterLine !== open && !isClosing;
-            // The line is in the next part: its text does not fit, or it opens a block after this part.
+            // The line belongs to the next part: its text does not fit, or it opens a block after this part.
             if (length > remaining || (remaining === 0 && (length > 0 || isOpening))) break;
             // A blank line at the cut may belong to either side: the later lines cannot be assigned to parts.
             if (remaining === 0 && !isClosing) return;

@@ -11,7 +11,7 @@ const gap = fc.constantFrom(1, 2, 300, 20_000);
 /** Edits in order. An edit replaces `size` bytes by `text`. */
 const anyLayout = fc.array(fc.record({ gap, size: fc.constantFrom(0, 1, 5, 400), text }), { maxLength: 6 });
 
-/** Returns the edits of a layout, which never touch, and a message for them. */
+/** Returns a layout's edits, which never touch, and a message for them. */
 function editsInLayout(layout: readonly { gap: number; size: number; text: string }[]): {
   bytes: Buffer;
   edits: Edit[];

@@ -243,7 +243,7 @@ const rawId = fc.oneof(anyNumber, anyString).filter((id) => Buffer.byteLength(id
 const watched = ['name', 'uri', 'cursor', 'requestId', 'progressToken', 'ref', 'level', '_meta'];
 const topLevel = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
 
-/** A request (`text`), and the raw JSON of its parts. `method` is decoded, `token` is the progress token. */
+/** A request (`text`), and its parts as raw JSON. `method` is decoded, `token` is the progress token. */
 interface ExpectedEnvelope {
   readonly id: string;
   readonly method: string;
@@ -282,7 +282,7 @@ const request: fc.Arbitrary<ExpectedEnvelope> = fc
   );
 
 const oneLine = (text: string) => text.replace(/[\r\n]/g, ' ');
-/** Returns the text of a span. */
+/** Returns the span text. */
 const textAt = (envelope: Envelope, span: Span | undefined) =>
   span === undefined ? undefined : envelope.bytes.toString('utf8', span.start, span.end);
 
@@ -396,7 +396,7 @@ describe('the envelope of a request', () => {
     );
     fc.assert(
       fc.property(arbMessage, fc.boolean(), (text, isClient) => {
-        // Both branches are the same call; `Buffer.from` has one overload per type.
+        // Both branches are the same call; `Buffer.from` is overloaded per type.
         const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(text);
         let envelope: Envelope;
         try {

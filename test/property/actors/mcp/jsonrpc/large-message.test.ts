@@ -13,7 +13,7 @@ function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   return borders.map((border, index) => bytes.subarray(borders[index - 1] ?? 0, border));
 }
 
-/** Returns the id of a message that is scanned in pieces and not stored. */
+/** Returns the message id; the message is scanned in pieces and not stored. */
 function idOf(text: string, cuts: readonly number[] = []): string | undefined {
   const bytes = Buffer.from(text);
   const message = new LargeMessage();

@@ -141,7 +141,7 @@ describe('the members of an object', () => {
       fc.constantFrom('a', 'b', 'c', 'new', 'constructor'),
       fc.option(fc.constantFrom('1', '"x"', '{"y":[1.0]}', 'null'), { nil: undefined }),
     );
-    /** Text of the message before and after the object. */
+    /** Message text around the object. */
     const around = fc.constantFrom(
       ['', ''],
       ['[1, ', ' ,2]'],

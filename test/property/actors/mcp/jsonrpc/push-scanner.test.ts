@@ -18,7 +18,7 @@ interface ScanResult {
   readonly hasLineBreak: boolean;
 }
 
-/** A scanner reports at most this number of characters of a name or value. */
+/** Maximum number of characters of names and values that a scanner reports. */
 const MAX_RAW_CHARS = 256;
 const OPENING_BRACE = 0x7b;
 
@@ -51,7 +51,7 @@ function scanPieces(bytes: Buffer, cuts: readonly number[]): ScanResult {
   const members: Member[] = [];
   const scanner = new PushScanner((rawName, { start, end }, raw) => {
     const value = bytes.toString('latin1', start, end);
-    // An object or array is reported without its text.
+    // An object or array is reported without text.
     const isNested = value.startsWith('{') || value.startsWith('[');
     expect(raw).toBe(isNested ? '' : value.slice(0, MAX_RAW_CHARS));
     members.push({ rawName, start, end });

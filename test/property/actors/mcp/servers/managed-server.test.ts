@@ -21,7 +21,7 @@ import {
  *
  * - Clients: `call`, `cancel` a call, `release` all calls at the end of the session.
  * - Server: `answer` a call, `again` a second time, `progress`, `ask` the client, `notice` is a log message,
- *   `oversized` is a response above the limit, `invent` responds to unknown ids, `noise` is no JSON.
+ *   `oversized` is a response that exceeds the limit, `invent` responds to unknown ids, `noise` is no JSON.
  * - Links: `die`, or report a call as `undelivered`.
  * - State machine: `stop`, `start`, `due` after a backoff, no calls for the `half` or `whole` idle time.
  */
@@ -222,7 +222,7 @@ class Scenario {
     const { managed, arrived, sentCalls } = this;
     const owners = [...this.owners, ...this.formerOwners];
     const { handle, pool, state } = managed.server;
-    // A1: no call is sent while the handle is closed.
+    // A1: closed handles send no calls.
     expect(this.sentWhileClosed).toBe(0);
     expect(handle.isOpen).toBe(state === 'running' || state === 'idle');
     // A8: under session isolation each session has separate limits. Stateless calls count as one more
@@ -245,7 +245,7 @@ class Scenario {
         expect(token).toBeDefined();
       }
     }
-    // No duplicate ids on one link.
+    // No duplicate ids per link.
     for (const link of managed.links) {
       const requestIds = link.sent
         .filter(({ method }) => method !== undefined)

@@ -8,7 +8,7 @@ import { messengerPacing } from '../../../../../actors/platforms/businessmesseng
 import { RateMeter, vendorLimits } from '../../../../fixtures/business-platform/rate-meter.ts';
 import { OwnTime, type RequestDelays, requestDelays } from '../../../../fixtures/own-time.ts';
 
-/** Platform code of a message above the limit per person. */
+/** Platform code for messages that exceed the limit per person. */
 const PERSON_LIMIT = 131056;
 /** Messages that a person may get in a burst. After them the platform accepts one per 6 s. */
 const BURST = 45;

@@ -1,5 +1,5 @@
 // Names of senders whose messages contain a phone number, a user id or both. Random messages and restarts,
-// and concurrent messages. A map is the model: the first alias of a sender is its name, and never changes.
+// and concurrent messages. A map is the model: a sender's first alias is its name, and never changes.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ const anyStep = fc.oneof(
   { weight: 1, arbitrary: fc.constant('restart' as const) },
 );
 
-/** Returns the sender of a message. Without an id it has a number. */
+/** Returns the message's sender. If it has no id, it has a number. */
 function senderOf(person: number, withNumber: boolean, withId: boolean) {
   return {
     number: withNumber || !withId ? `1555${person}` : undefined,
@@ -48,7 +48,7 @@ test('a stored mapping of an id or a number never changes', async () => {
 
 test('concurrent messages of one sender get the same name', async () => {
   const store = new MemoryStore();
-  // Two nodes of a cluster.
+  // Two cluster nodes.
   const nodes = [new SenderAliases(store), new SenderAliases(store)];
   const sender = senderOf(1, true, true);
   const names = await Promise.all([0, 1, 0, 1, 0].map((index) => nodes[index]?.nameOf('100', sender)));

@@ -58,7 +58,7 @@ class Sockets {
   }
 
   #do(command: SocketCommand, inUseBefore: readonly number[]): void {
-    // Every opened socket is tracked until it is closed.
+    // Every opened socket is tracked until closed.
     expect(this.ends).toBe(0);
     if (command.do === 'open') {
       expect(this.life.end).toBeUndefined();

@@ -44,7 +44,7 @@ class FakeWire {
     this.#events = events;
   }
 
-  /** Delivers a frame to the gateway, immediately or after `resume`. */
+  /** Delivers a frame to the gateway, immediately or on `resume`. */
   deliver(frame: object | string): void {
     if (this.isSilent || !this.isOpen) return;
     const text = typeof frame === 'string' ? frame : JSON.stringify(frame);
@@ -122,7 +122,7 @@ class World {
   #closing = new AbortController();
   /** Number of next connections that the platform refuses. */
   refusedOpens = 0;
-  /** Duration of a store operation. */
+  /** Store operation duration. */
   storeMs = 0;
   /** Number of next events that the store refuses. */
   storeFailures = 0;
@@ -335,7 +335,7 @@ test('events are acknowledged only when durable, no event is lost, a socket is l
           await vi.advanceTimersByTimeAsync(ms);
         }
         if (endsCalmly) {
-          // Without further faults there is one socket, and all events are stored and acknowledged.
+          // Without further faults there is one socket, and each event is stored and acknowledged.
           world.storeMs = 0;
           world.storeFailures = 0;
           world.refusedOpens = 0;

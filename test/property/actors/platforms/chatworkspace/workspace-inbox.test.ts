@@ -71,7 +71,7 @@ const messageStep = fc.record({
   /** True if the message names the bot that receives it. */
   namesBot: fc.boolean(),
 });
-/** `allow` and `refuse` concern the identity of a bot. `identify` requests all identities. */
+/** `allow` and `refuse` concern bot identities. `identify` requests all identities. */
 const anyStep = fc.oneof(
   { weight: 5, arbitrary: messageStep },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('allow' as const), team: fc.constantFrom(...TEAMS) }) },
@@ -86,7 +86,7 @@ const anyStep = fc.oneof(
   },
 );
 
-/** Returns the payload of a message in the channel `C` with the number. */
+/** Returns a message payload in the channel `C` with the number. */
 function payloadOf(
   { team, sender, namesBot }: typeof messageStep extends fc.Arbitrary<infer T> ? T : never,
   n: number,

@@ -26,7 +26,7 @@ import { CommunityPlatform, type Fault } from '../../../../fixtures/community-pl
 import { command } from '../../../../fixtures/community-platform/interactions.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
-/** Time in which the platform accepts answers to an interaction. */
+/** Period during which the platform accepts answers to an interaction. */
 const EXPIRES_MS = 900_000;
 /** Time in which an interaction must be acknowledged. */
 const ACKNOWLEDGE_MS = 3_000;
@@ -46,7 +46,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** After a fault with a known outcome it is certain that the message did not arrive. */
+/** After faults with known outcomes it is certain that the message did not arrive. */
 const knownOutcome = (fault: Fault) => ({ fault, isSure: true });
 const unknownOutcome = (fault: Fault) => ({ fault, isSure: false });
 /** `isTaken`: the platform posts the message despite the fault. */
@@ -173,7 +173,7 @@ class ChatScenario {
     this.interactions.push({ event, token, startedAt, rows: [], answerCount: 0 });
   }
 
-  /** Stores an answer. Each part is about 2,000 characters, the limit of a message. */
+  /** Stores an answer. Each part is about 2,000 characters, the message limit. */
   async answer(index: number, parts: number): Promise<void> {
     const interaction = this.interactions[index];
     if (interaction === undefined || this.#adapter.outbound === undefined) return;
@@ -307,7 +307,7 @@ const failPart = (fault: (typeof faults)[number]) => ({ do: 'fault', fault, isOf
 const sendDue = { do: 'send' } as const;
 const answerInParts = { do: 'answer', index: 0, parts: 3 } as const;
 const passTime = { do: 'pass', ms: 31_000 } as const;
-/** Unknown outcomes before a known outcome: the record must still mention them. */
+/** Unknown outcomes before the known outcome: the record must still mention them. */
 const duplicateCases: readonly (readonly Step[])[] = [
   [
     answerInParts,

@@ -103,7 +103,7 @@ test('no title, field or action is lost; each action is a control or text', () =
       const controls = bodies.flatMap(({ components }) =>
         (components as readonly Members[]).flatMap(controlsOf),
       );
-      // Buttons have their id in `custom_id`. The options of a menu have it in `value`.
+      // Buttons have their id in `custom_id`, menu options in `value`.
       const ids = controls.flatMap(({ custom_id, options }) =>
         options === undefined ? [custom_id] : (options as readonly Members[]).map(({ value }) => value),
       );
@@ -117,7 +117,7 @@ test('no title, field or action is lost; each action is a control or text', () =
   );
 });
 
-/** Returns the buttons or the menu of a row. */
+/** Returns the row's buttons or menu. */
 const controlsOf = ({ components }: Members) => components as readonly Members[];
 
 test('mentions in a message notify no user unless they are allowed', () => {

@@ -40,7 +40,7 @@ test('reading paths of large JSON returns the values that a parser finds', async
         for (const path of paths) {
           const expected = memberOf(value, path);
           const isObject = typeof expected === 'object' && expected !== null && !Array.isArray(expected);
-          // An object has only the members on requested paths, so it is not compared.
+          // An object contains only the members on requested paths, so it is not compared.
           if (!isObject) expect(memberOf(found, path)).toEqual(expected);
         }
       },
@@ -80,7 +80,7 @@ test('scanning large JSON yields to the event loop and parses no large text', as
   }));
   const bytes = Buffer.from(JSON.stringify({ items, of: { id: 'x' } }));
   expect(isLargeJson(bytes)).toBe(true);
-  /** Turns of the event loop during the scan. */
+  /** Event loop iterations per scan. */
   let loopTurns = 0;
   let isScanned = false;
   const count = (): void => {

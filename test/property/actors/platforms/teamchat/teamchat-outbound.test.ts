@@ -78,7 +78,7 @@ const CONVERSATIONS = 6;
 const conversation = fc.nat(CONVERSATIONS - 1);
 
 const anyStep = fc.record({
-  /** Time since the previous step. */
+  /** Delay after the previous step. */
   afterMs: fc.constantFrom(0, 0, 10, 400, 3_000),
   command: fc.oneof(
     { weight: 8, arbitrary: fc.record({ do: fc.constant('say' as const), conversation }) },

@@ -68,7 +68,7 @@ class SlowHost {
 const step = fc.record({
   name: fc.constantFrom('a', 'b', 'c'),
   path: fc.constantFrom('/one', '/two'),
-  /** True if the next step waits for this step. */
+  /** True if the next step depends on this step. */
   isAwaited: fc.boolean(),
   /** True if the path cannot be opened. */
   fails: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
@@ -88,7 +88,7 @@ test('a webhook path is served by its open triggers only', async () => {
           listen: (webhook: Webhook) => slowHost.listen(webhook),
         } as unknown as TriggerHost;
         const table = new WebhookTable<WebhookSubscriber>(namesHandler, lingerMs);
-        /** Pending operations by path and name. They run in sequence, as in the supervisor. */
+        /** Pending operations by path and name. They run in sequence, like in the supervisor. */
         const operations = new Map<string, Promise<void>>();
         /** Close functions of the open triggers, by path and name. */
         const open = new Map<string, () => Promise<void>>();

@@ -13,7 +13,7 @@ class Member implements Timed {
   }
 }
 
-/** Few different times, so that many are equal, and some distant times. */
+/** Few different times, so that many are equal, with a few distant times. */
 const anyDueAt = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 1_000_000 }));
 /** Adds a member, removes the member with an index, or removes the first. */
 const anyStep = fc.oneof(

@@ -21,7 +21,7 @@ interface Row {
   readonly claim: ClaimEntry | undefined;
   readonly mayHaveMore: boolean;
   readonly isLocked: boolean;
-  /** Crashes of the first event, or of the claimed event. */
+  /** Crashes of the first event or the claimed event. */
   readonly crashes: number;
 }
 
@@ -127,7 +127,7 @@ function checkAll(table: MailboxTable, model: Model): void {
   });
 }
 
-/** Removes all ready mailboxes one by one: none is duplicate, missing or unexpected. */
+/** Removes all ready mailboxes individually: none is duplicate, missing or unexpected. */
 function checkDrained(table: MailboxTable, model: Model, prefix: string): void {
   const returned: string[] = [];
   for (let entry = table.firstReady(prefix); entry !== undefined; entry = table.firstReady(prefix)) {

@@ -15,7 +15,7 @@ const parser = requireFromNodeSchedule('cron-parser') as {
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** A value, a range or a step of a field. `names` are the names of its values. */
+/** A field's value, range or step. `names` are value names. */
 const part = (low: number, high: number, names?: readonly string[]) => {
   const value = fc.integer({ min: low, max: high });
   const notationOf = (number: number) =>
@@ -91,7 +91,7 @@ describe('the check of cron expressions', () => {
     const limits = [59, 23, 31, 12] as const;
     fc.assert(
       fc.property(fiveFields, fc.nat(3), fc.integer({ min: 1, max: 100 }), (fields, index, beyond) => {
-        // The value is `beyond` the maximum of its field.
+        // The value exceeds the field's maximum (`beyond`).
         const text = fields.with(index, String((limits[index] ?? 0) + beyond)).join(' ');
         expect(cronFault(text)).toMatch(/ is outside /);
         expect(nextTime(text), text).toBeUndefined();

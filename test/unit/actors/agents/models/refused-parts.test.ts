@@ -26,7 +26,7 @@ interface Logged {
   readonly fields: object;
 }
 
-/** A log that keeps its lines. */
+/** A log that stores its lines. */
 function recordingLog(): { readonly log: Log; readonly lines: Logged[] } {
   const lines: Logged[] = [];
   const at = (level: string) => (fields: object) => void lines.push({ level, fields });

@@ -58,7 +58,7 @@ test('the nodes of a flow have states, times and outputs, and a skipped node has
   expect(nodes[1]).toMatchObject({ isForPeople: true, until: 99_000, startedAt: 6_000 });
   expect(nodes[3]).toMatchObject({ type: 'Response' });
   expect(nodes[4]).toMatchObject({ state: 'skipped', why: 'no connection to it was taken', attempts: 0 });
-  // Without an outcome the run has been cancelled.
+  // If there is no outcome, the run has been cancelled.
   expect(nodeStates(runNodes(stepsOf(rows), definition, excerpt, true))[1]).toBe('ask dropped');
 });
 

@@ -39,7 +39,7 @@ const binding = (command: string): Binding => ({
   parameters: [parameter],
 });
 
-/** Trigger with only these commands; `token: undefined` removes the token. */
+/** Trigger with these commands only; `token: undefined` removes the token. */
 function triggerOf(
   name: string,
   commands: readonly string[],

@@ -114,7 +114,7 @@ test('a draft does not copy its text for each small piece, and does not show bla
     draft.show(text);
   }
   const { user, system } = process.cpuUsage(before);
-  // Copying the text per piece would take more than ten seconds.
+  // Copying the text per piece exceeds ten seconds.
   expect((user + system) / 1e6).toBeLessThan(2);
   await after(5_000);
   expect([emitted, draft.hasMessage]).toEqual([[], false]);

@@ -72,7 +72,7 @@ function bench(
   };
 }
 
-/** Runs until it is aborted. */
+/** Runs until aborted. */
 const endless: Handler = {
   run: (_, { signal }) =>
     new Promise((_resolve, reject) => {

@@ -40,7 +40,7 @@ const manual = {
 test('a manual run above the limit of waiting callers is refused before its event is stored', async () => {
   const store = new MemoryStore();
   const deliveryWaits = new DeliveryWaits(0);
-  // Simulates the latency of a disk.
+  // Simulates disk latency.
   const append = store.append.bind(store);
   store.append = async (events) => {
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -100,7 +100,7 @@ test('the cluster total includes the counters of a process once: as a member, af
   await readCurrent();
   expect([a.handled(), c.handled(), late.handled()]).toEqual([121, 121, 121]);
 
-  // During shutdown a process stores the tallies before it leaves.
+  // During shutdown a process stores the tallies before its exit.
   handle(c, 1);
   await c.tallies.end();
   members.delete('c');

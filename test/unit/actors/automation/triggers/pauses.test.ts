@@ -114,7 +114,7 @@ test('a node follows pauses and resumes of other nodes, and releases events held
   expect(await here.follow(store)).toEqual({ paused: [], resumed: [] });
 
   await there.resume(store, 'orders');
-  // This node holds the event, because it has not read the resume yet.
+  // The event is held on this node, which has not read the resume yet.
   await store.append([newEvent(key, 'late')]);
   const [turn] = await store.claim(1, 10_000);
   if (turn === undefined) throw new Error('expected a claim');
@@ -132,7 +132,7 @@ test('a node follows pauses and resumes of other nodes, and releases events held
   expect(here.has('orders')).toBe(true);
   expect(await here.follow(store)).toEqual({ paused: [], resumed: ['orders'] });
   expect(await stateOf('late')).toBe('queued');
-  // A local resume is in the store, even if other nodes have not read it yet.
+  // A local resume is stored, even if other nodes have not read it yet.
   expect(await there.follow(store)).toEqual({ paused: [], resumed: [] });
 });
 

@@ -325,7 +325,7 @@ test('a new kind of work receives the events with its key prefix, and has its ow
       }, 'run/'),
   };
   const { store, dispatcher } = start({ handlerOf: () => ({ run: () => hangingPromise }) }, 1, [runsWork]);
-  // The only slot of conversations is in use.
+  // The only slot of conversations is occupied.
   await store.append([newEvent('conversation/manual/t', 'c:1', '{}')]);
   await dispatcher.accept(newEvent('run/1', 'r:1'));
   await until('the event is parked', async () => (await store.delivery('r:1'))?.state === 'waiting');
@@ -349,7 +349,7 @@ const requestEvent = (n: number): NewEvent => ({
   trace: '',
 });
 
-/** Starts the trigger `chat`, which replies to senders. The test overrides parts of its outbound side. */
+/** Starts the trigger `chat`, which replies to senders. The test overrides parts on the outbound side. */
 function startChat(handler: Handler, overrides: Partial<TextOutbound> = {}, existingStore?: Store) {
   const sentTexts: string[] = [];
   const outbound: TextOutbound = {

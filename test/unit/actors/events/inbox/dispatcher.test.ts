@@ -72,7 +72,7 @@ class CountingStore extends MemoryStore {
   }
 }
 
-/** Store that returns the appended event object with the turn, like the embedded store. */
+/** Store whose turns contain the appended event object, like the embedded store. */
 class PassingStore extends MemoryStore {
   beforeAppend: Promise<void> = Promise.resolve();
 

@@ -1,4 +1,4 @@
-// Responses are passed as pieces to outlets that accept pieces, otherwise as one Buffer.
+// Responses are passed as pieces to outlets that accept pieces, otherwise as a single Buffer.
 
 import { describe, expect, test } from 'vitest';
 import { ClientExchange } from '../../../../../actors/mcp/clients/exchange.ts';

@@ -79,7 +79,7 @@ test('a message above maxWholeBytes stays in pieces, and is dropped above maxByt
   const message = buffer.take();
   if (!(message instanceof LargeMessage)) throw new Error('it is in one piece');
   expect(message.whole().equals(Buffer.concat(pieces))).toBe(true);
-  // Large pieces are the received buffers, without a copy.
+  // Large pieces are the received buffers, not copies.
   expect(
     message.pieces?.filter(({ length }) => length >= 20_000).map(({ buffer: memory }) => memory),
   ).toEqual(pieces.slice(1, 3).map(({ buffer: memory }) => memory));

@@ -36,7 +36,7 @@ describe('the latency percentiles of a server', () => {
   });
 });
 
-/** Size of a subscription with a one-character URI. */
+/** Subscription size for a one-character URI. */
 const SUBSCRIPTION_BYTES = 258;
 
 describe('the subscriptions at a server', () => {

@@ -87,7 +87,7 @@ describe('the code of a refusal', () => {
   ])('%i with status %i is a rate limit', async (code, status) => {
     platform.refuse(code, 'too much', { status });
     expect(await refusalOf()).toMatchObject({ isRateLimited: true, isFinal: false, retryAfterMs: 2_000 });
-    // During the pause no request is sent.
+    // No request is sent in the pause.
     expect((await refusalOf())?.isRateLimited).toBe(true);
     expect(platform.calls).toHaveLength(1);
   });

@@ -127,7 +127,7 @@ describe('the connection', () => {
     const close = await openConnection();
     const [socket] = sockets.open;
     await open('second');
-    // A reload opens the new version of a trigger before it closes the old one.
+    // A reload opens the new trigger version before it closes the old one.
     await open('ops');
     await close();
     const one = sockets.deliver('events_api', mentionPayload('4.1'));

@@ -162,7 +162,7 @@ describe('a synchronised menu', () => {
     ];
     await new Promise((done) => setTimeout(done, 200));
     expect(menuRequests()).toHaveLength(3);
-    // After a restart the menu is registered, because another process may have changed it.
+    // After a restart the menu is registered, because other processes can change it.
     for (const each of last) await each.close();
     adapter = communityChatAdapter(adapterServices(host));
     await adapter.open(triggerOf('b', { page: 'y' }, { path: '/in/another' }), host);

@@ -57,7 +57,7 @@ test('concurrent callers share one token request, and the token is renewed befor
   requests[1]?.answer(60_000);
   await settle();
   expect(await token.get()).toBe('token 2');
-  // A token that lives 60 s is renewed after four fifths of its lifetime (48 s).
+  // A token that lives 60 s is renewed after 80 % of that time (48 s).
   advance(47_999);
   expect(await token.get()).toBe('token 2');
   advance(1);
@@ -165,7 +165,7 @@ test('with any timing, refreshes do not overlap, expired values are not used, an
       const expiryByToken = new Map<string, number>();
       const requestedAt: number[] = [];
       let answered = 0;
-      /** Token that a caller received last. */
+      /** Last token received by a caller. */
       let lastReceived = '';
       let waitingCallers = 0;
       /** Newest token that was not refused. */

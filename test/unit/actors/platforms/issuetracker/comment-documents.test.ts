@@ -11,7 +11,7 @@ import { plainText } from '../../../../../actors/platforms/issuetracker/document
 import { documentFaults } from '../../../../fixtures/issue-tracker/document-faults.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
-/** Returns the content of the only document of a text. */
+/** Returns the content of a text's only document. */
 function contentOf(text: string): readonly unknown[] {
   const all = commentDocuments(text, 100);
   expect(all).toHaveLength(1);

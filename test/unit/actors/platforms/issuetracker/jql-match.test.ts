@@ -148,7 +148,7 @@ describe('the tracker', () => {
     const others = Array.from({ length: 8 }, (_, at) =>
       match.verdicts({ ...issue, event: String(at) }, ['a']),
     );
-    // Lets all callers read the cache first.
+    // All callers read the cache first.
     await Promise.resolve();
     await new Promise((done) => setTimeout(done, 0));
     const fault = await errorOf(match.verdicts(issue, ['a']));

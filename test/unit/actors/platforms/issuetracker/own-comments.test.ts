@@ -58,7 +58,7 @@ describe('a comment', () => {
     expect(fault).toBeInstanceOf(DeliveryError);
     expect(fault.isFinal).toBe(false);
     expect(fault.message).toMatch(/^could not check whether a comment is our own: /);
-    // A comment by another account is decided without waiting.
+    // Comments by other accounts are decided immediately.
     expect(await own.isOurs({ ...comment, isOwnAccount: undefined })).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-// Simulated responses of a tracker.
+// Simulated tracker responses.
 
 import type { SendTrackerRequest } from '../../../../../actors/platforms/issuetracker/tracker-lookup.ts';
 import { type ApiRequest, ApiResponse } from '../../../../../libs/rest/http-api.ts';

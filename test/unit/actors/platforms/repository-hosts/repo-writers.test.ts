@@ -1,4 +1,4 @@
-// Write permission of command senders: requested once for many events, and never assumed.
+// Write permission of command senders: requested once for many events, not assumed.
 
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';

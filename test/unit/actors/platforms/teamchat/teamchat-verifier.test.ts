@@ -263,7 +263,7 @@ describe('the verifier', () => {
       fc.asyncProperty(fc.nat(token.length - 1), fc.integer({ min: 1, max: 63 }), async (at, by) => {
         const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
         const before = characters.indexOf(token.charAt(at));
-        // The last character of a part has unused bits, so a change may have no effect.
+        // The last character of a part has unused bits, so some changes have no effect.
         fc.pre(before !== -1 && !/^(\.|$)/.test(token.slice(at + 1)));
         const character = characters.charAt((before + by) % 64);
         const broken = `Bearer ${token.slice(0, at)}${character}${token.slice(at + 1)}`;

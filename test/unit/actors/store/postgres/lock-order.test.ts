@@ -42,7 +42,7 @@ test('mailboxes are locked in the byte order of their keys', async () => {
     const acting = act();
     const waiting = () => other.query('SELECT 1 FROM pg_locks WHERE NOT granted');
     await expect.poll(async () => (await waiting()).rowCount, { timeout: 10_000 }).toBeGreaterThan(0);
-    // While a transaction waits for the first lock, it holds no other lock.
+    // While a transaction is blocked on its first lock, it holds no other lock.
     expect((await hold(second)).rowCount).toBe(1);
     await other.query('ROLLBACK');
     expect(await acting).toHaveLength(2);

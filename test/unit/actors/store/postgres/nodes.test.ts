@@ -24,9 +24,9 @@ import {
   resultOf,
 } from '../../../../fixtures/store/store-conformance.ts';
 
-/** Shorter than the timeout of a statement on a dead connection. */
+/** Shorter than the statement timeout on a dead connection. */
 const REFUSED_WITHIN_MS = 4_000;
-/** Maximum delay of a clock reading. */
+/** Maximum clock reading delay. */
 const MAX_CLOCK_DELAY_MS = 2_000;
 /** Longer than the smallest detected clock step. */
 const ANSWERED_AFTER_MS = 1_200;

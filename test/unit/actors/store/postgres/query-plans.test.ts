@@ -18,7 +18,7 @@ test('events are appended, handled and ended without reading records of other ev
   const url = await newDatabase();
   const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
   const appendAll = (of: string | number, count: number, claimMs?: number) =>
-    // Two events per key: the second is handled in the turn of the first.
+    // Two events per key: the first event's turn also handles the second.
     store.append(
       Array.from({ length: count }, (_, n) => eventOf(`${of}/${n}`, `k/${of}/${n >> 1}`)),
       claimMs === undefined ? {} : { claimMs },

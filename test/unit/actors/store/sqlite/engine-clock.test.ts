@@ -4,7 +4,7 @@ import { EngineClock, NO_MOMENT } from '../../../../../actors/store/sqlite/clock
 
 const START = Date.UTC(2026, 10, 22);
 
-/** Advances both clocks, changes the first, and returns the time after each step. */
+/** Advances both clocks, changes the first, and returns the time after every step. */
 function momentsAfter(steps: readonly { readonly passedMs: number; readonly setByMs: number }[]) {
   let time = START;
   let uptime = 5_000;

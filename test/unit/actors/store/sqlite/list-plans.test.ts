@@ -66,12 +66,12 @@ function plansOf(action: () => unknown): readonly Planned[] {
   }
 }
 
-/** Returns the tables and indexes that a list reads. */
+/** Returns the tables and indexes read by a list. */
 const readBy = (list: () => unknown) =>
   plansOf(() => engine.transaction(list)).flatMap(({ plan }) => plan.filter((line) => TABLE.test(line)));
 
 const TABLE = /^(SCAN|SEARCH) (delivery|run|step|approval|progress)\b/;
-/** Returns true for a scan of a whole table or index. */
+/** Returns true for scans of whole tables and indexes. */
 const isScan = (line: string) => line.startsWith('SCAN');
 /** These indexes contain only waiting or running events, whose number is limited. */
 const SMALL = /INDEX (delivery_unfinished|delivery_waiting)$/;

@@ -21,7 +21,7 @@ function busyStore(restarts: number) {
     writeFileSync(`${file}-wal`, Buffer.alloc(LOG_HEADER_BYTES + 8, logs));
   };
   startLog();
-  // Called after each copy, before the check.
+  // Called between copy and check.
   const signal = { throwIfAborted: () => logs <= restarts && startLog() } as unknown as AbortSignal;
   const copied = () => [readFileSync(copy, 'utf8'), readFileSync(`${copy}-wal`)[0]];
   return { file, copied, copyNow: () => copyLiveStore(file, copy, signal) };

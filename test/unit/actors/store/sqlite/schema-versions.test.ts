@@ -217,7 +217,7 @@ test('an old file is exported like a file of the current version, and the copy o
   const copy = `${file}.before-migration`;
   expect(migrations).toEqual([{ from: 4, to: schemaVersion, copy }]);
 
-  // A backup migrates a temporary file, which needs no copy.
+  // A backup migrates a temporary file, so it makes no copy.
   rmSync(copy);
   makeVersion4(file);
   expect(await lines(true)).toEqual(before);

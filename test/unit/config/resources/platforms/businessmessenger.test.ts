@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Triggers of the business messenger, in both forms.
+// Triggers of the business messenger, in either form.
 
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';

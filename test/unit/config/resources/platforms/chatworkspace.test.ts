@@ -124,7 +124,7 @@ describe('the app of a trigger', () => {
 
   test('is that of its app token, otherwise its app_id, otherwise a digest of its secret', () => {
     expect(appOf({ ...none, app_token: env.APP, app_id: 'A5' })).toBe('A0123ABC');
-    // An app token without an id is hashed. The signing secret does not change the hash.
+    // App tokens that contain no id are hashed. The signing secret does not change the hash.
     const tokenAlone = appOf({ ...none, app_token: 'of another form' });
     expect(appOf({ ...none, app_token: 'of another form', signing_secret: 's' })).toBe(tokenAlone);
     expect(appOf({ ...none, app_id: 'A5', signing_secret: 's' })).toBe('A5');

@@ -20,7 +20,7 @@ const withCommands = (config: string, text: string) =>
   triggerText('CommunityChat', config, `  commands:\n${text}`);
 
 let count = 0;
-/** Loads a folder with these files. */
+/** Loads a folder containing these files. */
 async function load(texts: Readonly<Record<string, string>>) {
   count += 1;
   const directory = `several-${count}`;

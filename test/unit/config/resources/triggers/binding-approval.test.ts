@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Approval settings of a command.
+// Command approval settings.
 
 import { describe, expect, test } from 'vitest';
 import { SchemaReader } from '../../../../../config/reader/schema-reader.ts';

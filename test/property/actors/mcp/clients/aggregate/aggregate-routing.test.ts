@@ -121,7 +121,7 @@ test.each<Era>(['legacy', 'modern'])(
         const message = (method: string, before: string, nameJson: string, after: string) =>
           `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${before}${nameJson}${after}}}`;
         /**
-         * Returns the target server of a request. The server must receive `ownName` instead of `nameJson`.
+         * Returns the request's target server. The server must receive `ownName` instead of `nameJson`.
          */
         const serverOf = (
           method: string,
@@ -134,7 +134,7 @@ test.each<Era>(['legacy', 'modern'])(
           expect(found?.text).toBe(message(method, before, ownName, after));
           return found?.server;
         };
-        // No parser preserves the number `n`, so the rest of a message must be forwarded as text.
+        // No parser preserves the number `n`, so the remaining message must be forwarded as text.
         const tail = `,"arguments":${args},"n":12345678901234567890.0`;
         /** Server and original name of each listed name. */
         const targets = { tools: new Map<string, string>(), prompts: new Map<string, string>() };

@@ -42,7 +42,7 @@ class WatchedClient {
   readonly seenVersions = new Map<ListKind, number>();
   /** Lists that changed before the client received them. */
   readonly changed = new Set<ListKind>();
-  /** Functions that end the pending list requests. */
+  /** Functions that complete the pending list requests. */
   readonly pendingRequests = new Map<ListKind, ((answer: ListCompleteness) => void)[]>();
 
   constructor() {
@@ -72,7 +72,7 @@ class WatchedClient {
     const expected = new Set<string>();
     for (const kind of everyListKind) {
       const { changed: notification } = listKinds[kind];
-      // Resources and resource templates have the same notification.
+      // Resources and resource templates share a notification.
       const sameNotification = everyListKind.filter((other) => listKinds[other].changed === notification);
       const isRequested = sameNotification.some(
         (other) => (this.pendingRequests.get(other)?.length ?? 0) > 0,

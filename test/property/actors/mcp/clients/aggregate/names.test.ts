@@ -41,7 +41,7 @@ const anyServers = fc.dictionary(fc.oneof(collidingId, id), fc.uniqueArray(colli
 /** Tools by server. */
 type ToolsByServer = Readonly<Record<string, readonly string[]>>;
 
-/** Returns the tools by merged name, each as `SERVER\0TOOL`. Fails if two tools have the same name. */
+/** Returns the tools by merged name, each as `SERVER\0TOOL`. Fails if two tools share a name. */
 function namesIn(servers: ToolsByServer, order = Object.keys(servers)): ReadonlyMap<string, string> {
   const merged = new MergedNames(order);
   const found = new Map<string, string>();

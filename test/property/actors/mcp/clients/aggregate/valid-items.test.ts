@@ -1,5 +1,5 @@
 // Items of merged lists are valid for the schemas of SDK v1 (clients of the legacy era) and SDK v2 (clients
-// of both eras), even if servers list invalid items. Valid items keep their bytes.
+// of both eras), even if servers list invalid items. Valid items retain their bytes.
 
 import { specTypeSchemas } from '@modelcontextprotocol/client';
 import {
@@ -113,7 +113,7 @@ test.each(everyListKind)('%s of a merged list are valid, and no valid item is lo
 });
 
 test.each(everyListKind)('%s that a strict client accepts keep their bytes', (kind) => {
-  // Listed name of the item. Resources keep their URIs.
+  // Listed name of the item. Resources retain their URIs.
   const name = { tools: 's__n', prompts: 's__n', resources: undefined, resourceTemplates: undefined }[kind];
   fc.assert(
     fc.property(mutated(kind), (item) => {

@@ -21,7 +21,7 @@ import { FakeManagedServer, settle } from '../../../../../fixtures/server/fake-s
 import { type ArrivedCall, TwoEraServer, updated } from '../../../../../fixtures/server/two-era-server.ts';
 
 const uris = ['test://a', 'test://b'];
-/** Number of legacy clients with a session at a time. */
+/** Number of legacy clients with a concurrent session. */
 const SESSIONS = 3;
 /** Maximum number of open listen requests of modern clients. */
 const LISTENERS = 3;
@@ -114,7 +114,7 @@ type Message = any;
 class ResponseRecorder implements Outlet {
   /** Messages before the response. */
   readonly before: Message[] = [];
-  /** Responses; undefined if the request was dropped without a response. */
+  /** Responses; undefined if the request was dropped. */
   readonly ends: (Message | undefined)[] = [];
   /** Messages after the response. */
   readonly late: Message[] = [];
@@ -558,7 +558,7 @@ class Scenario {
     if (kind.isolation === 'session') this.#checkIsolation();
   }
 
-  /** P2: a connection carries messages of a single session, or of clients without a session. */
+  /** P2: a connection carries messages from a single session, or from sessionless clients. */
   #checkIsolation(): void {
     /** Labels of the clients with calls on a link; `m` for modern clients. */
     const clientsByLink = new Map<unknown, Set<string>>();
@@ -570,7 +570,7 @@ class Scenario {
     for (const clients of clientsByLink.values()) expect(clients.size).toBe(1);
   }
 
-  /** Stops all faults. Then every request completes, and all listeners receive their updates. */
+  /** Stops all faults. Then every request completes, and listeners receive their updates. */
   async finish(): Promise<void> {
     const { managed, server, sentRequests } = this;
     const isSettled = () =>
@@ -647,7 +647,7 @@ class Scenario {
         const isSubscribed =
           client.session?.isEnded === false && [...subscriptions.subscribers(uri)].includes(client.session);
         if (!isSubscribed) expect(copies.get(client)).toBe(0);
-        // A session whose own connection could not be reopened gets a new one with its next call.
+        // A session whose own connection could not be reopened gets a new one at the next call.
         else if (
           pool.ownerOf(client.session as ClientSession, 'legacy') === undefined ||
           this.#hasConnection(client)

@@ -51,7 +51,7 @@ test('requests with other arguments have other digests', () => {
       expect(digestOf(one) === digestOf(other)).toBe(canonical(one) === canonical(other));
     }),
   );
-  // An object differs from the array of its entries.
+  // An object differs from its array of entries.
   expect(digestOf({ a: { b: 1 } })).not.toBe(digestOf({ a: [['b', 1]] }));
   expect(digestOf({})).not.toBe(digestOf([]));
 });

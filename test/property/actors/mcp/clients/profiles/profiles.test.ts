@@ -58,7 +58,7 @@ const anyCatalog: fc.Arbitrary<ServerSetting[]> = fc.uniqueArray(anyServer, {
   selector: (server) => server.id,
   maxLength: 5,
 });
-/** Tool patterns of a profile. */
+/** Profile tool patterns. */
 const pattern = fc.constantFrom('*', 'read*', '*__read*', 'a__*', 'b', '*__b', 'be.ta__*', 'be_ta__*', 'zz');
 const anyEntry: fc.Arbitrary<ProfileEntry> = fc.record(
   { servers: few(id), tags: few(tag), tools: few(pattern) },
@@ -118,7 +118,7 @@ class ProfiledCatalog {
     return this.profiles.get('it');
   }
 
-  /** Model of the rule for servers: a server is in the profile by its id or a tag. */
+  /** Model of the rule for servers: a profile includes servers by id or tag. */
   isInside(server: ServerSetting): boolean {
     const { servers, tags } = this.entry;
     if (servers === undefined && tags === undefined) return true;
@@ -197,7 +197,7 @@ test('tools in the list of a profile can be called by their names at /mcp, and a
         expect(profile.servers().map((server) => server.id)).toEqual(inside.map((server) => server.id));
         for (const kind of ['tools', 'prompts'] as const) {
           const listedNames = listOf(profile.aggregate, kind).map((item) => item.name ?? '');
-          // The patterns of a profile select tools only.
+          // Profile patterns select tools only.
           const expected = inside.flatMap((server) =>
             server.isDisabled
               ? []
@@ -281,7 +281,7 @@ test('tools in the list of a profile can be called by their names at /mcp, and a
   );
 });
 
-/** Returns a connection of the server, and the messages that the gateway sends to the server on it. */
+/** Returns a connection of the server, and the messages that the gateway sends over it. */
 const connectionOf = (serverId: string) => {
   const sent: string[] = [];
   const sendRaw = (text: Buffer) => void sent.push(text.toString());
@@ -369,7 +369,7 @@ test('no message or list change of a server outside reaches a session or listeni
         expect(received.outside).toHaveLength(1);
         expect(received.inside).toHaveLength(isInside ? 1 : 0);
         expect(received.listening).toHaveLength(isInside && step.do === 'update' ? 1 : 0);
-        // The session in the profile rejects a request of a server outside.
+        // The session in the profile rejects requests from outside servers.
         expect(sent).toHaveLength(step.do === 'ask' && !isInside ? 1 : 0);
       }
       sessions.close();

@@ -81,7 +81,7 @@ function expectedMessage(text: string, client: Era, server: Era, tool: string, i
   const params = message.params as Json;
   message.id = id;
   params.name = tool;
-  // A modern client creates tasks at a modern server itself.
+  // Modern clients create tasks on modern servers themselves.
   if (client === 'legacy' || server === 'legacy') delete params.task;
   const meta = params._meta as Json | undefined;
   if (meta?.progressToken !== undefined) meta.progressToken = id;
@@ -142,7 +142,7 @@ const capabilities = objectOf(
 /** Members of `_meta` for both eras. */
 const commonMeta = { progressToken: fc.constantFrom('1', '"t"'), mine: json, 'a/b': json };
 
-/** Generates the parameters of a tool call of a client, as JSON text. */
+/** Generates the parameters of a client's tool call, as JSON text. */
 function paramsOf(client: Era): fc.Arbitrary<string> {
   const meta =
     client === 'legacy'

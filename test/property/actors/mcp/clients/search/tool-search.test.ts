@@ -98,7 +98,7 @@ describe('a search in any catalog', () => {
   });
 
   test('finds the same after changes as a new index', () => {
-    /** Index of a server, and its new tools. */
+    /** Server index and the server's new tools. */
     const change = fc.tuple(fc.nat(4), fc.array(tool, { maxLength: 8 }));
     fc.assert(
       fc.property(anyServers, fc.array(change, { maxLength: 5 }), text, (servers, changes, query) => {

@@ -17,14 +17,14 @@ import { runs } from '../../../../../fixtures/property-runs.ts';
 
 /** Time after which an idle session is removed from memory. */
 const IDLE_MS = 60_000;
-/** Maximum number of sessions that a run creates. All of their records fit. */
+/** Maximum number of sessions per run. All of their records fit. */
 const MAX_CREATED = 40;
 const principals = ['ada', 'bob'].map((name) => ({ kind: 'token' as const, name }));
 const clients = ['10.0.0.1', '10.0.0.2'];
 
 // An owner is a principal at a client, with a number from 0 to 3.
 const clientOf = (owner: number) => clients[Math.floor(owner / 2)];
-/** Returns the owner with the same client and the other principal. */
+/** Returns the owner with the same client and the opposite principal. */
 const thiefOf = (owner: number) => (owner % 2 === 0 ? owner + 1 : owner - 1);
 
 /** The sessions of one process of the gateway. */

@@ -95,7 +95,7 @@ test.each(['lines', 'events'] as const)(
           };
           await waitTicksUntil(() => chunks.length === 0);
           if (isClosedEarly) {
-            // A closed connection is read to its end without slices.
+            // A closed connection is read completely without slices.
             workedInTurn = Number.NEGATIVE_INFINITY;
             reader.flush();
           } else {

@@ -163,7 +163,7 @@ const header = fc.constantFrom(
   ...['Content-Type: a/b', 'content-type:\ta/b ', 'X-A: \xe4\t"', 'X-B:', 'Keep-Alive: timeout=5'],
 );
 
-/** The head and body of a response. The head may begin with an interim response. */
+/** Response head and body. The head may start with an interim response. */
 const anyResponse = fc
   .record({
     interim: fc.constantFrom(

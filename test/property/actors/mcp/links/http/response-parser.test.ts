@@ -60,7 +60,7 @@ function splitAt(whole: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
-/** A response with its framing. `sizes` are chunk sizes. */
+/** A response and its framing. `sizes` are chunk sizes. */
 const arbResponse = fc.record({
   body,
   framing: fc.constantFrom('length', 'chunked', 'untilClose'),
@@ -75,7 +75,7 @@ const arbResponse = fc.record({
   close: fc.boolean(),
 });
 
-/** Returns the bytes of a response. */
+/** Returns the response bytes. */
 function bytesOf({
   body,
   framing,
@@ -115,7 +115,7 @@ describe('a response', () => {
           const whole = bytesOf(answer);
           expect(read([whole], isClosed)).toEqual(expected);
           expect(read(splitAt(whole, cuts), isClosed)).toEqual(expected);
-          // A consumer may accept less at a time, and receives the rest later.
+          // A consumer may accept smaller portions, and receives the rest later.
           expect(read(splitAt(whole, cuts), isClosed, maxConsumed)).toEqual(expected);
           expect(read(splitAt(whole, cuts), isClosed, maxConsumed, { isOver: true })).toEqual(expected);
         },

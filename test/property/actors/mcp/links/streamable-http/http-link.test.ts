@@ -43,7 +43,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Ids of calls start here, above the ids of the handshake. */
+/** Call ids start here, after the handshake ids. */
 const FIRST_CALL = 10;
 
 /** Kinds of links: title, function that opens one. */

@@ -1,4 +1,4 @@
-// HTTP headers of tool arguments (`x-mcp-header` in the schema of a tool). For random values, arguments and
+// HTTP headers of tool arguments (`x-mcp-header` in the tool schema). For random values, arguments and
 // schemas, the headers are valid and decode to the arguments in the body.
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
@@ -62,7 +62,7 @@ function argumentOf(type: string, text: string, index: number): string | boolean
   return type === 'boolean' ? index % 2 === 0 : index * 1_000 - 2_500;
 }
 
-/** Annotated properties of a schema, each with its path, type and argument. */
+/** Annotated schema properties, each with its path, type and argument. */
 const annotated = fc
   .uniqueArray(
     fc.record({

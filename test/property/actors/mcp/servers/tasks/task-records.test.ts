@@ -18,7 +18,7 @@ import { runs } from '../../../../../fixtures/property-runs.ts';
 const sessions = ['s1', 's2', 's3'].map((label) => ({ label }) as CallOwner);
 /** Owners are the three sessions, and two principals. */
 const owners = [...sessions, 'key:a', 'token:b'];
-/** Maximum age of a record, in ms, even if its ttl is longer. */
+/** Maximum record age, in ms, even if its ttl is longer. */
 const DAY_MS = 86_400_000;
 /** Random task ids are 0 to 5. */
 const MAX_ID = 5;
@@ -86,7 +86,7 @@ test.each(['process', 'server'] as const)(
             const session = (typeof owner === 'string' ? sessions[each.session] : owner) as CallOwner;
             const member = members[each.member] as PoolMember;
             records.add({ owner, session, member }, `t${each.id}`, { status: 'working', ttl: each.ttl });
-            // The newest task with an id at a server or process replaces older tasks.
+            // The newest task with an id on a server or process replaces older tasks.
             for (let eachOwner = 0; eachOwner < owners.length; eachOwner += 1) {
               const older = model.get(keyOf(eachOwner, each.id));
               if (lifetime === 'server' || older?.member === member) model.delete(keyOf(eachOwner, each.id));

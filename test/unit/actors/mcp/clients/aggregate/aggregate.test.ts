@@ -108,7 +108,7 @@ describe('a tool name that could belong to two servers', () => {
       long.learn({ tools: ['c'] });
       short.learn({ tools: [] });
       expect(targetOfTool(aggregate, 'a__b__c')).toBe('a__b c');
-      // Clients cache names, so a tool of another server must not get a name that is in use.
+      // Clients cache names, so a tool of another server must not get a used name.
       short.learn({ tools: ['b__c'] });
       expect(targetOfTool(aggregate, 'a__b__c')).toBe('a__b c');
       expect(

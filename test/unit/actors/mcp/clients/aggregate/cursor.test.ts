@@ -1,4 +1,4 @@
-// A cursor is valid only in the process that created it, and for the same list.
+// A cursor is valid only for the same list, in the process that created it.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Subscriptions of sessions at a server.
+// Subscriptions of sessions to servers.
 
 import { afterEach, expect, test } from 'vitest';
 import { EraBridge } from '../../../../../../actors/mcp/clients/eras/bridge.ts';

@@ -1,4 +1,4 @@
-// State of a session in its record.
+// Session state in its record.
 
 import { afterEach, expect, test } from 'vitest';
 import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';

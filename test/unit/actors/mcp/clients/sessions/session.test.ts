@@ -71,7 +71,7 @@ class Client {
     };
   }
 
-  /** Starts a client request that is in flight on `connection`. */
+  /** Starts a client request on `connection`, which stays pending. */
   request(rawId: string, connection?: FakeConnection) {
     const sent: string[] = [];
     const finished: string[] = [];

@@ -68,7 +68,7 @@ describe('the tail of stderr', () => {
     ['unterminated escape characters', (n: number) => `\u001b${'#'.repeat(n)}`],
   ])('a long line of %s is processed in linear time', (_, lineOf) => {
     const redactor = new Redactor([]);
-    // Quadratic time would take half a minute.
+    // A quadratic algorithm needs half a minute.
     const raw = Buffer.from(lineOf(100_000));
     const start = performance.now();
     displayLine(raw, 500, redactor, false);

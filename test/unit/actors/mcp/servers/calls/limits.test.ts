@@ -1,5 +1,5 @@
 // Limits of a request under any sequence of progress, questions and waits, compared with a simulation that
-// counts every second. The total pause is bounded, however often the server asks.
+// counts every second. The total pause is bounded for any number of questions.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

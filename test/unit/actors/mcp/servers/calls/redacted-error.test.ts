@@ -1,4 +1,4 @@
-// Credentials of a server are redacted in error responses of that server.
+// A server's credentials are redacted in its error responses.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

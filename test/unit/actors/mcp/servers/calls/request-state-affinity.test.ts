@@ -71,7 +71,7 @@ test('a request state expires, and the oldest state is removed above the limit',
   expect(homes.size).toBe(1);
   for (let n = 0; n < MAX_STATES - 1; n += 1) homes.note(answerWithState(`"state ${n}"`), two);
   expect(homes.find(retry('"second"'))).toBe(one);
-  // A repeated state becomes the newest.
+  // A repeated state is the newest again.
   homes.note(answerWithState('"second"'), one);
   homes.note(answerWithState('"one more"'), two);
   expect(homes.size).toBe(MAX_STATES);

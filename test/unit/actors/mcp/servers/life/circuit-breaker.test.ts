@@ -1,4 +1,4 @@
-// Circuit breaker of a server: rejected calls, duration and reason.
+// A server's circuit breaker: rejected calls, duration and reason.
 
 import { expect, test } from 'vitest';
 import { monotonicNow } from '../../../../../../actors/base/time/monotonic-clock.ts';

@@ -1,4 +1,4 @@
-// Idle detection of a server, with a fake clock.
+// Server idle detection, with a fake clock.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// Log level of a line, from the level field or the form of the line.
+// Log level of lines, from the level field or the line format.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

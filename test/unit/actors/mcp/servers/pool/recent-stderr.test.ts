@@ -1,4 +1,4 @@
-// Recent stderr lines of a server across restarts.
+// A server's recent stderr lines across restarts.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerEntry } from '../../../../../../config/catalog/catalog-schema.ts';

@@ -239,7 +239,7 @@ describe('the text', () => {
 });
 
 test('every path that is read is among the paths requested for large payloads', () => {
-  // From large payloads only these paths are read.
+  // Other paths of large payloads are not read.
   const paths = repoHostBEvents.paths('hook');
   const selectPaths = (value: unknown, path: string): unknown => {
     if (paths.includes(path)) return value;
