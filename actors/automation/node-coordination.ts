@@ -15,14 +15,14 @@ export interface NodeCoordinationOptions {
   readonly cluster: Cluster;
   readonly store: Store;
   readonly log: Log;
-  /** Aborts the local attempt at an event; returns false if no attempt is running. */
+  /** Aborts the local attempt at an event; returns false if none is running. */
   cancel(id: string, note: string): boolean;
   /** Returns the platforms that local triggers send to. */
   platforms(): ReadonlySet<string>;
 }
 
 export class NodeCoordination {
-  /** Account leases: only the node with the lease of an account connects to its platform. */
+  /** Account leases: only the node with the account's lease connects to its platform. */
   readonly lease: ClusterLease;
   readonly cancels: Cancels;
   readonly #options: NodeCoordinationOptions;
@@ -62,7 +62,7 @@ export class NodeCoordination {
     this.#stopWatching();
   }
 
-  /** Releases queued events if a member is lost. Never rejects. */
+  /** Releases queued events when members are lost. Never rejects. */
   async #onMembers(members: readonly Member[]): Promise<void> {
     const before = this.#members;
     this.#members = members;

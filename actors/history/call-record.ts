@@ -1,7 +1,7 @@
-// A completed request of a client: its form in memory, and as a line of a file. A record has no arguments and
-// no results. Names in it come from clients, so they are cut, and redacted when a line or response is made.
+// A completed client request: its form in memory, and as a line in a file. A record has no arguments and
+// no results. Names come from clients, so they are truncated, and redacted when a line or response is made.
 
-/** `ok`, or the kind of error. The position is the number of the outcome in memory; append new ones. */
+/** `ok`, or the kind of error. The position is the outcome's number in memory; append new outcomes. */
 export const callOutcomes = [
   'ok',
   'tool',
@@ -31,9 +31,9 @@ export const SLOW_MS = 5_000;
 export const MAX_RECORDED_CHARS = 200;
 
 export interface RecordedCall {
-  /** Sequence number. Calls are numbered by their end, across restarts. */
+  /** Sequence number. Calls are numbered in order of completion, across restarts. */
   readonly n: number;
-  /** Time of the end, in epoch milliseconds. */
+  /** End time, in epoch milliseconds. */
   readonly at: number;
   readonly ms: number;
   /** Null if no server was selected. */
@@ -50,7 +50,7 @@ export interface RecordedCall {
   /** Set for failed and slow calls only, like `trace` and `code`. */
   readonly requestId: string | null;
   readonly trace: string | null;
-  /** Code of the gateway's error, or the number of the JSON-RPC error. */
+  /** Code of the gateway's error, or JSON-RPC error number. */
   readonly code: string | null;
 }
 
@@ -80,7 +80,7 @@ export function callRedactor(redactor: {
   });
 }
 
-/** Returns the line of a record, without a line break. */
+/** Returns the record's line, without a line break. */
 export function lineOf(call: RecordedCall): string {
   const { n, at, ms, server, tool, method, outcome, bytes, client, session, requestId, trace, code } = call;
   return JSON.stringify([

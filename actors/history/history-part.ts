@@ -1,4 +1,4 @@
-// The history of the gateway as a part of its life cycle: the recent calls in memory, and their files if this
+// The gateway's history as a part of its life cycle: the recent calls in memory, and their files if this
 // gateway owns the state folder. It starts before the servers and drains after them, so that it receives
 // every call.
 

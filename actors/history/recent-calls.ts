@@ -1,6 +1,6 @@
-// The most recent calls of clients: ALL_CALLS of all, and NOTEWORTHY_CALLS failed or slow ones, which keep
-// their request id, trace and code. Both are bounded by their number, so that frequent successful calls do
-// not displace a failure.
+// The most recent client calls: ALL_CALLS of any outcome, and NOTEWORTHY_CALLS failed or slow ones, with
+// request id, trace and code. The two rings have separate capacities: frequent successful calls do not
+// displace failures.
 
 import { isNoteworthy, MAX_RECORDED_CHARS, type RecordedCall, type RecordedOutcome } from './call-record.ts';
 import { CallRing } from './call-ring.ts';
@@ -65,14 +65,14 @@ export class RecentCalls {
     this.#lastNumber = Math.max(0, all.at(-1)?.n ?? 0, noteworthy.at(-1)?.n ?? 0);
   }
 
-  /** Returns the calls in `all` between two positions, without displaced ones. */
+  /** Returns the calls in `all` between two positions, except displaced calls. */
   allBetween(from: number, to: number): readonly RecordedCall[] {
     const calls: RecordedCall[] = [];
     for (let at = Math.max(from, this.all.first); at < to; at += 1) calls.push(this.all.at(at));
     return calls;
   }
 
-  /** Same as `allBetween`, for failed and slow calls. A position is the number of earlier ones. */
+  /** Same as `allBetween`, for failed and slow calls. A position is the number of earlier calls. */
   noteworthyBetween(from: number, to: number): readonly RecordedCall[] {
     const calls: RecordedCall[] = [];
     const oldest = Math.max(from, this.#noteworthyCount - NOTEWORTHY_CALLS);
@@ -91,7 +91,7 @@ export class RecentCalls {
     return { calls, nextBefore: null };
   }
 
-  /** Merges both rings. A call in both is returned once, with its details. */
+  /** Merges the rings. A call in both is returned once, with its details. */
   *#newestFirst(): Generator<RecordedCall> {
     let position = this.all.next - 1;
     let noteworthy = this.#noteworthyCount - 1;

@@ -1,5 +1,5 @@
-// Stores the recent calls in files of the state folder, every WRITE_MS: all calls in one log of lines, failed
-// and slow ones in another. A kill of the gateway loses the calls of the last WRITE_MS.
+// Stores the recent calls in files of the state folder, every WRITE_MS: all calls in one line log, failed
+// and slow calls in another. If the gateway is killed, the calls of the last WRITE_MS are lost.
 //
 // - A burst is stored up to the length of the ring, a lasting load up to SUSTAINED calls per second, the
 //   newest first. Otherwise thousands of calls per second would keep the disk busy for a list of seconds.
@@ -18,16 +18,16 @@ export const WRITE_MS = 250;
 export const RETRY_MS = 10_000;
 /** Stored calls per second under a lasting load. */
 const SUSTAINED = 512;
-/** Maximum size of a write, so that the conversion of a burst does not delay calls. */
+/** Maximum size per write; limits the delay that converting a burst causes to other calls. */
 const WRITE_CHARS = 65_536;
-/** Size of a log of lines that holds the rings with the longest usual lines. */
+/** Size of a line log that holds the rings with the longest usual lines. */
 const LOG_BYTES = 4 * 1024 * 1024;
 const FORMAT = JSON.stringify({ format: 'actor-gateway calls', version: 1 });
 
 export interface StoredCallsOptions {
   /** Folder `history` of the state folder. */
   readonly folder: string;
-  /** Maximum size of the history. The calls use up to a quarter. */
+  /** Maximum size of the history. The calls use at most a quarter. */
   readonly maxBytes: number;
   readonly recent: RecentCalls;
   readonly redactor: Pick<Redactor, 'redact'>;
@@ -106,7 +106,7 @@ export class StoredCalls {
 
   #writeIfDue(): void {
     const { recent } = this.#options;
-    // A failed call is in both rings.
+    // A failed call is in each ring.
     if (this.#isWriting || recent.all.next === this.#all.written) return;
     if (this.#retryAt !== undefined && performance.now() < this.#retryAt) return;
     this.#isWriting = true;

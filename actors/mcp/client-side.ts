@@ -47,7 +47,7 @@ export class ClientSide implements Part {
   readonly sessions: Sessions;
   readonly restorer: SessionRestorer;
   readonly profiles: Profiles;
-  /** Merged view of all servers. */
+  /** Merged view across all servers. */
   readonly view: MergedView;
   readonly eraBridge = new EraBridge();
   readonly router: MessageRouter;

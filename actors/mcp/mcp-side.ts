@@ -1,5 +1,5 @@
 // The MCP part of the gateway: the servers (ServerSide) and their clients (ClientSide). Applies the catalog
-// and the profiles at startup and after each reload.
+// and the profiles at startup and on reloads.
 
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';

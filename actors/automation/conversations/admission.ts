@@ -22,7 +22,7 @@ import { messageOutcome, type RoutedEvent } from './messages.ts';
 import type { Routing } from './routing.ts';
 import type { AnswerTime } from './run-deadline.ts';
 
-/** Target of a trigger that names no target; it has no handler. */
+/** Target for a trigger that names no target; it has no handler. */
 const NO_TARGET = agentTarget('');
 
 export interface AdmissionOptions {
@@ -105,7 +105,7 @@ export class Admission {
   /** Returns the target that has started the run of the event; `configuredTarget` for a new event. */
   async #ownerOf({ id, steps = 0 }: StoredEvent, configuredTarget: Target): Promise<Target> {
     const run = steps === 0 ? undefined : await this.#options.records.run(id);
-    // A run of kind `command` is only the approval of a command (command-gate.ts): no target has started yet.
+    // A run of kind `command` is only a command's approval (command-gate.ts): no target has started yet.
     const { kind } = run ?? {};
     return run === undefined || kind === undefined || kind === 'command'
       ? configuredTarget
@@ -123,7 +123,7 @@ export class Admission {
   }
 }
 
-/** Returns the outcome of a failed approval request. */
+/** Returns the outcome for a failed approval request. */
 function approvalFailure(trigger: Trigger, error: unknown) {
   if (error instanceof DeliveryError) return failedRequestOutcome(trigger, error);
   const { message: note, isFinal, retryAfterMs } = faultOf(error);

@@ -187,7 +187,7 @@ export class BuiltInAnswers {
   }
 }
 
-/** Returns the targets of a trigger, except targets of commands that need an approval. */
+/** Returns a trigger's targets, except targets of commands that need an approval. */
 function targetsOf({ commands, rules = [], default_target }: Trigger): readonly Target[] {
   const unrestricted = commands.filter(({ approval }) => approval === undefined);
   const targets = [...unrestricted, ...rules].map(({ target }) => target);

@@ -1,4 +1,4 @@
-// Handles a decision from a chat: a press on a button of an approval request, or a reaction to its message.
+// Handles a decision from a chat: a button press on an approval request, or a reaction to its message.
 // Only the approval defines the approvers; trigger, commands and filters of the conversation are irrelevant.
 // A person without permission gets an explanation, and the approval stays pending. Reactions to other
 // messages are ignored. A repeated event returns the same result. A press gets a private response if the
@@ -39,7 +39,7 @@ export async function handleChatDecision(
   const decider = deciderOf(routedEvent);
   const body = approval && bodyOf(approval);
   // A reaction counts only in the chat of the request (`home`). The search is by key prefix, and may find the
-  // request of a chat whose id only begins with the same characters.
+  // request from a chat whose id only begins with the same characters.
   const isHere = isPress || decider?.channels.includes(body?.rights.home?.place ?? '') === true;
   const mayExplain = () => refusals.mayExplain(personIn(routedEvent), id ?? '', routedEvent.event.id);
   if (approval === undefined || body === undefined || !isHere)
@@ -77,7 +77,7 @@ function lateOutcome(
   return notifyOutcome(routedEvent, `Already decided. ${outcomeText({ state, decision, at })}`, mayExplain());
 }
 
-/** Returns the outcome of a decision. The request message is replaced separately, for all participants. */
+/** Returns a decision's outcome. The request message is replaced separately, for all participants. */
 function doneOutcome(routedEvent: RoutedEvent, state: ApprovalState, note: string): WorkOutcome {
   const reply = pressOutcome(routedEvent, `Request ${state}.`, { status: 'success', orElse: 'nothing' });
   return { trigger: routedEvent.trigger.name, ...reply, kind: 'done', note };

@@ -119,7 +119,7 @@ async function requestApproval(options: CommandGateOptions, request: ApprovalReq
   });
 }
 
-/** The approval of a command uses no model. */
+/** A command's approval uses no model. */
 const NO_FIGURES = JSON.stringify({
   iterations: 0,
   tool_calls: 0,

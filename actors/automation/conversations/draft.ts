@@ -44,7 +44,7 @@ export class Draft {
   #isOver = false;
   #receipt: string | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Time of the next update, in performance.now() milliseconds. */
+  /** Next update time, in performance.now() milliseconds. */
   #nextAt: number | undefined;
   /** Current update. */
   #updating: Promise<void> | undefined;
@@ -122,7 +122,7 @@ export class Draft {
 
   async #post(text: string): Promise<void> {
     const { routedEvent, records, checkpoint } = this.#options;
-    // If an earlier attempt has stored the answer, no draft is needed.
+    // When an earlier attempt has stored the answer, no draft is needed.
     const before = await Promise.all(finalRowIds(routedEvent.event.id).map((id) => records.delivery(id)));
     const row = before.every((each) => each === undefined) ? draftRow(routedEvent, text) : undefined;
     if (row === undefined || this.#isOver) {

@@ -17,7 +17,7 @@ export interface ExpiryHost {
   discard(id: string, note: string): Promise<unknown>;
 }
 
-/** Returns the expiry of an event; its `meta` is the id of the event. */
+/** Returns the event's expiry; `meta` contains the event id. */
 export function overdueEvent({ id, key, trace }: StoredEvent): NewEvent {
   const own = controlKeyOf(conversationKeyOf(key));
   return { id: `overdue:${id}`, key: own, kind: OVERDUE, meta: id, body: new Uint8Array(), trace };

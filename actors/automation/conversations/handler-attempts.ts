@@ -74,7 +74,7 @@ export class EventMessages implements RunMessages {
   }
 }
 
-/** Display time of a typing indicator, for platforms that specify none. */
+/** Display time of typing indicators, for platforms that do not specify it. */
 const TYPING_LASTS_MS = 5_000;
 
 /** Marks the event as seen and shows a typing indicator, best effort. */
@@ -219,7 +219,7 @@ export class HandlerAttempts {
 /** Returns true for a cancellation or shutdown, which does not count as a failure; false for a timeout. */
 const wasStopped = ({ aborted, reason }: AbortSignal) => aborted && !(reason instanceof DeadlineError);
 
-/** Returns the history and messages of an answer. */
+/** Returns an answer's history and messages. */
 function answerEffects(routedEvent: RoutedEvent, answer: AgentReply, job: Job, replacesDraft: boolean) {
   return {
     ...answer.effects,

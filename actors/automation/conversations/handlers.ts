@@ -41,7 +41,7 @@ export class Handlers {
     this.#make = make;
   }
 
-  /** Loaded targets, each kind in the order of its files. */
+  /** Loaded targets, each kind in file order. */
   get loaded(): LoadedTargets {
     return this.#loaded;
   }

@@ -76,7 +76,7 @@ export function parametersOf(
   return commandParameters(binding.parameters, commandRest, parameters, command);
 }
 
-/** Maximum length of a payload as text; the job also contains the complete payload. */
+/** Maximum payload length as text; the job also contains the complete payload. */
 const MAX_INPUT = 16_384;
 
 function payloadText({ payload, payloadJson }: InboundEvent): string {

@@ -41,7 +41,7 @@ const EMPTY_ANSWER = 'Done.';
 
 const POST: OutboundAction = { do: 'post' };
 
-/** Maximum characters of a draft: more than any platform shows in one message. */
+/** Maximum draft length, in characters: more than any platform shows in one message. */
 const MAX_DRAFT = 100_000;
 
 const draftOf = (text: string) => (text.length <= MAX_DRAFT ? text : text.trimStart().slice(0, MAX_DRAFT));
@@ -56,7 +56,7 @@ interface AnswerForm {
 }
 
 /**
- * Returns the rows of an answer; [] if the text is empty or the origin unreachable. Throws UnrenderableError.
+ * Returns an answer's rows; [] if the text is empty or the origin unreachable. Throws UnrenderableError.
  */
 export function answerRows(
   routedEvent: RoutedEvent,
@@ -109,7 +109,7 @@ export function asideRows(routedEvent: RoutedEvent, text: string, about: string)
 }
 
 /**
- * Returns the rows of a notice; [] if the sender gets no notice and no draft must be replaced. Throws
+ * Returns a notice's rows; [] if the sender gets no notice and no draft must be replaced. Throws
  * UnrenderableError.
  */
 export function noticeRows(routedEvent: RoutedEvent, notice: Notice): readonly NewEvent[] {

@@ -21,7 +21,7 @@ export interface Routing extends TriggerLookup, BuiltInHost {
   /** Maximum duration per attempt; undefined for unknown targets. */
   attemptSecondsOf(target: Target): number | undefined;
   readonly services: HandlerServices;
-  /** Live events for API clients; undefined if none can watch. */
+  /** Live events for API clients; undefined if clients cannot watch. */
   readonly feed?: RunFeed | undefined;
   /** Counts a finished attempt. */
   count(trigger: string, kind: WorkOutcome['kind']): void;

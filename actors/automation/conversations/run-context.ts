@@ -106,7 +106,7 @@ export interface RunPeople {
 export interface RunLimits {
   readonly signal: AbortSignal;
   readonly limitMs: number;
-  /** Shows the answer so far; undefined if no watcher or draft shows it. */
+  /** Shows the answer so far; undefined without a watcher or draft. */
   readonly show?: ((text: string) => void) | undefined;
   /** Called with durable journal rows; `first` is the number of the first one. */
   readonly onRows?: ((first: number, rows: readonly string[]) => void) | undefined;

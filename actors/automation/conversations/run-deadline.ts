@@ -1,4 +1,4 @@
-// Deadline of a run: the timeout of the trigger or the reply deadline of the platform, with a note for the
+// Run deadline: the timeout of the trigger or the reply deadline of the platform, with a note for the
 // delivery record. Clock changes never add time. A run is part of an attempt, which has its own limit: the
 // longest timeout of all triggers (events/inbox/attempt.ts).
 
@@ -72,7 +72,7 @@ export interface RunDeadlineOptions {
   /** Signal of the attempt. */
   readonly signal: AbortSignal;
   readonly limit: TimeLimit;
-  /** Longest timeout of all triggers, which limits the attempt. */
+  /** Longest timeout across triggers, which limits the attempt. */
   readonly longestMs: number;
   readonly answerTime: AnswerTime | undefined;
   /** Called if the run is still running some seconds after its abort at the reply deadline. */

@@ -35,7 +35,7 @@ export type ConversationRecords = Pick<
   'delivery' | 'deliveries' | 'run' | 'steps' | 'approval' | 'approvals' | 'decide' | 'withReceipt'
 >;
 
-/** Timeout if no trigger exists; nothing runs in this case. */
+/** Timeout when the trigger does not exist; nothing runs in this case. */
 const NO_TRIGGER_MS = 10_000;
 
 export class ConversationWork implements Work {
@@ -177,7 +177,7 @@ export class ConversationWork implements Work {
       : this.#attempts.attempt(admission.assignment, admission.request);
   }
 
-  /** Adds notices for approvers if the trigger of a started run was removed. */
+  /** Adds notices for approvers if a started run's trigger was removed. */
   async #withApproverNotices(event: StoredEvent, outcome: Ignored): Promise<WorkOutcome> {
     if ((event.steps ?? 0) === 0) return outcome;
     const emit = await this.#decisionOptions.approvals.undoneRows(event, outcome.note, this.#records);
@@ -199,7 +199,7 @@ export class ConversationWork implements Work {
     }
   }
 
-  /** Returns the expiry of an event, for the second mailbox of the conversation (expiry.ts). */
+  /** Returns the event's expiry, for the second mailbox of the conversation (expiry.ts). */
   expiryEvent(event: StoredEvent): NewEvent {
     return overdueEvent(event);
   }
@@ -221,7 +221,7 @@ export class ConversationWork implements Work {
   }
 }
 
-/** Retry settings if no trigger is known. */
+/** Retry settings for an unknown trigger. */
 const ONCE = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, factor: 1 };
 
 type Ignored = Extract<WorkOutcome, { readonly kind: 'done' | 'ignored' }> & { readonly note: string };

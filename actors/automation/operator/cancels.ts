@@ -18,7 +18,7 @@ export interface CancelsOptions {
 const SPACE = 'cancel';
 /** Interval at which each node looks for requests. */
 const POLL_MS = 250;
-/** Interval at which the caller looks for the deletion of its request. */
+/** Interval at which the caller checks if its request was deleted. */
 const CHECK_MS = 100;
 /** Maximum wait of the caller. */
 const TIMEOUT_MS = 2_000;

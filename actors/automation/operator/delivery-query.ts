@@ -58,8 +58,8 @@ const fieldNames: readonly string[] = [
 ];
 
 /**
- * Returns the key prefix for `conversation`: the name of a conversation or the key of a delivery. A name as
- * agents receive it starts with a platform (`repohost/…`). A key starts with a kind of work (`outbox/…`).
+ * Returns the key prefix for `conversation`: a conversation name or delivery key. A name as agents
+ * receive it starts with a platform (`repohost/…`). A key starts with a kind of work (`outbox/…`).
  */
 function mailboxPrefix(conversation: string): string {
   const [prefix = '', ...rest] = conversation.split('/');

@@ -37,7 +37,7 @@ import { type TriggerDetails, triggerDetails } from './trigger-details.ts';
 export interface TriggerStatus extends TriggerLife {
   readonly trigger: Trigger;
   readonly isPaused: boolean;
-  /** Alarm that prevents the store from accepting events of a trigger that is on. */
+  /** Alarm that prevents the store from accepting the enabled trigger's events. */
   readonly blockedBy: AlarmCode | undefined;
   /** Circuit breaker for messages; undefined if closed. */
   readonly circuit: CircuitStatus | undefined;
@@ -55,7 +55,7 @@ export interface TriggerEntry {
   source(url: string): TriggerSource;
 }
 
-/** Result of a finished or parked run; `accepted` if it is still running. */
+/** Run result, once the run has finished or parked; `accepted` if it is still running. */
 export interface RunResult {
   readonly id: string;
   readonly state: DeliveryState | 'accepted';
@@ -103,7 +103,7 @@ export class Operator {
     return this.#statusOf(this.#find(name));
   }
 
-  /** Returns the details of a trigger, also if the store is unavailable. */
+  /** Returns a trigger's details, also if the store is unavailable. */
   async details(name: string): Promise<TriggerStatus & TriggerDetails> {
     const trigger = this.#find(name);
     const { triggers, store } = this.#automation;

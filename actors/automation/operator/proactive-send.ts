@@ -1,5 +1,5 @@
 // Sends a message that is not a reply. Like replies, its outbox rows are sent in order and retried, and
-// remain in the store when dead. All rows of a message are durable together, so an accepted message survives
+// remain in the store when dead. All rows for a message are durable together, so an accepted message survives
 // a crash. A repeated request with the same key returns the same deliveries and sends nothing; a different
 // message with that key is rejected. If the process was killed before the rows were durable, the next request
 // with the key sends the message.
@@ -32,7 +32,7 @@ export interface ProactiveHost {
   post(rows: readonly NewEvent[]): Promise<unknown>;
 }
 
-/** Stored result of a request, under its `Idempotency-Key`. */
+/** Stored request result, under its `Idempotency-Key`. */
 interface Sent {
   /** Digest of the message. */
   readonly asked: string;

@@ -77,7 +77,7 @@ export function menuAccounts(
   return { accounts: selected, without, keptOut };
 }
 
-/** Registers the menu of an account, or returns the text for manual entry. Never rejects. */
+/** Registers an account's menu, or returns the text for manual entry. Never rejects. */
 export async function registerMenu(
   { adapter, triggers, platform, account }: AccountTriggers,
   guild: string | undefined,

@@ -35,7 +35,7 @@ const OUTBOX = 'outbox/';
 /** Maximum number of pending messages that are searched for a rejection. */
 const MAX_SEARCHED = 100;
 
-/** Returns the details of a trigger; `all` are the loaded triggers. Never rejects. */
+/** Returns a trigger's details; `all` are the loaded triggers. Never rejects. */
 export async function triggerDetails(
   trigger: Trigger,
   all: readonly Trigger[],
@@ -52,7 +52,7 @@ export async function triggerDetails(
   };
 }
 
-/** Returns the trigger itself and the enabled triggers of its account. */
+/** Returns the trigger itself and its account's enabled triggers. */
 function ofAccount(trigger: Trigger, all: readonly Trigger[], adapter: Adapter): readonly Trigger[] {
   const { account } = accountOf(adapter, trigger);
   return all.filter(

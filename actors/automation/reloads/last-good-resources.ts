@@ -16,7 +16,7 @@ interface Resource {
 /** Returns the merged resources with the problems of `next`. `before` are the resources in use. */
 export function lastGoodResources(next: LoadedResources, before: LoadedResources): LoadedResources {
   const invalidFiles = new Set(next.problems.filter(isError).map(({ file }) => file));
-  // An unreadable folder makes all of its files invalid.
+  // An unreadable folder makes all files in it invalid.
   const isInvalid = ({ file }: Pick<Resource, 'file'>) =>
     invalidFiles.has(file) || [...invalidFiles].some((each) => file.startsWith(`${each}${sep}`));
   const triggers = mergeResources(next.triggers, before.triggers, isInvalid);

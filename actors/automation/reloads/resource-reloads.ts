@@ -43,7 +43,7 @@ export class ResourceReloads {
     });
   }
 
-  /** Reloads after a file has changed. Never rejects. */
+  /** Reloads when files have changed. Never rejects. */
   async onChanged(): Promise<void> {
     const { load, current, apply, onProblems, log } = this.#options;
     try {

@@ -62,7 +62,7 @@ export class ClusterTallies {
   /** Processes that are no longer members and may not be stored yet. */
   readonly #stoppedProcesses = new Map<string, ProcessTallies>();
   #storing: Promise<void> | undefined;
-  /** Sum of the counters of all other processes. */
+  /** Sum of all other processes' counters. */
   #others: Tallies = noTallies;
 
   constructor(options: ClusterTalliesOptions) {
@@ -196,7 +196,7 @@ function isNewer(one: ProcessTallies, other: ProcessTallies | undefined): boolea
   return other === undefined || one.revision > other.revision;
 }
 
-/** Returns the counters of a stopped process, which has no running attempts. */
+/** Returns a stopped process's counters, with no running attempts. */
 function stoppedProcess({ revision, tallies }: ProcessTallies): ProcessTallies {
   const { triggers, targets } = readTallies(tallies);
   const stoppedEntries = new Map([...targets].map(([name, counts]) => [name, { ...counts, running: 0 }]));

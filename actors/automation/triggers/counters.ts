@@ -13,9 +13,9 @@ export interface TriggerCounts {
   readonly handled: number;
   /** Failed attempts. */
   readonly failed: number;
-  /** Time of the last finished attempt, epoch ms. */
+  /** End of the last finished attempt, epoch ms. */
   readonly lastAt: number | undefined;
-  /** Rejected requests whose signature, token or key was missing or wrong; undefined while zero. */
+  /** Requests rejected for a missing or wrong signature, token or key; undefined while zero. */
   readonly refused: RefusedProofs | undefined;
 }
 

@@ -59,7 +59,7 @@ export class EventTriggers {
       return { note: verdicts.find((verdict) => typeof verdict === 'string') ?? FILTERED, notice: 'refused' };
     if (inbound.unsupported !== undefined) return noMatch(inbound.unsupported);
     if (inbound.isArrival === true) return this.#greeter(adapter, inbound, accepting);
-    // A choice is a press of a button or form that an agent created: never a built-in command.
+    // A choice is a press on a button or form that an agent created: never a built-in command.
     const mayBeBuiltIn = adapter.hasBuiltIns === true && inbound.isChoice !== true;
     const builtIn = mayBeBuiltIn ? builtInCommand(inbound.names[0] ?? '') : undefined;
     if (builtIn === undefined) return this.#best(adapter, accepting, inbound);

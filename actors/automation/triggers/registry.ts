@@ -1,5 +1,5 @@
 // Registry of triggers. Every enabled trigger has exactly one actor under the supervisor `triggers`: opened
-// by its adapter, reopened after failures, and replaced by reloads. The previous version of a changed trigger
+// by its adapter, reopened after failures, and replaced by reloads. A changed trigger's previous version
 // closes when the new version has started, so its webhook path always exists. An event that both versions
 // accept has the same id and is stored once.
 
@@ -26,7 +26,7 @@ export interface TriggerRegistryOptions {
   supervisor(): AnyActorRef | undefined;
 }
 
-/** Names of the added, changed, removed and unchanged triggers of a reload. */
+/** Names of the triggers that a reload added, changed, removed or left unchanged. */
 export interface TriggerDifference {
   readonly added: string[];
   readonly changed: string[];

@@ -1,6 +1,6 @@
 // Webhooks by listener and path: the listener of the gateway, or a separate listener at an address from the
 // trigger, which opens with the first webhook of this address and closes with the last one. A path has one
-// webhook; a second webhook is rejected unless the first one releases the path. Running requests of a removed
+// webhook; a second webhook is rejected unless the first one releases the path. Requests running on a removed
 // webhook may finish. Later requests get a temporary error from the removed webhook, because senders treat
 // 404 as final: the path is kept for a while, and a closing listener serves its open connections.
 

@@ -8,7 +8,7 @@ import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { StoredEvent } from '../../store/event.ts';
 import type { AnswerTime } from '../conversations/run-deadline.ts';
 
-/** Pause after a rate limit, unless the platform requests another pause. */
+/** Pause after rate limits, unless the platform requests another pause. */
 export const RATE_LIMIT_PAUSE_MS = 60_000;
 
 /**
@@ -25,7 +25,7 @@ export function exhaustedOutcome({ name, retry }: Trigger, event: StoredEvent): 
   return { ...final, note: `all ${retry.attempts} attempts are used; the last claim expired` };
 }
 
-/** Returns the outcome of an event whose reply deadline has passed or is too close. */
+/** Returns the outcome when the event's reply deadline has passed or is too close. */
 export function lateOutcome({ name, retry }: Trigger, { limitText }: AnswerTime): WorkOutcome {
   const note = `not started: the reply time of the platform (${limitText}) is over or almost over`;
   return { kind: 'failed', trigger: name, note, isFinal: true, notice: 'late', retry };
@@ -49,7 +49,7 @@ export function queuedOutcome(
   return { kind: 'queued', heldBy, trigger: name, note, notAfter };
 }
 
-/** Returns the outcome of a failed request to the platform. */
+/** Returns the outcome for a failed request to the platform. */
 export function failedRequestOutcome(
   { name: trigger, retry }: Trigger,
   error: unknown,

@@ -168,7 +168,7 @@ const MAX_ROWS = 1_000;
 
 const noTrigger = ({ trigger }: RowMeta) => `trigger ${trigger} no longer exists, and no other can send it`;
 
-/** Result of `receiptOf` for a row whose message no longer exists. */
+/** Result of `receiptOf` for a row after its message was deleted. */
 const nothing = Promise.resolve(undefined);
 const isTargetMissing = (error: unknown): boolean => error instanceof DeliveryError && error.isTargetMissing;
 

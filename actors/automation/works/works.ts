@@ -9,7 +9,7 @@ import type { WorkKind } from './work-kinds.ts';
 export interface WorksOptions {
   readonly store: Pick<Store, 'release'>;
   readonly kinds: readonly WorkKind[];
-  /** Maximum body size of an event. */
+  /** Maximum event body size. */
   readonly maxBodyBytes: number;
 }
 

@@ -6,7 +6,7 @@ import type { Span } from '../jsonrpc/span.ts';
 
 /** Number of entries; a power of two. */
 const ENTRIES = 512;
-/** Number of bytes in the hash, at the end of a name: names of one server often begin alike. */
+/** Number of bytes in the hash, taken from the name's end: one server's names often begin alike. */
 const HASHED_BYTES = 8;
 /** Longer names are decoded on each use. */
 const MAX_CACHED_BYTES = 200;

@@ -1,4 +1,4 @@
-// Adds each completed request of a client to the recent calls (actors/history). The message router counts
+// Adds each completed client request to the recent calls (actors/history). The message router counts
 // and records requests in the same callback, so both have the same number.
 
 import { GatewayError } from '../../base/errors/errors.ts';

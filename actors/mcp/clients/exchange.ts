@@ -53,7 +53,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   /** Server and name that the request selected at a merged address. */
   mergedTarget: ResolvedTarget | undefined;
   call: Cancellable | undefined;
-  /** True for methods with the result of a tool. */
+  /** True for methods that return a tool result. */
   hasToolResult = false;
   /** Set for modern clients. */
   modernResult: ModernResult | undefined;
@@ -66,7 +66,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   releaseBytes: (() => void) | undefined;
   /** Size of the request in memory, in bytes. */
   bytes = 0;
-  /** Size of the result or error of a server, or of a result of the gateway, in bytes. Set at the end. */
+  /** Size of the server's result or error, or of the gateway's result, in bytes. Set at the end. */
   responseBytes = 0;
   /** Code of the JSON-RPC error at the end. */
   errorCode: string | undefined;

@@ -214,7 +214,7 @@ function unsentReason({ state, lastError }: ManagedServer): string {
 }
 
 /**
- * Receives the messages of one request. An invalid response rejects only this request, although the
+ * Receives one request's messages. An invalid response rejects only this request, although the
  * connection that delivers it is shared.
  */
 class PendingResponse implements Outlet {

@@ -24,7 +24,7 @@ import { gatewayInitializeResult, initializeAtServer, readInitialize } from './s
 import { listen } from './sessions/listen.ts';
 import type { ClientSession } from './sessions/session.ts';
 
-/** Origin of a message, for log lines. */
+/** Message origin, for log lines. */
 export interface MessageOrigin extends Trace {
   readonly requestId: string;
   /** Principal of the sender, if the front end identifies it. */
@@ -39,14 +39,14 @@ export interface RunningRequest {
   cancel(reason?: string): void;
 }
 
-/** Methods that change the record of a session. */
+/** Methods that change the session's record. */
 const stateMethods = new Set(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
 
 /** Maximum length of names in log lines; clients choose them. */
 const MAX_LOGGED_LENGTH = 200;
 
 export class MessageRouter {
-  /** Request counters of all clients, for GET /stats. */
+  /** Request counters across clients, for GET /stats. */
   readonly counts = { total: 0, failed: 0, tool_errors: 0, in_flight: 0 };
   readonly #gateway: RouterHost;
   readonly #contexts: AggregateContexts;

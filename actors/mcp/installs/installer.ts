@@ -1,4 +1,4 @@
-// The installation that belongs to the command of a local server: its command lines, and the folder that it
+// The installation for a local server's command: its command lines, and the folder that it
 // fills.
 
 import { basename } from 'node:path';
@@ -14,7 +14,7 @@ export interface Installer {
   readonly key: string;
   /** Command line that only installs. */
   readonly install: Launch;
-  /** Command line of a check that succeeds after the installation. */
+  /** Command line for a check that succeeds after the installation. */
   readonly check: Launch | undefined;
   /** Folder that an interrupted installation would leave damaged. */
   readonly folder: NpxFolder | undefined;

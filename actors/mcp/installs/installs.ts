@@ -1,4 +1,4 @@
-// The installations of all servers. At most MAX_SLOTS run concurrently, in order of request. Servers with
+// All servers' installations. At most MAX_SLOTS run concurrently, in order of request. Servers with
 // equal packages share an installation. A running installation continues without users; a queued one is
 // dropped with the last user.
 

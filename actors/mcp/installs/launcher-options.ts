@@ -1,4 +1,4 @@
-// Splits the arguments of a launcher into options and the rest, which begins with the package. The names
+// Splits a launcher's arguments into options and the rest, which begins with the package. The names
 // of the options decide if a word is the value of an option.
 
 export interface OptionNames {

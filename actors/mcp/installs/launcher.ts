@@ -11,9 +11,9 @@ export interface Launcher {
   readonly packages: readonly string[];
   /** Arguments that only install. */
   readonly installArgs: readonly string[];
-  /** Arguments of a check that succeeds after the installation. */
+  /** Arguments for a check that succeeds after the installation. */
   readonly checkArgs?: readonly string[];
-  /** Set for npx: the cache, if an option names it. */
+  /** For npx: the cache, if an option names it. */
   readonly npm?: { readonly cache: string | undefined };
 }
 
@@ -145,7 +145,7 @@ const recognisers: Readonly<Record<string, readonly (readonly [subcommand: strin
   podman: [[['run'], engine]],
 };
 
-/** Returns the launcher of a command line; undefined for other programs and for unknown options. */
+/** Returns the launcher in a command line; undefined for unknown programs and options. */
 export function launcherOf(program: string, args: readonly string[]): Launcher | undefined {
   if (!Object.hasOwn(recognisers, program)) return undefined;
   for (const [subcommand, recognise] of recognisers[program] ?? []) {

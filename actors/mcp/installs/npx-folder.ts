@@ -82,7 +82,7 @@ export function npxFolder(
   return new NpxFolder(resolve(cwd, cache ?? npmCache(env), '_npx', hash));
 }
 
-/** Returns the absolute path of a local folder; undefined for other packages. */
+/** Returns a local folder's absolute path; undefined for other packages. */
 function localFolder(spec: string, cwd: string): string | undefined {
   if (!/^(?:file:)?\.{0,2}\//.test(spec)) return undefined;
   const path = resolve(cwd, spec.replace(/^file:/, ''));

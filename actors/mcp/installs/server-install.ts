@@ -1,4 +1,4 @@
-// The installation that precedes the start of one server. It has a separate time limit, so
+// The installation that precedes one server's start. It has a separate time limit, so
 // `start_timeout_seconds` counts only the start of the installed program.
 
 import type { StdioEntry } from '../../../config/catalog/catalog-schema.ts';

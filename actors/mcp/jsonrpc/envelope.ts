@@ -80,12 +80,12 @@ export class Envelope {
     return toBuffer(sliceMessage(message, id.start, id.end)).toString('latin1');
   }
 
-  /** Id of a request as raw JSON; undefined for other messages. */
+  /** Request id as raw JSON; undefined for other messages. */
   get rawRequestId(): string | undefined {
     return this.kind === 'request' ? this.rawId : undefined;
   }
 
-  /** The id as a number, also if a server returned it as text; NaN for other types. */
+  /** The id as a number, also if a server returned it as text; NaN if it is neither. */
   get numericId(): number {
     const { id, message } = this;
     if (id === undefined) return Number.NaN;
@@ -100,7 +100,7 @@ export class Envelope {
     return value;
   }
 
-  /** True for the result of a tool that reports its own failure. */
+  /** True for a tool result that reports the tool's own failure. */
   get isToolError(): boolean {
     this.#isToolError ??= isToolError(this);
     return this.#isToolError;

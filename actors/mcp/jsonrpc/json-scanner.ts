@@ -1,5 +1,5 @@
 // Scans JSON text as bytes and reports the positions of members and values. Messages are forwarded as
-// received, not parsed and serialised again: integers over 2^53, `1.0`, the order of keys and unknown members
+// received, not parsed and reserialised: integers over 2^53, `1.0`, the order of keys and unknown members
 // are preserved. The full grammar (RFC 8259) is checked, because a malformed message must not reach a shared
 // server.
 

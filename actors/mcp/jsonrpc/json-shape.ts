@@ -1,6 +1,6 @@
 // Shapes of raw JSON values. A shape checks a value, and adds the edits that repair it. Tables of shapes
 // describe schemas (servers/lists/item-schema.ts). A repaired value matches its shape; an accepted value
-// needs no edits; a rejected value adds none, so the edits of a text never overlap. For duplicate keys the
+// needs no edits; a rejected value adds none, so a text's edits never overlap. For duplicate keys the
 // last member counts, as in JSON.parse; a removal removes all of them.
 
 import { changeParsedMembers, elementsOf, type JsonMember, membersOf, rawMembers } from './members.ts';
@@ -53,7 +53,7 @@ export interface Shape {
   repair(draft: RepairDraft, value: Span): boolean;
 }
 
-/** Returns raw JSON in place of a missing or rejected value; undefined to reject the containing object. */
+/** Returns raw JSON to replace a missing or rejected value; undefined to reject the containing object. */
 export type Substitute = (
   bytes: Buffer,
   value: Span | undefined,

@@ -8,7 +8,7 @@ const COLON = 0x3a;
 const ID = /^\s*(?:"[ !#-[\]-~]{1,255}"|-?(?:0|[1-9]\d{0,19})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?(?![\w.]))/;
 /** Maximum number of bytes between the name and the end of the id. */
 const ID_BYTES = 300;
-/** Longest name of a member of the envelope, with quotes. */
+/** Longest name of an envelope member, with quotes. */
 const NAME_BYTES = '"jsonrpc"'.length;
 
 export interface LooseId {
@@ -39,7 +39,7 @@ export function looseIdOf(bytes: Buffer): LooseId {
   return { rawId, kind: kindOf(names) };
 }
 
-/** Returns the kind of a message with these members. A line of a log may have an id too; it is `other`. */
+/** Returns the kind of message that has these members. A log line may have an id too; it is `other`. */
 function kindOf(names: ReadonlySet<string>): LooseId['kind'] {
   if (names.has('method')) return names.has('jsonrpc') ? 'request' : 'other';
   return names.has('jsonrpc') || names.has('result') || names.has('error') ? 'answer' : 'other';

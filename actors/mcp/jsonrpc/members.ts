@@ -43,7 +43,7 @@ export function elementsOf(bytes: Buffer, span: Span | undefined): JsonMember[] 
   return elements;
 }
 
-/** Returns the value of one member of the object at `span`. */
+/** Returns one member's value in the object at `span`. */
 export function memberOf(bytes: Buffer, span: Span | undefined, key: string): Span | undefined {
   return membersOf(bytes, span).find((member) => member.key === key)?.value;
 }

@@ -10,11 +10,11 @@ const COLON = 0x3a;
 /** First byte of `true`. */
 const TRUE = 0x74;
 
-/** Returns true for the methods with the result of a tool. */
+/** Returns true for methods that return a tool result. */
 export const hasToolResult = (method: string): boolean =>
   method === 'tools/call' || method === 'tasks/result';
 
-/** A response. A getter joins the pieces of a large one. */
+/** A response. If it is large, a getter joins its pieces. */
 interface Answer {
   readonly message: Message;
   readonly bytes: Buffer;

@@ -32,9 +32,9 @@ export interface LinkContext {
   readonly unfinished: UnfinishedFiles | undefined;
   /** Returns a mark for a new process: an environment variable value that identifies its descendants. */
   readonly newMark: (server: string) => string | undefined;
-  /** Called after the start of a process, with the end of its cleanup. */
+  /** Called after a process start, with a promise that resolves after the process's cleanup. */
   readonly onProcess: (whenGone: Promise<void>) => void;
-  /** Transport of a remote server, as detected by earlier links. */
+  /** A remote server's transport, as detected by earlier links. */
   readonly transport: DetectedTransport;
   /** Looks up a tool's input schema. The modern era sends some arguments as headers. */
   readonly inputSchemaOf: SchemaLookup;

@@ -1,4 +1,4 @@
-// Applies the catalog to the registry at startup and after each reload. Every enabled server has exactly one
+// Applies the catalog to the registry at startup and on reloads. Every enabled server has exactly one
 // supervised actor. A changed server gets a new actor; the old actor accepts no calls, completes its running
 // calls, and stops.
 

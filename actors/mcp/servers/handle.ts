@@ -150,7 +150,7 @@ export class Handle {
   }
 
   /**
-   * Returns the failure that delays the queued calls. Ignores a failure before `since`, which may be
+   * Returns the failure that delays the queued calls. Ignores failures before `since`: their cause may be
    * repaired.
    */
   #failureSince(since: number): GatewayError | undefined {

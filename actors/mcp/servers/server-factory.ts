@@ -34,7 +34,7 @@ export interface ServerSurroundings {
   readonly graceMs: () => number;
 }
 
-/** The clients of a server, as seen by the server. */
+/** A server's clients, as seen by the server. */
 export interface ServerAudience {
   /** Returns true if a client of this server alone has an open stream. */
   isWatched(): boolean;
@@ -57,7 +57,7 @@ export class ServerFactory {
   readonly #surroundings: ServerSurroundings;
   readonly #installs: Installs;
   readonly #subscriptionBudget = new SubscriptionBudget();
-  /** Memory budget for the lists of all servers, in bytes. */
+  /** Memory budget for all servers' lists, in bytes. */
   readonly #listBudget = new Budget(ALL_LIST_BYTES);
   /** Ends of the cleanups of all processes, which may outlast their servers. */
   readonly #cleanups = new Set<Promise<void>>();
@@ -72,7 +72,7 @@ export class ServerFactory {
     await this.#installs.close();
   }
 
-  /** Resolves when all processes are cleaned up. */
+  /** Resolves after the cleanup of every process. */
   async whenCleanedUp(): Promise<void> {
     await Promise.all(this.#cleanups);
   }

@@ -6,7 +6,7 @@ import { UnknownServerError } from '../../base/errors/errors.ts';
 import type { CallOwner } from './calls/owner.ts';
 import type { ManagedServer } from './managed-server.ts';
 
-/** Number of ids that are compared with an unknown one. Bounds the cost of a request. */
+/** Number of ids that are compared with an unknown one. Bounds the cost per request. */
 const MAX_COMPARED = 200;
 
 export class ServerRegistry {
@@ -32,7 +32,7 @@ export class ServerRegistry {
     );
   }
 
-  /** Servers in the order of the catalog; a new array after each change. */
+  /** Servers in catalog order; changes produce a new array. */
   all(): readonly ManagedServer[] {
     return this.#order;
   }

@@ -34,7 +34,7 @@ export interface ServerTrafficOptions extends Partial<Pick<ConnectionSetupOption
   readonly cache: ServerCache;
   readonly log: Log;
   readonly clientInfo: { readonly name: string; readonly version: string };
-  /** Subscriptions of the replaced server of the same id, or an empty set. */
+  /** Subscriptions of the replaced server (same id), or an empty set. */
   readonly subscriptions: Subscriptions;
   /** Task records of the replaced server at the same URL, where tasks may still be running. */
   readonly tasks?: TaskRecords | undefined;

@@ -20,7 +20,7 @@ export interface ServerSpec {
   readonly hash: string;
   /** Asks the supervisor to start the actor immediately, without backoff or park time. */
   readonly wake: () => void;
-  /** Server of the same id that this one replaces. */
+  /** Replaced server; it has the same id. */
   readonly previous: ManagedServer | undefined;
 }
 
@@ -75,7 +75,7 @@ export class SupervisedServers {
   }
 
   /**
-   * Creates a server and, if enabled, its actor. `previous` is the server of the same id that it replaces.
+   * Creates a server and, if enabled, its actor. `previous` is the replaced server, with the same id.
    */
   add(id: string, entry: ServerEntry, hash: string, previous?: ManagedServer): SupervisedServer {
     const number = this.#count++;
@@ -190,7 +190,7 @@ export class SupervisedServers {
   }
 }
 
-/** Key of a bucket. Server ids contain no space, so the keys cannot collide. */
+/** Bucket key. Server ids contain no space, so the keys cannot collide. */
 function bucketKey(bucket: number): string {
   return `bucket ${bucket}`;
 }

@@ -1,7 +1,7 @@
 // Addresses of resources at merged addresses. If two servers have the same address, the first in the catalog
 // keeps it, and the address of the other is qualified with its id: `ui://view.html` of server `two` becomes
 // `ui://two~/view.html`. The scheme remains, as MCP Apps requires, and relative references still resolve.
-// No address of a server has this form by itself (it would be qualified too), so the form is unambiguous.
+// No server address has this form by itself (it would be qualified too), so the form is unambiguous.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
@@ -40,7 +40,7 @@ export function readQualified(uri: string): QualifiedAddress | undefined {
   return server.includes('/') ? undefined : { server, uri: head + uri.slice(end + MARK.length) };
 }
 
-/** Returns the scheme with its colon, in lower case; '' without one. */
+/** Returns the scheme including the colon, in lower case; '' if there is none. */
 export function schemeOf(uri: string): string {
   return /^[A-Za-z][A-Za-z0-9+.-]*:/.exec(uri)?.[0].toLowerCase() ?? '';
 }
@@ -63,7 +63,7 @@ export function pageSpans(bytes: Buffer, meta: Span | undefined): Span[] {
   return spans;
 }
 
-/** Returns the pages that a tool names; usually none, without parsing. */
+/** Returns the pages named by a tool; usually none, without parsing. */
 export function pagesOf(item: ListItem): readonly string[] {
   return spansIn(item).map(({ bytes, span }) => textOf(bytes, span.start, span.end));
 }

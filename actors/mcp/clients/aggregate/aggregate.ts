@@ -1,7 +1,7 @@
 // Merged view of several servers: their lists under prefixed names, and the targets of names and uris. Built
 // from the cached lists, so servers need not run; rebuilt only after changes. Lists are in catalog order,
 // then in server order: equal caches produce equal bytes. Names are computed from all enabled servers
-// (tool-names.ts), so a view of fewer servers never changes the target of a name. Each item is valid for
+// (tool-names.ts), so a view of fewer servers never changes a name's target. Each item is valid for
 // strict clients of the requested protocol era (servers/lists/checked-list.ts).
 
 import { EncodedResult } from '../../jsonrpc/compose.ts';
@@ -43,7 +43,7 @@ export interface MergedItem extends ResolvedTarget {
   readonly chars: number;
 }
 
-/** The servers of a view. */
+/** Servers in a view. */
 export interface ServerSource {
   /** The servers in the order of the catalog. */
   all(): readonly ManagedServer[];
@@ -59,7 +59,7 @@ export interface Narrowing {
   isAllowed(server: string, tool: string): boolean;
 }
 
-/** Cache size for pages of all lists, in bytes. Further pages are built for each request. */
+/** Cache size for all list pages, in bytes. Further pages are built for each request. */
 const PAGE_CACHE_BYTES = 16 * 1024 * 1024;
 /** Cache size in a restricted view, and in a view with other lists: a full page. */
 const VIEW_PAGE_CACHE_BYTES = 4 * 1024 * 1024;
@@ -86,7 +86,7 @@ export class Aggregate implements NameLookup {
   readonly #narrowing: Narrowing | undefined;
   /** Lists that differ from the cache of their server. */
   readonly #ownLists: ReadonlyMap<ManagedServer, ListSet>;
-  /** The first server with each listed resource and each page of a tool. */
+  /** The first server with each listed resource and each tool's page. */
   #owners: ReadonlyMap<string, ManagedServer> | undefined;
 
   /** `pages` is the number of items per page, or the pages of another view, whose cursors stay valid. */
@@ -163,7 +163,7 @@ export class Aggregate implements NameLookup {
     return page;
   }
 
-  /** Returns the visible tools by name, in list order. The map is a new object after each possible change. */
+  /** Returns the visible tools by name, in list order. Possible changes produce a new map. */
   tools(): ReadonlyMap<string, MergedItem> {
     return this.#mergedList('tools').targets;
   }
@@ -185,7 +185,7 @@ export class Aggregate implements NameLookup {
     const owner = allEnabled.find((server) => server.id === id);
     if (owner === undefined || !this.#source.all().includes(owner)) return undefined;
     const { cache, entry } = owner;
-    // The complete list of a shared server contains every name.
+    // A shared server's complete list contains every name.
     if (entry.isolation === 'shared' && cache.isLearnt && cache.cuts[kind] === undefined) return undefined;
     const isHidden = kind === 'tools' && !this.isAllowed(owner, key);
     // A known item is listed under another name, or omitted.
@@ -273,10 +273,10 @@ export class Aggregate implements NameLookup {
   }
 
   /**
-   * Returns the merged capabilities. A server without a known description counts as having all of them. Lists
-   * and their change notifications are always included, because servers may be added later. `experimental`
-   * and `tasks` are omitted: their methods and ids are server-specific and only available at the address of
-   * the server.
+   * Returns the merged capabilities. A server with an unknown description counts as having all
+   * capabilities. Lists and their change notifications are always included, because servers may be added
+   * later. `experimental` and `tasks` are omitted: their methods and ids are server-specific and only
+   * available at the server's address.
    */
   capabilities(era: Era = 'legacy'): Record<string, unknown> {
     const servers = [...this.servers()];
@@ -318,7 +318,7 @@ export class Aggregate implements NameLookup {
     const hints: CacheHint[] = [];
     for (const server of this.servers()) {
       const { lists, hints: own } = this.listsOf(server);
-      // A merged list becomes outdated when the missing list of a server arrives.
+      // A merged list becomes outdated when a server's missing list arrives.
       if (mayHaveList(server.cache, kind))
         hints.push((lists[kind] === undefined ? undefined : own[kind]) ?? noCache);
     }

@@ -30,7 +30,7 @@ interface Round {
   /** Client capabilities the round depends on; '' if it serves every client. */
   readonly key: string;
   readonly startedAt: number;
-  /** Resolves when all servers of the round have listed or failed. */
+  /** Resolves when every server in the round has listed or failed. */
   readonly end: Promise<void>;
 }
 

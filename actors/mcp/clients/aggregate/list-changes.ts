@@ -6,7 +6,7 @@
 
 import { everyListKind, type ListKind, listKinds } from '../../servers/lists/lists.ts';
 
-/** Completeness of a list response: complete, without the items of some servers, or no list. */
+/** Completeness in a list response: complete, without the items of some servers, or no list. */
 export type ListCompleteness = 'whole' | 'partial' | 'none';
 
 type PerKind = Record<ListKind, number>;
@@ -83,7 +83,7 @@ export class ListChanges {
   }
 }
 
-/** Versions of the list copies that a session's client has. */
+/** Versions of a session client's list copies. */
 export class ListCopies {
   /** Change number of the client's last response or notification. */
   readonly #copyAt: PerKind;
@@ -95,12 +95,12 @@ export class ListCopies {
     this.#copyAt = perKind(since);
   }
 
-  /** Records that a list request started. */
+  /** Records the start of list requests. */
   beginRequest(kind: ListKind): void {
     this.#openRequests[kind] += 1;
   }
 
-  /** Records that a list request completed. */
+  /** Records the completion of list requests. */
   endRequest(kind: ListKind, changes: ListChanges, answer: ListCompleteness): void {
     this.#openRequests[kind] -= 1;
     if (answer === 'none') return;

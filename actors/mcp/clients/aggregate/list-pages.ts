@@ -12,7 +12,7 @@ export const PAGE_ITEMS = 1000;
 /** A page is a message, and many clients reject larger messages. */
 const PAGE_CHARS = 4 * 1024 * 1024;
 
-/** The items of one server. Two servers with the same uri have two items. */
+/** One server's items. Two servers with the same uri have two items. */
 export interface ServerItems<Item> {
   readonly server: string;
   readonly items: readonly Item[];

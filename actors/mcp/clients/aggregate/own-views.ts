@@ -1,6 +1,6 @@
 // Merged lists (views) for clients with other lists than the cache: clients with extensions, and sessions
 // with processes that changed their lists. Clients with equal lists share a view. Up to MAX_VIEWS are cached
-// (A8, ARCHITECTURE.md); a further one is built again for each list request.
+// (A8, ARCHITECTURE.md); a further one is rebuilt for each list request.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import type { CallOwner } from '../../servers/calls/owner.ts';

@@ -29,7 +29,7 @@ export class MergedNames {
   readonly #pattern: RegExp;
   #lookAlikes: ReadonlySet<string> | undefined;
 
-  /** `ids` are the ids of all servers, not only of the listed ones. `pattern` restricts plain names. */
+  /** `ids` includes every server's id, also if the server is not listed. `pattern` restricts plain names. */
   constructor(ids: Iterable<string>, pattern = validName) {
     this.#ids = new Set(ids);
     this.#pattern = pattern;

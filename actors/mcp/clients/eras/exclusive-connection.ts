@@ -124,7 +124,7 @@ export class ExclusiveConnections {
     const member = this.#server.pool.memberOf(exclusive);
     if (isAbandoned || member === undefined) {
       this.#remove(exclusive);
-      // The pool fails the calls of a closed connection before it removes the connection. This may run in
+      // The pool fails a closed connection's calls before it removes the connection. This may run in
       // between, so the release is deferred.
       if (member?.connection.isEnded === true) queueMicrotask(() => this.#server.release(exclusive));
       else this.#server.release(exclusive);

@@ -86,8 +86,8 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     const changes = taskChanges(this.#route);
     const all = more === undefined ? changes : { ...changes, ...more };
     const edits = concatEdits(own, modernEdits(original, this.#rawMeta(), all));
-    // Inserted members may exceed the nesting limit, and the state of a retry is looked up in the envelope,
-    // so such a message is parsed again.
+    // Inserted members may exceed the nesting limit, and a retry's state is looked up in the envelope,
+    // so such a message is reparsed.
     const mustParseAgain = more !== undefined || session?.description.isShallow === false;
     const limits = this.#call?.limits;
     const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog, home, limits } as const;

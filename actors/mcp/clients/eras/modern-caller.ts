@@ -1,4 +1,4 @@
-// Identity of a modern client: protocol version, clientInfo and capabilities in `params._meta` (2026-07-28,
+// A modern client's identity: protocol version, clientInfo and capabilities in `params._meta` (2026-07-28,
 // "General fields"). Each request contains it, and it is valid for that request only.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';

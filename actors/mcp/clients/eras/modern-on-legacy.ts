@@ -221,7 +221,7 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
         server.mayShowMoreTo({ era: 'modern', capabilities: this.#caller.capabilities })
       );
     const { elicitation, sampling, roots, extensions } = this.#caller.capabilities;
-    // The results of a tool may depend on the client's extensions, like its page.
+    // A tool's results may depend on the client's extensions, like its page.
     if (extensions !== undefined && listingCapabilities({ extensions }).length > 0) return true;
     if (elicitation !== undefined || sampling !== undefined || this.#caller.logLevel !== undefined)
       return true;

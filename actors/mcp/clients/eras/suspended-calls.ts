@@ -59,8 +59,8 @@ export class SuspendedCalls {
   }
 
   /**
-   * Reserves bytes for data of a suspended call until it resumes or expires. Returns false if the budget is
-   * exhausted.
+   * Reserves bytes for a suspended call's data until the call resumes or expires. Returns false if the budget
+   * is exhausted.
    */
   reserve(call: Suspendable, bytes: number): boolean {
     const share = this.#shares.get(call);
@@ -91,7 +91,7 @@ export class SuspendedCalls {
     return this.#suspensions.has(state);
   }
 
-  /** Removes and returns the call of a token. Throws RpcFault −32602 for invalid tokens. */
+  /** Removes and returns the call for a token. Throws RpcFault −32602 for invalid tokens. */
   take(state: string, server: string, envelope: Envelope, principal?: string): Suspendable {
     const suspension = this.#suspensions.get(state);
     if (

@@ -31,7 +31,7 @@ import { isSearchable, possibleServers, ResourceSearch } from './resource-search
 import { addressEdits } from './result-addresses.ts';
 import { listMethods, type RoutingContext, readLevel, routeToServer } from './server-router.ts';
 
-/** Routing contexts: one for all servers, and one per profile, created with its first request. */
+/** Routing contexts: one for all servers, and one per profile, created on first use. */
 export class AggregateContexts {
   readonly #gateway: RouterHost;
   /** Context for all servers. */

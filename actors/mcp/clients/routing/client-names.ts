@@ -38,7 +38,7 @@ export class ClientNames implements NameLookup {
   }
 
   /**
-   * Returns the client's address of a resource that the server named. An address that no other server has is
+   * Returns the client's address for a resource that the server named. An address that no other server has is
    * not changed, and the client's requests for it go to this server.
    */
   nameOf(server: ManagedServer, uri: string): string {

@@ -96,7 +96,7 @@ export function withEras({ server, exchange }: RoutedRequest, proceed: () => voi
     else
       exchange.fail(new StoppedError(`server ${server.id} was stopped before its protocol eras were known`));
   });
-  // The deadline of a request starts only with its call, which does not exist yet.
+  // A request's deadline starts only with the call, which does not exist yet.
   const { request_timeout_seconds: seconds } = server.entry;
   const timer = setTimeout(() => {
     const why = `the era probe of server ${server.id} did not end within ${seconds} s`;

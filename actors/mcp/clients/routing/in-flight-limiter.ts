@@ -63,7 +63,7 @@ export class InFlightLimiter {
     return this.#take(this.#calls, exchange, server?.slots ?? this.#mergedLists, session, server);
   }
 
-  /** Releases the slot of a completed request, or before the request takes the slot of another server. */
+  /** Releases the slot when the request completes, or before the request takes the slot of another server. */
   release(exchange: ClientExchange): void {
     const { budget, serverShare, sessionShare } = exchange;
     if (budget === undefined || serverShare === undefined) return;

@@ -6,7 +6,7 @@ import { Budget } from '../../../base/bounds/budget.ts';
 import { NamedResources } from '../aggregate/named-resources.ts';
 import type { ClientRequest } from '../routed-request.ts';
 
-/** Memory budget for the named resources of all clients, in bytes. */
+/** Memory budget for all clients' named resources, in bytes. */
 const TOTAL_BYTES = 32 * 1024 * 1024;
 const MAX_PRINCIPALS = 1_000;
 

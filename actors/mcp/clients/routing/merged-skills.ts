@@ -65,7 +65,7 @@ function skillsIn(page: Envelope, rename: (uri: string) => string): readonly str
   return elementsOf(bytes, memberOf(bytes, result, 'skills')).map(({ value }) => rawOf(bytes, value));
 }
 
-/** Fetches the skills of one server. */
+/** Fetches one server's skills. */
 class SkillFetch {
   readonly server: ManagedServer;
   readonly pages: Envelope[] = [];
@@ -84,7 +84,7 @@ class SkillFetch {
     });
   }
 
-  /** Fetches the pages. Never rejects; `isComplete` is false after a failure. */
+  /** Fetches the pages. Never rejects; `isComplete` is false if the fetch failed. */
   async run(): Promise<void> {
     if (this.#isCancelled) return;
     await Promise.race([this.server.eras.ensureKnown(), this.#whenCancelled]);

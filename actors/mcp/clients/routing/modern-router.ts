@@ -39,9 +39,9 @@ export function descriptionOf({ cache }: ManagedServer): ServerDescription | und
 }
 
 /**
- * Fetches the description of a server whose description is not cached. Sends any request, because the server
+ * Fetches a server description that is not cached. Sends any request, because the server
  * sends its description when a connection to it opens. The request counts towards all limits. The eras of the
- * server must be known. `owner` is the session of the client; without a session the client is modern.
+ * server must be known. `owner` is the client's session; a client that has no session is modern.
  */
 export function describeServer(
   server: ManagedServer,

@@ -45,7 +45,7 @@ export interface RoutingContext {
   readonly forwarder: Forwarder;
 }
 
-/** Routes a request of a legacy client to a server, of either era. */
+/** Routes a legacy client's request to a server of either era. */
 export function routeToServer(route: RoutedRequest, context: RoutingContext): void {
   if (route.server.eras.knownEras !== undefined) dispatch(route, context);
   else withEras(route, () => dispatch(route, context));
@@ -92,7 +92,7 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
 
 type SessionRoute = RoutedRequest & { readonly session: ClientSession };
 
-/** Calls `handle` for requests of a session; refuses others, whose state would affect unrelated clients. */
+/** Calls `handle` for requests in a session; refuses others, whose state would affect unrelated clients. */
 function inSession(route: RoutedRequest, handle: (route: SessionRoute) => void): void {
   const { session, exchange, envelope } = route;
   if (session !== undefined) handle({ ...route, session });

@@ -59,7 +59,7 @@ export interface CallArguments {
   readonly rawInner: string;
 }
 
-/** Returns the tool call that a `call_tool` contains. Throws BadArguments. */
+/** Returns the tool call in a `call_tool`. Throws BadArguments. */
 export function readCallArguments(envelope: Envelope): CallArguments {
   const members = readMembers(envelope, 'call_tool');
   const name = nameIn(envelope, members);

@@ -14,7 +14,7 @@ import { isSearchTool } from './definitions.ts';
 import { BadArguments, readCallArguments, readFindArguments, readName } from './tool-arguments.ts';
 import { type ToolHit, ToolIndex } from './tool-index.ts';
 
-/** The tool call that a `call_tool` contains: its server, and the edits that convert the message. */
+/** The tool call in a `call_tool`: its server, and the edits that convert the message. */
 export interface TargetCall {
   readonly target: ResolvedTarget;
   readonly edits: readonly Edit[];
@@ -44,7 +44,7 @@ export class ToolSearch {
   }
 
   /**
-   * Returns the tool call that a `call_tool` request contains. Returns undefined for other requests, and if
+   * Returns the tool call in a `call_tool` request. Returns undefined for other requests, and if
    * the tool is unknown or the arguments are invalid.
    */
   target(envelope: Envelope): TargetCall | undefined {

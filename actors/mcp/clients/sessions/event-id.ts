@@ -1,8 +1,8 @@
 // Ids of the events on a session's streams: `<stream>-<number>`, unique within the session. In the response
-// stream of a request they also contain the request id: a client that resumes this stream after a restart of
-// the gateway receives an error for the request.
+// stream of a request they also contain the request id: a client that resumes this stream after the
+// gateway has restarted receives an error for the request.
 
-/** Maximum length of a request id in an event id. */
+/** Maximum length of the request id in an event id. */
 const MAX_REQUEST_CHARS = 64;
 const pattern = /^(\d{1,15})-(\d{1,15})(?:-([\w-]{0,88}))?$/;
 
@@ -23,7 +23,7 @@ export function parseEventId(id: string): EventId | undefined {
   return { stream: Number(stream), number: Number(number), rawRequestId };
 }
 
-/** Returns true for the JSON of a string or number in one line. Event ids come from clients. */
+/** Returns true for a JSON string or number in one line. Event ids come from clients. */
 function isRawId(text: string): boolean {
   try {
     const id: unknown = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'));

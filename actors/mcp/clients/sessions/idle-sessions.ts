@@ -6,7 +6,7 @@
 import type { SessionOwner } from './owner-budget.ts';
 import type { ClientSession } from './session.ts';
 
-/** All sessions with a record, or without one; the sessions with a record of a principal or client. */
+/** All sessions with a record, or without one; a principal's or client's sessions with a record. */
 type QueueName = 'stored' | 'unstored' | `${keyof SessionOwner} ${string}`;
 
 export class IdleSessions {
@@ -31,7 +31,7 @@ export class IdleSessions {
     }
   }
 
-  /** Returns the longest unused session of a queue; undefined if all are in use. */
+  /** Returns the longest unused session in a queue; undefined if every session is in use. */
   first(name: QueueName): ClientSession | undefined {
     for (const session of this.#queues.get(name) ?? []) {
       const { queuedAt, lastSeenAt, isInUse } = session;

@@ -1,4 +1,4 @@
-// The stream of a listening modern client (2026-07-28, "Subscriptions"): the endless response to a listen
+// A listening modern client's stream (2026-07-28, "Subscriptions"): the endless response to a listen
 // request. The first message is the acknowledgement, which names the supported notifications; then the client
 // receives only notifications that it requested, each with the id of the listen request. The gateway sends
 // list changes itself, and subscribes to resources at servers of both eras. When the stream closes, its

@@ -1,4 +1,4 @@
-// Opens the stream of a listening client: a modern client that requested notifications with
+// Opens the stream for a listening client: a modern client that requested notifications with
 // `subscriptions/listen`. Determines which of the requested notifications the servers support, subscribes to
 // the requested resources, and sends the acknowledgement.
 

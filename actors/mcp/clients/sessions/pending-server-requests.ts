@@ -103,7 +103,7 @@ export class PendingServerRequests {
       this.#questions.get(Number(rawOf(envelope.bytes, token)))?.requester.progress(envelope);
   }
 
-  /** Returns the gateway's id of a server's request. */
+  /** Returns the gateway's id for a server's request. */
   idOf(connection: ServerPeer, rawId: string): number | undefined {
     for (const [id, question] of this.#questions) {
       if (question.connection === connection && question.rawId === rawId) return id;

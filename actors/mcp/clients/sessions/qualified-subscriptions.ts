@@ -1,4 +1,4 @@
-// Subscriptions of a session under qualified addresses (aggregate/address-form.ts). Update notifications
+// A session's subscriptions under qualified addresses (aggregate/address-form.ts). Update notifications
 // contain the address to which the client subscribed.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';

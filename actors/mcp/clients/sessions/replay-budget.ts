@@ -1,4 +1,4 @@
-// Limits the memory of all replay buffers together. A replay buffer has recent events of a session, for
+// Limits the memory of all replay buffers together. A replay buffer has a session's recent events, for
 // clients that lost a stream (replay-buffer.ts). Sessions work without stored events, so at the limit the
 // least recently used buffer is cleared.
 

@@ -1,7 +1,7 @@
 // A session's replay buffer: recent events of its streams, for a client that lost a stream (Streamable HTTP,
 // "Resumability and Redelivery"). A client receives only events of the stream that it lost. The buffer drops
-// its oldest events first, and shares a limit with other sessions (replay-budget.ts). Events of a closed
-// stream are dropped after RETAIN_MS. The ids of the events are in event-id.ts.
+// its oldest events first, and shares a limit with other sessions (replay-budget.ts). A closed stream's
+// events are dropped after RETAIN_MS. event-id.ts creates and parses the event ids.
 
 import { Share } from '../../../base/bounds/budget.ts';
 import { SHARED_FROM } from '../../../base/bounds/buffered-bytes.ts';

@@ -1,4 +1,4 @@
-// The record of a session in a durable storage: the data from which a session is restored. Another version of
+// A session's record in a durable storage: the data to restore the session. Another version of
 // the gateway may have written it, so its shape is checked.
 
 import type { Principal } from '../../../identity/principal.ts';
@@ -9,7 +9,7 @@ import type { SessionOwner } from './owner-budget.ts';
 /** `isQualified`: the client subscribed under the qualified address. */
 export type StoredSubscription = readonly [server: string, uri: string, isQualified?: boolean];
 
-/** State of a session that changes with the client's requests. */
+/** Session state that changes with the client's requests. */
 export interface SessionState {
   /** Log level that the client has set. */
   readonly level?: LogLevel | undefined;
@@ -32,7 +32,7 @@ export interface SessionRecord extends SessionState {
   readonly usedAt: number;
 }
 
-/** Parses a record; undefined if it is no record of a session, or of an unsupported version. */
+/** Parses a record; undefined if it is no session record, or has an unsupported version. */
 export function parseRecord(text: string): SessionRecord | undefined {
   try {
     const value: unknown = JSON.parse(text);

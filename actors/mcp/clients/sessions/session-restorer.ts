@@ -1,4 +1,4 @@
-// Stores the records of sessions, and restores a session with its first request after an idle time, a restart
+// Stores the records of sessions, and restores a session on the first request after an idle time, a restart
 // of the gateway, or the loss of its node. Only the principal that opened the session can restore it, at its
 // URL. Concurrent requests share a restoration.
 
@@ -45,7 +45,7 @@ export class SessionRestorer {
     clearInterval(this.#sweepTimer);
   }
 
-  /** Stores the current state of a session. Never rejects. */
+  /** Stores a session's current state. Never rejects. */
   async save(session: ClientSession): Promise<void> {
     const { records, serversOf } = this.#options;
     if (records === undefined || !session.isStored || session.isEnded) return;
@@ -62,7 +62,7 @@ export class SessionRestorer {
     });
   }
 
-  /** Removes the record of a session. Rejects if the storage is not available. */
+  /** Removes a session's record. Rejects if the storage is not available. */
   async forget({ id, isStored }: ClientSession): Promise<void> {
     if (isStored) await this.#options.records?.remove(id);
   }

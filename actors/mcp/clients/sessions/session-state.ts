@@ -1,12 +1,12 @@
-// The state of a session at its servers: log level, resource subscriptions, private processes. It is read for
-// the session's record, and applied again when the session is restored.
+// A session's state at its servers: log level, resource subscriptions, private processes. It is read for
+// the session's record, and reapplied when the session is restored.
 
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { subscribeResources } from './resource-subscription.ts';
 import type { ClientSession } from './session.ts';
 import type { SessionState, StoredSubscription } from './session-record.ts';
 
-/** Maximum length of all uris in a record. Further subscriptions are lost when the gateway stops. */
+/** Maximum total length for the uris in a record. Further subscriptions are lost when the gateway stops. */
 const MAX_URI_CHARS = 65_536;
 
 /** Returns the state at these servers. */

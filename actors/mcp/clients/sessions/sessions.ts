@@ -50,7 +50,7 @@ export type NewSession = Omit<
   SessionOptions,
   'id' | 'replayBudget' | 'onConnectionLost' | 'onIdle' | 'isStored'
 > & {
-  /** Id of a restored session. @default a new id */
+  /** Id, for a restored session. @default a new id */
   readonly id?: string;
 };
 
@@ -242,7 +242,7 @@ export class Sessions {
   }
 
   /**
-   * Closes the sessions and listen streams of a removed server with numbers up to `latestNumber`. Later ones
+   * Closes a removed server's sessions and listen streams with numbers up to `latestNumber`. Later ones
    * belong to a new server with the same id.
    */
   endAllOf(server: string, latestNumber: number, why: string): void {
@@ -285,7 +285,7 @@ export class Sessions {
     this.#descriptions.release(share.used, share);
   }
 
-  /** Unloads the longest unused session, if possible of this owner. Returns false if all are in use. */
+  /** Unloads the longest unused session, preferably one of this owner. Returns false if none is unused. */
   #makeRoomFor(owner: SessionOwner): boolean {
     const lacking = this.#places.lacking(owner, 1);
     const victim = this.#idle.first(`${lacking} ${owner[lacking]}`) ?? this.#idle.first('stored');

@@ -1,4 +1,4 @@
-// Records of sessions in a durable storage, for session-restorer.ts. The key of a record is the digest of the
+// Session records in a durable storage, for session-restorer.ts. A record's key is the digest of the
 // session id, so the storage reveals no id. An owner can use at most half of the capacity; beyond that, the
 // least recently used records of this owner are removed.
 
@@ -10,13 +10,13 @@ import { parseRecord, type SessionRecord } from './session-record.ts';
 const DAY_MS = 86_400_000;
 /** Time after which an unused session is forgotten. */
 const RETENTION_MS = 30 * DAY_MS;
-/** Age from which the record of a session in use is renewed. */
+/** Age from which a record is renewed while its session is in use. */
 export const REFRESH_MS = DAY_MS;
-/** Minimum memory of a record, in bytes. */
+/** Minimum memory per record, in bytes. */
 const MIN_RECORD_BYTES = 1_024;
-/** Average memory of a record when the capacity is full. */
+/** Average memory per record when the capacity is full. */
 const BYTES_PER_SESSION = 2_048;
-/** Maximum time that a client waits for the storage. */
+/** Maximum time for which clients wait for the storage. */
 const WRITE_TIMEOUT_MS = 2_000;
 
 /** The node with the session. */

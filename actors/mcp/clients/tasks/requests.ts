@@ -1,7 +1,7 @@
 // Access control for tasks at a server's address. A server cannot distinguish clients on a shared connection,
 // so the gateway restricts clients to the tasks that they created. Requests for foreign and unknown tasks get
 // the same response and do not reach the server. Clients without session and principal cannot be
-// distinguished: a task id is enough for access, and `tasks/list` is refused. Tasks of a local server are
+// distinguished: a task id is enough for access, and `tasks/list` is refused. A local server's tasks are
 // requested only from the process that created them.
 
 import { principalText } from '../../../identity/principal.ts';

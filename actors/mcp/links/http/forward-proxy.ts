@@ -66,7 +66,7 @@ export function connectToProxy(proxy: URL): Socket {
     : connectTcp({ host, port: Number(proxy.port || 80) });
 }
 
-/** Returns a function that adds the whole address and the proxy credentials to the head of a request. */
+/** Returns a function that adds the whole address and the proxy credentials to the request head. */
 export function headRewriter(destination: Destination, proxy: URL): (head: string) => string {
   const origin = ` http://${inUrl(destination)}`;
   const credentials = proxyCredentials(proxy);

@@ -22,11 +22,11 @@ const IDLE_MS = 4_000;
 /** Maximum body size for a single write with the head, which is cheaper than two writes. */
 const SMALL_BODY_BYTES = 16_384;
 
-/** Receives the events of one request. */
+/** Receives one request's events. */
 export interface ConnectionUser {
   onConnected(): void;
   onHead(head: ResponseHead): void;
-  /** Returns the number of accepted bytes; fewer if the time slice (`turn`) is used up. */
+  /** Returns the number of accepted bytes; fewer if `turn` expires. */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;
   onBroken(error: Error): void;

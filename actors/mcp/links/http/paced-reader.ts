@@ -23,7 +23,7 @@ export class WaitingReaders {
 /** The waiting readers of the whole process. */
 const allWaiting = new WaitingReaders();
 
-/** Time slice of a reader in one tick. The consumer checks `isOver` between two lines. */
+/** A reader's time slice in one tick. The consumer checks `isOver` between two lines. */
 export interface ReadingTurn {
   /** True if the time slice is used up: the consumer must stop handling bytes. */
   readonly isOver: boolean;
@@ -35,7 +35,7 @@ export interface PacedSource {
   resume(): unknown;
 }
 
-/** Handles bytes and returns the number of handled bytes; fewer if the time slice (`turn`) is used up. */
+/** Handles bytes and returns the number of handled bytes; fewer if `turn` expires. */
 export type ConsumeBytes = (bytes: Buffer, turn: ReadingTurn | undefined) => number;
 
 export class PacedReader implements ReadingTurn {

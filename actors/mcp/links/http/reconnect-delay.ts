@@ -1,4 +1,4 @@
-// Backoff before a stream is opened again: the server's `retry:` value or 250 ms, doubled after each failure,
+// Backoff before a stream is reopened: the server's `retry:` value or 250 ms, doubled after each failure,
 // up to 30 s. Jitter prevents simultaneous reconnects after an outage.
 
 const FIRST_MS = 250;

@@ -1,6 +1,6 @@
 // Errors of remote servers, with a remedy for the person who configured the address (catalog or command
 // line), and with the information if the request may have been executed. Text from the server or network is
-// truncated and redacted. URLs are shown without query and user name, which may contain secrets (A9,
+// truncated and redacted. URLs are shown without query and user name, as these may contain secrets (A9,
 // ARCHITECTURE.md).
 
 import { retryAfterMs } from '../../../../libs/rest/retry-after.ts';
@@ -102,7 +102,7 @@ export function protocolError(url: URL, what: string, redactor: TextRedactor): U
   return new UpstreamProtocolError(redactor.redact(`the server at ${plainUrl(url)} ${what}`));
 }
 
-/** Quick failures of a connection. Not a timeout: calls would wait for each attempt. */
+/** Quick connection failures. Not a timeout: calls would wait for each attempt. */
 const awayCodes: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],

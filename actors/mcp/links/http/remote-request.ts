@@ -23,13 +23,13 @@ export interface RequestParts {
   readonly body?: Buffer | undefined;
 }
 
-/** A request to send again to another address. */
+/** A request to resend to another address. */
 export interface RedirectedRequest {
   readonly url: URL;
   readonly head: string;
 }
 
-/** Destination of the requests of a session. */
+/** Destination of a session's requests. */
 export interface RemoteTarget {
   readonly pool: ConnectionPool;
   readonly redactor: TextRedactor;
@@ -43,7 +43,7 @@ export interface RemoteEvents {
   /** The server accepted the request (2xx); the body follows. */
   onAccepted(head: ResponseHead): void;
   /**
-   * Returns the number of accepted bytes; fewer if the time slice (`turn`) is used up. The rest is delivered
+   * Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered
    * later.
    */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number;
@@ -70,7 +70,7 @@ export class RemoteRequest implements ConnectionUser {
   #deadlineAt: number | undefined;
   #redirects = 0;
 
-  /** `parts` are sent again after a redirect. */
+  /** `parts` are resent after redirects. */
   constructor(target: RemoteTarget, url: URL, parts: RequestParts, handler: RemoteEvents) {
     this.#target = target;
     this.#url = url;
@@ -170,7 +170,7 @@ export class RemoteRequest implements ConnectionUser {
     this.#handler.onFailed(networkError(this.#url, error, this.#wasSent, redactor), this.#wasSent);
   }
 
-  /** Sends the request to the target of a redirect. Returns false if the redirect is not followed. */
+  /** Sends the request to the redirect's target. Returns false if the redirect is not followed. */
   #isRedirected(head: ResponseHead): boolean {
     if (head.status < 300 || head.status > 399) return false;
     const next = this.#target.redirect(this.#parts, head, this.#url, this.#redirects);

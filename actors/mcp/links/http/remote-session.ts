@@ -68,7 +68,7 @@ export function postOf(
 }
 
 export class RemoteSession {
-  /** Configured address, or the last target of a redirect. */
+  /** Configured address, or the last redirect's target. */
   url: URL;
   id: string | undefined;
   protocolVersion: string | undefined;
@@ -138,7 +138,7 @@ export class RemoteSession {
   }
 
   /**
-   * Returns the request to the target of a redirect. After a POST the target is the address of the session.
+   * Returns the request to the redirect's target. After a POST the target is the address of the session.
    */
   #redirect(
     parts: RequestParts,

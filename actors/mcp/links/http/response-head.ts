@@ -56,7 +56,7 @@ export class ResponseHead {
     return { get: (name) => this.header(name) ?? null };
   }
 
-  /** Returns all values of a repeated header (lower-case name). */
+  /** Returns all values for a repeated header (lower-case name). */
   all(name: string): string[] {
     return this.#fields.filter((_, at) => at % 2 === 1 && this.#fields[at - 1] === name);
   }

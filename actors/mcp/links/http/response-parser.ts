@@ -10,7 +10,7 @@ export interface ResponseReader {
   /** Head of the final response. */
   onHead(head: ResponseHead): void;
   /**
-   * Returns the number of accepted bytes; fewer if the time slice (`turn`) is used up. The rest is delivered
+   * Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered
    * later.
    */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number;
@@ -51,7 +51,7 @@ export class ResponseParser {
   }
 
   /**
-   * Parses bytes and returns the number of accepted ones; fewer if the time slice (`turn`) is used up. Throws
+   * Parses bytes and returns the number of accepted ones; fewer if `turn` expires. Throws
    * HttpFault; the parser must not be used afterwards.
    */
   feed(chunk: Buffer, turn?: ReadingTurn): number {

@@ -1,4 +1,4 @@
-// Cookies of a remote session. Load balancers keep a session at one server by a cookie; without it the next
+// A remote session's cookies. Load balancers keep a session at one server by a cookie; without it the next
 // server does not know the session. The cookies belong to one session and one origin, so domains are ignored.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
@@ -21,7 +21,7 @@ interface Cookie {
 export class SessionCookies {
   readonly #cookies = new Map<string, Cookie>();
 
-  /** Stores the cookies of a response. */
+  /** Stores a response's cookies. */
   store(head: ResponseHead, url: URL): void {
     if (head.header('set-cookie') === undefined) return;
     for (const line of head.all('set-cookie')) this.#set(line, url);
@@ -69,7 +69,7 @@ function expiryOf(maxAge: string | undefined, expires: string | undefined): numb
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Returns the path of a cookie without a path (RFC 6265, section 5.1.4). */
+/** Returns the default path for a cookie that has no path (RFC 6265, section 5.1.4). */
 function folderOf(path: string): string {
   return path.slice(0, Math.max(1, path.lastIndexOf('/')));
 }

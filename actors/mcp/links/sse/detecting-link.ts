@@ -1,4 +1,4 @@
-// Detects the transport of a remote server (2025-11-25, Transports, "Backwards Compatibility"). Sends
+// Detects a remote server's transport (2025-11-25, Transports, "Backwards Compatibility"). Sends
 // `initialize` over Streamable HTTP. After status 400, 404 or 405, repeats it over the older HTTP+SSE
 // transport at this address. If this fails too, reports the first refusal.
 
@@ -11,7 +11,7 @@ import { SseLink } from './sse-link.ts';
 /** Statuses of servers that do not know Streamable HTTP. */
 const refusals = new Set([400, 404, 405]);
 
-/** Result of the detection, shared by the links of a server. */
+/** Detection result, shared by a server's links. */
 export interface DetectedTransport {
   isOlder: boolean;
 }

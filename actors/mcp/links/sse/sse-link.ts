@@ -118,7 +118,7 @@ export class SseLink implements Link, RemoteEvents {
     );
   }
 
-  /** Returns the number of parsed bytes; fewer if the time slice (`turn`) is used up. */
+  /** Returns the number of parsed bytes; fewer if `turn` expires. */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
     return this.#parser.feed(chunk, turn);
   }

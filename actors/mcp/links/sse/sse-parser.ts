@@ -25,7 +25,7 @@ const MAX_VALUE = 4096;
 /** Valid header text, as latin1. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** State of a stream that outlives its connection: where to resume, and the reconnect delay. */
+/** Stream state that outlives its connection: where to resume, and the reconnect delay. */
 export interface SseCursor {
   /** Id of the last event, as latin1, byte for byte. If empty, the stream cannot be resumed. */
   lastEventId: string;
@@ -68,7 +68,7 @@ export class SseParser {
 
   /**
    * Parses the next bytes and calls the handler for each complete event. Returns the number of accepted
-   * bytes; fewer if the time slice (`turn`) is used up.
+   * bytes; fewer if `turn` expires.
    */
   feed(chunk: Buffer, turn?: ReadingTurn): number {
     let at = this.#bomBytes === undefined ? 0 : this.#skipBom(chunk);

@@ -25,7 +25,7 @@ export interface ChildEnvironmentEntry {
   readonly inherit_env: true | readonly string[];
 }
 
-/** Returns the command line of a local server, with its environment. */
+/** Returns a local server's command line and environment. */
 export function launchOf(
   entry: StdioEntry,
   gatewayEnv: Readonly<Record<string, string | undefined>>,

@@ -1,6 +1,6 @@
 // Formats of error output on stderr (exit-cause.ts, python-errors.ts).
 
-/** The error output of one kind of program. */
+/** Error output from one kind of program. */
 export interface ErrorFormat {
   /** Returns true if the lines have this format. */
   isOf(last: string, lines: readonly string[]): boolean;

@@ -13,7 +13,7 @@ export class PingLines {
   readonly #shown = new Set<string>();
   #until = Number.NEGATIVE_INFINITY;
 
-  /** Starts the window of a ping. */
+  /** Starts the window after a ping. */
   begin(now: number): void {
     this.#until = now + WINDOW_MS;
   }

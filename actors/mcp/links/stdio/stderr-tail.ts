@@ -14,7 +14,7 @@ const CR = 0x0d;
 const MAX_LINES = 50;
 const MAX_CHARS = 500;
 const LOGGED_PER_SECOND = 100;
-/** Interval of the logged states of a progress bar. */
+/** Interval at which a progress bar's state is logged. */
 const PROGRESS_MS = 5_000;
 
 interface RawLine {
@@ -57,7 +57,7 @@ export class StderrTail {
       .slice(-MAX_LINES);
   }
 
-  /** Call it after a health ping was sent. */
+  /** Call it when a health ping was sent. */
   notePing(): void {
     this.#pingLines.begin(this.#now());
   }
@@ -67,7 +67,7 @@ export class StderrTail {
     this.#pingLines.end();
   }
 
-  /** Returns the number of accepted bytes; fewer if the time slice (`turn`) is used up. */
+  /** Returns the number of accepted bytes; fewer if `turn` expires. */
   push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
@@ -111,7 +111,7 @@ export class StderrTail {
     if (hadState || this.#pendingBytes > 0) this.#logProgress();
   }
 
-  /** Logs the state of a progress bar, at intervals. */
+  /** Logs a progress bar's state, at intervals. */
   #logProgress(): void {
     if (this.#now() - this.#progressLoggedAt < PROGRESS_MS) return;
     const state = this.#unfinished();

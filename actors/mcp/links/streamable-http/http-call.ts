@@ -101,7 +101,7 @@ export class HttpCall implements ListMember<HttpCall> {
             `responded with content type ${JSON.stringify(type)} instead of JSON or an event stream`,
           );
       },
-      // Returns the number of accepted bytes; fewer if the time slice `turn` is used up.
+      // Returns the number of accepted bytes; fewer if `turn` expires.
       onData: (chunk, turn) => {
         json?.append(chunk);
         return stream?.feed(chunk, turn) ?? chunk.length;

@@ -2,7 +2,7 @@
 // Session Management), but servers report it with other statuses, bodies and words, also as an error response
 // with status 200. A loss that counted as an ordinary error would fail every later request on the link.
 //
-// A loss closes the session of all clients, and tools have sessions too (terminals, browsers). Except for
+// A loss closes the session for all clients, and tools have sessions too (terminals, browsers). Except for
 // 404, only the sentences of the known SDKs count, as the whole text.
 
 import { parseJson } from '../../../../config/reader/json-text.ts';

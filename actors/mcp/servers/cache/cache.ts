@@ -208,7 +208,7 @@ export class ServerCache implements ListSet {
     await this.#save();
   }
 
-  /** Fetches these lists again and returns the changed kinds. Calls the change listeners. Never rejects. */
+  /** Refetches these lists and returns the changed kinds. Calls the change listeners. Never rejects. */
   async refresh(
     connection: Connection,
     kinds: readonly ListKind[],
@@ -220,14 +220,14 @@ export class ServerCache implements ListSet {
     return changedKinds;
   }
 
-  /** Fetches the lists of a class of clients. Never rejects. */
+  /** Fetches the lists for one client class. Never rejects. */
   async learnClass(key: string, request: Omit<OwnListsRequest, 'kinds'>): Promise<void> {
     const every = { ...request, kinds: everyListKind };
     const changedKinds = this.#storeClass(key, await fetchOwnLists(every, this.#budget, this.#onProblem));
     if (changedKinds.length > 0) this.#onChange(changedKinds, false);
   }
 
-  /** Fetches changed lists of a private process, for its client only. Never rejects. */
+  /** Fetches a private process's changed lists, for its client only. Never rejects. */
   async refreshOwn(member: PoolMember, kinds: readonly ListKind[], timeoutMs: number): Promise<void> {
     const { connection } = member;
     const fetched = await fetchOwnLists({ connection, kinds, timeoutMs }, this.#budget, this.#onProblem);
@@ -236,7 +236,7 @@ export class ServerCache implements ListSet {
     this.own.storeMember(member, base, fetched);
   }
 
-  /** Stores the lists of a class. Lists that could not be fetched are taken from the cache. */
+  /** Stores a class's lists. Lists that could not be fetched are taken from the cache. */
   #storeClass(key: string, fetched: FetchedLists): readonly ListKind[] {
     if (this.#isClosed) return [];
     const complete: Partial<Record<ListKind, FetchedList>> = {};
@@ -357,7 +357,7 @@ export class ServerCache implements ListSet {
     );
   }
 
-  /** Resolves when all changes are written or their write has failed. */
+  /** Resolves after every change was written, or failed to be written. */
   flush(): Promise<void> {
     return this.#file.flush();
   }

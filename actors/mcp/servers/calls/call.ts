@@ -12,7 +12,7 @@ import type { Link, Trace } from '../../links/link.ts';
 import { CallLimits, type CallTimeouts } from './limits.ts';
 import type { CallOwner, ServerPeer } from './owner.ts';
 
-/** Receives the messages of a call. */
+/** Receives a call's messages. */
 export interface CallExchange {
   /** Receives the server's response. It still contains the gateway's request id. */
   answer(envelope: Envelope): void;

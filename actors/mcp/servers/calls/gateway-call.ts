@@ -1,6 +1,6 @@
 // Calls of the gateway itself to a server: the handshake, lists, pings, listen requests. They use the same
 // connections as client calls, but do not count as use (H4, handle.ts) and have no limits or retries. The
-// gateway declares no client capabilities except extensions of a client, so servers send it no requests.
+// gateway declares no client capabilities except a client's extensions, so servers send it no requests.
 
 import { requestMessage } from '../../jsonrpc/compose.ts';
 import { type Era, modernMeta } from '../../jsonrpc/modern-meta.ts';

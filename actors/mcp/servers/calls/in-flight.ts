@@ -28,7 +28,7 @@ export class InFlight {
     return this.#size;
   }
 
-  /** True if all slots are in use. */
+  /** True if no slot is free. */
   get isFull(): boolean {
     return this.#budget?.free === 0;
   }

@@ -1,7 +1,7 @@
 // Time limits of a client's request, in performance.now() milliseconds. While the client answers questions of
-// the server (elicitation, sampling, roots), the limits pause. All pauses of a request together are bounded
+// the server (elicitation, sampling, roots), the limits pause. All pauses in a request together are bounded
 // by MAX_PAUSE_MS, so a server cannot extend a request without end by asking again (A6, ARCHITECTURE.md).
-// This class has no clock and no timer: its owner sets a timer for `dueAt` after each change.
+// This class has no clock and no timer: its owner sets a timer for `dueAt` after changes.
 
 /** Time limits in milliseconds. Progress restarts `timeoutMs`, but `maxMs` is the total limit. */
 export interface CallTimeouts {
@@ -9,7 +9,7 @@ export interface CallTimeouts {
   readonly maxMs: number;
 }
 
-/** Maximum total pause of a request, and the deadline of one question, in milliseconds. */
+/** Maximum total pause per request, and deadline per question, in milliseconds. */
 export const MAX_PAUSE_MS = 600_000;
 
 export class CallLimits {

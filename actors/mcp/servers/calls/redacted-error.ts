@@ -1,4 +1,4 @@
-// Redacts the credentials of a server in its error responses. An error often quotes the failed request with
+// Redacts a server's credentials in its error responses. An error often quotes the failed request with
 // the credentials, and reaches logs, records and model contexts (A9, ARCHITECTURE.md). Results are forwarded
 // unchanged: a search would slow down every call, and a change could break the data. Other bytes, member
 // names and data that clients use by error code (such as elicitation URLs) remain unchanged. An error larger

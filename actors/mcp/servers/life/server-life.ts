@@ -26,7 +26,7 @@ export interface ServerActions {
   readonly gate: {
     open(): void;
     close(): void;
-    /** Resolves when all connections are closed. */
+    /** Resolves after all connections have closed. */
     drain(): Promise<void>;
     kill(): void;
     /** Rejects calls until this time. */

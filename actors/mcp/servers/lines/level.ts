@@ -1,5 +1,5 @@
 // Determines the severity of log messages and stderr lines: one of four levels. Recognises the level names of
-// common loggers. The cost depends only on the first words of a line.
+// common loggers. The cost depends only on a line's first words.
 
 /** Levels of lines, least severe first. */
 export const lineLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -39,7 +39,7 @@ export function stderrLevels(): (line: string) => LineLevel {
   };
 }
 
-/** Returns the level that a line names; `info` if it names none. */
+/** Returns the level named in a line; `info` by default. */
 export function levelOf(line: string): LineLevel {
   const head = line.slice(0, HEAD_CHARS);
   return levelInFields(head) ?? levelInForms(head) ?? levelInPrefix(head) ?? 'info';

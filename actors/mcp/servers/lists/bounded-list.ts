@@ -9,7 +9,7 @@ import { itemBytes, type ListItem } from './lists.ts';
 
 export const MAX_ITEMS = 10_000;
 export const MAX_LIST_BYTES = 8 * 1024 * 1024;
-/** Budget for the lists of all servers, in bytes. */
+/** Budget for all servers' lists, in bytes. */
 export const ALL_LIST_BYTES = 128 * 1024 * 1024;
 
 /** Reason why a list is incomplete. */

@@ -1,4 +1,4 @@
-// The client capabilities on which the lists of a server may depend: servers list more items to clients that
+// The client capabilities on which a server's lists may depend: servers list more items to clients that
 // answer requests, and other items to clients with an extension such as MCP Apps. Clients with equal texts
 // form a class and receive the same lists.
 
@@ -13,7 +13,7 @@ export const TASKS = 'io.modelcontextprotocol/tasks';
 /** Longer settings of an extension are compared by their digest. */
 const MAX_CHARS = 200;
 
-/** Returns the extensions of a client or server, by id. */
+/** Returns a client's or server's extensions, by id. */
 export function extensionsOf({ extensions }: Capabilities): Capabilities {
   const isObject = typeof extensions === 'object' && extensions !== null && !Array.isArray(extensions);
   return isObject ? (extensions as Capabilities) : {};
@@ -28,7 +28,7 @@ export function listingCapabilities(capabilities: Capabilities, era: Era = 'lega
   return era === 'modern' ? extensions.sort() : [...requestable, ...extensions.sort()];
 }
 
-/** Returns the key of a class of clients. */
+/** Returns the key for a client class. */
 export function classKey(texts: readonly string[]): string {
   return texts.join('\n');
 }

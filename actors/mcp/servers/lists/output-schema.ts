@@ -3,7 +3,7 @@
 // list, and reject the whole list on an error. Some rare valid schemas (nested $id, references by anchor) are
 // rejected too, which keeps this check small.
 //
-// The time is linear in the size of the schema: each subschema is visited once, and patterns are not
+// The running time is linear in the size of the schema: each subschema is visited once, and patterns are not
 // executed.
 
 import { isObject, type JsonSchema, resolveReference } from '../../../../config/value-schema/schema-parts.ts';

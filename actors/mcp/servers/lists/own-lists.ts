@@ -1,4 +1,4 @@
-// Lists of a server that differ between its clients. Each class of client capabilities
+// A server's lists that differ between its clients. Each class of client capabilities
 // (listing-capabilities.ts) has its own set. With `isolation: session`, the lists of a private process can
 // change after its start; then its client has its own set. A set is immutable and has a version, by which
 // merged lists can be cached. Limits: MAX_CLASSES classes, and the memory budget of the server's lists (A8,
@@ -16,7 +16,7 @@ import {
   type Lists,
 } from './lists.ts';
 
-/** The lists for some clients of a server. The cache of the server is the set for all others. */
+/** The lists for some of a server's clients. The server's cache contains the lists for all others. */
 export interface ListSet {
   readonly lists: Lists;
   readonly hints: Hints;
@@ -43,7 +43,7 @@ const MAX_CLASSES = 8;
 
 let versions = 0;
 
-/** The sets of a server for single classes and processes. All other clients receive its cached lists. */
+/** A server's sets for single classes and processes. All other clients receive its cached lists. */
 export class OwnLists {
   readonly #budget: ListBudget;
   /** By class key, the least recently stored first. */
@@ -70,7 +70,7 @@ export class OwnLists {
     return this.#fresh.has(key);
   }
 
-  /** Called when the server starts: the lists remain until they are fetched again. */
+  /** Called when the server starts: the lists remain until they are refetched. */
   expire(): void {
     this.#fresh.clear();
   }
@@ -82,7 +82,7 @@ export class OwnLists {
   }
 
   /**
-   * Stores the lists of a class. Returns the changed kinds if the class had lists before. `shared` are the
+   * Stores a class's lists. Returns the changed kinds if the class had lists before. `shared` are the
    * lists of the cache, with memory that is already reserved.
    */
   storeClass(key: string, fetched: FetchedLists, shared: Lists): readonly ListKind[] {
@@ -102,7 +102,7 @@ export class OwnLists {
       : everyListKind.filter((kind) => !areSame(before.lists[kind], set.lists[kind]));
   }
 
-  /** Stores the changed lists of a process. Its other lists are taken from `base`. */
+  /** Stores a process's changed lists. Its other lists are taken from `base`. */
   storeMember(member: PoolMember, base: ListSet, fetched: FetchedLists): void {
     for (const [other, { reserved }] of this.#byMember) {
       if (!other.isClosing) continue;

@@ -1,6 +1,6 @@
 // Resource subscriptions and log levels of the client sessions at one server. A shared server gets one
 // subscription per resource and the lowest level; its messages are distributed to the sessions. Thousands of
-// sessions may disconnect together, so the cost of a removal does not depend on their number.
+// sessions may disconnect together, so a removal's cost does not depend on their number.
 
 import type { OverloadedError } from '../../../base/errors/errors.ts';
 import type { CallOwner } from '../calls/owner.ts';
@@ -140,7 +140,7 @@ export class Subscriptions {
     return [...(this.#byOwner.get(owner) ?? [])].filter((uri) => this.remove(uri, owner));
   }
 
-  /** Removes all sessions of a removed server. */
+  /** Removes all sessions when the server is removed. */
   releaseAll(): void {
     for (const owner of this.owners()) this.release(owner);
   }

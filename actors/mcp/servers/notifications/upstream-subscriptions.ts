@@ -20,7 +20,7 @@ export interface UpstreamSubscriptionsOptions {
   readonly cache: ServerCache;
   readonly pool: Pool;
   readonly usage: Pick<ConnectionUsage, 'isServedBy'>;
-  /** Subscriptions of the replaced server of the same id, or an empty set. */
+  /** Subscriptions of the replaced server (same id), or an empty set. */
   readonly subscriptions: Subscriptions;
 }
 

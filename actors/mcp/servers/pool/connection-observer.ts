@@ -57,7 +57,7 @@ export class ConnectionObserver {
     const isPrivate = entry.isolation === 'session' && member.era === 'legacy';
     const key = classKey(connection.offered);
     eras.confirm(member.era);
-    // While the gate is closed, this is the first connection of a start: all lists are fetched again.
+    // While the gate is closed, this is the first connection of a start: all lists are refetched.
     if (!handle.isOpen) cache.own.expire();
     if (!handle.isOpen || !cache.wasFetched || cache.mayLearnMoreFrom(connection))
       await cache.learn(connection, remainingMs, isPrivate);
@@ -109,7 +109,7 @@ export class ConnectionObserver {
   }
 
   /**
-   * Fetches the tool list again and retries a call that was rejected, unexecuted, because the tool's schema
+   * Refetches the tool list and retries a call that was rejected, unexecuted, because the tool's schema
    * has changed.
    */
   onHeaderMismatch({ connection }: PoolMember, call: Call): void {

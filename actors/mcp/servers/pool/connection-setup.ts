@@ -182,7 +182,7 @@ const BUFFERING_ADVICE =
   '`env` of a Python program, or let it flush stdout after each message';
 
 /**
- * Closes the link of a local server that has sent nothing. Returns true if it then sends a message: the C
+ * Closes a local server's link if the server has sent nothing. Returns true if it then sends a message: the C
  * library and Python write a buffered stdout only at the exit.
  */
 async function isBuffering(connection: Connection): Promise<boolean> {

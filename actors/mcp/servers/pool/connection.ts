@@ -368,7 +368,7 @@ export class Connection {
   }
 }
 
-/** Returns the fault of a response with the remedy. */
+/** Returns the response's fault with the remedy. */
 function reasonOf(fault: RpcFault): string {
   if (fault instanceof TooDeepFault)
     return `${fault.message}; the server must return less deeply nested data`;

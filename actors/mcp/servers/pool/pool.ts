@@ -1,4 +1,4 @@
-// The connections of one server. With `isolation: shared` up to `pool.max` connections per protocol era serve
+// One server's connections. With `isolation: shared` up to `pool.max` connections per protocol era serve
 // all clients; a client stays on one connection. With `isolation: session` each client session has a private
 // connection, and stateless requests share one. A full pool closes an unused connection, or fails the call
 // suspended longest. A crash of a private connection affects only its session (A6, ARCHITECTURE.md). After
@@ -189,7 +189,7 @@ export class Pool {
 
   /**
    * Frees a slot: closes the member that was unused for longest, or fails the call suspended longest. Throws
-   * UnavailableError if all members are in use.
+   * UnavailableError if every member is busy.
    */
   #evictOne(): void {
     let oldest: PoolMember | undefined;

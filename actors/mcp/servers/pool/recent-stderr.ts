@@ -1,4 +1,4 @@
-// Recent stderr lines of a server, for operators: from running processes and from the last exited process,
+// A server's recent stderr lines, for operators: from running processes and from the last exited process,
 // whose lines explain a crash. The lines of an exited process are kept until a newer process has written
 // lines. The link limits and redacts them (A8 and A9, ARCHITECTURE.md).
 
@@ -10,7 +10,7 @@ export class RecentStderr {
   #endedAt = 0;
 
   /**
-   * Stores the lines of a member that has exited or is being killed. `endedAt` is in performance.now()
+   * Stores a member's lines when the member has exited or is being killed. `endedAt` is in performance.now()
    * milliseconds.
    */
   store({ connection }: PoolMember, endedAt: number): void {

@@ -1,7 +1,7 @@
 // Keeps shared connections open for subscribers without a private one, because no client call opens them or
 // notices their loss. While the server accepts calls, each protocol era with subscribers has a connection. A
-// lost connection is opened again with a backoff. If the pool is full, the subscribers are notified of the
-// loss, and the gateway tries again later for subscribers that stay.
+// lost connection is reopened with a backoff. If the pool is full, the subscribers are notified of the
+// loss, and the gateway retries later for subscribers that stay.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
@@ -35,7 +35,7 @@ export class SubscriberConnections {
   }
 
   /**
-   * Called when a connection was lost or did not open: opens it again later. `uptimeMs` is 0 if it never
+   * Called when a connection was lost or did not open: reopens it later. `uptimeMs` is 0 if it never
    * opened.
    */
   onLost(uptimeMs: number): void {

@@ -2,7 +2,7 @@
 // distinguish clients on a shared connection. The owner is the session if it has a private connection,
 // otherwise the principal if known. Up to MAX_RECORDS are stored, MAX_PER_OWNER per owner; the oldest are
 // removed first (A8 and A6, ARCHITECTURE.md). A task is active until the server reports a final status, its
-// ttl expires, or ACTIVE_MS pass without a status. Tasks of a local server exist only in their process. If a
+// ttl expires, or ACTIVE_MS pass without a status. A local server's tasks exist only in their process. If a
 // server reuses an id, the newest task counts.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
@@ -46,7 +46,7 @@ export const MAX_PER_OWNER = 1024;
 /** Tasks with longer ids are not recorded. */
 export const MAX_ID_LENGTH = 1024;
 export const ACTIVE_MS = 3_600_000;
-/** Maximum age of a record without a new status, regardless of the ttl. */
+/** Maximum age of a record with no new status, regardless of the ttl. */
 const MAX_AGE_MS = 86_400_000;
 const SWEEP_MS = 60_000;
 
