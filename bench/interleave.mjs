@@ -4,9 +4,10 @@
 const warmUp = { connections: 16, seconds: 1 };
 
 /**
- * Yields the samples of each round, number of connections (`columns`) and target. `samplesOf(target,
- * connections)` measures: `[{ column, value, unit }]`. Finally stops the targets, also after an error. A
- * smoke run only checks responses, and yields the number of correct ones.
+ * Yields the samples of each round, entry of `columns` (a number of connections) and target.
+ * `samplesOf(target, connections)` measures: `[{ column, value, unit }]`, with a label as `column`. Finally
+ * stops the targets, also after an error. A smoke run only checks responses, and yields the number of correct
+ * ones.
  */
 export async function* interleave(bench, targets, columns, samplesOf) {
   const selected = targets.filter(({ row }) => bench.isWanted(row));

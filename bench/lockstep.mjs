@@ -1,5 +1,6 @@
 // Runs a measure on two builds, for `--against`. The builds alternate step by step, so that disturbances of
-// the machine affect both, and each round yields a ratio. Every second round starts with the other build.
+// the machine affect both, and the report can compare them within each round. After a step of an odd round,
+// the other build runs first.
 
 /**
  * Yields the samples of `run` for both benches, with the index of the bench as `build`. Both must produce the

@@ -11,7 +11,7 @@ const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const meta = '{"triggers":["events"],"event":"issues","isForm":false}';
 let count = 0;
 
-/** Returns an event with this body, in a different conversation than the previous event. */
+/** Returns a GitHub event (`repohost`) with this body, in another conversation than the previous event. */
 export function nextEvent(body) {
   count += 1;
   const key = `conversation/repohost/octocat/parts#${count % CONVERSATIONS}`;

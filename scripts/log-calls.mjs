@@ -6,7 +6,10 @@ import { parseSync, Visitor } from 'oxc-parser';
 
 const LEVELS = new Set(['fatal', 'error', 'warn', 'info', 'debug', 'trace']);
 
-/** Returns levels and fields by message, sorted. The field `…` means all fields of a variable. */
+/**
+ * Returns levels and fields by message, sorted. The field `…` means fields that the call does not list,
+ * because its argument is a variable or contains a spread.
+ */
 export function logCalls(root) {
   const found = new Map();
   for (const folder of ['actors', 'src'])
@@ -32,7 +35,7 @@ function readCalls(file, found) {
   }).visit(program);
 }
 
-/** Returns the literal messages of an argument: one, or both of a conditional expression. */
+/** Returns an argument's literal messages: one, or both of a conditional expression. */
 function messagesOf(node) {
   if (node?.type === 'ConditionalExpression')
     return [...messagesOf(node.consequent), ...messagesOf(node.alternate)];

@@ -15,9 +15,9 @@ package-lock.json, dates the section, commits, tags vVERSION, and packs the tarb
 
 class ReleaseError extends Error {}
 
-/** Returns the change log with the Unreleased section renamed, and the notes of that section. */
+/** Returns the change log with the Unreleased notes moved to a dated section, and these notes. */
 function dateChangeLog(text, version, date) {
-  // The section ends at the next heading or at the end of the text.
+  // The section ends at the next heading or where the text ends.
   const [, notes] = /^## Unreleased\n([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(text) ?? [];
   if (notes === undefined || notes.trim() === '')
     throw new ReleaseError('CHANGELOG.md has no changes under "## Unreleased"; describe them first');
@@ -91,7 +91,7 @@ function release() {
     throw new ReleaseError(`nothing was released: ${error.message}`, { cause: error });
   }
   const message = `actor-gateway ${version}\n\n${notes}`;
-  // By default Git removes lines with # from messages, which are the headings of the notes.
+  // By default Git removes lines that begin with #, such as the headings of the notes.
   git('tag', '--annotate', '--cleanup=whitespace', `v${version}`, '--message', message);
   console.log(`
 Released ${version} in this checkout: commit ${git('rev-parse', '--short', 'HEAD')}, tag v${version}, actor-gateway-${version}.tgz

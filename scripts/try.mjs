@@ -1,5 +1,6 @@
 // `npm run try -- NAME`: runs an example in this terminal without accounts or keys, with a simulated chat
-// platform or model. Bundles and runs examples/try/main.ts, which imports platforms of the tests.
+// platform or model. Bundles examples/try/main.ts together with the simulated platforms in test/fixtures,
+// and runs the bundle.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -17,6 +17,7 @@ const app = (probot) => {
   });
 };
 const probot = createProbot({ overrides: { appId: '1', privateKey, secret, logLevel: 'fatal' } });
+// The gateway's webhook has the same path, so that the load generator sends the same requests to both.
 const middleware = await createNodeMiddleware(app, { probot, webhooksPath: '/webhook/repohost' });
 const server = createServer((request, response) => {
   if (request.url === '/handled') {

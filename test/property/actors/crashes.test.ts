@@ -1,4 +1,5 @@
-// Repeated crashes of the process on the real store engine and a simulated clock, caused by an event or not.
+// Repeated process crashes, caused by an event or by the environment, on the real store engine with a
+// simulated clock.
 // An event that crashes the process becomes dead after a limited number of crashes. All other events are
 // handled.
 
@@ -143,6 +144,7 @@ test('an event that crashes the process even before it is stored as dead becomes
   const file = join(folder, 'given-up.db');
   let opened = openEngineStore({ file });
   await opened.store.append([eventOf('e', 'k/e')]);
+  // Each claim crashes the process, also the claims that should only store the event as dead.
   let claims = 0;
   for (;;) {
     const [turn] = await opened.store.claim(1, LEASE_MS);

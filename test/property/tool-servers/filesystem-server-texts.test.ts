@@ -25,6 +25,7 @@ function fileOf(text: string) {
 
 describe('parts of a text', () => {
   test('read by the offsets in the notes yield the whole file', async () => {
+    // The note of an incomplete part contains the offset of the next part.
     await fc.assert(
       fc.asyncProperty(arbText, fc.integer({ min: 1, max: 20 }), async (text, length) => {
         const file = fileOf(text);
@@ -110,7 +111,8 @@ describe('an edit', () => {
     const edit = fc.record({ oldText: fc.constantFrom('a', 'bc', 'a\n', '\n', 'ü'), newText: arbText });
     await fc.assert(
       fc.asyncProperty(arbText, fc.array(edit, { minLength: 1, maxLength: 4 }), async (text, edits) => {
-        // Undefined or empty after a refused edit. Then the other edits are not made.
+        // Undefined after a refused edit, empty if the edits removed all text. Then the loop skips the other
+        // edits.
         let oneByOne: string | undefined = text;
         for (const each of edits)
           oneByOne &&= await applyEdits(oneByOne, [each], signal).catch(() => undefined);

@@ -13,7 +13,11 @@ import {
 } from '../../../../actors/events/inbox/mailbox-life.ts';
 
 const abortReasons = ['deadline', 'stopped', 'cancelled', 'lost'] as const;
-/** Events of the machine, and: `next` (a turn after a commit), `cut turn` (a turn that starts aborted). */
+/**
+ * Events of the machine, and: `next` (a turn after a commit), `cut turn` (a turn that starts aborted).
+ * `moment.over`: the run is long enough for the actor to follow it, and to receive its end. `patience.over`:
+ * an aborted run is still executing after the time limit for stopping.
+ */
 const happening = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...(['turn', 'moment.over', 'actor', 'ended', 'crash'] as const)) },
   {
@@ -50,7 +54,7 @@ class MailboxSimulation {
   /** The actor has crashed in the current run. */
   hasCrashed = false;
   hasActor = false;
-  /** The actor follows the current run. */
+  /** The actor has received `lasting`, so it follows the current run and receives its end. */
   isFollowed = false;
   isAborted = false;
   firstAbortReason: AbortReason | undefined;
@@ -79,6 +83,7 @@ class MailboxSimulation {
     } else if (happening === 'ended' && this.isRunning) {
       // The actor is notified of the end only if it follows the run.
       this.isRunning = false;
+      // `settler` commits the result: the mailbox, or the actor that follows the run.
       const isForActor = this.isInRun && this.life.settler === 'actor';
       this.apply({ type: 'ended' });
       expect(this.inbox.at(-1) === 'run.ended').toBe(isForActor);

@@ -32,7 +32,7 @@ interface WaitingEvent {
 
 /** A store that soon redelivers released events, and the runs that use the slots. */
 class FakeInbox {
-  /** Events without slots, by the name that the slots returned for them. */
+  /** Events that wait for a slot, by the group name that `take` returned instead of a slot. */
   readonly held = new Map<string, WaitingEvent[]>();
   readonly running: (WaitingEvent & { readonly slot: WorkSlot })[] = [];
   readonly ended: number[] = [];
@@ -62,6 +62,7 @@ class FakeInbox {
     if (typeof slot === 'string') {
       const held = this.held.get(slot) ?? [];
       this.held.set(slot, [...held, waiting]);
+      // Reports the event as queued; true confirms that the group exists.
       expect(this.slots.noteQueued(slot)).toBe(true);
       return;
     }
@@ -157,6 +158,7 @@ test('waiting events are released for a new decision when agents or triggers cha
   inbox.slots.releaseAll();
   await inbox.settle();
 
+  // Six events run already. One agent gets half of the six free slots.
   expect(inbox.started.get('b u')).toEqual([7, 8, 9]);
   inbox.slots.close();
 });

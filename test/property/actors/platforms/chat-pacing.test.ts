@@ -14,8 +14,8 @@ const SECOND_MS = 1_000;
 const MAX_PER_SECOND = 50;
 
 /**
- * Sends `counts` messages, one number per destination. Retries a refused message after the requested pause,
- * up to `lateMs` later. Returns the time and the destination of each message.
+ * Sends `counts` messages, one number per destination. Retries a refused message after the requested pause
+ * plus the next entry of `lateMs`. Returns the time and the destination of each message.
  */
 async function sendAll(
   pacingOf: (now: () => number) => Pacing,

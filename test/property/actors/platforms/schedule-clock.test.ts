@@ -69,7 +69,7 @@ class ScheduleScenario {
     await this.#store?.close();
   }
 
-  /** Lets time pass. If the clock has not changed for a while, each instant is delivered on time. */
+  /** Lets time pass. Unless `setClock` was called recently, each instant is delivered on time. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= POLL_MS) {
       const before = await this.counts();

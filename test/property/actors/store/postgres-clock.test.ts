@@ -25,7 +25,7 @@ const readingOf = (takesMs: fc.Arbitrary<number>, clockStepMs: fc.Arbitrary<numb
     responseMs: takesMs,
     clockStepMs,
   });
-/** Larger than an undetected step and the uncertainty of two prompt readings. */
+/** Steps up to 1,000 ms are ignored; each of two prompt readings is uncertain by up to 100 ms. */
 const detectableStepMs = fc
   .integer({ min: 1_300, max: 700_000 })
   .chain((byMs) => fc.constantFrom(byMs, -byMs));

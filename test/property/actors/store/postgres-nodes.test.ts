@@ -15,7 +15,8 @@ import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts'
 
 const KEYS = 4;
 /**
- * Steps of a node. `claim` has the lease in milliseconds. `end` and `retry` commit a result for an open turn
+ * Steps of a node. A turn is a claimed event; a commit may return the mailbox's next event for the same turn.
+ * `claim` has the lease in milliseconds. `end` and `retry` commit a result for an open turn
  * (`of` selects it). `silence` lets the membership of the node expire, as if the node was suspended.
  */
 const step = fc.oneof(
@@ -24,7 +25,7 @@ const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('end' as const), of: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('retry' as const), of: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('silence' as const) }) },
-  // Longer than the short claims, or than the time until a node is declared dead.
+  // Longer than the short claims, or than the interval at which a node renews its membership.
   { weight: 3, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(40, 350) }) },
 );
 /** Steps, each with a node number. */

@@ -74,7 +74,7 @@ describe('the rate limiter of a credential', () => {
     expect(limiter.reserveSlot()).toBe(3 * EVERY_MS);
     clock.now += EVERY_MS;
     expect(limiter.reserveSlot()).toBeUndefined();
-    // The second caller does not return, so its slot is dropped.
+    // A caller with a reserved slot does not return. Its slot is dropped, and a new caller proceeds.
     clock.now += 60_000;
     expect(limiter.reserveSlot()).toBeUndefined();
   });

@@ -1,5 +1,6 @@
-// The early decision of a ballot in a fleet. The model completes the missing votes in all possible ways: the
-// ballot is decided exactly if the result is the same in all of them.
+// The early decision of a ballot in a fleet: several agents answer one request and vote. The model completes
+// the missing votes in all possible ways: the ballot is decided exactly if the result is the same in all of
+// them.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

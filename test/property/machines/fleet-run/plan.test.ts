@@ -126,7 +126,7 @@ it('a fleet of agents has the same result for any order of the answers of its me
     fc.property(arbFleet, fc.infiniteStream(fc.nat(1_000)), ({ settings, outcomeOf }, choices) => {
       const pick = (count: number) => (choices.next().value ?? 0) % count;
       const rows: MemberRow[] = [];
-      /** Returns the members that have started and not finished. */
+      /** Returns the members that have started and not finished. `in` of a row is the member's name. */
       const workingMembers = () => {
         const finished = new Set(rows.filter(({ kind }) => kind !== 'entered').map((row) => row.in));
         return rows.filter((row) => row.kind === 'entered' && !finished.has(row.in)).map((row) => row.in);

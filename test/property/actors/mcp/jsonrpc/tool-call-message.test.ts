@@ -12,7 +12,10 @@ import { toolCallEnvelope } from '../../../../../actors/mcp/jsonrpc/tool-call-me
 
 const spanOf = (span: Span | undefined) => span && { start: span.start, end: span.end };
 
-/** Returns all parts of an envelope that routers read. */
+/**
+ * Returns all parts of an envelope that routers read. `hasUnreservedMeta`: `_meta` has members other than the
+ * protocol's reserved ones.
+ */
 function partsOf(envelope: Envelope) {
   const { kind, method, rawId, numericId, hasUnreservedMeta, id, params, result, error, progressToken } =
     envelope;

@@ -142,13 +142,13 @@ function hasLoneSurrogates(item: unknown): boolean {
   }
 }
 
-/** Returns true if the parts are valid that the official JSON Schemas check and the SDKs do not check. */
+/** The official JSON Schemas check some parts that the SDKs ignore. Returns true if these parts are valid. */
 function isSchemaSound(item: unknown): boolean {
   const members = item as Record<string, unknown>;
   const { size = 0, inputSchema = {}, outputSchema, arguments: promptArguments = [] } = members;
   const { $schema = '', properties = {} } = inputSchema as Record<string, unknown>;
   const schemas = [properties, ...Object.values(properties as object)];
-  // The check of result schemas is stricter than the clients, and is tested separately.
+  // The gateway checks `outputSchema` more strictly than clients do; another test covers that check.
   const isOutputSchemaUnchanged =
     outputSchema === undefined ||
     JSON.stringify(outputSchema) === JSON.stringify(fullItems.tools.outputSchema);

@@ -83,6 +83,7 @@ describe('the line splitter', () => {
           const splitter = new LineSplitter(limit, {
             onLine: (line) => result.push(line.toString()),
             onLarge: (message) => {
+              // The envelope of a valid response.
               const answer = message.answer();
               result.push(`${answer?.rawId} in pieces, ${answer?.bytes.equals(Buffer.from(text))}`);
             },
