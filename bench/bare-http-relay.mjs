@@ -20,7 +20,7 @@ App()
       client.isGone = true;
     });
     res.onData((chunk, isLast) => {
-      // The server reuses the memory of a chunk after the callback.
+      // The server reuses a chunk's memory after the callback.
       chunks.push(Buffer.from(chunk.slice(0)));
       if (isLast) send(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), client);
     });

@@ -11,9 +11,9 @@ const [port, command, ...args] = process.argv.slice(2);
 const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
 const waiting = new Map();
 let lastId = 0;
-/** Messages for the server, sent at the end of the event loop's turn. */
+/** Messages for the server, sent when the event loop's turn ends. */
 let outgoing = '';
-/** Start of a message whose rest has not arrived. */
+/** First part of an incomplete message. */
 let partial = '';
 
 // Latin-1 preserves all bytes and is the fastest encoding.

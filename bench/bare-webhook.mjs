@@ -20,7 +20,7 @@ App()
     res.onData((chunk, isLast) => {
       const part = Buffer.from(chunk);
       if (body !== undefined) body = Buffer.concat([body, part]);
-      // The server reuses the memory of a part after the callback. Only the last part needs no copy.
+      // The server reuses a part's memory after the callback. Only the last part needs no copy.
       else body = isLast ? part : Buffer.from(part);
       if (!isLast) return;
       const expected = createHmac('sha256', secret).update(body).digest();

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { argumentsOf, idOf } from './messages.mjs';
 
 /**
- * Sends `calls` calls with distinct ids and arguments, up to `concurrency` at a time. Throws at the first
+ * Sends `calls` calls with distinct ids and arguments, up to `concurrency` concurrently. Throws at the first
  * wrong response. Returns the number of calls.
  */
 export async function check({ row, url, headers, bodyOf }, { calls = 400, concurrency = 64 } = {}) {

@@ -9,7 +9,7 @@ import { startProcess, until } from './processes.mjs';
 const probe = pathToFileURL(join(import.meta.dirname, 'process-probe.mjs')).href;
 
 /**
- * Starts dist/main.js on 127.0.0.1, at a free port unless `config.listen_addr` is set, and waits for /health.
+ * Starts dist/main.js on 127.0.0.1, on a free port unless `config.listen_addr` is set, and waits for /health.
  * `servers` are catalog entries by id, `config` contains further fields of gateway.yaml. `hasProbe` enables
  * `memory()`, which forces a garbage collection first. `folder` is for a restart in an existing folder.
  */

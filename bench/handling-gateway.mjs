@@ -46,7 +46,7 @@ export async function startHandling(
       handled += count;
       await eventually(async () => {
         const trigger = await triggerOf(gateway.url);
-        // The load generator aborts the last requests without counting them; the gateway handles them too.
+        // The load generator aborts the last requests without counting them; the gateway also handles them.
         handled = Math.max(handled, trigger.handled);
         return trigger.handled >= handled;
       });

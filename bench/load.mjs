@@ -1,5 +1,5 @@
-// Runs wrk, a load generator that uses much less processor time than the measured program. A Lua script sends
-// different bodies in rotation: concurrent calls have different ids, and no cache can answer them.
+// Runs wrk, a load generator that needs little processor time. A Lua script sends different bodies in
+// rotation: concurrent calls have different ids, and no cache can answer them.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcess } from './processes.mjs';
 
 /**
- * Sends POST requests to `url` for `seconds` with `connections` connections, with one request at a time per
+ * Sends POST requests to `url` for `seconds` with `connections` connections, with one open request per
  * connection. `bodies` are texts, or texts with additional headers (`{ body, headers }`), sent in rotation.
  * `numbered` is a header with a different value per request: prefix and number.
  * @returns {Promise<{ callsPerSecond: number, p50Ms: number, p99Ms: number, calls: number, errors: number }>}
- * errors: responses other than 2xx and 3xx, broken connections, and requests without a response in 10 s.
+ * errors: responses other than 2xx and 3xx, broken connections, and requests unanswered for 10 s.
  */
 export async function load(
   url,

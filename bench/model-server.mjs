@@ -39,7 +39,7 @@ function answer(body, requestedAt, response) {
   });
 }
 
-/** Sends the times between the model requests of a run when it has finished. */
+/** Sends the times between a run's model requests when the run has finished. */
 function sendSteps(id, response) {
   const run = runOf(id);
   run.notify = () => {

@@ -1,4 +1,4 @@
-// Load generator for a stdio server without a gateway: a minimal client that sends concurrent calls. Its
+// Load generator for a directly started stdio server: a minimal client that sends concurrent calls. Its
 // figures are the comparison for calls through the gateway.
 
 import { answerFault } from './check.mjs';
@@ -11,7 +11,7 @@ import { startProcess } from './processes.mjs';
 export async function startPipeline(bench, command, args) {
   const started = startProcess(bench.makeFolder(), command, args, { hasPipes: true });
   const { stdin, stdout } = started.child;
-  // `exited` reports the end of the server.
+  // `exited` reports the server's exit.
   stdin.on('error', () => {});
   const waiting = new Map();
   let partial = '';

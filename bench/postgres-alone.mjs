@@ -10,7 +10,7 @@ import { openStore } from './open-store.mjs';
 import { CONCURRENT_GROUPS, EVENTS_PER_GROUP, nextEvent, printRate } from './store-events.mjs';
 
 const [checkout, url, seconds] = process.argv.slice(2);
-// Numbers of the gateway for the state of a delivery.
+// Numbers of the gateway for the delivery states.
 const RUNNING = 1;
 const DONE = 5;
 

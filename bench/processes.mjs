@@ -1,4 +1,4 @@
-// Starts the processes of the benchmark. Each is the leader of a process group, which is killed at the end
+// Starts the processes of the benchmark. Each is a process group leader. The group is killed at the end
 // together with all children. Output goes to a file, because reading a pipe would use processor time during
 // the measure.
 
@@ -65,7 +65,7 @@ export function startProcess(
 }
 
 /**
- * Polls until `poll` returns a truthy value. Throws with the output of the process if it exits or the time
+ * Polls until `poll` returns a truthy value. Throws with the output if the process exits or the time
  * limit passes.
  */
 export async function until(started, problem, poll, timeoutMs = 20_000) {
@@ -83,7 +83,7 @@ export async function until(started, problem, poll, timeoutMs = 20_000) {
   }
 }
 
-/** Kills all remaining processes immediately, at the end of the run. */
+/** Kills all remaining processes immediately, when the run finishes. */
 export function killAll() {
   for (const pid of running) kill(pid);
 }
@@ -98,10 +98,10 @@ function kill(pid) {
   }
 }
 
-/** Returns the processor time of a process, user and system, with a resolution of 10 ms. */
+/** Returns a process's processor time, user and system, with a resolution of 10 ms. */
 export function cpuSeconds(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The fields after the name of the program, which may contain spaces: utime and stime (proc(5)).
+  // The fields after the program name, which may contain spaces: utime and stime (proc(5)).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond;
 }

@@ -1,11 +1,11 @@
-// Formats the samples of a measure as Markdown: a table of medians with ranges, and the results of the goals.
+// Formats a measure's samples as Markdown: a table of medians with ranges, and the results of the goals.
 // A sample is `{ round, row, column, value, unit }`.
 //
 // If a goal compares two rows, the ratio is computed per round, because a disturbance of the machine affects
 // both rows of a round. The result is the median of these ratios.
 
 /**
- * Returns the tables of a measure, and the results of the goals. `tables` of a measure lists prefixes of
+ * Returns a measure's tables, and the results of the goals. The measure's `tables` lists prefixes of
  * column names. Each prefix yields a table with the columns that begin with it.
  */
 export function reportOf(measure, samples) {
@@ -53,7 +53,7 @@ function comparison({ compared }, samples) {
   return [`As a multiple of the ${against}:`, table(multiples)];
 }
 
-/** Returns the page with the new figures of a measure. */
+/** Returns the page with a measure's new figures. */
 export function replaceFigures(page, { measure, environment, samples }) {
   const figures = `${measure.about}\n\n${reportOf(measure, samples)}\n\n${environmentLine(environment)}`;
   return withFigures(page, measure.name, figures);
@@ -104,7 +104,7 @@ function markdown(lines) {
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** Returns the median of the values, with their minimum and maximum. */
+/** Returns the median of the values, with minimum and maximum. */
 function cell(values) {
   if (values.length === 0) return '';
   const middle = median(values);
@@ -112,7 +112,7 @@ function cell(values) {
   return `${figure(middle)} (${figure(Math.min(...values))}–${figure(Math.max(...values))})`;
 }
 
-/** Returns the list item of a goal: the goal, and the measured value. */
+/** Returns a goal's list item: the goal, and the measured value. */
 function goalLine(goal, samples) {
   const { row, column, against, factor, limit, unit, sense } = goal;
   const rivals = [against].flat();
@@ -129,7 +129,7 @@ function goalLine(goal, samples) {
 }
 
 /**
- * Returns the ratio of each round in which both rows were measured. If `against` has several rows, the best
+ * Returns a ratio per round in which both rows were measured. If `against` has several rows, the best
  * is used.
  */
 function ratios({ row, column, against, sense }, samples) {

@@ -10,7 +10,7 @@ import Database from 'libsql';
 const [file, seconds] = process.argv.slice(2);
 const EVENTS_PER_GROUP = 64;
 const CONVERSATIONS = 1_024;
-/** State of a finished event in the gateway's store. */
+/** State code for a finished event in the gateway's store. */
 const DONE = 5;
 const suffixes = ['', '-wal', '-shm'];
 for (const suffix of suffixes) rmSync(file + suffix, { force: true });

@@ -16,7 +16,7 @@ const folder = import.meta.dirname;
 const upstream = (name) => join(folder, 'upstreams', name);
 const packages = join(folder, 'peers', 'node_modules');
 
-/** Rows of the other gateways. */
+/** Rows for the compared gateways. */
 export const peerRows = ['mcp-proxy 6.7.19', 'supergateway 4.0.0'];
 
 /** Rows of calls between two protocol eras. */
@@ -41,7 +41,7 @@ const modernEcho = { command: process.execPath, args: [upstream('modern-echo.mjs
 /**
  * Starts a gateway with two echo servers, and returns targets for all addresses and both eras. The server
  * `echo` uses the legacy era, the server `modern` the modern era. Clients and servers of different eras are
- * combined too. All connections of a row with a session share that session.
+ * combined too. In a row with a session, all connections share it.
  */
 export async function ownTargets(bench) {
   const servers = { echo: rawEcho, modern: modernEcho };

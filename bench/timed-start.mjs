@@ -19,7 +19,7 @@ export async function timeRun(bench, args) {
 }
 
 /**
- * Returns the milliseconds from the start of a gateway, in a folder of an earlier run, to the first 200 at
+ * Returns the milliseconds from a gateway's start, in an earlier run's folder, to the first 200 at
  * /health. The request is sent when stdout reports the port.
  */
 export async function timeStart(bench, folder) {

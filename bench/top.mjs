@@ -1,4 +1,4 @@
-// Prints the functions with the largest share of a profile, without the functions they call: time in a
+// Prints the functions with the largest share in a profile, without the functions they call: time in a
 // .cpuprofile, bytes in a .heapprofile. Developer tools of browsers show the same files as flame charts.
 //
 // node bench/top.mjs FILE... [COUNT]
@@ -35,7 +35,7 @@ function timesIn({ nodes, samples, timeDeltas }) {
   return shares;
 }
 
-/** Returns the allocated bytes per function. `head` is the root of a tree of calls. */
+/** Returns the allocated bytes per function. `head` is the root of the call tree. */
 function bytesIn(head) {
   const shares = new Map();
   const pending = [head];

@@ -9,7 +9,7 @@ import { isUnreachable } from './external-failure.ts';
 import { decideRestart, type Ending, isCounted, RestartLimitError, recentRestarts } from './policy.ts';
 import type { SupervisorAction } from './supervisor-setup.ts';
 
-/** Timer ids: the end of a restart's backoff, and the end of the time allowed for stopping. */
+/** Timer ids: for a restart's backoff, and for the time allowed for stopping. */
 const dueId = (key: string) => `due:${key}`;
 const overdueId = (key: string) => `overdue:${key}`;
 

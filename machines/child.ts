@@ -54,6 +54,6 @@ export interface ChildChange {
   readonly inMs?: number;
   /** Deadline of `parked`, in milliseconds. */
   readonly until?: number;
-  /** For `stopped`: the child did not stop within `shutdownMs`. */
+  /** For `stopped`: the child failed to stop within `shutdownMs`. */
   readonly wasCutOff?: true;
 }

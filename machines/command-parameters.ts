@@ -1,7 +1,7 @@
 // Parses the parameters of a command from the text after it, for example:
 //   deploy env=production "release 4" because the old one is slow
 // `name=value` sets a declared parameter at any position. The remaining parameters receive the other words in
-// declared order, one word or quoted text each; the last parameter receives the rest.
+// declared order, one token or quoted text each; the last parameter receives the rest.
 // Any text is valid: an unclosed quote is an ordinary character.
 
 import type { Parameter } from '../config/resources/triggers/binding.ts';
@@ -94,14 +94,14 @@ interface Word {
   /** Name of `name=value`, otherwise undefined. `value` has no quotes. */
   readonly name: string | undefined;
   readonly value: string;
-  /** Word without quotes; for `name=value` the original text. */
+  /** Token without quotes; for `name=value` the original text. */
   readonly whole: string;
 }
 
-/** Maximum scanned length, because each word may scan the whole text for a closing quote. */
+/** Maximum scanned length, because each token may scan the whole text for a closing quote. */
 const MAX_SCANNED = 8192;
 
-/** A quote opens at the beginning of a word or value. It closes before white space or at the text's end. */
+/** A quote opens at the beginning of a token or value. It closes before white space or at the text's end. */
 const pattern =
   /(?:([A-Za-z_][\w-]*)=)?(?:"((?:[^"\\]|\\[\s\S])*)"(?!\S)|'((?:[^'\\]|\\[\s\S])*)'(?!\S)|(\S*))/y;
 

@@ -1,4 +1,4 @@
-// State machine of a platform connection, which several triggers may share: connecting → connected →
+// State machine for a platform connection, which several triggers may share: connecting → connected →
 // backingOff → connecting …; `failed` instead of `backingOff` if the operator must correct the cause;
 // closing → ended when no trigger uses it.
 // Supervised by machines/supervisor.ts, but this machine decides the pauses between attempts, because
@@ -60,7 +60,7 @@ export type ConnectionEvent =
   | { type: 'lost'; failure: ConnectionFailure }
   /** From the run: the connection has closed after `close`. */
   | { type: 'closed' }
-  /** End of the pause. */
+  /** The pause has passed. */
   | { type: 'due' }
   /** Requests an immediate attempt. */
   | { type: 'start' }

@@ -1,4 +1,4 @@
-// State machine of an active mailbox (the event queue of a conversation): ready → busy → ready … → ended. Its
+// State machine of an active mailbox (a conversation's event queue): ready → busy → ready … → ended. Its
 // actor exists while the conversation is busy, and for some seconds afterwards, for reuse.
 //
 // - A turn is the handling of one event. Short turns bypass the machine. It handles turns that take long,
@@ -30,7 +30,7 @@ export type ConversationEvent =
   | { type: 'deadline' }
   /** The run must stop: the gateway is stopping, or the event is obsolete. */
   | { type: 'stop' }
-  /** The run received a stop, but did not finish in time. */
+  /** The run is still running after the grace period for the stop. */
   | { type: 'patience.over' }
   /** Another node may own the mailbox. */
   | { type: 'claim.lost' }
@@ -49,7 +49,7 @@ export const conversationMachine = setup({
   },
   actions: {
     abort: () => {},
-    /** Releases the concurrency slot of a run that ignores the stop. */
+    /** Releases the concurrency slot if a run ignores the stop. */
     yieldSlot: () => {},
     /** Commits the run's result, or drops it if the claim was lost. */
     settle: () => {},

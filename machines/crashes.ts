@@ -8,7 +8,7 @@
 // - Two events with ISOLATION_CRASHES crashes or more never run together. With fewer crashes, a suspect is
 //   delayed only by suspects of its crash domain (trigger, repository or platform), so hanging events of an
 //   agent do not delay schedules.
-// - The pause of a suspect is at most MAX_PAUSE_MS and does not count as a retry. It begins at the start
+// - A suspect's pause is at most MAX_PAUSE_MS and does not count as a retry. It begins at the start
 //   of the process: a suspect resumes only when the process has run that long without it. Crashes during the
 //   pause have another cause and do not count for the suspect.
 

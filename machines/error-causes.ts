@@ -1,4 +1,4 @@
-/** Number of errors of a cause chain that are searched. */
+/** Number of errors searched in a cause chain. */
 const MAX_CAUSES = 5;
 
 /** Yields the error and its causes, up to MAX_CAUSES, because a chain may be a cycle. */

@@ -1,5 +1,5 @@
 // Two kinds of failures with a cause outside the supervised child actor. A property marks them: on the error
-// itself, or on one of its causes. The restart policy treats the kinds differently:
+// itself, or on a cause. The restart policy treats the kinds differently:
 //
 // - External: the child itself is sound, for example when the node that runs a server has left the cluster.
 //   Such failures do not count, because parking the child would not help.
@@ -13,17 +13,17 @@ export interface ExternalFailure {
   readonly isExternal: true;
 }
 
-/** An error of a request that did not reach its server. */
+/** A request error before the request reached the server. */
 export interface Unreachable {
   readonly isUnreachable: boolean;
 }
 
-/** Returns true if the error or one of its causes is outside the child. */
+/** Returns true if the error or any cause is outside the child. */
 export function isExternal(error: unknown): boolean {
   return hasMark(error, 'isExternal');
 }
 
-/** Returns true if the error or one of its causes shows that the server is away. */
+/** Returns true if the error or any cause shows that the server is away. */
 export function isUnreachable(error: unknown): boolean {
   return hasMark(error, 'isUnreachable');
 }

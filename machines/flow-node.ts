@@ -1,4 +1,4 @@
-// State machine of a flow node: idle → working ⇄ waiting → done, failed, skipped or dropped. Its events are
+// State machine for a flow node: idle → working ⇄ waiting → done, failed, skipped or dropped. Its events are
 // the journal rows of the run (flow-run/rows.ts) and their consequences for other nodes. It has no clock and
 // no effects.
 
@@ -7,7 +7,7 @@ import { assign, setup } from 'xstate';
 export type FlowNodeEvent =
   /** The node starts, or resumes from a wait. */
   | { readonly type: 'entered' }
-  /** End of the node's wait, in epoch milliseconds. */
+  /** When the node stops waiting, in epoch milliseconds. */
   | { readonly type: 'waits'; readonly until: number }
   /** The attempt has failed; the node retries it at `until`, in epoch milliseconds. */
   | { readonly type: 'again'; readonly until: number; readonly reason: string }

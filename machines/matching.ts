@@ -1,4 +1,4 @@
-// Selects the trigger and the command for an event; a pure function. Filters of a single trigger type
+// Selects the trigger and the command for an event; a pure function. Filters for a single trigger type
 // (repositories, branches) are checked earlier; this file has the filters that all chats share, and the
 // score.
 //

@@ -12,7 +12,7 @@ import { isExternal, isUnreachable } from './external-failure.ts';
 import { pauseRequestedIn } from './requested-pause.ts';
 
 export interface RestartPolicy {
-  /** Outcomes after which a child is restarted: all, failures only, none. */
+  /** Outcomes after which a child is restarted: all, failures only, no outcome. */
   readonly restart: 'permanent' | 'transient' | 'temporary';
   /** Number of restarts allowed within `periodMs`. */
   readonly intensity: number;

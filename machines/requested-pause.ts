@@ -16,7 +16,7 @@ export function boundedPauseMs(ms: number): number {
   return Math.min(MAX_REQUESTED_MS, Math.max(0, ms));
 }
 
-/** Returns the pause requested in the error or one of its causes; 0 without one. */
+/** Returns the pause requested in the error or a cause; 0 without one. */
 export function pauseRequestedIn(error: unknown): number {
   for (const cause of causesOf(error)) {
     const { requestedPauseMs } = cause as Partial<PauseRequest>;

@@ -1,4 +1,4 @@
-// State machine of a tool server: stopped → starting → running ⇄ idle → stopping → stopped, and failed.
+// State machine for a tool server: stopped → starting → running ⇄ idle → stopping → stopped, and failed.
 // ARCHITECTURE.md explains the invariants A1, A5 and A7.
 //
 // - The machine decides. The actions and the `pool` actor, which the gateway provides, execute the decisions.
@@ -43,7 +43,7 @@ export type ServerEvent =
   | { type: 'start' }
   /** A request is waiting. */
   | { type: 'demand' }
-  /** End of the supervisor's backoff. */
+  /** The supervisor's backoff has passed. */
   | { type: 'due' }
   /** The supervisor parks the server until `until` (epoch milliseconds). */
   | { type: 'park'; until: number; error?: unknown }

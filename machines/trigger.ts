@@ -1,4 +1,4 @@
-// State machine of a trigger: opening → open ⇄ paused → closing → ended. It is `refused` while the platform
+// State machine for a trigger: opening → open ⇄ paused → closing → ended. It is `refused` while the platform
 // rejects its connection; the connection keeps trying. It is `failed` after it could not be opened, or was
 // lost. Supervised by machines/supervisor.ts, like tool servers.
 //
@@ -31,7 +31,7 @@ interface TriggerContext extends TriggerInput {
 }
 
 export type TriggerEvent =
-  /** End of the supervisor's backoff. */
+  /** The supervisor's backoff has passed. */
   | { type: 'due' }
   /** An operator's start, or the supervisor's wake. */
   | { type: 'start' }

@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 
 const files = ['page.html', 'icon.svg'];
 
-/** Message in the key form after a wrong key. */
+/** Message in the key form if the key is wrong. */
 const wrongKey = '<p class="problem" role="alert">That is not the API key of this gateway.</p>';
 
 /** Builds the page of the source tree at `root` into `outdir`. */

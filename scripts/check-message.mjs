@@ -1,11 +1,11 @@
-// node scripts/check-message.mjs FILE: prints the faults of a commit message, and exits with 1 if there are
+// node scripts/check-message.mjs FILE: prints a commit message's faults, and exits with 1 if there are
 // any. Messages that Git writes itself (merges, reverts, fixups) pass. The rules are in CONTRIBUTING.md.
 
 import { readFileSync } from 'node:fs';
 
 const WIDTH = 72;
 
-/** Returns the faults of a commit message, one sentence each. */
+/** Returns a commit message's faults, one sentence each. */
 function faultsOf(message) {
   // Removes the diff that `git commit --verbose` appends, and the comments.
   const text = message.replace(/^# -+ >8 -+[\s\S]*/m, '');

@@ -102,7 +102,7 @@ await client.close();
 gateway.kill();
 await closed;
 // A damaged folder has packages, but no lock file, which npm writes last. npx does not use the folders that
-// the gateway has renamed. npm empties the folder of a failed installation.
+// the gateway has renamed. npm empties the folder when an installation fails.
 const cache = join(folder, '.npm/_npx');
 const damaged = readdirSync(cache).filter(
   (name) =>

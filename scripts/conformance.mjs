@@ -179,12 +179,12 @@ async function runAll() {
     // Rows run concurrently, because suites mostly wait for timers. Rows of the same server run in sequence,
     // because they would interfere.
     const rowsOf = (id) => selected.filter(({ upstream }) => upstream === id);
-    // Servers with many rows come first, so that they do not prolong the end.
+    // Servers with many rows come first, because they take longest.
     const waiting = [...new Set(selected.map(({ upstream }) => upstream))].sort(
       (a, b) => rowsOf(b).length - rowsOf(a).length,
     );
     let hasPassed = true;
-    /** True after a failed row with `--bail`. */
+    /** True if a row has failed with `--bail`. */
     let isStopped = false;
     const runRow = async (row) => {
       const results = [];
@@ -211,7 +211,7 @@ async function runAll() {
   }
 }
 
-/** Starts the servers for the selected rows. Returns the address of each server by id. */
+/** Starts the servers for the selected rows. Returns the server addresses by id. */
 async function startServers(stage) {
   const needed = [...new Set(selected.map(({ upstream }) => upstream))];
   const entries = {};
@@ -237,7 +237,7 @@ function judge({ suite, mayFail }, result) {
   return { isOk: unexpected.length === 0 && trouble === undefined, unexpected, ...result, trouble };
 }
 
-/** Prints the figures of the worst run of a row, and the scenarios that failed in any run. */
+/** Prints the figures of a row's worst run, and the scenarios that failed in any run. */
 function show(row, results, width) {
   const passedRuns = results.filter(({ isOk }) => isOk).length;
   const worstRun = results.reduce((worst, each) => (each.passed < worst.passed ? each : worst));

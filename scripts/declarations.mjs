@@ -28,7 +28,7 @@ export function joinedDeclarations(entry) {
         throw new Error(`${file} imports ${from}: the types of the library must not refer to a package`);
       visit(declarationsAt(file, from));
     }
-    // Moves the file to the end, after its dependencies.
+    // Makes the file the last one, after its dependencies.
     files.delete(file);
     files.set(file, text.replace(IMPORT, '').replace(/^export \{\};\n/gm, ''));
   };

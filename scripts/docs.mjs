@@ -146,7 +146,7 @@ for (const { file, kind, parts } of pages) {
 }
 process.exit(isStale ? 1 : 0);
 
-/** Returns the page with new texts between the markers of a kind. */
+/** Returns the page with new texts between the markers of this kind. */
 function rewriteParts(page, kind, parts) {
   const missing = new Set(Object.keys(parts));
   const marked = new RegExp(`(<!-- ${kind}: (\\w+) -->\n)[\\s\\S]*?(<!-- end of ${kind} -->)`, 'g');
@@ -247,13 +247,13 @@ function pick(schema, isWanted) {
   return { ...schema, properties };
 }
 
-/** Returns the table of the fields of a schema. */
+/** Returns a schema's table of fields. */
 function table(schema) {
   const lines = rows(schema, '').map((cells) => `| ${cells.map(escapeCell).join(' | ')} |\n`);
   return ['| Field | Value | Default | Meaning |\n', '|---|---|---|---|\n', ...lines].join('');
 }
 
-/** Returns the cells of each field. Nested fields have their path as name, such as `limits.sessions`. */
+/** Returns the cells per field. Nested fields have their path as name, such as `limits.sessions`. */
 function rows({ properties, required = [] }, prefix) {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = `${prefix}${key}`;
@@ -280,7 +280,7 @@ function defaultOf(schema, isRequired) {
 }
 
 /**
- * Describes the type of a field. `${VAR}` references are omitted, because every field allows them.
+ * Describes a field's type. `${VAR}` references are omitted, because every field allows them.
  */
 function kindOf(schema) {
   const options = (schema.anyOf ?? []).filter((option) => option.pattern !== '\\$\\{');

@@ -23,7 +23,7 @@ export function errorCodes(root) {
   return new Map([...found.classes].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Adds the error classes of a file, and its statuses (members such as `ERR_TIMEOUT: 504`). */
+/** Adds a file's error classes and statuses (members such as `ERR_TIMEOUT: 504`). */
 function readFile(root, path, { classes, statuses }) {
   const text = readFileSync(join(root, path), 'utf8');
   if (!text.includes('ERR_')) return;
@@ -56,7 +56,7 @@ function readFile(root, path, { classes, statuses }) {
   }).visit(program);
 }
 
-/** Returns the first paragraph and the remedy of a doc comment. */
+/** Returns the first paragraph and the remedy in a doc comment. */
 function textsOf(comment) {
   const text = comment.replace(/^[ \t]*\*[ \t]?/gm, '').trim();
   const [description, remedy = ''] = text.split(/(?:^|\s)@remedy\s/);

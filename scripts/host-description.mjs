@@ -14,7 +14,7 @@ const PACKAGE = '@octokit/openapi';
 const root = resolve(import.meta.dirname, '..');
 const fixture = join(root, 'test/fixtures/rest-host/description.json');
 const server = join(root, 'tool-servers/repository-host');
-/** Members without a meaning for the tests. `format` is omitted because examples contain URL templates. */
+/** Members irrelevant for the tests. `format` is omitted because examples contain URL templates. */
 const OMITTED_KEYS = /^(description|title|summary|examples?|deprecated|externalDocs|format|x-.*)$/;
 
 const folder = mkdtempSync(join(tmpdir(), 'host-description-'));

@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 
-// Keeps hooks, or a folder of hooks, that the user has configured. A package has no .git.
+// Keeps hooks, or a hooks folder, that the user has configured. A package has no .git.
 if (existsSync(resolve(root, '.git'))) {
   const git = (...args) => spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim() ?? '';
   const folder = resolve(root, git('rev-parse', '--git-path', 'hooks'));

@@ -3,7 +3,7 @@
 //   node scripts/prose.mjs [PATH…]       prints each hit with file and line, and the hits per 1,000 words
 //   node scripts/prose.mjs --lower       lowers the limits in test/prose-limits.txt to the present counts
 //
-// test/prose.test.ts compares the hits of each file with the limit. A file without a limit must have no hits.
+// test/prose.test.ts compares each file's hits with the limit. A file that has no limit must have no hits.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const phrases = readFileSync(join(import.meta.dirname, 'prose-phrases.txt'), 'ut
   .filter((line) => line !== '' && !line.startsWith('#'))
   // Longer phrases first, because a regular expression takes the first alternative that matches.
   .sort((one, other) => other.length - one.length)
-  // A phrase with ^ occurs only at the start of a sentence. Other phrases begin at the start of a word.
+  // A phrase with ^ occurs only where a sentence begins. Other phrases begin where a word begins.
   .map((phrase) => `${phrase.startsWith('^') ? '' : "(?<![\\w'-])"}${phrase.replaceAll(' ', '\\s+')}`);
 const difficultPhrase = new RegExp(`(?:${phrases.join('|')})(?![\\w'-])`, 'gi');
 /** Calls and members whose text people read. Group 1 is the quotation mark, group 2 the text. */
@@ -53,7 +53,7 @@ export function checkFile(path) {
   return { hits, words };
 }
 
-/** Returns the lines of a file. Code blocks of a document are empty lines. */
+/** Returns a file's lines. Code blocks in documents are empty lines. */
 function linesOf(path) {
   let isInFence = false;
   return readFileSync(join(root, path), 'utf8')
@@ -94,7 +94,7 @@ function* proseOf(path, lines) {
     // A document: no tables, headings, images or HTML.
     if (path.endsWith('.md')) prose = /^\s*(?:\||#|!\[|<)/.test(line) ? undefined : line;
     else {
-      // A line of a comment, or a comment after code.
+      // A comment line, or a comment after code.
       prose = (/^\s*(?:\/\/|\/?\*+(?!\/))\s?(.*?)(?:\*\/)?$/.exec(line) ?? /\s\/\/ (.*)$/.exec(line))?.[1];
       for (const [, , found] of line.matchAll(userText))
         yield { line: at + 1, prose: found.replace(/\$\{[^}]*\}/g, 'X') };
@@ -118,7 +118,7 @@ export function readLimits() {
   );
 }
 
-/** Writes the limits: the present hits of each file, at most its previous limit. */
+/** Writes the limits: each file's present hits, at most its previous limit. */
 function lowerLimits() {
   const limits = existsSync(limitsFile) ? readLimits() : undefined;
   const rows = filesBelow()

@@ -49,7 +49,7 @@ function isStale() {
   const built = join(root, 'dist', 'schema', 'catalog.json');
   if (!existsSync(built)) return true;
   const builtAt = statSync(built).mtimeMs;
-  // Includes folders: the time of a folder changes when a file is removed.
+  // Includes folders: a folder's time changes when a file is removed.
   const sources = ['config', 'machines', 'actors', 'src', 'libs', 'tool-servers', 'scripts'].flatMap(
     (folder) => [
       join(root, folder),

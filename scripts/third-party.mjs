@@ -23,7 +23,7 @@ export function licencesOf(root, inputs) {
   return [...new Set(sections)].join('\n');
 }
 
-/** Returns the name, the version and the licence texts of a package. */
+/** Returns a package's name, version and licence texts. */
 function section(folder, name) {
   const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const files = existsSync(folder) ? readdirSync(folder).filter((each) => LICENSE.test(each)) : [];

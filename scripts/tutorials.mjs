@@ -2,7 +2,7 @@
 //
 //   node scripts/tutorials.mjs [PAGE…] [--in FOLDER] [--port N]
 //
-// FOLDER is a built checkout (default: this checkout). The commands of a `sh` block are run; a block directly
+// FOLDER is a built checkout (default: this checkout). The commands in a `sh` block are run; a block directly
 // after it is the expected output. There, `…` matches any text, and a line `…` any number of lines. Times,
 // durations, process ids, versions and ports match other values. The first use of an id in the page matches
 // any id of the output; its further uses must match the same id. Comments before a `sh` block:
@@ -23,7 +23,7 @@ const { values, positionals } = parseArgs({
   options: { in: { type: 'string', default: root }, port: { type: 'string', default: '8080' } },
   allowPositionals: true,
 });
-/** Time limit of a block. */
+/** Time limit per block. */
 const BLOCK_TIMEOUT_MS = 120_000;
 /** Time that a terminal has to end after Ctrl-C. */
 const GRACE_MS = 20_000;
@@ -43,11 +43,11 @@ const VOLATILE = [
   [/127\.0\.0\.1:(?!8080)\d+/],
   [UUID],
   [/…/, /.*/],
-  // The width of a column depends on the values.
+  // Column widths depend on the values.
   [/ {2,}/, / +/],
 ];
 const volatile = new RegExp(VOLATILE.map(([pattern]) => `(${pattern.source})`).join('|'), 'g');
-/** Prompt of a chat, or a question with two answers, and the text that is typed after it. */
+/** Chat prompt, or a question with two answers, and the text that is typed after it. */
 const PROMPT = /^((?:\S+)?> |.*\[y\/N\] )(.+)$/;
 const DIRECTIVES = ['terminal', 'Ctrl-C', 'typed', 'fails', 'not run'];
 
@@ -168,12 +168,12 @@ async function runBlock({ directives, commands, expected }, home) {
 
 /**
  * Types the text after each prompt when the prompt is displayed, finally Ctrl-C. Returns the first expected
- * line that is missing at the end of the program, or undefined.
+ * line that is missing when the program exits, or undefined.
  */
 async function typeLines(shell, expected, normalisedOutput) {
   let at = 0;
   for (const line of expected.filter((text) => text !== '…')) {
-    // A line without a prompt only has to be displayed.
+    // A line that has no prompt only has to be displayed.
     const [, prompt, typed] = PROMPT.exec(line) ?? [undefined, line, undefined];
     const pattern = new RegExp(expression(prompt.trim()));
     let found = pattern.exec(normalisedOutput().slice(at));

@@ -1,4 +1,4 @@
-// `npm test`: runs all checks in parallel, then the tests. The output of a check is printed when it
+// `npm test`: runs all checks in parallel, then the tests. A check's output is printed when it
 // completes. Arguments are passed to the test runner: `npm run verify -- test/unit`. `--long` (`npm run
 // test:long`) runs the remaining tests: long and repeated runs, real clients and suites, and HTTP tests on
 // the second implementation (see test/plan.ts).

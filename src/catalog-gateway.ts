@@ -27,7 +27,7 @@ export interface CatalogGateway {
 /** Time for running calls on stop. */
 const GRACE_SECONDS = 2;
 
-/** Rejects with ConfigError for an invalid catalog, and with errors during the start. */
+/** Rejects with ConfigError if the catalog is invalid, and with errors during the start. */
 export async function startCatalogGateway(
   catalog: string,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,5 +1,5 @@
 // Alarm for files that the gateway would not start with. A refused reload raises it. Afterwards the files are
-// checked periodically, to clear the alarm without a reload.
+// checked periodically, to clear the alarm even if nothing reloads.
 
 import type { Alarms } from '../actors/base/alarms/alarms.ts';
 import { formatProblem, isError, type Problem } from '../config/reader/problem.ts';

@@ -45,7 +45,7 @@ export async function createLog({ level, fd, redactor }: LogOptions): Promise<Lo
   return log;
 }
 
-/** Formats a server's stderr line as `name | line`, without the gateway's time and level; else undefined. */
+/** Formats a server's stderr line as `name | line`, omitting the gateway's time and level; else undefined. */
 function serverLine(line: string, paint: Paint): string | undefined {
   if (!line.includes('"stream":"stderr"')) return undefined;
   try {
@@ -65,7 +65,7 @@ function cleanLine(line: string): string {
   try {
     return `${JSON.stringify(JSON.parse(line, clean))}\n`;
   } catch {
-    // Redaction may have broken the JSON; pino-pretty prints such a line unchanged.
+    // Redaction possibly broke the JSON; pino-pretty prints such a line unchanged.
     return `${jsonForTerminal(line.trimEnd())}\n`;
   }
 }

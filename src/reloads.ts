@@ -17,7 +17,7 @@ import type { LoadedConfig } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';
 import type { ConfigurationFiles } from './configuration-files.ts';
 
-/** Changes of a reload: added, changed and removed servers, and the same for triggers. */
+/** Changes of a reload: added, changed and removed servers, and likewise for triggers. */
 export interface ReloadDifference extends CatalogDifference {
   /** Absent without triggers. */
   readonly triggers?: TriggerDifference;
@@ -63,7 +63,7 @@ export class Reloads {
    * - ConfigError if the files have errors, without any change;
    * - StoppedError if the gateway is stopping, without any change;
    * - DeadlineError after a timeout; the reload continues;
-   * - InternalError for an internal error. The message contains the changes so far.
+   * - InternalError for internal errors. The message contains the changes so far.
    */
   request(): Promise<ReloadDifference> {
     const { timeoutMs = TIMEOUT_MS, log } = this.#options;

@@ -22,7 +22,7 @@ const LAST_RESORT_MS = 5_000;
  */
 const SAME_SIGNAL_MS = 300;
 
-/** Starts the gateway. Returns an exit code if it could not start; undefined as soon as it is ready. */
+/** Starts the gateway. Returns an exit code if the start failed; undefined as soon as it is ready. */
 export async function serve(options: CliOptions): Promise<number | undefined> {
   stopYoungGenerationGrowth();
   const { target, listen } = options;
@@ -44,7 +44,7 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
   const started = program.start();
   const isTerminalClosed = terminalHangup();
   process.on('SIGHUP', () => {
-    // A reload needs the started servers. Reload errors are logged elsewhere.
+    // A reload requires the started servers. Reload errors are logged elsewhere.
     if (isTerminalClosed()) stop('the terminal was closed');
     else started.then(({ reloads }) => reloads.request()).catch(() => {});
   });
@@ -69,7 +69,7 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
 
 /**
  * Stops the program on a signal, an uncaught exception or an unhandled rejection, and exits the process.
- * Returns a function that does the same for another reason.
+ * Returns a function that does this for a different reason.
  */
 function stopOnSignalOrFault({ config, life, log }: Program): (why: string) => void {
   const { shutdown_seconds } = config;

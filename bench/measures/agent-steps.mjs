@@ -8,10 +8,10 @@ const gatewayRow = 'gateway';
 const bareLoopRow = 'bare loop of `ai`';
 const differenceRow = 'gateway, more';
 const diskRow = 'disk: two times write and fdatasync';
-/** Steps of a short and of a long run. */
+/** Numbers of steps: short run and long run. */
 const SHORT = 20;
 const LONG = 100;
-/** Number of steps compared at the start and the end of a long run. */
+/** Number of steps compared at both ends of the long run. */
 const PART = 10;
 
 export const name = 'agent-steps';
@@ -62,7 +62,7 @@ export async function* run(bench) {
   if (!bench.isSmoke) for (const [, worker] of rows) await timeSteps(worker, 4, LONG);
   for (let round = 1; round <= bench.rounds; round += 1)
     for (const { concurrency, times, steps } of kinds) {
-      // Per row: the durations of the steps of each run.
+      // Per row: the step durations, by run.
       const durations = rows.map(() => []);
       const cpuSeconds = rows.map(() => 0);
       for (let time = 0; time < times; time += 1)
@@ -85,7 +85,7 @@ export async function* run(bench) {
   for (const { stop } of [...rows.map(([, worker]) => worker), model]) await stop();
 }
 
-/** Returns pairs of a column's name and the function that computes its value from the durations per run. */
+/** Returns pairs: a column's name and the function that computes its value from the durations per run. */
 function percentileColumns(concurrency) {
   return [0.5, 0.1, 0.95].map((fraction) => [
     `p${fraction * 100} at ${concurrency}`,

@@ -1,5 +1,5 @@
 // Throughput of several gateways on one PostgreSQL, compared with PostgreSQL itself and with a gateway on
-// SQLite; and the cost of a call that a node forwards to the node of the session.
+// SQLite; and the cost of calls that a node forwards to the session's node.
 
 import { strictEqual } from 'node:assert';
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ import { rawEcho } from '../targets.mjs';
 
 const plainRow = 'plain statements, in groups of 64';
 const storeRow = 'the store on PostgreSQL, alone';
-/** Programs that use the database without a gateway. */
+/** Programs that use the database directly. */
 const alonePrograms = [
   [plainRow, 'postgres-alone.mjs'],
   [storeRow, 'postgres-store.mjs'],
@@ -72,7 +72,7 @@ export async function* run(bench) {
           yield { round, row, ...sample };
       }
   }
-  // Idle gateways use processor time too.
+  // Idle gateways also use processor time.
   for (const [, nodes] of setups) for (const { stop } of nodes) await stop();
   const calls = await startCallTargets(bench, await postgres.newDatabase());
   // Warms up both paths.
@@ -142,7 +142,7 @@ async function handledCount(nodes) {
 
 /**
  * Waits until the nodes have handled `count` events, and until the number is stable: the load generator
- * aborts the last requests, and the nodes handle them too.
+ * aborts the last requests, and the nodes also handle them.
  */
 async function waitUntilHandled(nodes, count) {
   await eventually(async () => (await handledCount(nodes)) >= count);
@@ -178,7 +178,7 @@ async function postSome(url, events, { header, prefix }) {
   }
 }
 
-/** Starts two nodes of a cluster and opens a session on the first. Returns the rows with their targets. */
+/** Starts two cluster nodes and opens a session on the first. Returns the rows with their targets. */
 async function startCallTargets(bench, url) {
   const secret = randomBytes(24).toString('hex');
   const start = async (name) => {

@@ -1,4 +1,4 @@
-// Cost of a signed event: verification, durable storage, response and handling.
+// Cost per signed event: verification, durable storage, response and handling.
 
 import { strictEqual } from 'node:assert';
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
@@ -115,7 +115,7 @@ async function startPeer(bench, file) {
       handled += count;
       await eventually(async () => {
         const handledCount = Number(await (await fetch(`${url}/handled`)).text());
-        // The load generator aborts the last requests without counting them; the program handles them too.
+        // The load generator aborts the last requests without counting them; the program also handles them.
         if (handledCount >= handled) handled = handledCount;
         return handledCount >= handled;
       });

@@ -1,4 +1,4 @@
-// Additional time of the first call to a stopped server through the gateway.
+// How much longer the first call to a stopped server takes through the gateway.
 
 import { answerFault } from '../check.mjs';
 import { startGateway } from '../gateway.mjs';

@@ -1,4 +1,4 @@
-// Cost of a flow step, by number of nodes and of previous steps.
+// Cost per flow step, by number of nodes and of previous steps.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -77,7 +77,7 @@ function chain(size) {
   return { nodes: ids.map((id, n) => transform(id, ids[n - 1])), connections };
 }
 
-/** Returns a flow of 8 chains. The first node of a chain follows node 0. */
+/** Returns a flow of 8 chains. The first node in a chain follows node 0. */
 function wide(size) {
   const ids = Array.from({ length: size }, (_, n) => `n${n}`);
   const previousOf = (n) => (n < 8 ? undefined : ids[n - 8]);
@@ -166,7 +166,7 @@ async function timeOfRuns(repeats, work) {
 
 const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
-/** Bundles the flow engine of the build's working tree, to measure it without a gateway. */
+/** Bundles the flow engine of the build's working tree, to measure only the engine. */
 async function bundleEngine(bench) {
   const root = join(bench.dist, '..');
   const outfile = join(bench.makeFolder(), 'engine.mjs');

@@ -112,7 +112,7 @@ async function setUp(bench, size) {
 
 /**
  * Requests all pages, and checks that every tool occurs once, in order and unchanged. Returns the requests
- * with their answers.
+ * and answers.
  */
 async function listAllTools(gateway, size) {
   const url = `${gateway.url}/mcp`;

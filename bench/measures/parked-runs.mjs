@@ -1,4 +1,4 @@
-// Memory of parked runs: runs that wait for people or for a time, and exist only in the store.
+// Memory of parked runs: runs that wait for people or a timer, and exist only in the store.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startAgentGateway, startModel } from '../agents.mjs';

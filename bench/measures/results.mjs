@@ -148,7 +148,7 @@ async function measureRate({ url, headers }, size, connections, seconds) {
 }
 
 /**
- * Returns the peak memory of a large call in megabytes, minus the memory before the call. Requires a new
+ * Returns a large call's peak memory in megabytes, minus the memory before the call. Requires a new
  * process, because a process may reuse the memory of earlier calls.
  */
 async function peakOfCall({ url, headers, memory, pid }) {
@@ -161,7 +161,7 @@ async function peakOfCall({ url, headers, memory, pid }) {
   return ((highestKB(pid) - before) * 1024) / 1e6;
 }
 
-/** Returns the peak of the resident memory of a process, in KB. */
+/** Returns a process's peak resident memory, in KB. */
 function highestKB(pid) {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }

@@ -1,4 +1,4 @@
-// Cost of a server that was never called: memory, and start time of the gateway.
+// Cost of servers that are never called: memory, and gateway start time.
 
 import { strictEqual } from 'node:assert';
 import { startGateway } from '../gateway.mjs';

@@ -1,4 +1,4 @@
-// Start time of the gateway process.
+// Gateway start time.
 
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-// Memory and latency of a thousand concurrent event streams.
+// Memory and latency with a thousand concurrent event streams.
 
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { once } from 'node:events';
@@ -94,7 +94,7 @@ async function callAll(gateway, agent, url, clients, callOf) {
     strictEqual(answer.message.id, idOf(n), 'a response belongs to another call');
     strictEqual(answer.message.result.content[0].text, tagOf(n), 'a response belongs to another call');
     lastReceivedAt = Math.max(lastReceivedAt, answer.at);
-    // The message of a step is the tag of its call and the time of sending, in nanoseconds.
+    // A step's message is the tag of its call and the send time, in nanoseconds.
     const expected = Array.from({ length: steps }, (_, at) => [tokenOf(n), at + 1, tagOf(n)]);
     const found = progress.map(({ message: { params } }) => [
       params.progressToken,
@@ -168,7 +168,7 @@ async function openStream(agent, url, method, headers, body) {
   const messages = [];
   let text = '';
   answer.setEncoding('utf8').on('data', (chunk) => {
-    // process.hrtime uses the same clock in all processes of a machine.
+    // process.hrtime uses the same clock in all processes on a machine.
     const at = Number(process.hrtime.bigint()) / 1e6;
     const events = (text + chunk).split('\n\n');
     text = events.pop();

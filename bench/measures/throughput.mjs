@@ -1,4 +1,4 @@
-// Calls per second and latency of a raw stdio echo, by path through the gateway and by rival.
+// Calls per second and latency for a raw stdio echo, by path through the gateway and by rival.
 
 import { interleave } from '../interleave.mjs';
 import { crossingRows, direct, loggedRow, ownTargets, peerRows, rawEcho, rivals } from '../targets.mjs';

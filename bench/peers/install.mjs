@@ -1,4 +1,4 @@
-// Installs the other gateways and Probot from npm, once. Returns immediately if they are installed.
+// Installs the compared gateways and Probot from npm, once. Returns immediately if they are installed.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

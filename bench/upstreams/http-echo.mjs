@@ -16,7 +16,7 @@ App()
       isGone = true;
     });
     res.onData((chunk, isLast) => {
-      // The server reuses the memory of a chunk after the callback.
+      // The server reuses a chunk's memory after the callback.
       chunks.push(Buffer.from(chunk.slice(0)));
       if (isLast && !isGone) answer(res, JSON.parse(Buffer.concat(chunks).toString('utf8')));
     });

@@ -1,6 +1,6 @@
-// MCP server that reports progress. It sends the first step of a call immediately. When `together` calls are
+// MCP server that reports progress. It sends a call's first step immediately. When `together` calls are
 // open (an argument of each call), it sends the other steps, round by round for all calls, then the results.
-// Each notification contains the time at which it was sent.
+// Each notification contains its send time.
 
 const info = { capabilities: { tools: {} }, serverInfo: { name: 'progress', version: '1' } };
 const tools = [{ name: 'work', inputSchema: { type: 'object' } }];
@@ -29,7 +29,7 @@ function handle({ id, method, params }) {
   sendStep(calls, 2);
 }
 
-/** Sends a step of all calls, and after it the next step. After the last step, sends the results. */
+/** Sends one step for all calls, then the next step. After the last step, sends the results. */
 function sendStep(calls, step) {
   if (step > calls[0].steps) {
     write(calls.map(({ id, tag }) => ({ id, result: { content: [{ type: 'text', text: tag }] } })));

@@ -1,4 +1,4 @@
-// MCP server with results of a requested size: `size` bytes of text after the `tag` of the call. Texts are
+// MCP server whose results have a requested size: `size` bytes of text after the `tag` of the call. Texts are
 // created once per size, so that large results cost little more than writing them.
 
 import { pathToFileURL } from 'node:url';
@@ -16,7 +16,7 @@ export function textOf(size) {
 
 const rawTexts = new Map();
 
-/** Returns the text as the end of a JSON string: escaped, without the first quotation mark. */
+/** Returns the text as the last part of a JSON string: escaped, without the first quotation mark. */
 function rawTextOf(size) {
   let raw = rawTexts.get(size);
   if (raw === undefined) {
@@ -45,7 +45,7 @@ function answer({ id, method, params }) {
   }
   const { size, tag } = params.arguments;
   const head = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: tag }] } });
-  // The text is inserted after the tag, into the same JSON string. It brings the quotation mark of `tail`.
+  // The text is inserted behind the tag, into the same JSON string. It brings the quotation mark of `tail`.
   const tail = '"}]}}';
   process.stdout.write(head.slice(0, -tail.length));
   process.stdout.write(rawTextOf(size));

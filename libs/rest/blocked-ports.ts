@@ -1,5 +1,5 @@
 // Ports that browsers block (Fetch standard, "bad port"), because servers there may interpret a web request
-// as commands. Chromium applies the list itself; destination.ts applies it to all other checked connections.
+// as commands. Chromium applies the list itself; destination.ts applies it to other checked connections.
 
 const BLOCKED_PORTS = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,

@@ -1,6 +1,6 @@
 // `fetch` for untrusted URLs: connects to checked addresses only. The host name is resolved once, every
 // address is checked, and the connection uses a checked address, which prevents DNS rebinding. Connections
-// are never reused, and redirects never followed.
+// are not reused, and redirects are not followed.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';

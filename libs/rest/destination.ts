@@ -13,7 +13,7 @@ const LOOKUP_MS = 10_000;
 /** Returns the reason to refuse an address, phrased to follow "is"; undefined if allowed. */
 export type AddressCheck = (address: string) => string | undefined;
 
-/** Resolves a name to all its addresses. */
+/** Resolves a name to the complete list of addresses. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /** Resolves with the system's resolver, including its hosts file. */

@@ -1,6 +1,6 @@
 // Host names of URLs.
 
-/** Removes the brackets of an IPv6 address. */
+/** Removes an IPv6 address's brackets. */
 export function withoutBrackets(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1');
 }

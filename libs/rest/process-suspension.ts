@@ -7,7 +7,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 const listeners = new Set<() => void>();
-/** Published by the client behind `fetch` once connected, right before the request is written. */
+/** Published by the client behind `fetch` once connected, immediately before each request is written. */
 const BEFORE_REQUEST_WRITE = 'undici:client:sendHeaders';
 
 /**

@@ -20,7 +20,7 @@ export interface Limit {
   readonly waitMs: number;
 }
 
-/** Pause after a refusal without an announced pause, as platforms recommend. */
+/** Pause if a refusal announces no pause, as platforms recommend. */
 const DEFAULT_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 /** Maximum pause; longer ones are a mistake of the platform. */

@@ -8,7 +8,7 @@
 // clock.
 
 const MAX_HOLD_MS = 3_600_000;
-/** Delay after which the slot of an absent caller is dropped. */
+/** Delay after which an absent caller's slot is dropped. */
 const LATE_MS = 10_000;
 /** Maximum number of announced retry times; later callers share the last one. */
 const MAX_TIMES = 10_000;
@@ -34,7 +34,7 @@ export class RateLimiter {
     this.#now = now;
   }
 
-  /** True after a refusal, until the announced time has passed and a probe has succeeded. */
+  /** True from a refusal until the announced time has passed and a probe has succeeded. */
   get isHeld(): boolean {
     return this.#now() < this.#heldUntil || this.#isProbing;
   }

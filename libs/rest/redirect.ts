@@ -7,7 +7,7 @@ import type { HeaderValues } from './retry-after.ts';
 const MAX_REDIRECTS = 3;
 
 /**
- * Returns the next address after `count` redirects; undefined without a redirect.
+ * Returns the next address after `count` redirects; undefined if there is no redirect.
  * @throws RequestFault if the redirect is forbidden
  */
 export function nextAddress(

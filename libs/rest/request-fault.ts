@@ -1,4 +1,4 @@
-// Error of a request without a usable response. `mayHaveArrived` is false only if the platform certainly has
+// Error for a request with no usable response. `mayHaveArrived` is false only if the platform certainly has
 // not processed the request. The message contains the host and a system error code. It contains no URL path,
 // query, header or foreign text, because these may contain a token. For the same reason, fetch errors are not
 // attached as the cause.

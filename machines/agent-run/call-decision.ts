@@ -42,7 +42,7 @@ type DecidedRow = Extract<JournalRow, { readonly kind: 'decided' }>;
 
 /** State of an open call (a call without result). */
 export interface CallState {
-  /** Number of starts. If it is above 0, the call may have been executed. */
+  /** Number of starts. If it is above 0, the call was possibly executed. */
   readonly startCount: number;
   /** Approval requested since the last start. */
   readonly pendingApproval: string | undefined;
@@ -79,11 +79,11 @@ export type CallDecision =
       readonly id: string;
       readonly tool: JournaledTool;
       readonly args: Readonly<Record<string, unknown>>;
-      /** The call was started before and may have been executed. */
+      /** The call was started before and was possibly executed. */
       readonly isRepeated: boolean;
     }
   | { readonly do: 'wait'; readonly approval: string }
-  /** The call is not made; `row` is its result. */
+  /** The call is skipped; `row` is its result. */
   | { readonly do: 'settle'; readonly row: JournalRow }
   | { readonly do: 'fail'; readonly reason: string };
 

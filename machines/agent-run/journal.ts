@@ -87,7 +87,7 @@ export type JournalRow =
       readonly kind: 'unfit';
       readonly iteration: number;
       readonly reason: string;
-      /** True if the response has neither text nor calls. */
+      /** True if the response has no text and no calls. */
       readonly isEmpty?: boolean;
     }
   /** The call starts after this row and may be executed from now on. */
@@ -97,7 +97,7 @@ export type JournalRow =
       readonly id: string;
       readonly text: string;
       readonly isError: boolean;
-      /** `interrupted`: may have been executed. `refused`: was not executed. */
+      /** `interrupted`: possibly executed. `refused`: was not executed. */
       readonly how: 'called' | 'interrupted' | 'refused';
       readonly tookMs: number;
       /** For models that accept images; the text describes them. */

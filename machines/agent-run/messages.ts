@@ -62,7 +62,7 @@ export interface ToolOutput {
 
 type RowOf<K extends JournalRow['kind']> = Extract<JournalRow, { readonly kind: K }>;
 
-/** Converts the rows to messages. Calls without a result, normally none, get a placeholder. */
+/** Converts the rows to messages. A call that has no result, which is rare, gets a placeholder. */
 export function messagesOf(rows: readonly JournalRow[]): readonly ModelMessage[] {
   const results = new Map<string, RowOf<'result'>>();
   for (const row of rows) if (row.kind === 'result') results.set(row.id, row);

@@ -1,6 +1,6 @@
 // Plans the next step of an agent run from the journal. The executor (actors/agents/model-agent/) writes a
 // row for each event and requests the next step. After a crash the same rows yield the same step; recorded
-// steps and completed calls are not repeated. A started but incomplete call may have been executed. It is
+// steps and completed calls are not repeated. A started but incomplete call was possibly executed. It is
 // repeated, with the same key and a limited number of times, only if the server declares this harmless or
 // `interrupted_calls` allows it. A call that needs approval is made once per approval. Every run completes:
 // iterations, calls per response and repetitions are limited. In the last iteration the model gets no tools.
@@ -15,7 +15,7 @@ export type RunSettings = Pick<
   'max_iterations' | 'max_tokens' | 'budget' | 'interrupted_calls' | 'output_schema'
 >;
 
-/** A call to be made or to be approved. */
+/** A call to start or to approve. */
 export type PlannedCall = Extract<CallDecision, { readonly do: 'make' | 'ask' }>;
 
 export type NextStep =
@@ -81,7 +81,7 @@ function askModel(rows: readonly JournalRow[], iteration: number, settings: RunS
   return { do: 'ask', iteration, hasTools: iteration < max_iterations };
 }
 
-/** Plans open calls. Calls that need no approval are made first, so that approvers do not delay them. */
+/** Plans open calls. Calls that need no approval start first, so that approvers do not delay them. */
 function planCalls(
   rows: readonly JournalRow[],
   judgements: readonly CallDecision[],

@@ -86,7 +86,7 @@ export class GraphState {
   }
 
   /**
-   * Applies an event to a node. With the event `left`, by which a node completes, `takenConnections` contains
+   * Applies an event to a node. With the event `left`, which completes a node, `takenConnections` contains
    * the indexes of its taken connections.
    */
   apply(id: string, event: FlowNodeEvent, takenConnections: readonly number[] = []): void {
@@ -118,7 +118,7 @@ export class GraphState {
       this.#fatalIndex = Math.min(index, this.#fatalIndex ?? index);
   }
 
-  /** Decides the outgoing arrows of a finished node and updates their target nodes. */
+  /** Decides a finished node's outgoing arrows and updates their target nodes. */
   #decideArrows(index: number, how: FlowNodeEvent['type'], taken: ReadonlySet<number>): void {
     const { arrows, outOf } = this.#wiring;
     const targets = new Set<number>();

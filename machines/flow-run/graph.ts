@@ -1,4 +1,4 @@
-// Nodes and connections of a flow. A loop node contains a nested graph; a turn is one iteration of a loop.
+// Nodes and connections in a flow. A loop node contains a nested graph; a turn is one loop iteration.
 
 /** One iteration: the id of the loop, and the number of the iteration. */
 export interface TurnOfLoop {
@@ -7,7 +7,7 @@ export interface TurnOfLoop {
 }
 
 /**
- * Parsed path of a node: `poll#3/check` is the node `check` in the third iteration of the loop `poll`. Work
+ * Parsed node path: `poll#3/check` is the node `check` in the third iteration of the loop `poll`. Work
  * inside a node, such as one of several agents (fleet members), has the node's path and further segments.
  */
 export interface NodePath {
@@ -16,7 +16,7 @@ export interface NodePath {
   readonly id: string;
 }
 
-/** Parses the path of a node; undefined for the path of work inside a node. */
+/** Parses a node path; undefined for the path of work inside a node. */
 export function nodePath(path: string): NodePath | undefined {
   const names = path.split('/');
   const id = names.pop() ?? '';
@@ -68,7 +68,7 @@ export interface Wiring {
 
 const wirings = new WeakMap<FlowGraph, Wiring>();
 
-/** Returns the cached wiring of a graph. Throws RangeError for a connection with an unknown node. */
+/** Returns a graph's cached wiring. Throws RangeError for a connection with an unknown node. */
 export function wiringOf(graph: FlowGraph): Wiring {
   const cached = wirings.get(graph);
   if (cached !== undefined) return cached;

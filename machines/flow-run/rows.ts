@@ -12,7 +12,7 @@ export type FlowRow =
     }
   /** The node has failed and is retried at `until`, in epoch milliseconds. */
   | { readonly kind: 'again'; readonly in: string; readonly reason: string; readonly until: number }
-  /** End of the node's wait, in epoch milliseconds. */
+  /** When the node stops waiting, in epoch milliseconds. */
   | { readonly kind: 'waits'; readonly in: string; readonly until: number }
   /** A loop iteration starts, counted from 1. */
   | { readonly kind: 'turn'; readonly in: string; readonly n: number }

@@ -58,7 +58,7 @@ export function parse<Options>(
   }
 }
 
-/** Returns the exit code for an error that commander has printed. Throws other errors. */
+/** Returns the exit code if commander has printed the error. Throws other errors. */
 export function exitCodeOf(error: unknown): number {
   if (!(error instanceof CommanderError)) throw error;
   return error.exitCode === 0 ? 0 : USAGE_ERROR;

@@ -36,7 +36,7 @@ export function patternParser(pattern: RegExp, meaning: string): (text: string) 
   };
 }
 
-/** Parses the name for an environment variable. */
+/** Parses an environment variable's name. */
 export const parseVariableName = patternParser(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable');
 
 /** Returns a parser for a whole number from 1 to `max`. */

@@ -89,7 +89,7 @@ export function parseOptions(args: readonly string[]): ParsedCommandLine<CliOpti
   });
 }
 
-/** Rejects options before a command, which commander would ignore. */
+/** Rejects options placed ahead of the command, which commander would ignore. */
 export function refuseOptionsBefore(parent: Command, command: Command): void {
   const path = parent.parent === null ? command.name() : `${parent.name()} ${command.name()}`;
   parent.error(`error: put the options after the command:\n  actor-gateway ${path} [options]`);

@@ -36,7 +36,7 @@ export interface FrontOptions {
   readonly forwarder?: RequestForwarder | undefined;
   /** Setting that overrides `listen_addr` of the gateway file, for error messages. */
   readonly addressSetting?: string | undefined;
-  /** Path of the gateway file; undefined without one. */
+  /** Path of the gateway file; undefined if there is none. */
   readonly gatewayFile?: string | undefined;
   /** Reloads the configuration and returns the changes. Rejects with ConfigError. */
   reload(): Promise<object>;
@@ -47,7 +47,7 @@ interface InspectorPage {
   readonly access: InspectorAccess;
   readonly inspector: Inspector;
   readonly links: EntryLinks;
-  /** False if there is neither an operator token nor an API key. */
+  /** False if the gateway has no operator token and no API key. */
   readonly hasOperator: boolean;
 }
 
@@ -152,9 +152,9 @@ function pageOf({ http, triggers, gatewayFile }: FrontOptions, host: string): In
   const { api_key, inspector: settings } = gateway.config;
   const { enabled, insecure } = settings;
   if (enabled === false) return undefined;
-  /** Without a key, any sender may read the inspector. */
+  /** If no key is configured, any sender may read the inspector. */
   const isOpen = api_key === '';
-  // A warning was already logged when the configuration was read.
+  // The reader of the configuration has logged a warning.
   if (isOpen && !isLoopback(host) && !(enabled === true && insecure)) return undefined;
   const secret = isOpen ? operatorToken : api_key;
   const access = new InspectorAccess({ secret, isOpen });

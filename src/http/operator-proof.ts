@@ -53,8 +53,8 @@ function proofOf(token: string, nonce: string, address: Address): string {
 }
 
 /**
- * Loopback addresses by the address of the peer. 127.0.0.1 and ::1 may have different listeners; a local
- * connection has the same address family at both ends.
+ * Loopback addresses by the address of the peer. 127.0.0.1 and ::1 can have different listeners; a local
+ * connection has the same address family on both sides.
  */
 const loopbackPeers: Readonly<Record<string, string>> = {
   '127.0.0.1': '127.0.0.1',

@@ -63,7 +63,7 @@ export class RouteTable {
     return routeOf(path) ?? this.#pageOf(request) ?? this.#ofAutomation(path);
   }
 
-  /** Returns the route for an API path. Ignores webhooks and pages. */
+  /** Returns an API path's route. Ignores webhooks and pages. */
   ofApi(path: string): Route {
     return routeOf(path) ?? this.#ofAutomation(path);
   }

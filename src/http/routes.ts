@@ -48,7 +48,7 @@ export interface Route {
   readonly id?: string | undefined;
 }
 
-/** Returns a Map, not a record: a request may have a method such as `constructor`. */
+/** Returns a Map, not a record: a request's method can be a name such as `constructor`. */
 export function byMethod(actions: Readonly<Record<string, Action>>): ReadonlyMap<string, Action> {
   return new Map(Object.entries(actions));
 }
@@ -200,7 +200,7 @@ export const namedRoutes: ReadonlyMap<string, Route> = new Map(
   }),
 );
 
-/** Returns the route for a raw path. MCP addresses may have a slash at the end, as some clients add one. */
+/** Returns the route for a raw path. MCP addresses may end with a slash, as some clients add one. */
 export function routeOf(rawPath: string): Route | undefined {
   const path = rawPath.startsWith('/mcp/') && rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath;
   const fixedRoute = fixedRoutes.get(path);

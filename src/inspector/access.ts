@@ -61,7 +61,7 @@ export class InspectorAccess {
 
   /**
    * Returns true if the request comes from a page of the inspector, which its cookie proves. The key form has
-   * no cookie yet, so its request is accepted without one.
+   * no cookie yet, so its request is accepted anyway.
    */
   isPageRequest({ request }: ExchangeContext): boolean {
     const { method, path, headers } = request;

@@ -66,7 +66,7 @@ export interface InspectorOptions {
   readonly links: EntryLinks;
   /** Principal of the operator's requests. */
   readonly operator: Principal;
-  /** Undefined without a gateway file. */
+  /** Undefined if there is no gateway file. */
   readonly gatewayFile: string | undefined;
   /** Undefined without triggers. */
   readonly triggers: Pick<TriggersFront, 'automation' | 'figures'> | undefined;

@@ -19,7 +19,7 @@ export class KeyForm {
     this.#files = files;
   }
 
-  /** Handles the form. `body` is undefined if it was too large. */
+  /** Handles the form. `body` is undefined if it is too large. */
   enter(context: ExchangeContext, body: Buffer | undefined): void {
     const text = body === undefined || body.length > MAX_FORM_BYTES ? undefined : body.toString('utf8');
     const form = new URLSearchParams(text);

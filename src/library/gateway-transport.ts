@@ -1,4 +1,4 @@
-// Transport for a client of the public MCP SDKs in the same process, without a socket. Each transport is one
+// Transport for a client of the public MCP SDKs in the same process, using no socket. Each transport is one
 // client and supports both protocol eras, with and without sessions.
 //
 // Requests of the modern era (protocol revision 2026-07-28) have no session. Messages reach the client in the

@@ -5,7 +5,7 @@ import { errorMessage } from '../../actors/mcp/jsonrpc/compose.ts';
 import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
 
 /**
- * Returns the response for an error that a message has caused. `rawId` is the JSON text of the message's id;
+ * Returns the response when a message has caused an error. `rawId` is the JSON text of the message's id;
  * '' if unknown. Rethrows internal errors.
  */
 export function errorResponse(error: unknown, rawId: string, redact: (text: string) => string): Buffer {

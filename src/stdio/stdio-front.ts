@@ -49,8 +49,8 @@ export interface StdioFrontOptions {
 const MIN_QUEUE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Delay before servers are started without a session. Servers started by `initialize` can also serve the
- * calls of its session.
+ * Delay before servers are started if no session exists. Servers started by `initialize` can also serve the
+ * calls in that session.
  */
 const LEARN_AFTER_MS = 1000;
 
@@ -248,7 +248,7 @@ export class StdioFront implements Part {
     discovery.learn(eraBridge.listingClientOf({ session: this.#session, caller }));
   }
 
-  /** Returns the session. Opens it again if it was closed. */
+  /** Returns the session. Reopens a closed session. */
   #liveSession(): ClientSession {
     if (this.#session?.isEnded === true && this.#initializeRequest !== undefined) {
       this.#gateway.mcp.clients.router.open(

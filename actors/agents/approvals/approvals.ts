@@ -50,7 +50,7 @@ export class Approvals {
     this.#options = options;
   }
 
-  /** Returns a redacted copy of a request: tool arguments may contain secrets. */
+  /** Returns a redacted copy of the request: tool arguments may contain secrets. */
   redactedCopy<T extends object>(request: T): T {
     return redactJson(request, (text) => this.#options.redact(text));
   }

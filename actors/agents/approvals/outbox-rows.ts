@@ -9,7 +9,7 @@ import type { NewEvent } from '../../store/event.ts';
 import { type DecisionOutcome, EXCERPTS, outcomeMessage, requestMessage } from './message.ts';
 import type { ApprovalBody, ApprovalMessage } from './record.ts';
 
-/** Target of a message, and the trigger that sends it. */
+/** Message target, and the trigger that sends it. */
 export interface MessagePlace {
   readonly adapter: Adapter;
   readonly trigger: Trigger;
@@ -65,7 +65,7 @@ export function outcomeRows(
   }
 }
 
-/** Returns the approval of an outbox row; undefined for other rows. */
+/** Returns the approval in an outbox row; undefined for other rows. */
 export function approvalOfRow(rowId: string): string | undefined {
   return /^outbox:.*\/approval\/([0-9a-f-]{36})\/[a-z]+\/\d+$/s.exec(rowId)?.[1];
 }

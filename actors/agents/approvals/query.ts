@@ -56,7 +56,7 @@ export interface DecisionRequest {
   readonly comment: string | undefined;
 }
 
-/** Parses a decision's body, which may be missing. Throws InvalidQueryError. */
+/** Parses a decision's optional body. Throws InvalidQueryError. */
 export function parseDecision(body: unknown): DecisionRequest {
   if (body === undefined) return { by: undefined, comment: undefined };
   const { by, comment } = parseMembers(body, 'the body', ['by', 'comment']);

@@ -1,4 +1,4 @@
-// Resolves a channel name from a file to a target for messages: the id of a channel in the trigger's account,
+// Resolves a channel name from a file to a message target: a channel id in the trigger's account,
 // or the complete conversation name of a channel in any account.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';

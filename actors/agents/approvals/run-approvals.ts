@@ -58,5 +58,5 @@ export interface RunApprovals {
   outcome(id: string): Promise<ApprovalOutcome | undefined>;
 }
 
-/** Returns the `parkedOn` name of a run that waits for its approvals. */
+/** Returns the `parkedOn` name for a run with pending approvals. */
 export const approvalWake = (eventId: string): string => `approval ${eventId}`;

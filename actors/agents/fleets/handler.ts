@@ -1,4 +1,4 @@
-// Handler of a fleet: runs attempts with the definition from the start of the run. Changes of the file apply
+// Fleet handler: runs attempts with the definition from the start of the run. Changes of the file apply
 // to new runs only.
 
 import { randomBytes } from 'node:crypto';

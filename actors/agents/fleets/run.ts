@@ -61,7 +61,7 @@ export class FleetRun {
       ask: (member, path, input, stop) => this.#ask(member, path, { input, signal: stop, hasWaited: true }),
     });
     const { fleet, firstRow } = options;
-    // If the fleet failed in an earlier attempt, this attempt is a retry of the members without an answer.
+    // If the fleet failed in an earlier attempt, this attempt is a retry of the unanswered members.
     if (nextOfFleet(fleet, firstRow.input, this.#rows).end?.how !== 'failed') return;
     const names = withoutAnswer(this.#rows);
     journal.add(...names.map((name): MemberRow => ({ kind: 'retried', in: name })));
@@ -123,7 +123,7 @@ export class FleetRun {
     return exhaustedLimit(fleet.budget, journal.figures, moreCalls);
   }
 
-  /** Returns the input of a started member, computed from the rows before its start. */
+  /** Returns a started member's input, computed from the rows before its start. */
   #inputOf(name: string): string {
     const { fleet, firstRow } = this.#options;
     // With one slot per member, the plan starts this member even if others work.
@@ -143,7 +143,7 @@ export class FleetRun {
     });
   }
 
-  /** Runs one attempt of the part `path` of a member. */
+  /** Runs one attempt of the member part `path`. */
   async #ask(
     member: FleetMember,
     path: string,
@@ -156,7 +156,7 @@ export class FleetRun {
     const { fleet, firstRow, job, journal, context, firstPauseMs } = this.#options;
     const handler = this.#options.handlerOf(member);
     if (handler === undefined) throw missingHandler(member.name);
-    // Only the manager of a hierarchical fleet gets the other members as tools.
+    // Only the manager in a hierarchical fleet gets the other members as tools.
     const isLeading = fleet.coordination.mode === 'hierarchical' && member.isManager;
     const part = {
       path,

@@ -1,4 +1,4 @@
-// Graph of a flow: converts the file for the plan (machines/flow-run/), indexes it for the run, and selects
+// Flow graph: converts the file for the plan (machines/flow-run/), indexes it for the run, and selects
 // the connections that a finished node takes.
 
 import type { FlowBody, FlowConnection, FlowNode } from '../../../config/resources/flows/flow.ts';
@@ -26,7 +26,7 @@ export function bodyIndex(body: FlowBody): BodyIndex {
 }
 
 /**
- * Returns the taken connections of a finished node, as indexes into its outgoing connections in file order.
+ * Returns the connections that a finished node took, as indexes into its outgoing connections in file order.
  * `values` returns the values for conditions, including the node's output. Throws a HandlerError if a
  * condition cannot be evaluated.
  */

@@ -1,4 +1,4 @@
-// Handler of a flow: runs attempts with the definition from the start of the run. Changes of the file apply
+// Flow handler: runs attempts with the definition from the start of the run. Changes of the file apply
 // to new runs only.
 
 import { randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ import { PartsJournal } from '../parts/journal.ts';
 import { type FlowFirstRow, FlowRun } from './run.ts';
 
 export interface FlowServices {
-  /** Returns the handler of a node's agent or fleet; undefined if missing. */
+  /** Returns the handler for a node's agent or fleet; undefined if missing. */
   handlerOf(work: HandlerWork): Handler | undefined;
   /** Parses a stored definition of the flow. Rejects with ConfigError. */
   readDefinition(text: string, flow: Pick<Flow, 'name' | 'file'>): Promise<Flow>;

@@ -11,7 +11,7 @@ export const MAX_OUTPUT = 262_144;
 
 type Loop = Extract<NodeWork, { readonly type: 'Loop' }>;
 
-/** Evaluates the list of a loop when it starts; undefined for loops with a condition. */
+/** Evaluates a loop's list when the loop starts; undefined for loops with a condition. */
 export function itemsOf(
   { over, max }: Loop,
   { id }: FlowNode,
@@ -43,7 +43,7 @@ export function checkResults(
     );
 }
 
-/** Returns true if the loop has a turn `n`, counted from 1. Throws a HandlerError above `max` turns. */
+/** Returns true if the loop has the turn `n`, counted from 1. Throws a HandlerError above `max` turns. */
 export function hasTurn(
   work: Loop,
   { id }: FlowNode,

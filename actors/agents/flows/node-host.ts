@@ -30,7 +30,7 @@ export interface NodeHost {
   readonly job: Job;
   readonly context: HandlerContext;
   readonly values: Values;
-  /** True if the node resumes from a wait. */
+  /** True if the node resumes after waiting. */
   readonly hasWaited: boolean;
   handlerOf(work: HandlerWork): Handler | undefined;
   /**

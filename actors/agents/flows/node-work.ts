@@ -42,7 +42,7 @@ const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: WorkRunner<T> 
   End: async ({ output }, { values }) => ({ output: output === undefined ? null : valueIn(output, values) }),
 };
 
-/** Runs one attempt of a node. Rejects with a HandlerError, which is final if a retry cannot succeed. */
+/** Runs one attempt at the node. Rejects with a HandlerError, which is final if a retry cannot succeed. */
 export function runNode(host: NodeHost): Promise<NodeResult | Parked> {
   const { work } = host.node;
   // The engine runs the nodes of each iteration; the loop node itself has no work.
@@ -79,7 +79,7 @@ async function askHandler(
 
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
-/** Returns the duration of a wait for a number of seconds, or until a time. */
+/** Returns how long to wait: a number of seconds, or until a point in time. */
 function waitMs(mode: 'seconds' | 'until', value: unknown): number {
   const ms =
     mode === 'seconds'

@@ -59,7 +59,7 @@ export class FlowProgress {
   readonly #flow: Flow;
   readonly #graph: FlowGraph;
   #state: FlowState;
-  /** Results of finished turns, by the paths of their loops. */
+  /** Results of finished turns, by loop path. */
   readonly #results = new Map<string, TurnResults>();
   readonly #items = new Map<string, readonly unknown[]>();
   /** Cached views of the most recently used body; all nodes of a turn use the same views. */
@@ -110,7 +110,7 @@ export class FlowProgress {
     return this.#items.get(loop);
   }
 
-  /** Stores the result of the turn before turn `n`, once. */
+  /** Stores the previous turn's result before turn `n` starts, once. */
   storeResult(loop: string, n: number): void {
     const results = this.#results.get(loop) ?? new TurnResults();
     this.#results.set(loop, results);

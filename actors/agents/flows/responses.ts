@@ -32,7 +32,7 @@ export class FlowResponses {
     return this.#pending;
   }
 
-  /** Adds the text of a Response node, unless the node has sent it to a channel. */
+  /** Adds a Response node's text, unless the node has sent it to a channel. */
   add(path: string, { channel }: ResponseWork, output: unknown): void {
     if (channel !== undefined) return;
     const { text } = output as { readonly text: string };

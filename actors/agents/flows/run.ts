@@ -56,7 +56,7 @@ export interface FlowRunOptions {
 
 /** Types of slow nodes; a loop is slow if it contains slow nodes. */
 const slowTypes: ReadonlySet<NodeType> = new Set(['Agent', 'Fleet', 'Tool', 'HTTP', 'Approval', 'Wait']);
-/** Minimum time for which a run parks: prevents repeated wake-ups shortly before a wait expires. */
+/** Minimum parking time: prevents repeated wake-ups shortly before timers fire. */
 const SHORTEST_WAIT_MS = 250;
 /** Limit of nodes that a note or an error names. */
 const MAX_NAMED_NODES = 5;
@@ -197,7 +197,7 @@ export class FlowRun {
     if (node.work.type === 'Loop') return;
     const { flow, context, journal, job, firstRow } = this.#options;
     this.#parts.begin(path, async (signal, hasWaited) => {
-      // The node resumes from a wait.
+      // The node resumes after waiting.
       if (this.#state.stateOf(path)?.state === 'waiting') this.#add({ kind: 'entered', in: path });
       await journal.flush();
       const onProgress = (text: string) => context.progress(`**${node.id}**\n${text}`);
@@ -279,7 +279,7 @@ export class FlowRun {
     }
   }
 
-  /** Returns the answer of a finished flow. Throws a HandlerError if the flow has failed. */
+  /** Returns a finished flow's answer. Throws a HandlerError if the flow has failed. */
   async #end(end: FlowEnd): Promise<AgentReply> {
     const { flow, journal } = this.#options;
     const at = end.at === undefined ? undefined : this.#progress.placeOf(end.at).node;

@@ -1,4 +1,4 @@
-// Results of a loop with their length as JSON: the limit is checked per iteration, without serialising
+// Loop results with their JSON length: the limit is checked per iteration, without serialising
 // earlier results.
 
 export class TurnResults {

@@ -17,7 +17,7 @@ export interface HandlerContext {
   readonly state: string | undefined;
   /** Returns the run's journal rows in order. Rejects with the store's error. */
   steps(): Promise<readonly string[]>;
-  /** Cause of the last wake-up of a parked event; constant until it parks again. */
+  /** Cause of the last wake-up for a parked event; constant until it parks again. */
   readonly waker: Waker | undefined;
   /** MCP client in this process, for the gateway's servers. */
   readonly tools: InProcessClient;

@@ -48,7 +48,7 @@ export interface Job {
 export interface AgentReply {
   /** Empty text: no message is sent. */
   readonly text: string;
-  /** Structured data that a runtime returned besides the text. */
+  /** Structured data that a runtime returned in addition to the text. */
   readonly data?: unknown;
   /** Unwritten rows of the journal, committed with the answer. */
   readonly effects?: Pick<Effects, 'steps' | 'run'> | undefined;
@@ -67,7 +67,7 @@ export class HandlerError extends Error {
   /** A retry cannot succeed. */
   readonly isFinal: boolean;
   readonly retryAfterMs: number | undefined;
-  /** Rate limited: the peer accepts no more requests now. Not counted as a failure. */
+  /** Rate limited: the peer currently accepts no requests. Not counted as a failure. */
   readonly isRateLimited: boolean;
   constructor(
     message: string,

@@ -84,7 +84,7 @@ export class HttpAgent implements Handler {
     }
   }
 
-  /** Sends the request and reads the answer. Without a pool, a new connection is used. */
+  /** Sends the request and reads the answer. If there is no pool, opens a new connection. */
   #exchange(agentRequest: AgentRequest, connectionPool: HttpPool | false): Promise<AgentReply> {
     const { headers, body, signal, progress } = agentRequest;
     const isHttps = this.#url.protocol === 'https:';

@@ -1,4 +1,4 @@
-// Result of a handler that parks: the event releases its concurrency slot, waits in the store, and resumes
+// Result from a handler that parks: the event releases its concurrency slot, waits in the store, and resumes
 // when it is woken or its timer fires.
 
 import type { Effects } from '../../events/inbox/work.ts';

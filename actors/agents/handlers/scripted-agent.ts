@@ -24,7 +24,7 @@
 // The first rule whose conditions all match answers; if none matches, nothing is sent. Names in {{…}} are
 // input, command, agent, trigger, conversation, attempt, event.name, event.id, parameters.… and the names of
 // the context.
-// The file is checked for changes once a second at most. While the file is invalid or missing, the previous
+// The file is checked for changes up to once a second. While the file is invalid or missing, the previous
 // rules stay in use; without previous rules the attempt fails and is repeated.
 
 import { stat } from 'node:fs/promises';

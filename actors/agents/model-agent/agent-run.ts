@@ -157,7 +157,7 @@ export class AgentRun {
       case 'ask':
         journal.checkCapacity();
         this.#checkSharedBudget(0);
-        // A result with effects is durable before the request, which may take minutes.
+        // A result with effects is durable before the request, which can take minutes.
         await journal.flush();
         this.#checkTime();
         journal.add(this.#answerRow(next.iteration, await this.#ask(next.hasTools)));

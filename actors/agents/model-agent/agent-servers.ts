@@ -178,7 +178,7 @@ export class AgentServers {
   }
 }
 
-/** Returns the map key of a server; names contain no spaces. */
+/** Returns a server's map key; names contain no spaces. */
 function keyOf(agent: string, name: string, hash: string): string {
   return `${agent} ${name} ${hash}`;
 }

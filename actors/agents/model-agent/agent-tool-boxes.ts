@@ -35,7 +35,7 @@ type ToolMembers = Readonly<Record<string, unknown>>;
 /** Converts a listed tool; returns undefined if it cannot be called. Server text is untrusted. */
 export function convertTool(server: string, tool: Tool): AgentTool | undefined {
   const { name } = tool;
-  // The journal would change a name with half of a surrogate pair, and a call would not reach the tool.
+  // The journal would change a name with an unpaired surrogate, and a call would not reach the tool.
   if (typeof name !== 'string' || name === '' || !name.isWellFormed()) return undefined;
   const { description, title, inputSchema, annotations } = validMembers(tool);
   const schema = isObject(inputSchema) ? inputSchema : {};
@@ -54,7 +54,7 @@ export function convertTool(server: string, tool: Tool): AgentTool | undefined {
  * are as strict as clients.
  */
 function validMembers(tool: Tool): ToolMembers {
-  // A tool with an invalid schema is offered without a schema.
+  // A tool with an invalid schema is offered, but its schema is omitted.
   const json = validJson(tool) ?? validJson({ ...tool, inputSchema: null });
   return json === undefined ? {} : (JSON.parse(json) as ToolMembers);
 }

@@ -1,4 +1,4 @@
-// Creates the first row (`begun`) of an agent run: agent definition, request, and the tools with their names
+// Creates the first row (`begun`) for an agent run: agent definition, request, and the tools with their names
 // for the model and their policy verdicts.
 //
 // Invariant R4: a run continues with the definition in its first row, which never changes. Changes of the
@@ -30,7 +30,7 @@ export function messagesFor(job: Job, memory: AgentMemory): readonly HistoryMess
   return [...recentConversation(job.history, memory), { role: 'user', text: requestText(job) }];
 }
 
-/** Returns the text of the request; commands and events are described with their parameters. */
+/** Returns the text of the request; for commands and events, a description with parameters. */
 function requestText(job: Job): string {
   const text = cut(inputText(job), MAX_INPUT);
   const { command, parameters, event } = job;

@@ -1,4 +1,4 @@
-// Makes the tool calls of a model answer concurrently. Each result is journaled immediately and durable soon
+// Makes a model answer's tool calls concurrently. Each result is journaled immediately and durable soon
 // after, so that a hanging call does not lose the other results. A durable row `called` precedes each call; a
 // repetition uses the same key. If the attempt stops, calls without that row are left to the next attempt.
 // Each call finishes once (A2, ARCHITECTURE.md): with an answer, at the deadline, or unfinished when the
@@ -31,7 +31,7 @@ type CallResult = Pick<ResultRow, 'text' | 'isError' | 'how' | 'images'>;
 
 /** Limit of concurrent calls. */
 const MAX_CONCURRENT = 8;
-/** Maximum time that a result is only in memory, while other calls run. */
+/** How long a result may be only in memory, while other calls run. */
 const FLUSH_MS = 1_000;
 /** Time reserved for later steps: a share of the remaining time, up to MAX_RESERVED_MS. */
 const RESERVED_SHARE = 0.1;
@@ -119,7 +119,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
-/** Returns the result that the model gets for a call without an answer. */
+/** Returns the result that the model gets for an unanswered call. */
 function errorResult(error: unknown, timeoutMs: number): CallResult {
   if (error instanceof RpcFault)
     return { text: `The call failed: ${error.message}`, isError: true, how: 'called' };

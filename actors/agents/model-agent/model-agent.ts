@@ -37,7 +37,7 @@ export class ModelAgent implements Handler {
   readonly #file: string;
   readonly #services: ModelAgentServices;
   #hasWarned = false;
-  /** Working time of failed attempts after their last row, in milliseconds, by idempotency key. */
+  /** Working time of failed attempts after the last row, in milliseconds, by idempotency key. */
   readonly #unstoredMs = new Map<string, number>();
 
   /** `file` is the agent's file, absolute. */

@@ -1,6 +1,6 @@
 // Requests approvals for tool calls, parks the run, and reads the decisions. A parked run releases its slot
 // and waits in the store under a name, until an event with this name wakes it (parked.ts). All approval
-// requests of a run share one name, so each decision wakes the run.
+// requests in a run share one name, so each decision wakes the run.
 
 import type { ToolPolicy } from '../../../config/resources/agents/model-runtime.ts';
 import type { JournaledTool, JournalRow } from '../../../machines/agent-run/journal.ts';

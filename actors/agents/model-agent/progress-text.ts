@@ -1,4 +1,4 @@
-// Text that shows the progress of a run, to API clients that watch it and in the draft message of a chat: the
+// Text that shows a run's progress, to API clients that watch it and in a chat's draft message: the
 // answer so far, and below it the tools in use. Updates are limited to one per PACE_MS, because each update
 // contains the whole text.
 
@@ -11,7 +11,7 @@ export class ProgressText {
   readonly #show: (text: string) => void;
   /** Last text of the model. */
   #text = '';
-  /** Calls in progress and their progress messages. */
+  /** Calls in progress, with progress messages. */
   readonly #calls = new Map<string, { readonly name: string; readonly message: string }>();
   #timer: NodeJS.Timeout | undefined;
   #nextAt = 0;

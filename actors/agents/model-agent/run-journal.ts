@@ -13,7 +13,7 @@ import type { HandlerContext } from '../handlers/handler-context.ts';
 
 type Context = Pick<HandlerContext, 'state' | 'steps' | 'checkpoint'>;
 
-/** Maximum length of a row, in UTF-16 units; the store accepts slightly more. */
+/** Maximum row length, in UTF-16 units; the store accepts slightly more. */
 export const MAX_ROW_LENGTH = 1_000_000;
 /**
  * Limits of the journal, as a number of rows and in bytes. Above them no model is called. They are lower than
@@ -21,7 +21,7 @@ export const MAX_ROW_LENGTH = 1_000_000;
  */
 const MAX_ROWS = 8_000;
 const MAX_SIZE = 32 * 1_048_576;
-/** Size of a journal that accepts images, in bytes: the remaining steps are more important. */
+/** Size up to which a journal accepts images, in bytes: the remaining steps are more important. */
 const MAX_SIZE_FOR_IMAGES = 8 * 1_048_576;
 
 type ResultRow = Extract<JournalRow, { readonly kind: 'result' }>;

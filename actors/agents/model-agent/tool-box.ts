@@ -75,6 +75,6 @@ export interface AllTools extends Pick<ToolBox, 'list'> {
 }
 
 export interface ToolBoxes {
-  /** Returns the tools of a run. The servers start with the first use. */
+  /** Returns the run's tools. The servers start with the first use. */
   open(agent: string, servers: readonly AgentServer[], patterns: readonly string[]): ToolBox;
 }

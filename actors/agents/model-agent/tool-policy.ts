@@ -28,7 +28,7 @@ export function toolPatterns(patterns: readonly string[], servers: Iterable<stri
   return { bare, qualified };
 }
 
-/** Words of a policy that select tools by the hints of their servers, not by name. */
+/** Policy keywords that select tools by server hints, not by name. */
 const HINTS: readonly string[] = ['destructive', 'readonly'];
 
 /** Returns the policy verdict on each tool. `servers` is the agent's full server list. */

@@ -7,7 +7,7 @@ import type { ResultImage } from '../../../machines/agent-run/journal.ts';
 import type { ToolResult } from '../../mcp/clients/tool-request.ts';
 import type { ToolBoxAnswer } from './tool-box.ts';
 
-/** Limit of a result in UTF-8, including the truncation note. */
+/** Size limit for a result in UTF-8, including the truncation note. */
 const MAX_BYTES = 65_536;
 /** Reserved for the truncation note. */
 const NOTE_BYTES = 100;
@@ -105,7 +105,7 @@ export function limitText(text: string): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= MAX_BYTES) return bytes.toString('utf8');
   let end = MAX_BYTES - NOTE_BYTES;
-  // Moves back from the middle of a character: 0b10xxxxxx is a continuation byte of UTF-8.
+  // Moves back from the middle of the character: 0b10xxxxxx is a continuation byte of UTF-8.
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   const omittedBytes = bytes.length - end;
   return `${bytes.toString('utf8', 0, end)}\n(truncated: ${omittedBytes} of ${bytes.length} bytes omitted; request less at a time)`;

@@ -1,6 +1,6 @@
-// Repairs events of a provider's stream that its client library rejects although they are harmless. Providers
-// add kinds of events and blocks without a new version of the protocol, and clients must ignore unknown ones.
-// Servers that imitate a protocol send members with other types, such as numbers as ids.
+// Repairs events in a provider's stream that its client library rejects although they are harmless. Providers
+// add kinds of events and blocks within a protocol version, and clients must ignore unknown ones.
+// Servers that imitate a protocol send members of other types, such as numbers as ids.
 
 import type { ProviderType } from '../../../config/gateway-file/provider-schema.ts';
 
@@ -20,7 +20,7 @@ export function eventRepair(type: ProviderType): EventRepair | undefined {
   return { mayConcern: (json) => unusualChunk.test(json), repair: repairChatChunk };
 }
 
-/** Chunks without a list of choices, and members of other types. Quotes within texts are escaped. */
+/** Chunks that lack the list of choices, and members with wrong types. Quotes within texts are escaped. */
 const unusualChunk =
   /^(?!.*"choices":\s*\[)|"(?:id|model|finish_reason)":\s*\d|"(?:index|created)":\s*"|"arguments":\s*\{|"role":\s*"(?!assistant")/;
 
@@ -43,7 +43,7 @@ const deltaTypes: ReadonlySet<unknown> = new Set([
   'thinking_delta',
 ]);
 
-/** Drops unknown events, unknown blocks with all of their events, and unknown parts of known blocks. */
+/** Drops unknown events, unknown blocks and all events in them, and unknown parts of known blocks. */
 class AnthropicRepair implements EventRepair {
   /** Indexes of dropped blocks. */
   readonly #dropped = new Set<unknown>();
@@ -54,7 +54,7 @@ class AnthropicRepair implements EventRepair {
 
   repair(event: Event): Event | undefined {
     const { type, index } = event;
-    // An event without a type violates the protocol; the client reports it.
+    // An event that has no type violates the protocol; the client reports it.
     if (typeof type !== 'string') return event;
     if (!eventTypes.has(type)) return undefined;
     if (type === 'content_block_start') {
@@ -68,7 +68,7 @@ class AnthropicRepair implements EventRepair {
   }
 }
 
-/** Converts the members of a chunk to the types of the protocol. Drops events of other kinds. */
+/** Converts a chunk's members to the protocol's types. Drops all other kinds of events. */
 function repairChatChunk(event: Event): Event | undefined {
   const { choices, error, id, created, model, type } = event;
   if (!Array.isArray(choices)) {

@@ -79,9 +79,9 @@ export interface ModelFault {
   /** Text after the name of the model: "answered 429". */
   readonly description: string;
   readonly isFinal: boolean;
-  /** True if a final fault concerns only this model (ME3), so that its fallback may answer. */
+  /** True if a final fault concerns only this model (ME3), so a fallback may answer. */
   readonly mayFallbackAnswer?: boolean;
-  /** True if the provider accepts no more requests now. */
+  /** True if the provider currently accepts no requests. */
   readonly isRateLimited?: boolean;
   readonly retryAfterMs?: number | undefined;
   /**
@@ -91,7 +91,7 @@ export interface ModelFault {
   readonly isUnusableNow?: boolean;
   /** Tool whose definition was refused; the provider may accept the request without it. */
   readonly refusedTool?: string | undefined;
-  /** True if the provider may accept the request without its images. */
+  /** True if the provider may accept the request if images are omitted. */
   readonly mayRefuseImages?: boolean;
 }
 

@@ -1,5 +1,5 @@
 // Properties of models that the gateway learns from their answers: refused tools, refused images, and
-// thoughts without an opening mark. They are kept in memory, by the full name of the model.
+// thoughts that have no opening mark. They are kept in memory, by the full name of the model.
 
 import { createHash } from 'node:crypto';
 import { deleteOldest } from '../../base/bounds/delete-oldest.ts';

@@ -1,6 +1,6 @@
 // Sends model requests to the configured providers. Tries the models of an agent in order (retries.ts), and
 // returns the first answer with its cost. Client libraries are loaded with the first request. An aborted
-// request leaves neither sockets nor timers. A permanent failure of a model is logged once per outage, even
+// request leaves neither sockets nor timers. A model's permanent failure is logged once per outage, even
 // if a fallback answers. A request that a provider refuses for a tool or for images is repeated without them
 // (request-parts.ts).
 
@@ -45,7 +45,7 @@ type MakeDispatcher = new (options: {
   readonly bodyTimeout: number;
 }) => object;
 
-/** Cached fetch without a time limit. */
+/** Cached fetch that has no time limit. */
 let unlimitedFetch: typeof fetch | undefined;
 
 /** Aborts overdue work before the request is sent (libs/rest/process-suspension.ts). */

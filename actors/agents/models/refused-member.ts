@@ -1,4 +1,4 @@
-// Finds the member of a model request that the provider refuses, in `param` or the message of its error.
+// Finds the member in a model request that the provider refuses, in `param` or the message of its error.
 
 /** A refused tool: its index in the request, or its name. */
 const toolIndex = [/\bfunction_?declarations[.[](\d{1,4})\b/i, /\btools[.[](\d{1,4})\b/];
@@ -12,7 +12,7 @@ export function refusedTool(text: string, tools: readonly string[]): string | un
   return index === undefined ? undefined : tools[Number(index)];
 }
 
-/** Names of members in all protocols. Other names come from a tool or a conversation. */
+/** Names of members in all protocols. Any other name is from a tool or a conversation. */
 const protocolNames: ReadonlySet<string> = new Set(
   `tools function functions custom function_declarations functionDeclarations parameters input_schema inputSchema
    messages input contents content parts system temperature max_tokens tool_choice response_format

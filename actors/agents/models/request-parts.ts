@@ -1,4 +1,4 @@
-// Parts of a model request that a provider may refuse: tools and images. A refused part is omitted, and the
+// Parts in a model request that a provider may refuse: tools and images. A refused part is omitted, and the
 // request is repeated. An omission that helped is remembered for the model.
 
 import type { ResolvedProvider } from '../../../config/gateway-file/providers.ts';
@@ -63,7 +63,7 @@ export class RequestParts {
     return true;
   }
 
-  /** Remembers the omissions of a successful request. Returns true if the model refuses images since now. */
+  /** Remembers which parts a successful request omitted. Returns true if the model now refuses images. */
   remember(): boolean {
     for (const [tool, reason] of this.#refused) this.#traits.refuseTool(tool, reason);
     const refusesImages = !this.#hasImages && this.#request.messages.some(hasImages);

@@ -1,5 +1,5 @@
 // Removes the thoughts that some models write at the beginning of their text, between marks such as <think>
-// and </think>. The template of a model may contain the opening mark; then the text starts with a thought,
+// and </think>. A model's template may contain the opening mark; then the text starts with a thought,
 // and only the closing mark appears. The result does not depend on the pieces of the stream, and each piece
 // is searched once.
 

@@ -1,4 +1,4 @@
-// Handler context for a part of a run (flow node or fleet member): the run's context, but with the part's own
+// Handler context for part of a run (flow node or fleet member): the run's context, but with the part's own
 // journal rows and state.
 
 import type { Effects } from '../../events/inbox/work.ts';
@@ -13,12 +13,12 @@ export interface PartContextOptions {
   readonly journal: PartsJournal;
   /** Signal of the part, which may stop before the run. */
   readonly signal: AbortSignal;
-  /** True if the part resumes from a wait. Only then it gets the event that woke the run (`waker`). */
+  /** True if the part resumes after waiting. Only then it gets the event that woke the run (`waker`). */
   readonly hasWaited: boolean;
   readonly onProgress: (text: string) => void;
   /** Tools offered to the part. */
   readonly runTools?: RunTools | undefined;
-  /** Checks a budget that the part shares with other parts. */
+  /** Checks a budget that several parts share. */
   readonly exceededLimit?: ((moreCalls: number) => string | undefined) | undefined;
 }
 

@@ -15,7 +15,7 @@ interface RowMembers {
   readonly kept?: unknown;
 }
 
-/** Kind of a row that only stores a state. */
+/** Kind of row that only stores a state. */
 const KEPT_KIND = 'kept';
 /** Row kind for parked parts, written by the run. */
 const PARKED_KIND = 'parked';
@@ -35,14 +35,14 @@ export function rowsOfPart(
   });
 }
 
-/** Converts a row of the run for the part `path`; returns undefined for rows of other parts. */
+/** Converts a run's row for the part `path`; returns undefined if the row belongs to a different part. */
 export function partRow(
   path: string,
   row: Readonly<Record<string, unknown>> & RowMembers,
 ): PartRow | undefined {
   const { in: at, kept, ...rest } = row;
   if (typeof at !== 'string' || (at !== path && !at.startsWith(`${path}/`))) return undefined;
-  // A row of a nested part contains the state of that part.
+  // A nested part's row contains the state of that part.
   if (at !== path)
     return { text: JSON.stringify({ in: at.slice(path.length + 1), ...rest, kept }), storedState: undefined };
   if (rest.kind === PARKED_KIND) return undefined;

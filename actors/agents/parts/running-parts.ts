@@ -1,4 +1,4 @@
-// Running parts of a fleet or flow run: flow nodes or fleet members. The run starts planned parts and
+// Running parts in a fleet or flow run: flow nodes or fleet members. The run starts planned parts and
 // receives their results. This class resumes parked parts (parked.ts), drops parts, and detects when the
 // whole run must park. A started part settles once: with an answer, an error or by parking; a dropped part
 // does not settle. A part is not restarted before its result was delivered. The run parks only when no part
@@ -12,10 +12,10 @@ export type PartResult<R> =
   | { readonly path: string; readonly how: 'answered'; readonly reply: R }
   | { readonly path: string; readonly how: 'failed'; readonly error: unknown };
 
-/** One attempt of a part. `hasWaited` is true if the part resumes from a wait. */
+/** One attempt at a part. `hasWaited` is true if the part resumes after waiting. */
 export type PartWork<R> = (signal: AbortSignal, hasWaited: boolean) => Promise<R | Parked>;
 
-/** Attempt of a part that works now. */
+/** The current attempt of a working part. */
 interface Running<R> {
   readonly work: PartWork<R>;
   readonly stop: AbortController;
@@ -51,11 +51,11 @@ export interface RunningPartsOptions {
 
 /** Interval of checks while other parts work. */
 const CHECK_INTERVAL_MS = 1_000;
-/** Minimum delay of a wake-up: prevents repeated wake-ups shortly before a wait expires. */
+/** Minimum wake-up delay: prevents repeated wake-ups shortly before timers fire. */
 const SHORTEST_WAIT_MS = 250;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** `R` is the type of a part's answer. */
+/** `R` is the answer type of the parts. */
 export class RunningParts<R extends object> {
   readonly #options: RunningPartsOptions;
   readonly #running = new Map<string, Running<R>>();

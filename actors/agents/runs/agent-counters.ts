@@ -1,5 +1,5 @@
 // Counters of each agent, fleet and flow since the start of the process, for statistics. Fleets and flows
-// include the work of their parts. There is one entry per target that has run, so the map is bounded by the
+// include the parts' work. There is one entry per target that has run, so the map is bounded by the
 // number of files.
 
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';

@@ -5,7 +5,7 @@ import { type Target, type TargetKind, targetKinds } from '../../../config/resou
 /** Followed by kind and name of the target, and the name of the session, separated by slashes. */
 const PREFIX = 'conversation/manual/';
 
-/** Returns the target and the session of a manual conversation; undefined for any other key. */
+/** Returns a manual conversation's target and session; undefined for any other key. */
 export function conversationOf(
   key: string,
 ): { readonly target: Target; readonly session: string } | undefined {

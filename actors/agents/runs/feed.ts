@@ -1,6 +1,6 @@
 // Live events of runs, for watchers: the newest text of the answer, journal rows once they are durable, and
 // the result. The feed is in the memory of this process; durable data is in the store. Agents without a
-// journal have events too. Without a watcher, only the newest text is stored, and only during an attempt. The
+// journal have events too. If unwatched, only the newest text is stored, and only during an attempt. The
 // number of watchers is limited, and a single trigger cannot use all slots.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';

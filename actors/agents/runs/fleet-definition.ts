@@ -38,7 +38,7 @@ export function parseFleetDefinition(definition: string): DefinedFleet {
     aggregation: typeof aggregation === 'string' ? aggregation : undefined,
     members: (Array.isArray(members) ? members : []).flatMap((each: unknown) => {
       // `agent` is an alias of `ref`, and `spec` defines an inline agent. Without them, the member has the
-      // name of its agent.
+      // agent's name.
       const { name, agent, ref = agent, spec, weight, role, tier } = membersOf(each);
       if (typeof name !== 'string') return [];
       const agentName = typeof ref === 'string' ? ref : spec === undefined ? name : undefined;

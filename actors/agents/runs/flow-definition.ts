@@ -13,7 +13,7 @@ export interface DefinedNode {
   readonly join: JoinStrategy;
   /** Next node after failures. */
   readonly onError: string | undefined;
-  /** Body of a Loop node; undefined for other types. */
+  /** Loop node's body; undefined for other types. */
   readonly inside: DefinedGraph | undefined;
 }
 
@@ -42,7 +42,7 @@ export function parseFlowDefinition(definition: string): DefinedGraph | undefine
 }
 
 /**
- * Returns the target nodes of the connections that a finished node has taken. `takenIndexes` comes from the
+ * Returns the target nodes of the connections that a finished node took. `takenIndexes` comes from the
  * journal row of kind `left`, which ends the node: its `taken` has indexes into the outgoing connections.
  */
 export function takenTargets(
@@ -98,7 +98,7 @@ function nodeIn(value: unknown): readonly DefinedNode[] {
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-/** Returns the members of an object; empty for other values. */
+/** Returns an object's members; empty for other values. */
 export const membersOf = (value: unknown): DefinitionMembers =>
   typeof value === 'object' && value !== null ? (value as DefinitionMembers) : {};
 

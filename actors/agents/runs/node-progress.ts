@@ -35,7 +35,7 @@ export interface RunNode {
   readonly turn: number | undefined;
   /** Wake-up time, in epoch ms. */
   readonly until: number | undefined;
-  /** True if the node waits for an approval. */
+  /** True while the node's approval is pending. */
   readonly isForPeople: boolean;
   /** Reason of the last failure or skip. */
   readonly why: string | undefined;
@@ -260,7 +260,7 @@ export class RunNodes {
     return this.#excerpt(typeof value === 'string' ? value : JSON.stringify(value), this.#shownChars);
   }
 
-  /** Stores the progress of turns before a row that may drop them from the state. */
+  /** Stores the progress of turns before processing a row that may drop them from the state. */
   #storeTurns(): void {
     for (const [loop, n] of this.#turns) {
       if (this.#state.lastTurn(loop)?.n !== n) continue;
@@ -282,7 +282,7 @@ export class RunNodes {
 }
 
 /**
- * Returns the state of a node for views. The engine's state does not contain that a node is parked (waiting),
+ * Returns a node's state for views. The engine's state does not contain that a node is parked (waiting),
  * or that the run has finished.
  */
 function shownState(

@@ -54,7 +54,7 @@ export class PartsOfRun {
     else this.#members.begin('', parseFleetDefinition(definition));
   }
 
-  /** Adds the members of a fleet that a node calls. A new loop turn removes the members of earlier turns. */
+  /** Adds the members when a node calls a fleet. A new loop turn removes the members of earlier turns. */
   #followFleets(path: string, { kind, definition }: PlainRow): void {
     if (kind === 'turn') this.#members?.removeTurns(path);
     if (kind === 'fleet' && typeof definition === 'string')

@@ -1,4 +1,4 @@
-// View of a run for the API: its delivery, and usage figures from its journal.
+// Run view for the API: its delivery, and usage figures from its journal.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { RunFigures } from '../../../machines/agent-run/journal.ts';
@@ -16,7 +16,7 @@ export interface RunView {
   readonly stepCount: number;
 }
 
-/** A run with its answer: the complete one, or the recorded beginning of a long answer. */
+/** A run with its answer: the complete one, or the recorded beginning if the answer is long. */
 export interface RunAnswer extends RunView {
   readonly answer: string | undefined;
   readonly data: unknown;
@@ -27,7 +27,7 @@ export function runView({ delivery, kind, name, figures, steps }: Run): RunView 
   return { delivery, kind, name, state, figures: figuresIn(figures), stepCount: steps };
 }
 
-/** Returns the view of a run without a journal. */
+/** Returns the view for a run that has no journal. */
 export function viewWithoutJournal(delivery: Delivery, { kind, name }: Target): RunView {
   const state = runStateOf(delivery.state);
   return { delivery, kind, name, state, figures: undefined, stepCount: 0 };

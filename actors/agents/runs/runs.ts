@@ -28,7 +28,7 @@ import { type RunReader, RunWatch } from './watch.ts';
 /** Targets in use. */
 interface TargetLookup {
   readonly loaded: { readonly flows: readonly Flow[] };
-  /** Returns the built-in manual trigger of a target; undefined for unknown targets. */
+  /** Returns a target's built-in manual trigger; undefined for unknown targets. */
   builtInTriggerOf(target: Target): ManualTrigger | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface RunOrigin {
 
 /** Limit of steps per page. */
 const MAX_STEPS = 500;
-/** Limit of a page of raw rows, in UTF-16 units; the last row may exceed it. */
+/** Size limit for a page of raw rows, in UTF-16 units; the last row may exceed it. */
 const MAX_RAW_CHARS = 4 * 1024 * 1024;
 const CANCEL_NOTE = 'cancelled by an operator';
 
@@ -179,7 +179,7 @@ export class Runs {
     let outcome = next();
     try {
       const isNew = await this.#accept(event);
-      // Each wait is registered before a check of the state, so that no change is missed. A repeated request
+      // Each wait is registered before the state is checked, so that no change is missed. A repeated request
       // starts with the check, because its run may have finished.
       for (let isWaiting = isNew; ; isWaiting = !isWaiting) {
         const reply = isWaiting ? await outcome : undefined;
@@ -215,7 +215,7 @@ export class Runs {
     }
   }
 
-  /** Streams the past and future events of a run to a reader. */
+  /** Streams a run's past and future events to a reader. */
   async watch(id: string, begin: () => RunReader): Promise<RunWatch> {
     const run = await this.run(id);
     const watch = new RunWatch(this.#watchHost(), id, `${run.kind} ${run.name}`);
@@ -294,7 +294,7 @@ export class Runs {
     return { ...run, answer: endRow?.text ?? answer, data: endRow?.data };
   }
 
-  /** Returns the last row of a finished journal. */
+  /** Returns a finished journal's last row. */
   async #endRow(id: string, count: number) {
     const [step] = await this.#host.store.steps(id, count - 1);
     const row = step && rowOf(step);
@@ -307,7 +307,7 @@ export class Runs {
   }
 }
 
-/** Returns false for a run that needs an approval, or resumes only later than `ms`. */
+/** Returns false if the run needs an approval, or resumes only later than `ms`. */
 function mayFinishWithin({ state, delivery }: RunView, ms: number): boolean {
   if (state !== 'waiting') return true;
   return waitsFor(delivery) === 'timer' && (delivery.until ?? Number.POSITIVE_INFINITY) - Date.now() < ms;

@@ -1,4 +1,4 @@
-// View of a journal row of a run, shared with the inspector's page. The API and the store call such a row a
+// View of a run's journal row, shared with the inspector's page. The API and the store call such a row a
 // step.
 
 import type { Usage } from '../../../machines/agent-run/journal.ts';
@@ -43,6 +43,6 @@ export interface StepView {
   readonly omitted?: readonly string[] | undefined;
   /** Reason why the answer is incomplete. */
   readonly cut?: 'length' | 'filtered' | undefined;
-  /** Turn of a Loop node, counted from 1. */
+  /** Loop node's turn, counted from 1. */
   readonly turn?: number | undefined;
 }

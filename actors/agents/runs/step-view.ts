@@ -60,7 +60,7 @@ export function rowOf({ text }: Pick<Step, 'text'>): JournalRow | undefined {
 /** Redacts a text and truncates it to `maxChars`. */
 export type Excerpt = (text: string, maxChars: number) => string;
 
-/** Converts the rows of a journal, in order: rows about calls contain only the id of an earlier call. */
+/** Converts a journal's rows, in order: rows about calls contain only an earlier call's id. */
 export class StepViews {
   readonly #excerpt: Excerpt;
   /** Calls by part and id, because agents in one run use equal call ids. */
@@ -164,7 +164,7 @@ export class StepViews {
   }
 }
 
-/** Returns the node of a row `said`, which the flow writes when it sends a Response. */
+/** Returns the node in a `said` row, which the flow writes when it sends a Response. */
 const partIn = ({ kind, of }: PlainRow) => (kind === 'said' && typeof of === 'string' ? of : undefined);
 
 export const callKey = (part: string | undefined, id: string): string => `${part ?? ''} ${id}`;

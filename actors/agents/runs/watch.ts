@@ -20,7 +20,7 @@ export type RunEvent =
   | { readonly event: 'run'; readonly run: RunView }
   /** Text added to the previous text. */
   | { readonly event: 'text'; readonly delta: string }
-  /** A new text; with `part` the answer of a flow node or fleet member. */
+  /** A new text; with `part` the answer from a flow node or fleet member. */
   | { readonly event: 'text'; readonly text: string; readonly part?: string | undefined }
   | { readonly event: 'tool'; readonly step: StepView }
   /** A flow node or fleet member has started, parked or finished. */
@@ -49,7 +49,7 @@ export interface RunReader {
    * earlier.
    */
   send(event: RunEvent): Promise<void> | undefined;
-  /** Stops the stream. `error` is the cause of a premature stop. */
+  /** Stops the stream. `error` is set if the stop is premature. */
   end(error?: unknown): void;
 }
 

@@ -1,4 +1,4 @@
-// Finds the pending approvals of waiting deliveries. A record of a delivery names only its run.
+// Finds the pending approvals of waiting deliveries. A delivery's record contains only the run's name.
 
 import type { ApprovalList } from '../../http/api/approval-shapes.ts';
 import type { DeliveryRecord } from '../../http/api/delivery-shapes.ts';
@@ -18,7 +18,7 @@ type Waiting = Pick<DeliveryRecord, 'id' | 'waiting_for'>;
 export const mayHaveApprovals = ({ waiting_for }: Pick<Waiting, 'waiting_for'>): boolean =>
   waiting_for?.startsWith('approval ') === true;
 
-/** Requests the pending approvals of these deliveries. Sends no request if no delivery may have one. */
+/** Requests the pending approvals of these deliveries. Sends no request if no delivery can have one. */
 export async function requestApprovals(
   deliveries: readonly Waiting[],
   { client, timeoutMs }: { readonly client: ApiClient; readonly timeoutMs: number },

@@ -1,4 +1,4 @@
-// Opens a connection on which the operator token may be sent: the peer has proved that it knows the token, so
+// Opens a connection over which the operator token may be sent: the peer has proved that it knows it, so
 // it is the gateway of the state folder. The request with the token must use the same connection, because
 // another program may take over the port.
 
@@ -9,7 +9,7 @@ import { isLoopback } from '../../../config/gateway-file/listen-addr.ts';
 import { isProof, NONCE_HEADER, PROOF_HEADER } from '../../http/operator-proof.ts';
 
 export interface ProvenConnection {
-  /** Sends requests on this connection only. They fail after it was closed. */
+  /** Sends requests on this connection only. They fail once it is closed. */
   readonly agent: Agent;
   close(): void;
 }

@@ -1,4 +1,4 @@
-// Adds a hint to the error message for an unknown server, for commands whose first argument is a server id.
+// Adds a hint to the error message about an unknown server, for commands whose first argument is a server id.
 
 import type { ServerList } from '../../http/api/server-shapes.ts';
 import type { CommandContext } from '../commands/operation.ts';

@@ -89,7 +89,7 @@ async function addToCatalog(options: Options): Promise<number> {
   );
 }
 
-/** Throws CommandLineError for an invalid server id. */
+/** Throws CommandLineError if the server id is invalid. */
 export function checkServerId(id: string): void {
   if (new RegExp(serverIdPattern).test(id) && id !== '.' && id !== '..') return;
   throw new CommandLineError(

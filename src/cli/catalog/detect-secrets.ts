@@ -1,6 +1,6 @@
 // Detects secrets in a server's entry and replaces them. A secret has a name that looks like a credential
 // (variables, headers, options, parameters, members of JSON, `key=value;` lists), follows a scheme such as
-// `Bearer`, is a password or key in an address, or is a token in the format of a known service.
+// `Bearer`, is a password or key in an address, or has the token format of a known service.
 
 import { isCredentialName } from '../../../config/credentials/credential-names.ts';
 import { knownTokens } from '../../../config/reader/key-forms.ts';
@@ -166,7 +166,7 @@ function secretsBelow(tree: YamlTree, name: string, text: string): Secret[] {
   return credentialsAt(start, value, name);
 }
 
-/** Returns the value without a scheme before it, unless it is empty or a switch. */
+/** Returns the credential behind the value's scheme, unless it is empty or a switch. */
 function credentialsAt(start: number, value: string, name: string): Secret[] {
   const secret = value.slice(scheme.exec(value)?.[0].length ?? 0);
   return isSwitch(secret) ? [] : [span(start + value.length - secret.length, secret, name)];

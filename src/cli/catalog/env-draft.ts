@@ -18,7 +18,7 @@ export class EnvDraft {
   }
 
   /**
-   * Adds a value and returns the name of its variable: the first of `names` that is free or already has this
+   * Adds a value and returns the variable's name: the first of `names` that is free or already has this
    * value. Returns undefined if the file format cannot express the value.
    */
   addValue(value: string, names: readonly string[]): string | undefined {
@@ -66,7 +66,7 @@ export class EnvDraft {
     return lines.length === 0 ? this.#originalText : this.#originalText + gap + lines.join('');
   }
 
-  /** Content of the file without the new variables. */
+  /** Content of the file before the draft. */
   get originalText(): string {
     return this.#originalText;
   }

@@ -42,7 +42,7 @@ export class CatalogFile {
 
   /**
    * Returns a server's name in the file. In a client's file the name can differ from the id, because there
-   * names need not be valid ids. Throws ApiProblem for an unknown server.
+   * names need not be valid ids. Throws ApiProblem if the server is unknown.
    */
   nameOf(id: string): string {
     const name = this.names.find((each) => each === id) ?? this.names.find((each) => plainId(each) === id);

@@ -1,5 +1,5 @@
 // After a change of the catalog: reloads the gateway that uses it, if it is running, and starts the changed
-// server, so that the command can show its tools or its error.
+// server, so that the command can show its tools or the error.
 
 import type { ServerDetails } from '../../http/api/server-shapes.ts';
 import { ApiClient, ApiProblem } from '../api/client.ts';
@@ -20,7 +20,7 @@ export type ReloadResult =
     }
   | { readonly gateway: 'reloaded'; readonly address: string; readonly startResult?: StartResult };
 
-/** Tools of the started server, or the reason why it could not start. */
+/** Tools of the started server, or the reason for the failed start. */
 export type StartResult =
   | { readonly tools: readonly string[] }
   | { readonly why: string; readonly details: readonly string[] };
@@ -54,7 +54,7 @@ export async function reloadGateway(
     };
     client = new ApiClient(await readTarget(target, process.env));
   } catch (error) {
-    // The user named the file because of its catalog, so it need not contain an address.
+    // The user named the file because of its catalog, so an address is optional there.
     if (!(error instanceof CommandLineError) || options.url !== undefined || options.apiKeyFile !== undefined)
       throw error;
     return { gateway: 'away', why: error.message };

@@ -1,4 +1,4 @@
-// Replaces the text in a file, unless the text has changed since it was read. Otherwise a concurrent change
+// Replaces the text in a file, unless the text has changed since reading. Otherwise a concurrent change
 // would be lost.
 
 import { lstat, open } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { UnwritableFile } from '../files/replaceable-path.ts';
 
 const MARK = '\uFEFF';
 
-/** Another process has changed the file since it was read. */
+/** Another process has changed the file since reading. */
 export class ConcurrentChange extends ApiProblem {
   constructor(path: string) {
     super(`${path} was changed by another process; nothing was written, run the command again`, {
@@ -45,7 +45,7 @@ export async function replaceText(path: string, before: string, after: string, m
   }
 }
 
-/** Returns false for an unreadable file. */
+/** Returns false if the file is unreadable. */
 async function beginsWithMark(path: string): Promise<boolean> {
   const handle = await open(path, 'r').catch(() => undefined);
   try {

@@ -45,7 +45,7 @@ export class SecretStore {
     return this.store(toVariableName(this.#id, name), value);
   }
 
-  /** Returns the value for an environment variable of the program, with references to its secrets. */
+  /** Returns the value for an environment variable of the program, with references to the secrets. */
   variable(name: string, value: string): string {
     return replaceNamedValue(name, value, this.#replace, { isOfServer: false });
   }

@@ -3,7 +3,7 @@
 //
 // A line is an answer only if the question was visible when the user pressed its first key. If a question
 // appears or disappears while the user types, lines started within GRACE_MS are no answers; lines as short as
-// an answer are discarded. A question stays open until it is answered here or decided at another place.
+// an answer are discarded. A question stays open until the user answers here or another approver decides.
 
 import type { ApprovalEvent } from '../../http/api/run-events.ts';
 import type { TypedLine } from './typed-lines.ts';
@@ -54,13 +54,13 @@ export class ApprovalQuestions {
     return isFirst;
   }
 
-  /** Returns true if the user may have started the line before the current question was visible. */
+  /** Returns true if the user can have started the line before the current question was visible. */
   isLate({ startedAt, newText }: Pick<TypedLine, 'startedAt' | 'newText'>): boolean {
     const mayBeAnswer = this.current !== undefined || newText.trim().length <= LONGEST_ANSWER;
     return startedAt < this.#graceUntil && mayBeAnswer;
   }
 
-  /** Removes the current question and returns the decision; undefined if the line is neither yes nor no. */
+  /** Removes the current question and returns the decision; undefined if the line is not yes or no. */
   answer(
     line: string,
   ): { readonly question: ApprovalEvent; readonly decision: ApprovalDecision } | undefined {
@@ -78,7 +78,7 @@ export class ApprovalQuestions {
     return this.#titles.has(question.id) && this.add(question, false);
   }
 
-  /** Removes a question that was decided at another place. Returns true if it was the current one. */
+  /** Removes a question that was decided elsewhere. Returns true if the current question was removed. */
   withdraw(id: string): boolean {
     const wasVisible = this.current?.id === id;
     this.#questions = this.#questions.filter((question) => question.id !== id);

@@ -1,5 +1,5 @@
 // `agents chat`: a conversation with an agent. On a terminal, TerminalChat streams the answers and shows tool
-// calls and approval questions. Without a terminal, each line of stdin is a question, and stdout receives the
+// calls and approval questions. If stdin is no terminal, each line is a question, and stdout receives the
 // answers.
 
 import { randomUUID } from 'node:crypto';
@@ -66,7 +66,7 @@ function runChat(options: Options): Promise<number> {
   });
 }
 
-/** Throws ApiProblem for an unknown agent, before the person types a question. */
+/** Throws ApiProblem if the agent is unknown, before the person types a question. */
 async function checkAgent(client: ApiClient, agent: string): Promise<void> {
   const { requestTarget } = await import('../commands/resource-requests.ts');
   await requestTarget(client, 'agent', agent, CHECK_MS);

@@ -36,7 +36,7 @@ export class TerminalChat {
   readonly #questions = new ApprovalQuestions(() => performance.now());
   /** Run that answers the last line; undefined between runs. */
   #run: CancellableRun | undefined;
-  /** Lines typed during a run, sent after it. */
+  /** Lines typed during a run, sent when the run completes. */
   readonly #queuedLines: string[] = [];
   #isClosed = false;
   #resolveClosed: () => void = () => {};

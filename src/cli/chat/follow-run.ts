@@ -12,7 +12,7 @@ export const runPath = (id: string, ...verb: readonly string[]): string =>
 
 export interface RunListener {
   onStart?(run: RunRecord): void;
-  /** A new text begins. `text` is the whole text so far. */
+  /** A new text starts. `text` is the whole text so far. */
   onText?(text: string): void;
   /** Addition to the current text. */
   onDelta?(delta: string): void;

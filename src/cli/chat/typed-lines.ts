@@ -68,7 +68,7 @@ export class TypedLines {
     };
   }
 
-  /** Discards the draft. Called when the line that contains it was accepted. */
+  /** Discards the draft. Called when its line is accepted. */
   clearDraft(): void {
     this.#draft = '';
   }

@@ -15,7 +15,7 @@ const CHANGE_SECONDS = 30;
 const deliveryPath = (...segments: readonly string[]) =>
   ['deliveries', ...segments.map(encodeURIComponent)].join('/');
 
-/** Result for a delivery that could not be changed, among results for others. */
+/** Result for an unchanged delivery, among other results. */
 interface RefusedChange {
   readonly id: string;
   readonly error: string;

@@ -26,7 +26,7 @@ export const hasFiles = (context: CommandContext): boolean => filesOf(context) !
 
 /**
  * Returns all resources with the same kind, or only the named resource. Prints the problems of the files.
- * Throws CommandLineError if one of the problems is an error.
+ * Throws CommandLineError if any problem is an error.
  */
 export async function fromFiles(context: CommandContext, noun: ResourceNoun): Promise<GatewayResponse> {
   const [name] = context.args;

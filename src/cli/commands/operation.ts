@@ -19,12 +19,12 @@ export interface CommandContext {
   readonly options: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
   readonly paint: Paint;
-  /** Width of the terminal; undefined without one. */
+  /** Width of the terminal; undefined if there is none. */
   readonly width: number | undefined;
 }
 
 export interface Operation {
-  /** Example command lines, without the program's name. */
+  /** Example command lines, omitting the program's name. */
   readonly examples: readonly string[];
   /** Text after the options. */
   readonly help?: string;

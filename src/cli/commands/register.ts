@@ -126,7 +126,7 @@ function checkNames(triggers: readonly Trigger[], names: readonly string[]): voi
 }
 
 /**
- * Redacts the error of a platform, which may repeat the request with its token. No output contains a secret
+ * Redacts a platform's error, which can repeat the request with its token. No output contains a secret
  * (A9, ARCHITECTURE.md).
  */
 function redactResult(result: MenuResult, redact: (text: string) => string): MenuResult {

@@ -24,7 +24,7 @@ export function areValid({ problems }: LoadedResources): boolean {
   return !hasError(problems);
 }
 
-/** Omits the trigger's configuration, which may contain secrets (A9, ARCHITECTURE.md). */
+/** Omits the trigger's configuration, which can contain secrets (A9, ARCHITECTURE.md). */
 function triggerInFile({ name, type, enabled, commands, default_target, labels, file }: Trigger) {
   const default_agent = default_target?.name ?? null;
   const maturity = triggerTypes[type].maturity ?? null;

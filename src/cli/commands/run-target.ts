@@ -92,7 +92,7 @@ Exit code 3: waiting for approval; stderr shows the commands that approve and de
   };
 }
 
-/** Returns the input, which only flows may omit. Throws CommandLineError. */
+/** Returns the input; only flows may omit it. Throws CommandLineError. */
 async function inputOf({ input }: RunOptions, isFlow: boolean): Promise<string | undefined> {
   if (input === undefined && isFlow) return undefined;
   if (input === undefined)

@@ -26,7 +26,7 @@ interface SendOptions {
 }
 
 interface SendResult extends SendResponse {
-  /** States of the deliveries. Only with --wait. */
+  /** States of the deliveries. Set with --wait. */
   readonly states?: readonly Pick<DeliveryDetails, 'id' | 'state' | 'note'>[];
 }
 
@@ -91,7 +91,7 @@ export const sendMessage = {
       : explainUnknownTrigger(problem, context),
 } satisfies Operation;
 
-/** Polls the delivery until it has a final state or the timeout expires. */
+/** Polls the delivery until the state is final or the timeout expires. */
 async function awaitFinalState(
   client: CommandContext['client'],
   id: string,

@@ -1,4 +1,4 @@
-// `warm`: installs the servers of a catalog ahead of time, without a gateway. Skips commands that are no
+// `warm`: installs a catalog's servers ahead of time; no gateway has to run. Skips commands that are no
 // launchers.
 
 import type { Command } from 'commander';
@@ -76,7 +76,7 @@ async function installServers(names: readonly string[], { config, catalog: file 
   return failures.length === 0 ? 0 : 1;
 }
 
-/** Returns the local servers to install. Throws CommandLineError for an unknown name. */
+/** Returns the local servers to install. Throws CommandLineError if a name is unknown. */
 function selected({ servers }: Catalog, names: readonly string[]): [string, StdioEntry][] {
   for (const name of names)
     if (!Object.hasOwn(servers, name))

@@ -89,7 +89,7 @@ async function completeCommand(
 
 /**
  * Parses the words before the completed one. `pendingOption` is an option whose value is still missing, or
- * that accepts further values. Each use of such a variadic option needs a value again, so its previous value
+ * that accepts further values. Each use of a variadic option requires a value again, so its previous value
  * is removed from `options`.
  */
 function parsePreceding(command: Command, words: readonly string[]) {
@@ -141,7 +141,7 @@ function optionsOf(command: Command, { options }: PrecedingArguments): Candidate
   });
 }
 
-/** Completes a value for an argument or an option. */
+/** Completes a value for arguments and options. */
 async function valuesOf(
   parameter: Argument | Option,
   word: string,

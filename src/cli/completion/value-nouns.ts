@@ -39,7 +39,7 @@ export function placeholderNoun(
 ): ValueNoun | undefined {
   const ownNoun = nounOf(placeholder.toLowerCase());
   if (ownNoun !== undefined) return ownNoun;
-  // For `<name>` and `<id>`, the noun is in the description, or is the name of the option.
+  // For `<name>` and `<id>`, the noun is in the description, or the option's name serves as the noun.
   if (!/^(?:ids?|names?)$/.test(placeholder)) return undefined;
   const namedNoun = /\b(?:ids?|names?) of (?:an? |the )?(\w+)/i.exec(description)?.[1];
   return nounOf(namedNoun?.toLowerCase() ?? '') ?? nounOf(option ?? '');

@@ -1,6 +1,6 @@
 // Decides how a client connects to the gateway: by address, or by starting `actor-gateway stdio` with
-// absolute paths. A request to the gateway shows whether it requires a key. The key itself is neither needed
-// nor printed.
+// absolute paths. A request to the gateway shows whether it requires a key. The key itself is not needed
+// and not printed.
 
 import { join, resolve } from 'node:path';
 import type { Client } from '../../../config/clients/client.ts';

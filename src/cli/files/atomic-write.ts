@@ -26,7 +26,7 @@ export interface AtomicWriteOptions {
   readonly check?: () => Promise<void>;
 }
 
-/** Time after which a command fails if another one still holds the draft. */
+/** Time after which a command fails if another process still holds the draft. */
 const WAIT_MS = 5_000;
 const PAUSE_MS = 20;
 /** Drafts older than this were left by crashed commands. */
@@ -73,7 +73,7 @@ export async function fillFileAtomically<T>(
 
 /** Renames the draft to the final name. */
 async function renameDraft(path: string, draft: string, handle: FileHandle, isNew: boolean): Promise<void> {
-  // The path may have changed since the first check.
+  // The path has possibly changed since the first check.
   const { real } = await resolveReplaceable(path, isNew);
   await convertWriteErrors(path, async () => {
     if (!(await isOwnDraft(draft, handle)))
@@ -123,7 +123,7 @@ async function createDraft(draft: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Returns false if another command has removed or replaced the draft. */
+/** Returns false if a different command has removed or replaced the draft. */
 async function isOwnDraft(draft: string, handle: FileHandle): Promise<boolean> {
   const stats = await lstat(draft).catch(() => undefined);
   const { ino, dev } = await handle.stat();

@@ -55,7 +55,7 @@ export function mergeServers(files: readonly FileServers[]): {
   return { servers: merged, ownEntries };
 }
 
-/** Adds an origin. The merged server is enabled if it is enabled in one of the files. */
+/** Adds an origin. The merged server is enabled if any file enables it. */
 function addOrigin(earlier: MergedServer, entry: OwnEntry, origin: Origin): MergedServer {
   const isEnabled = entry.enabled !== false || earlier.entry.enabled !== false;
   return {

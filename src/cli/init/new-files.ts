@@ -33,7 +33,7 @@ export const defaults: InitOptions = {
   hasTriggers: false,
 };
 
-/** Returns true for a loopback address, which only this machine can reach. */
+/** Returns true for a loopback address, reachable only from this machine. */
 export function isPrivate(listen: string): boolean {
   return isLoopback(/^(.*):\d+$/.exec(listen)?.[1] ?? '');
 }

@@ -1,5 +1,5 @@
-// Writes the files of `init`. Existing files are never replaced: the command fails before the first write.
-// Variables are appended to `.env`, which only the owner may read.
+// Writes the files of `init`. Existing files are not replaced: the command fails before the first write.
+// Variables are appended to `.env`; only the owner may read it.
 
 import { randomBytes } from 'node:crypto';
 import { lstatSync, mkdirSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { NewFile } from './new-files.ts';
 const OWNER_ONLY = 0o600;
 const KEY_BYTES = 24;
 
-/** Throws CommandLineError if one of the files exists. */
+/** Throws CommandLineError if any of these files exists. */
 export function refuseExisting(folder: string, files: readonly NewFile[]): void {
   const existing = files.map(({ path }) => path).filter((path) => exists(join(folder, path)));
   if (existing.length === 0) return;

@@ -1,6 +1,6 @@
 // Parses the words of `tools call` to arguments for a tool: `name=value` with the types of the tool's
 // schema, and `name:=JSON` for exact values. A value stays text if the schema allows text. All errors are
-// reported together, with suggestions, before a request is sent. argument-words.ts is the inverse.
+// reported together, with suggestions, before the request is sent. argument-words.ts is the inverse.
 
 import { isSame, type JsonSchema } from '../../../config/value-schema/schema-parts.ts';
 import { hintFor } from '../api/unknown-name.ts';
@@ -25,7 +25,7 @@ export interface ArgumentsResult {
 
 interface ArgumentWord {
   readonly name: string;
-  /** Complete dotted path as typed, for messages. `name` may be only its last part. */
+  /** Complete dotted path as typed, for messages. `name` may be only the last part. */
   readonly path: string;
   readonly text: string;
   /** True for `:=`. */
@@ -168,7 +168,7 @@ function checkChoice(field: InputField, { path }: ArgumentWord, value: unknown, 
   return undefined;
 }
 
-/** Returns the word's value in one of the field's types; undefined if no type matches. */
+/** Returns the word's value in any of the field's types; undefined if no type matches. */
 function parseValue(
   field: InputField,
   root: JsonSchema,
@@ -206,7 +206,7 @@ function parseScalar(text: string, types: readonly FieldType[]): { value: unknow
   return undefined;
 }
 
-/** Returns true if the value has one of the types. */
+/** Returns true if the value has any of the types. */
 function hasType(value: unknown, types: readonly FieldType[]): boolean {
   if (types.length === 0) return true;
   const type = value === null ? 'null' : Array.isArray(value) ? 'array' : (typeof value as FieldType);

@@ -19,7 +19,7 @@ export interface McpContext {
   readonly endpoint: McpEndpoint;
   readonly session: McpSession;
   readonly paint: Paint;
-  /** Width of the terminal; undefined without one. */
+  /** Width of the terminal; undefined if there is none. */
   readonly width: number | undefined;
   /** Timeout of requests to the HTTP API. */
   readonly timeoutMs: number;

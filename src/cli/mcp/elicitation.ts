@@ -1,6 +1,6 @@
 // Asks the user the questions that a server sends during a call (elicitation): a form, field by field, or an
-// address to open. Questions appear on stderr, one at a time. Without a terminal they are declined, with a
-// notice.
+// address to open. Questions appear on stderr, one at a time. If stdin is no terminal, they are declined with
+// a notice.
 //
 // The answers to a form are shown, and sent only after the user has confirmed them. An address is printed but
 // never opened; only the consent is sent.

@@ -46,7 +46,7 @@ function formField(field: InputField, form: JsonSchema): FormField {
   const preset = field.hasDefault ? ` [${presetText(field.default)}]` : '';
   return {
     name,
-    // `printable` reduces the indentation of the options to one space.
+    // `printable` reduces the options' indentation to a single space.
     intro: [head, ...options].map((line) => printable(line).replace(/^ (?=\d)/, '  ')),
     prompt: `${printable(`${name}${kindText(field, isList, choices)}${preset}`)}: `,
     parse: (line) => {

@@ -38,7 +38,7 @@ export const resources: McpCommand = async (context) => {
   return 0;
 };
 
-/** Reads a resource. For an unknown URI, the error suggests existing URIs. */
+/** Reads a resource. If the URI is unknown, the error suggests existing URIs. */
 async function readResource(uri: string, context: McpContext) {
   const { session, endpoint, request } = context;
   if (!session.hasCapability('resources'))

@@ -28,14 +28,14 @@ export async function saveContent(file: string, { attachments, text }: Formatted
   }
 }
 
-/** Writes to a pipe or device. Returns false if the file is neither. */
+/** Writes to a pipe or device. Returns false for any other file. */
 async function writeInto(name: string, bytes: Uint8Array): Promise<boolean> {
   const isStream = (found: Stats) => found.isFIFO() || found.isCharacterDevice();
   const found = await stat(name).catch(() => undefined);
   if (found === undefined || !isStream(found)) return false;
   const handle = await open(name, constants.O_WRONLY);
   try {
-    // The path may have changed since the first check.
+    // The path has possibly changed since the first check.
     if (!isStream(await handle.stat())) return false;
     await handle.writeFile(bytes);
     return true;

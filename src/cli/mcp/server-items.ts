@@ -22,7 +22,7 @@ export async function itemsOfServer(
 }
 
 /**
- * Finds an item by its own name or its name at /mcp. Throws CommandLineError if these are two items:
+ * Finds an item by its own name or the name at /mcp. Throws CommandLineError if these are two items:
  * `files__read` may be the tool `read` of `files`, or a tool named `files__read`.
  */
 export async function findItem(

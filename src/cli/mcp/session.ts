@@ -234,7 +234,7 @@ function problemOf(error: unknown): unknown {
     : error;
 }
 
-/** Returns false on the last page: without a cursor, and for the empty cursor that some servers send. */
+/** Returns false on the last page, which has no cursor, or the empty cursor that some servers send. */
 function isCursor(cursor: unknown): cursor is string {
   return typeof cursor === 'string' && cursor !== '';
 }

@@ -98,7 +98,7 @@ export function argumentError(what: string, problems: readonly string[], shows: 
   );
 }
 
-/** Finds a tool by its own name or its name at /mcp. Throws CommandLineError. */
+/** Finds a tool by its own name or the name at /mcp. Throws CommandLineError. */
 async function findTool(name: string, context: McpContext): Promise<ListedItem> {
   const { session, endpoint, request } = context;
   const listed = await session.list('tools/list', 'tools', request);

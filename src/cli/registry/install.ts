@@ -143,7 +143,7 @@ function idOf(name: string): string {
 
 const fullName = /^[A-Za-z0-9.-]+\/[A-Za-z0-9._-]+$/;
 
-/** Requests the entry. For an unknown name, throws ApiProblem that lists similar names. */
+/** Requests the entry. If the name is unknown, throws an ApiProblem that lists similar names. */
 async function findEntry(
   registry: Registry,
   name: string,

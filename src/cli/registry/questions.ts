@@ -74,7 +74,7 @@ export function normalizeAnswer({ format }: RegistryInput, answer: string): stri
   return resolve(answer.replace(/^~(?=\/|$)/, homedir()));
 }
 
-/** Returns a question as one line of text. */
+/** Returns a question as a single line of text. */
 export function describe({ name, description, placeholder, choices, ...input }: EntryQuestion): string {
   const more = [
     ...(description === undefined ? [] : [description]),

@@ -20,7 +20,7 @@ for (const [network, prefix] of [
 /** Range of all public IPv6 addresses. */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
-/** Ranges whose addresses contain an IPv4 address, which may be private: 6to4 and Teredo. */
+/** Ranges whose addresses contain an IPv4 address, possibly a private one: 6to4 and Teredo. */
 const tunnels = new BlockList();
 tunnels.addSubnet('2002::', 16, 'ipv6');
 tunnels.addSubnet('2001::', 32, 'ipv6');

@@ -1,4 +1,4 @@
-// Output of `store export`: a file that only its owner may read, or stdout.
+// Output of `store export`: a file that only the owner may read, or stdout.
 
 import { StoreFileError } from '../../../actors/store/export/errors.ts';
 import { ApiProblem } from '../api/client.ts';

@@ -186,7 +186,7 @@ function columns(paint: Paint): Column<TopRow>[] {
   ];
 }
 
-/** Returns the lines below a failed server: the time of the next retry and the error. */
+/** Returns the lines under a failed server: the time of the next retry and the error. */
 function troubleLines(
   row: TopRow | undefined,
   { troubles }: GatewaySample,

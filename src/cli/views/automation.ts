@@ -110,7 +110,7 @@ export const stateText = (trigger: TriggerStates) =>
 /** Returns true if an alarm prevents new events. */
 export const isBlocked = ({ blocked_by }: Pick<TriggerStates, 'blocked_by'>) => blocked_by != null;
 
-/** Returns the alarm that prevents new events; null if there is none. */
+/** Returns the alarm that prevents new events; null if none. */
 export const blockedText = (trigger: Pick<TriggerStates, 'blocked_by'>) =>
   isBlocked(trigger) ? `refuses events: ${trigger.blocked_by}; "stats" shows the alarm` : null;
 

@@ -84,7 +84,7 @@ function targetCommands({ agents: [agent], fleets: [fleet], flows: [flow] }: Loa
   return flow === undefined ? [] : [`flows run ${flow.name}`];
 }
 
-/** Returns the model of an agent, or the kind of its program. */
+/** Returns the model of an agent, or the program's kind. */
 export const agentText = ({ model, runtime }: Pick<Agent, 'model' | 'runtime'>): string =>
   model ?? runtime.kind;
 

@@ -23,5 +23,5 @@ export const optionalTime = (time: string | null, without = '-'): string =>
 /** Returns the local time in whole seconds. */
 export const localSeconds = (time: string): string => localTime(`${time.slice(0, SECONDS_LENGTH)}Z`);
 
-/** Returns the time without the date: `11:57:03.906+01:00`. */
+/** Returns the time of day: `11:57:03.906+01:00`. */
 export const localClock = (time: string): string => localTime(time).slice(DATE_LENGTH);

@@ -35,7 +35,7 @@ function onWriteError({ code, message }: NodeJS.ErrnoException): void {
 
 function write(text: string): Promise<boolean> {
   if (isReaderClosed) return Promise.resolve(false);
-  // Without a listener, a closed pipe would be an uncaught exception.
+  // If there were no listener, a closed pipe would be an uncaught exception.
   if (process.stdout.listenerCount('error') === 0) {
     process.stdout.on('error', onWriteError);
   }

@@ -47,7 +47,7 @@ const tokens = ({ usage }: RunRecord) =>
 const costText = (cost: number | null | undefined) =>
   cost === null || cost === undefined ? '-' : cost.toPrecision(3);
 
-/** Returns why a run is delayed and for how long; undefined for runs that are not delayed. */
+/** Returns why a run is delayed and for how long; undefined if the run is not delayed. */
 export function delayLine(run: RunRecord, now: number): string | undefined {
   const { state, note, attempts, next_attempt_at } = run;
   if (note === null) return undefined;

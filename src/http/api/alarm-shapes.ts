@@ -3,7 +3,7 @@
 
 import type { AlarmCode, AlarmSeverity } from '../../../actors/base/alarms/alarm-codes.ts';
 
-/** Alarm in `GET /health`, which needs no key: without the message, which can contain paths and names. */
+/** Alarm in `GET /health`, which needs no key: the message is omitted, as it can contain paths and names. */
 export interface AlarmState {
   readonly code: AlarmCode;
   /** `error`: a part of the gateway does not work. `warning`: a risk or a delay. */

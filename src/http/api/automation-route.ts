@@ -39,7 +39,7 @@ export interface AutomationRoute {
   readonly handle: RouteHandler;
 }
 
-/** Route with the shape of its path, such as `/runs/*`. */
+/** Route with its path's shape, such as `/runs/*`. */
 export type ShapedRoute = readonly [shape: string, route: AutomationRoute];
 
 export const getRoute = (handle: RouteHandler): AutomationRoute => ({

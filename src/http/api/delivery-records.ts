@@ -11,7 +11,7 @@ const MAX_BODY_BYTES = 65_536;
 const MAX_TEXT = 20_000;
 
 /**
- * Returns an entry for the list of deliveries. `started_at` is null before the first attempt: a node may have
+ * Returns an entry for the delivery list. `started_at` is null before the first attempt: a node may have
  * claimed the delivery, which sets the start time, and released it again without an attempt.
  */
 export function deliveryRecord(delivery: Delivery, view: RecordView = fullView): DeliveryRecord {

@@ -22,7 +22,7 @@ export interface DeliveryRecord {
   readonly next_attempt_at: string | null;
   /** Signal that a waiting delivery needs to continue. */
   readonly waiting_for: string | null;
-  /** Time at which the wait ends without the signal. */
+  /** Time at which the wait times out. */
   readonly until: string | null;
   /** Duration of the last attempt. */
   readonly duration_seconds: number | null;

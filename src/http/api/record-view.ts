@@ -16,7 +16,7 @@ const MAX_NOTE = 500;
 export class RecordView {
   readonly #redactor: Redactor | undefined;
 
-  /** Creates the brief view if there is a redactor, else the full view. */
+  /** With a redactor, creates the brief view; otherwise the full view. */
   constructor(redactor?: Redactor) {
     this.#redactor = redactor;
   }
@@ -58,7 +58,7 @@ export const fullView = new RecordView();
 
 /**
  * Parses the parameter `view` (RV1). `rest` is the query with all other parameters. Throws InvalidQueryError
- * for an unknown view.
+ * if the view is unknown.
  */
 export function viewIn(
   query: string,

@@ -1,4 +1,4 @@
-// Routes of runs (/runs), and routes that start an agent, a fleet or a flow without a trigger
+// Routes of runs (/runs), and routes that start agents, fleets or flows manually
 // (/agents/:name/runs).
 
 import { runFilter, runRequest, stepsQuery } from '../../../actors/agents/runs/query.ts';

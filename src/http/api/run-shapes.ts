@@ -100,7 +100,7 @@ export interface NodeRecord extends PartRecord {
   readonly attempts: number;
   /** End of the wait. */
   readonly until: string | null;
-  /** True if the node waits for an approval. */
+  /** True if the node waits for approval. */
   readonly for_people: boolean;
   /** Beginning of a loop's list, or of the request to an agent or fleet. */
   readonly input: string | null;

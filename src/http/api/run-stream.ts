@@ -74,7 +74,7 @@ class RunStream implements RunReader {
   end(error?: unknown): void {
     if (this.#isClosed) return;
     this.#close();
-    // Without the event `end`, a client reconnects.
+    // If the event `end` is missing, a client reconnects.
     if (error === undefined || error instanceof StoppedError) this.#http.end();
     else this.#http.destroy();
   }

@@ -14,7 +14,7 @@ import type {
   ServerTrouble,
 } from './server-shapes.ts';
 
-/** Maximum number of stderr lines. A server may have many processes. */
+/** Maximum number of stderr lines. A server can have many processes. */
 const MAX_STDERR = 100;
 
 /** Returns the time of the next retry. After that time the next request starts the server: undefined. */
@@ -30,7 +30,7 @@ function pidsOf(server: ManagedServer): number[] {
   return [...server.pool.members].flatMap((member) => member.connection.link.pid ?? []);
 }
 
-/** For servers that run once per cluster, returns the node; null if the server is not running. */
+/** For servers with a single instance in the cluster, returns the node; null if the server is not running. */
 function placementOf({ entry, pool }: ManagedServer): {
   readonly placement?: 'cluster';
   readonly node?: string | null;
@@ -112,7 +112,7 @@ function invalidItems(
 }
 
 /**
- * Returns a record per list: number of items, why it was cut off, invalid items; null if the list is unknown.
+ * Returns a record per list: item count, reason for truncation, invalid items; null if the list is unknown.
  */
 function listRecords(server: ManagedServer, redact: (text: string) => string): ServerDetails['lists'] {
   const record = (kind: ListKind): ListRecord => {

@@ -47,7 +47,7 @@ export interface ServerRecord extends ServerCounters, ServerTrouble {
   readonly runtime: string;
   readonly state: ServerState;
   readonly isolation: string;
-  /** Only for a server that runs once per cluster. */
+  /** Only for a server with a single instance in the cluster. */
   readonly placement?: 'cluster';
   /** The node on which such a server runs; null if none. */
   readonly node?: string | null;

@@ -40,7 +40,7 @@ export interface AgentServerRecord {
   readonly name: string;
   /** True if the agent's file defines it; false for a server of the catalog. */
   readonly own: boolean;
-  /** Null if the server was never started or is unknown. */
+  /** Null for a server that was never started, and for unknown servers. */
   readonly state: string | null;
   readonly last_error: string | null;
 }

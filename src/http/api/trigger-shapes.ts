@@ -80,7 +80,7 @@ export interface TriggerList {
 }
 
 export interface TriggerDetailsRecord extends TriggerRecord {
-  /** How events reach the trigger, for example the path of its webhook. */
+  /** How events reach the trigger, for example the webhook path. */
   readonly way_in: string;
   readonly welcome: string | null;
   readonly menu: readonly { readonly command: string; readonly description: string }[] | null;

@@ -5,7 +5,7 @@
 //
 // - All bodies together use no more memory than the budget (A8, ARCHITECTURE.md); incoming-body.ts counts it.
 // - A single address gets about half of the budget (A6, actors/base/bounds/budget.ts). IPv6 addresses are
-//   grouped by their first 64 bits, which usually belong to one host. Senders behind a proxy share an
+//   grouped by their first 64 bits, which usually identify one host. Senders behind a proxy share an
 //   address.
 // - Memory is released when the body is complete, refused or aborted.
 

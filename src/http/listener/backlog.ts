@@ -23,7 +23,7 @@ export class Backlog {
   /** Number of sent bytes in the first item. */
   #sentBytes = 0;
   #bytes = 0;
-  /** Memory reserved for the HTTP server, which may copy a part of shared bytes. */
+  /** Memory reserved for the HTTP server, which sometimes copies a part of shared bytes. */
   #copyBytes = 0;
 
   constructor(readers: Readers, reader: Reader) {

@@ -1,5 +1,5 @@
 // Header checks for both listener implementations, because neither HTTP server checks everything. Requests:
-// against request smuggling, where two parties disagree where a request ends (RFC 9112 section 6.3).
+// against request smuggling, where two parties disagree about the length of requests (RFC 9112 section 6.3).
 // Responses: against header injection, where a value contains a line break (section 5).
 
 import { STATUS_CODES } from 'node:http';
@@ -60,7 +60,7 @@ export function isManagedHeader(name: string): boolean {
   return managedHeaders.has(name.toLowerCase());
 }
 
-/** Names in nearly all responses, which need no check. */
+/** Names in nearly all responses, known to be valid. */
 const usualNames = new Set(['content-type', 'x-request-id', 'mcp-session-id']);
 
 /** Returns true if the response closes the connection. Throws TypeError if a header is invalid. */
@@ -69,7 +69,7 @@ export function checkHeaders(headers: HeaderList): boolean {
   for (const [name, value] of headers) {
     if (!usualNames.has(name) && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
       throw new TypeError(`${JSON.stringify(name)} is not a header name`);
-    // The message omits the value, which may be a secret (A9, ARCHITECTURE.md).
+    // The message omits the value, which can be a secret (A9, ARCHITECTURE.md).
     if (!/^[\t -~]*$/.test(value))
       throw new TypeError(`the value of header ${name} is not one line of ASCII`);
     if (name.length === 10 && name.toLowerCase() === 'connection')

@@ -106,7 +106,7 @@ class NodeListener implements Listener, ReplyOwner {
   #port: number;
   /** Connections that are being closed after invalid framing. Further data is not handled as requests. */
   readonly #closing = new WeakSet<Socket>();
-  /** Number of requests without a complete response. */
+  /** Number of incompletely answered requests. */
   #openRequests = 0;
 
   constructor(

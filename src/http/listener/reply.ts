@@ -9,7 +9,7 @@ import { checkHeaders, checkStatus, JSON_HEADERS, plainError } from './framing.t
 import { Reader, type Readers } from './readers.ts';
 import type { Body, HeaderList, HttpReply, HttpStream } from './seam.ts';
 
-/** The listener, which receives events of its replies. */
+/** The listener, which receives events from its replies. */
 export interface ReplyOwner {
   /** Limit for slow readers. */
   readonly readers: Readers;

@@ -26,7 +26,7 @@ import type { UwsReply } from './uws-reply.ts';
 const SILENCE_MS = 6_000;
 
 export class UwsChunks {
-  /** Deadlines for the next chunk of each body. Each chunk restarts the deadline of its body. */
+  /** Deadlines for the next chunk of each body. Each chunk restarts its body's deadline. */
   readonly deadlines: Deadlines<IncomingBody>;
   readonly #silenceMs: number;
   readonly #totalMs: number;
@@ -38,7 +38,7 @@ export class UwsChunks {
     this.deadlines = new Deadlines(this.#silenceMs);
   }
 
-  /** Passes the chunks to `body`, and completes it after the last chunk. */
+  /** Passes the chunks to `body`, and completes it with the last chunk. */
   receive(res: HttpResponse, body: IncomingBody, reply: UwsReply): void {
     /** Later chunks do not restart the deadline, so the body takes no longer than `totalMs`. */
     const lastRestartAt = performance.now() + this.#totalMs - this.#silenceMs;

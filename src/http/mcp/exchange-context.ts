@@ -77,7 +77,7 @@ export class ExchangeContext {
     this.requestId = requestIdOf(request.headers['x-request-id']);
   }
 
-  /** Network of the client, for the limit of its sessions. */
+  /** Network of the client, for the limit on sessions. */
   get client(): string {
     return networkOf(this.request.remoteAddress);
   }

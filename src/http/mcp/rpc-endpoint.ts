@@ -63,7 +63,7 @@ export function rpc(routes: RouteContext, context: ExchangeContext, body: Buffer
   }
 }
 
-/** Throws RpcFault without the header, and UnknownServerError. */
+/** Throws RpcFault if the header is missing, and UnknownServerError. */
 function serverOf(routes: RouteContext, context: ExchangeContext): ManagedServer {
   const { 'x-mcp-server': id = '' } = context.request.headers;
   if (id !== '') return routes.mcp.servers.require(id);

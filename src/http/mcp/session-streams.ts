@@ -44,7 +44,7 @@ function openNotificationStream(request: StreamRequest): void {
   if (mayHaveMissedChanges) notifyOfLists(request);
 }
 
-/** Notifies the client of all lists, because they may have changed before the session was restored. */
+/** Notifies the client of all lists, because they can have changed before the session was restored. */
 function notifyOfLists({ session, endpoint: { server } }: StreamRequest): void {
   const capabilities = server?.cache.description?.capabilities;
   for (const kind of ['tools', 'prompts', 'resources'] as const) {

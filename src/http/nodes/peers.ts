@@ -84,7 +84,7 @@ export class Peers {
   /** Reads the members until the node is found, up to two times. */
   async awaitMember(instance: string | undefined): Promise<void> {
     if (instance === undefined) return;
-    // A read that is already running may have started before the node joined, so a second read is necessary.
+    // A read that is already running may predate the node's join, so a second read is necessary.
     for (let refreshes = 0; refreshes < 2 && !this.#peers.has(instance); refreshes += 1)
       await this.#refresh();
   }
@@ -94,7 +94,7 @@ export class Peers {
     this.#checkTimer ??= setInterval(() => this.#check(), RETRY_MS).unref();
   }
 
-  /** Logs, once per node, that one of the two nodes refuses the proof of the other. */
+  /** Logs, once per node, that either node refuses the other's proof. */
   onProofRefused({ name, address }: Peer, reason: string): void {
     const key = `${name} ${address}`;
     if (this.#loggedRefusals.has(key)) return;

@@ -1,4 +1,4 @@
-// Display names of actors. The id of a mailbox's actor contains the key of the mailbox, which may contain
+// Display names of actors. The id of a mailbox's actor contains the mailbox key, which can contain
 // text of senders. The key is redacted and truncated (A9, ARCHITECTURE.md); a number keeps such names unique.
 // Only these ids contain a slash.
 

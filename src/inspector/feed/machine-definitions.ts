@@ -53,7 +53,7 @@ function pathOf(node: AnyStateNode): string {
   return node.path.join('.');
 }
 
-/** Returns the name of the guard; `condition` for an inline function. */
+/** Returns the name of the guard; `condition` for inline functions. */
 function guardName(guard: unknown): string | null {
   if (guard === undefined) return null;
   if (typeof guard === 'string') return guard;

@@ -141,7 +141,7 @@ export class Watchers {
     this.#lastUnseen = this.#feed.unseen;
     for (const viewer of this.#viewers) {
       viewer.send(message);
-      // The last frame omitted actors, which may have stopped (AF3).
+      // Actors that the last frame omitted can have stopped since (AF3).
       if (isIncomplete) viewer.sendComplete();
       if (this.#ticks % HEARTBEAT_TICKS === 0) viewer.heartbeat();
     }

@@ -3,7 +3,7 @@
 //
 //   SERVER, such as files      server by id
 //   ~trigger/NAME              trigger
-//   ~NAME                      any other actor; no server id begins with `~`
+//   ~NAME                      any other actor; no server id starts with `~`
 //   PARENT/NAME                unnamed child, such as files/pool
 //   ~sessions, ~nodes, ~calls, ~runs, ~deliveries, ~approvals, ~agents, ~flows, ~connect   not actors
 //
@@ -153,7 +153,7 @@ export function pathOf({ actor, tab, query }: PageView): string {
   return `${START}${parts.join('/')}/${tab}${query === undefined ? '' : `?${query}`}`;
 }
 
-/** Parses a URL path with query. Returns the overview for an unknown path. */
+/** Parses a URL path with query. Returns the overview if the path is unknown. */
 export function viewAt(location: string): PageView {
   const [path = '', query = ''] = location.split('?', 2);
   const parts = path.startsWith(START) ? path.slice(START.length).split('/').map(decodePart) : [];

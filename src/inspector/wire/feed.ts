@@ -69,7 +69,7 @@ export interface Tree {
 export interface TreeMessage extends Tree {
   /** Identifies the run of the gateway; actor ids are only valid within it. */
   readonly started_at: number;
-  /** Number of messages that this viewer missed because it was too slow. */
+  /** Number of messages that this viewer missed because it was slow. */
   readonly missed: number;
 }
 
@@ -79,7 +79,7 @@ export interface ServerNumbers extends ServerStats, ServerTrouble {
 
 /** Figures for one kind of work (conversations or outbound messages), which has an actor per mailbox. */
 export interface WorkNumbers extends Omit<QueueStats, 'states'> {
-  /** Name of its actor: `conversations`, `outbox`. */
+  /** Actor name: `conversations`, `outbox`. */
   readonly name: string;
 }
 
@@ -141,7 +141,7 @@ export interface SessionRow {
   readonly opened_at: number;
   /** Time of the client's last message. */
   readonly last_seen_at: number;
-  /** Number of open streams that belong to no call. */
+  /** Number of open streams that serve no call. */
   readonly streams: number;
   readonly in_flight: number;
 }

@@ -29,7 +29,7 @@ export interface RunPlan {
   /** Request. */
   readonly input: string;
   readonly parameters: readonly (readonly [name: string, value: string])[];
-  /** Null for a fleet, and for an unreadable definition. */
+  /** Null for fleets and unreadable definitions. */
   readonly flow: GraphRecord | null;
   readonly fleet: FleetPlan | null;
 }

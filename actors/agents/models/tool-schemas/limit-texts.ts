@@ -1,4 +1,4 @@
-// Decides which limits of a shape a provider accepts as keywords. Models read the other limits in the
+// Decides which of the shape's limits a provider accepts as keywords. Models read the other limits in the
 // description.
 
 import type { Members } from './read-limits.ts';
@@ -26,7 +26,7 @@ interface SplitLimits {
   readonly rejected: Members;
 }
 
-/** Splits the limits and permitted values of a shape. */
+/** Splits a shape's limits and permitted values. */
 export function splitLimits(shape: Shape, form: SchemaForm): SplitLimits {
   if (shape.kind !== 'scalar' && shape.kind !== 'array') return { accepted: {}, rejected: {} };
   const values = shape.kind === 'scalar' && shape.values !== undefined ? { enum: shape.values } : {};
@@ -39,7 +39,7 @@ export function splitLimits(shape: Shape, form: SchemaForm): SplitLimits {
   };
 }
 
-/** Some providers accept only regular expressions of their own dialect. */
+/** Some providers accept only regular expressions in a provider-specific dialect. */
 const isJsonKeyword = (name: string, value: unknown) =>
   name !== 'pattern' && (name !== 'format' || formats.has(value));
 

@@ -30,7 +30,7 @@ export class PropertyNames {
     return this.#forms.size > 0;
   }
 
-  /** Returns the provider's form of a name. */
+  /** Returns a name in the provider's form. */
   formOf(name: string): string {
     return this.#forms.get(name) ?? name;
   }

@@ -27,7 +27,7 @@ const keywords: Readonly<Record<string, Readonly<Record<string, IsValid>>>> = {
   array: { minItems: isCount, maxItems: isCount, uniqueItems: (value) => typeof value === 'boolean' },
 };
 
-/** Returns the valid limits of a type, with the default value of a scalar. */
+/** Returns a type's valid limits, and a scalar's default value. */
 export function readLimits(type: string, schema: Members): Limits {
   const current = type === 'number' || type === 'integer' ? currentBounds(schema) : schema;
   const known = keywords[type === 'integer' ? 'number' : type] ?? {};

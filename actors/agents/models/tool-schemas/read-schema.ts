@@ -17,7 +17,7 @@ import {
 } from './shape.ts';
 import { impliedTypes, typeNames, typeOfValue } from './type-names.ts';
 
-/** Nesting of properties and items. Some providers accept no more. */
+/** Nesting of properties and items. Some providers reject deeper schemas. */
 const MAX_LEVELS = 10;
 /** Limit per tool, after the references are resolved. */
 const MAX_NODES = 2_000;
@@ -58,7 +58,7 @@ class SchemaReader {
     return withDescription(withoutNever(conditional.reduce(withOptional, shape)), description);
   }
 
-  /** Returns the shape of the schema without its references and compositions. */
+  /** Returns the shape of the schema, with references and compositions resolved. */
   #ownShape(schema: Members, level: number, refs: readonly string[]): Shape {
     const values = valuesIn(schema);
     const declared = typeNames(schema.type);
@@ -169,7 +169,7 @@ function conditionalSchemas(schema: Members): readonly unknown[] {
   return [schema.then, schema.else, ...byProperty].filter(isMembers);
 }
 
-/** Adds the properties of a conditional schema, as optional ones. */
+/** Adds a conditional schema's properties, as optional ones. */
 function withOptional(shape: Shape, conditional: Shape): Shape {
   if (conditional.kind !== 'object' || (shape.kind !== 'object' && shape.kind !== 'any')) return shape;
   const { kind: _, ...own } = shape;

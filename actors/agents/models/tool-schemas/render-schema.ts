@@ -52,7 +52,7 @@ export class SchemaRenderer {
     this.#nameOf = nameOf;
   }
 
-  /** Renders the root without its description, which belongs to the tool. */
+  /** Renders the root; its description belongs to the tool and is omitted. */
   root(shape: ObjectShape): Members {
     return { type: 'object', ...this.#members(shape) };
   }
@@ -102,7 +102,7 @@ export class SchemaRenderer {
     return { properties: Object.fromEntries(schemas), ...(names.length === 0 ? {} : { required: names }) };
   }
 
-  /** Adds the original name to the description of a renamed property: texts of the server may mention it. */
+  /** Adds the original name to a renamed property's description: server texts may mention it. */
   #property(name: string, shape: Shape): Members {
     if (this.#nameOf(name) === name) return this.#schema(shape);
     return this.#schema({

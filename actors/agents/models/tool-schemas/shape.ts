@@ -28,7 +28,7 @@ export interface ObjectShape extends Described {
   readonly kind: 'object';
   readonly properties: ReadonlyMap<string, Shape>;
   readonly required: ReadonlySet<string>;
-  /** Shape of members with other names; undefined if the schema declares none. */
+  /** Shape of undeclared members; undefined if the schema declares none. */
   readonly rest: Shape | undefined;
 }
 
@@ -65,7 +65,7 @@ export function withDescription(shape: Shape, description: string | undefined): 
   return description === undefined || description === '' ? shape : { ...shape, description };
 }
 
-/** Returns a shape for the values of all the shapes. */
+/** Returns a shape for values that match any of the shapes. */
 export function unionOf(shapes: readonly Shape[]): Shape {
   const all = shapes.flatMap(variantsOf).filter(({ kind }) => kind !== 'never');
   const any = all.find(({ kind }) => kind === 'any');
@@ -85,7 +85,7 @@ export function unionOf(shapes: readonly Shape[]): Shape {
 
 const textOf = (shape: Shape) => JSON.stringify(plain(shape));
 
-/** Returns a shape whose JSON text contains all of its members. */
+/** Returns a shape whose JSON text contains every member. */
 function plain(shape: Shape): unknown {
   if (shape.kind === 'array') return { ...shape, items: plain(shape.items) };
   if (shape.kind === 'union') return { ...shape, variants: shape.variants.map(plain) };
@@ -95,7 +95,7 @@ function plain(shape: Shape): unknown {
 }
 
 /**
- * Returns one object for the values of all the objects: only members that all of them require are
+ * Returns one object for values that match any of the objects: only members that all of them require are
  * required. Other shapes are omitted; undefined without objects.
  */
 export function foldObjects(shapes: readonly Shape[]): ObjectShape | undefined {

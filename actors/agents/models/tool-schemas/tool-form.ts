@@ -16,11 +16,11 @@ export interface ToolForm {
   readonly tool: OfferedTool;
   /** Converts arguments of earlier calls for the provider. */
   toModel(args: Members): Members;
-  /** Converts arguments of a new call for the tool. */
+  /** Converts the arguments in a new call to the tool. */
   fromModel(args: Members): Members;
 }
 
-/** Forms by tool: a run offers the same tools in each of its requests. */
+/** Forms by tool: a run offers the same tools in each request. */
 const cache: Readonly<Record<SchemaForm, WeakMap<OfferedTool, { readonly form: ToolForm | undefined }>>> = {
   json: new WeakMap(),
   google: new WeakMap(),

@@ -1,4 +1,4 @@
-// Types of JSON Schema: names of other languages, and types that keywords imply.
+// Types of JSON Schema: names from other languages, and types that keywords imply.
 
 import type { Members } from './read-limits.ts';
 

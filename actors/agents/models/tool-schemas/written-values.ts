@@ -9,7 +9,7 @@ export function writeValue(value: unknown): unknown {
   return typeof value === 'string' && readValue(value) !== value ? JSON.stringify(value) : value;
 }
 
-/** Reads the text of a model. A text that is not JSON is the value itself. */
+/** Reads a model's text. Text other than JSON is the value itself. */
 export function readValue(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{"]/.test(value)) return value;
   let parsed: unknown;

@@ -18,7 +18,7 @@ export function requestParams(query: string): URLSearchParams {
   return params;
 }
 
-/** Returns the query with another value, or without it for ''. A changed filter begins at the newest page. */
+/** Returns the query with another value, or without it for ''. A changed filter starts at the newest page. */
 export function withValue(query: string, name: 'outcome' | 'server' | 'before', value: string): string {
   const params = new URLSearchParams(query);
   if (name !== 'before') params.delete('before');

@@ -1,5 +1,5 @@
-// Positions of boxes and arrows, computed by dagre once per machine. Later only the highlighting changes
-// (highlight.ts).
+// Positions of boxes and arrows, computed by dagre, once for each machine. Later only the highlighting
+// changes (highlight.ts).
 //
 // - Each state has a box inside its parent's box. Each transition is an arrow, a note in a box, or, if
 //   any state allows it, an entry of `everywhere`.
@@ -126,7 +126,7 @@ interface Ends {
   readonly target: Rect | undefined;
 }
 
-/** Clips the line at the boxes where it starts and ends. */
+/** Clips both line ends at their boxes. */
 function clipEnds(points: readonly Point[], { source, target }: Ends): readonly Point[] {
   const fromSource = source === undefined ? points : cutStart(points, source);
   if (target === undefined) return fromSource;

@@ -36,7 +36,7 @@ export interface ConnectEntries {
   /** JSON document with this entry only, or the reason why it is not possible. */
   readonly http: { readonly text: string } | { readonly reason: string };
   readonly stdio: string;
-  /** Shell command, if the client has one. */
+  /** Shell command, if the client has such a command. */
   readonly command: string | undefined;
   /** Command that writes the entry into the file. */
   readonly connectCommand: string;

@@ -54,7 +54,7 @@ export function requestParams(query: string): URLSearchParams {
   return params;
 }
 
-/** Returns the query for the page before a delivery; for the newest page if `before` is undefined. */
+/** Returns the query for the page preceding a delivery; for the newest page if `before` is undefined. */
 export function pageQuery(query: string, before: number | undefined): string {
   const params = new URLSearchParams(query);
   if (before === undefined) params.delete('before');

@@ -58,7 +58,7 @@ export function fetchDeliveries(filters: QueryInput): Promise<DeliveryList> {
   return fetchRecords('deliveries', filters);
 }
 
-/** Rejects with the gateway's message for an unknown id. */
+/** Rejects with the gateway's message if the id is unknown. */
 export function fetchDelivery(id: string): Promise<DeliveryDetails> {
   return fetchRecords(deliveryPath(id));
 }
@@ -84,7 +84,7 @@ export function fetchRuns({ state, target, limit }: RunsQuery): Promise<RunList>
   return fetchRecords('runs', [...activeFilters, ['limit', `${limit}`]]);
 }
 
-/** Returns the run without steps. Rejects with the gateway's message for an unknown id. */
+/** Returns the run without steps. Rejects with the gateway's message if the id is unknown. */
 export function fetchRun(id: string): Promise<RunDetails> {
   return fetchRecords(runPath(id), { after: '999999' });
 }

@@ -1,4 +1,4 @@
-// Numbers of the last five minutes, for the small charts. The feed is sent once per second, and contains the
+// Numbers of the last five minutes, for the small charts. The feed is sent every second, and contains the
 // numbers of a server only if they have changed. They are stored as samples, and converted to values per
 // second on display.
 

@@ -60,7 +60,7 @@ export interface PageState {
   readonly triggers: ReadonlyMap<string, TriggerState>;
   /** Number of steps and actors omitted by the feed. */
   readonly dropped: number;
-  /** Number of messages that this page missed because it was too slow. */
+  /** Number of messages that this page missed because it was slow. */
   readonly missed: number;
   /** Number of gateway restarts while the page was open. */
   readonly gatewayRestarts: number;

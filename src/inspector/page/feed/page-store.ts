@@ -1,5 +1,5 @@
 // Holds the state of the page (page-state.ts): applies the messages of the feed, records the history, and
-// notifies the view at most once per animation frame.
+// notifies the view at most once in each animation frame.
 
 import type { AutomationTotals, WorkNumbers } from '../../wire/feed.ts';
 import { triggerAddress, workAddress } from '../address.ts';

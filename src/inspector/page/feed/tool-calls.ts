@@ -16,7 +16,7 @@ export function fetchTool(server: string, name: string): Promise<ToolDetails> {
   return fetchJson(`${pathOf(server)}/${encodeURIComponent(name)}`);
 }
 
-/** Rejects if the gateway refuses the call, or if the stream ends early. */
+/** Rejects if the gateway refuses the call, or if the stream closes early. */
 export async function callTool({ server, tool, args, signal, onProgress }: PageCall): Promise<CallEnd> {
   const answer = await fetch(`${pathOf(server)}/${encodeURIComponent(tool)}/call`, {
     method: 'POST',

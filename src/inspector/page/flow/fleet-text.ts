@@ -30,7 +30,7 @@ export function fleetText({ mode, vote, aggregation, members }: FleetPlan): stri
   return `${pluralize(members.length, 'member')}: ${how}${ends}`;
 }
 
-/** Returns the tally, such as `"ok": 2 of 3, "no": 1 of 3`; undefined for a fleet without a vote. */
+/** Returns the tally, such as `"ok": 2 of 3, "no": 1 of 3`; undefined if the fleet does not vote. */
 export function votesText({ vote, members }: FleetPlan, rows: readonly MemberRecord[]): string | undefined {
   if (vote === null) return undefined;
   const last = Math.max(...members.map(({ tier }) => tier));

@@ -58,7 +58,7 @@ const MAX_LINE = 18;
 const MAX_LINES = 2;
 const BREAK_AFTER = /[\s.,&|=<>()[\]]/;
 
-/** Returns the lines of the arrow's label, truncated; none for an unconditional arrow. */
+/** Returns the lines of the arrow's label, truncated; none if the arrow is unconditional. */
 export function arrowLabel(arrow: FlowArrow): readonly string[] {
   const lines: string[] = [];
   let rest = arrowText(arrow).trim();
@@ -71,7 +71,7 @@ export function arrowLabel(arrow: FlowArrow): readonly string[] {
   return lines;
 }
 
-/** Breaks after a space or an operator in the second half of the line, if there is one. */
+/** Breaks after a space or an operator in the second half of the line, if possible. */
 function lineLength(text: string): number {
   if (text.length <= MAX_LINE) return text.length;
   for (let length = MAX_LINE; length > MAX_LINE / 2; length -= 1)

@@ -12,7 +12,7 @@ import { type PlacedEdge, type Route, routesOf } from './routes.ts';
 
 export interface FlowLine {
   readonly route: Route;
-  /** Around the label; without width and height if there is no label. */
+  /** Around the label; width and height are missing if the arrow has no label. */
   readonly label: Rect;
 }
 

@@ -142,7 +142,7 @@ function NodeContent({
   readonly type: string;
   readonly run: RunOfFlow;
 }) {
-  // Steps of members are listed too, except those without a text.
+  // Steps of members are listed too, except steps that have no text.
   const ownSteps = run.steps.filter(
     ({ part = '', kind }) =>
       (part === row.path && !NODE_STEP_KINDS.has(kind)) ||

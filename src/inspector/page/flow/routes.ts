@@ -59,7 +59,7 @@ export function routesOf(boxes: ReadonlyMap<string, Rect>, edges: readonly Place
   });
 }
 
-/** Returns the SVG path. A curve stays between the ends of its two pieces. */
+/** Returns the SVG path. A curve stays between the ends of the two pieces. */
 export function routePath(route: Route): string {
   return route
     .map(({ x, from, to }, index) => {

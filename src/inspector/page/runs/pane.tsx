@@ -121,7 +121,7 @@ export function RunPane({ id, state, go }: RunPaneProps) {
   );
 }
 
-/** Returns true if a part of the run can wait for an approval. */
+/** Returns true if a part of the run can wait for approval. */
 const mayHaveApprovals = ({ kind, waiting_for, ended_at }: RunDetails): boolean =>
   waiting_for === 'approval' || ((kind === 'flow' || kind === 'fleet') && ended_at === null);
 

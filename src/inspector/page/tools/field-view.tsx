@@ -139,7 +139,7 @@ interface FieldHelpProps {
   readonly problem: string | undefined;
 }
 
-/** Problem, description and hints below a field. */
+/** Problem, description and hints under a field. */
 function FieldHelp({ id, field, problem }: FieldHelpProps) {
   const hints = hintsOf(field);
   return (

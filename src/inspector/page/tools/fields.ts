@@ -1,4 +1,4 @@
-// Derives form fields from the schema of a tool's arguments. An argument without a suitable field is entered
+// Derives form fields from the schema of a tool's arguments. An argument that no field suits is entered
 // as JSON, also below MAX_DEPTH levels. With more than MAX_FIELDS fields, all arguments are entered as JSON
 // (A8, ARCHITECTURE.md).
 
@@ -51,7 +51,7 @@ export type ChoiceField = Common &
     /** The draft is the index in this list. */
     readonly choices: readonly FieldChoice[];
   };
-/** Array, entered as one simple value per line. */
+/** Array, entered with one simple value per line. */
 export type LinesField = Common & WithDefault<string> & { readonly kind: 'lines'; readonly of: SimpleType };
 export type JsonField = Common & WithDefault<string> & { readonly kind: 'json' };
 export type GroupField = Common & { readonly kind: 'group'; readonly fields: readonly ArgumentField[] };

@@ -20,7 +20,7 @@ export interface FormResult {
   readonly unchecked: readonly string[];
 }
 
-/** Parses the fields. A field without a draft has its default. */
+/** Parses the fields. A field that has no draft keeps the default. */
 export function parseForm(
   schema: unknown,
   fields: readonly ArgumentField[],
@@ -119,7 +119,7 @@ function hasDraft(field: ArgumentField, drafts: FieldDrafts): boolean {
   return draft !== undefined && draft !== '';
 }
 
-/** Returns undefined for an omitted or invalid field. */
+/** Returns undefined if the field is omitted or invalid. */
 function parseLeaf(field: LeafField, drafts: FieldDrafts, problems: Map<string, string>): ParsedValue {
   const draft = drafts.get(keyOf(field.path)) ?? field.initial;
   const isEmpty =

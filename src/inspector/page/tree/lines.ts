@@ -18,7 +18,7 @@ export type TreeLine<A extends ActorNode> =
       readonly index: number;
       /** Number of sessions. */
       readonly count: number;
-      /** Undefined until it is loaded. */
+      /** Undefined until loaded. */
       readonly session: SessionRow | undefined;
     };
 

@@ -36,7 +36,7 @@ export function TreePane({ state, view, selected, go }: TreePaneProps) {
   );
 
   const toggle = (address: string) => {
-    // Filtered items are never collapsed.
+    // Filtered items are always expanded.
     if (isFiltered) return;
     const next = new Set(toggled);
     if (!next.delete(address)) next.add(address);

@@ -68,7 +68,7 @@ export class SessionWindow {
     return at < 0 ? undefined : this.#list.from + at;
   }
 
-  /** Sets the visible range; without a range, requests stop and the rows are discarded. */
+  /** Sets the visible range; if undefined, requests stop and the rows are discarded. */
   setRange(filter: string, range: SessionRange | undefined): void {
     this.#filter = filter;
     this.#range = range && { first: range.first, last: Math.min(range.last, range.first + MAX_COUNT) };

@@ -56,7 +56,7 @@ export function useLines(
     first: Math.max(0, rendered.first - from),
     last: Math.max(0, rendered.last - from),
   };
-  // A filter needs the number of matches, even if no session is visible.
+  // A filter requires the number of matches, even if no session is visible.
   const isNeeded = isFiltered || (lines.length > from && visibleSessions.last > 0);
   useEffect(
     () => sessions.setRange(filter, isNeeded ? visibleSessions : undefined),

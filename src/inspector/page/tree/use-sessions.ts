@@ -15,7 +15,7 @@ const NO_MATCH = -1;
 export function useSessions(): SessionWindow {
   const [, rerender] = useState(0);
   const sessions = useMemo(() => new SessionWindow(fetchSessions, () => rerender((count) => count + 1)), []);
-  // Without a range, the window requests no sessions.
+  // If there is no range, the window requests no sessions.
   useEffect(() => () => sessions.setRange('', undefined), [sessions]);
   return sessions;
 }

@@ -1,5 +1,6 @@
-// Large messages of servers, which are scanned piece by piece, for any piece boundaries. A message that is too
-// large to store still yields its id. A stored response has the same envelope as if it were read in one piece.
+// Large messages of servers, which are scanned piece by piece, for any piece boundaries. A message that
+// is too large to store still yields its id. A stored response has the same envelope as if it were read in
+// one piece.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
