@@ -120,7 +120,7 @@ export class GatewayRuntime {
       entryHashes,
       stateFolder,
       recentCalls: history?.calls,
-      // Time limit for stopping a server. Calls in flight may complete within `life.shutdownMs`. Then the
+      // Time limit for stopping a server. Calls in flight get `life.shutdownMs` to complete. Then the
       // processes are killed within REAP_MS. The last second is a margin, so that these two limits expire
       // first.
       shutdownMs: life.shutdownMs + REAP_MS + 1000,
@@ -164,7 +164,7 @@ export class GatewayRuntime {
     return this.life.stop();
   }
 
-  /** Applies changes of the catalog and the profiles. Unchanged servers keep their processes and sessions. */
+  /** Applies catalog and profile changes. Unchanged servers keep their processes and sessions. */
   async reload(
     catalog: Catalog,
     secrets: readonly string[],

@@ -20,13 +20,13 @@ export class Life {
   readonly startTime = new StartTime();
   /** Root of the actor tree. */
   readonly root: RootRef;
-  /** Total shutdown time. */
+  /** Total shutdown timeout. */
   readonly shutdownMs: number;
   /** Functions that open the parts, by name. */
   readonly #boots = new Map<string, () => Promise<void>>();
   /** Running parts by name, in start order. */
   readonly #parts = new Map<string, Part>();
-  /** End of the shutdown time, in performance.now() milliseconds; undefined before the shutdown. */
+  /** Shutdown deadline, in performance.now() milliseconds; undefined until the shutdown starts. */
   #endsAt: number | undefined;
   /** True after the first signal or failed part. Written only by this class. */
   isEnding = false;

@@ -1,4 +1,4 @@
-// This gateway as a node: its name, its configuration hash, and the cluster's list of nodes. Without a shared
+// This gateway as a node: its name, its configuration hash, and the list of cluster nodes. Without a shared
 // store, it is the only node.
 
 import { hostname } from 'node:os';

@@ -1,10 +1,10 @@
 // Paths and cleanup of the files that cache the lists of servers, such as their tools: a file per catalog
-// entry, named by the entry's hash. The file of a changed or removed entry is kept for RETENTION_MS, since
-// the entry may return.
+// entry, named by the entry's hash. After an entry was changed or removed, the file is kept for RETENTION_MS,
+// since the entry may return.
 //
 // At the start and daily, each gateway sets the modification time of the files that its catalog uses.
-// Gateways that share a folder therefore do not remove the files of other gateways. Other files in the folder
-// are not touched. The files are only a cache, so no method rejects.
+// Gateways that share a folder therefore do not remove each other's files. Unrelated files in the folder are
+// not touched. The files are only a cache, so no method rejects.
 
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';

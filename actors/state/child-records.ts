@@ -1,6 +1,6 @@
 // Records each running child process in a small file. After a gateway was killed, its children are orphans:
-// the next gateway terminates them in a sweep. A child is terminated only if its owner, the gateway that
-// started it, is dead and pid and start time prove the child's identity; names are not compared. No method
+// the next gateway terminates them in a sweep. A child is terminated only if the owner (the gateway that
+// started it) is dead, and pid and start time prove the child's identity; names are not compared. No method
 // throws; problems go to `onWarning`.
 //
 // On Linux, a sweep also finds processes by their mark, an environment variable (owner-mark.ts): children
@@ -32,7 +32,7 @@ const KILL_GRACE_MS = 1000;
  */
 const CONTAINER_MS = 10_000;
 
-/** Record of a dead owner. */
+/** Record whose owner is dead. */
 interface DeadRecord {
   readonly path: string;
   readonly record: ChildRecord;
@@ -177,7 +177,7 @@ export class ChildRecords {
 }
 
 /**
- * Returns whether the process group certainly belongs to the child. If the child itself exists, its start
+ * Returns whether the process group certainly belongs to the child. If the child itself exists, the start
  * time decides. If only other members of the group exist, the group belongs to the child if all of them are
  * in the session of the child and started later, in the same boot.
  */

@@ -1,4 +1,4 @@
-// Ends the container of a server through its engine. The container is no process of the gateway: it survives
+// Stops a server's container through the engine. The container is no process of the gateway: it survives
 // the engine's client (`docker run`), which is the gateway's child. It has a label with a random token, and a
 // name with the token unless its command line sets a name.
 
@@ -17,7 +17,7 @@ export interface Container {
   /** Arguments before the subcommand, such as `--context NAME`. */
   readonly engineArgs: readonly string[];
   readonly cwd: string;
-  /** Variables by which the client finds the engine. */
+  /** Environment variables by which the client locates the engine. */
   readonly env: Readonly<Record<string, string>>;
   readonly token: string;
   /** False if the command line sets a name, which a container of another owner may have. */
@@ -41,7 +41,7 @@ export function identifyingOptions(
 
 const nameOf = (token: string) => `actor-gateway-${token}`;
 
-/** Parses the container of a record; undefined without a valid one. */
+/** Parses the container in a record; undefined if it is missing or invalid. */
 export function parseContainer(value: unknown): Container | undefined {
   const { engine, engineArgs, cwd, env, token, ...flags } = (value ?? {}) as Record<keyof Container, unknown>;
   if (typeof engine !== 'string' || typeof cwd !== 'string' || !isTexts(engineArgs)) return undefined;

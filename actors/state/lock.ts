@@ -1,5 +1,5 @@
 // Lock of the state folder: only one gateway can use it (A5, ARCHITECTURE.md). The lock file names the
-// process that holds the lock; it is valid only while that process runs, so kill -9 requires no cleanup.
+// lock's holder, a process; it is valid only while that process runs, so kill -9 requires no cleanup.
 // numbered-lock.ts prevents races between two starting gateways.
 
 import { AlreadyInUseError } from '../base/errors/errors.ts';
@@ -48,13 +48,13 @@ export async function acquireStateLock(
   };
 }
 
-/** Acquires the lock and returns the path of its file. Throws AlreadyInUseError. */
+/** Acquires the lock and returns the path of the lock file. Throws AlreadyInUseError. */
 function take(folder: string, text: LockText): string {
   const steps = lockSteps(folder, text, (other) => {
     const holder = parseHolder(other);
     return holder !== undefined && isAlive(holder);
   });
-  // Runs the generator to its end. It is a generator for tests, which interleave the steps of two processes.
+  // Runs the generator to completion. It is a generator for tests, which interleave two processes' steps.
   let step = steps.next();
   while (step.done !== true) step = steps.next();
   const { value } = step;

@@ -7,11 +7,11 @@ import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const FILE = 'sessions.ndjson';
-/** Number of outdated lines from which the file is rewritten, if it also has more of them than records. */
+/** Number of outdated lines above which the file is rewritten, provided that they outnumber the records. */
 const MIN_OUTDATED = 1_000;
 const OWNER_ONLY = 0o600;
 
-/** A key and its record, or `-` if the record was removed. */
+/** A key with the record, or with `-` if the record was removed. */
 const linePattern = /^([\w-]{1,64}) (-|\{.*\})$/;
 
 export class SessionJournal {

@@ -8,14 +8,14 @@ const UNFINISHED_SUFFIX = '.new';
 /** Age from which an unfinished file counts as left by a killed writer; no write takes that long. */
 const LEFT_AFTER_MS = 60_000;
 
-/** Returns true for an unfinished file of a killed writer. */
+/** Returns true for an unfinished file whose writer was killed. */
 export function isLeftUnfinished(path: string): boolean {
   if (!path.endsWith(UNFINISHED_SUFFIX)) return false;
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat !== undefined && Date.now() - stat.mtimeMs > LEFT_AFTER_MS;
 }
 
-/** Writes or replaces the file, readable only by its owner. */
+/** Writes or replaces the file, readable only by the owner. */
 export function replaceFile(path: string, text: string): void {
   withUnfinished(path, text, (unfinished) => renameSync(unfinished, path));
 }

@@ -20,7 +20,7 @@ import { SessionJournal } from './session-journal.ts';
 export interface StateFolderOptions {
   readonly stateDir: string;
   readonly kind: 'own' | 'shared' | 'none';
-  /** Address in the lock, for error messages of other gateways. */
+  /** Address in the lock, for the error message of a second gateway. */
   readonly listenAddr: string;
   /** Environment of the gateway. If another gateway started it, it contains an owner mark (owner-mark.ts). */
   readonly environment: Readonly<Record<string, string | undefined>>;

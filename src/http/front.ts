@@ -36,7 +36,7 @@ export interface FrontOptions {
   readonly forwarder?: RequestForwarder | undefined;
   /** Setting that overrides `listen_addr` of the gateway file, for error messages. */
   readonly addressSetting?: string | undefined;
-  /** Path of the gateway file; undefined if there is none. */
+  /** Path of the gateway file; undefined without such a file. */
   readonly gatewayFile?: string | undefined;
   /** Reloads the configuration and returns the changes. Rejects with ConfigError. */
   reload(): Promise<object>;

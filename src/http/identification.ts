@@ -59,7 +59,7 @@ export type RouteAccess = 'read' | 'client' | 'operator';
 export const OPERATOR_PROOF =
   'send the operator token (the file operator-token in state_dir) as Authorization: Bearer TOKEN, or set api_key in the gateway file';
 
-/** Returns the access that a request needs: `declared` by the route, else depending on the method. */
+/** Returns the access required for a request: `declared` by the route, else depending on the method. */
 export function accessOf(method: string, declared?: RouteAccess): RouteAccess {
   return declared ?? (method === 'GET' || method === 'HEAD' ? 'read' : 'operator');
 }

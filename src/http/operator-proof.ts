@@ -22,7 +22,7 @@ interface Address {
   readonly port: number;
 }
 
-/** Returns the headers with the proof. Returns none if token, valid nonce or loopback address are missing. */
+/** Returns the headers with the proof; empty if token, valid nonce or loopback address are missing. */
 export function proofHeaders(
   { headers, remoteAddress }: Pick<HttpRequest, 'headers' | 'remoteAddress'>,
   token: string,

@@ -60,8 +60,8 @@ export class InspectorAccess {
   }
 
   /**
-   * Returns true if the request comes from a page of the inspector, which its cookie proves. The key form has
-   * no cookie yet, so its request is accepted anyway.
+   * Returns true if the request comes from a page of the inspector, which its cookie proves. The key form is
+   * submitted without a cookie, so its request is accepted anyway.
    */
   isPageRequest({ request }: ExchangeContext): boolean {
     const { method, path, headers } = request;

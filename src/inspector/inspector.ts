@@ -141,7 +141,7 @@ export class Inspector {
       return undefined;
     }
     if (isReadRequest && (head === '' || head === 'view')) {
-      // Without `commands`, the operator has no commands either.
+      // Without `commands`, even the operator cannot send commands.
       const needsOperatorHint = this.#gateway.config.inspector.commands && !isOperator;
       void this.#files.send(context, 200, 'page.html', needsOperatorHint ? withoutCommands : undefined);
     } else if (isReadRequest && head === 'assets' && rest.length === 1)

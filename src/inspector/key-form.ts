@@ -1,5 +1,5 @@
-// Handles the key form: sets the cookie and redirects to the view that the user requested. After a wrong key
-// it sends the form again and keeps that view.
+// Handles the key form: sets the cookie and redirects to the requested view. If the key is wrong, it sends
+// the form again, for the same view.
 
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 import type { InspectorAccess } from './access.ts';

@@ -104,7 +104,7 @@ function rowOf(client: ListedClient, redactor: Redactor): SessionRow {
     version: excerptOf(version, redactor),
     endpoint: endpointOf(client),
     era,
-    // `protocolVersion` of a listening client, which has no session, is the version for legacy servers.
+    // For a listening client without a session, `protocolVersion` is the version for legacy servers.
     protocol_version: client.isListener ? modernVersion : client.protocolVersion,
     state: stateOf(client),
     opened_at: epochMs(openedAt),

@@ -53,5 +53,5 @@ export const postRoute = (handle: RouteHandler): AutomationRoute => ({
   handle,
 });
 
-/** Returned by a handler that has responded itself, for example with a stream. */
+/** Returned by a handler that already sent the response, for example a stream. */
 export const RESPONDED = Symbol('responded');

@@ -75,7 +75,7 @@ function principalIn(meta: string): string | undefined {
   }
 }
 
-/** Returns up to MAX_BODY_BYTES as text, or as Base64 if they are binary. The brief view omits Base64. */
+/** Returns the first MAX_BODY_BYTES as text, or as Base64 if they are binary. The brief view omits Base64. */
 function bodyOf(bytes: Uint8Array, view: RecordView): DeliveryBody {
   const returnedBytes = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, MAX_BODY_BYTES));
   const text = returnedBytes.toString('utf8');

@@ -6,7 +6,7 @@ import type { RunNote } from '../../../actors/store/run.ts';
 import type { NodeState } from '../../../machines/flow-run/graph-state.ts';
 import type { DeliveryRecord, FailureRecord } from './delivery-shapes.ts';
 
-/** Members that a run has in common with its delivery. */
+/** Members that runs have in common with their deliveries. */
 type OfDelivery =
   | ('id' | 'seq' | 'trigger' | 'conversation' | 'attempts' | 'until' | 'trace' | 'note')
   | ('received_at' | 'started_at' | 'ended_at' | 'next_attempt_at');

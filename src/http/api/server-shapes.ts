@@ -49,7 +49,7 @@ export interface ServerRecord extends ServerCounters, ServerTrouble {
   readonly isolation: string;
   /** Only for a server with a single instance in the cluster. */
   readonly placement?: 'cluster';
-  /** The node on which such a server runs; null if none. */
+  /** The node on which such a server runs; null if it does not run. */
   readonly node?: string | null;
   readonly enabled: boolean;
   /** Set in state `starting`, during the installation. */

@@ -43,7 +43,7 @@ export class Backlog {
     return true;
   }
 
-  /** Returns up to `maxBytes` of the next bytes, without removing them; undefined if the queue is empty. */
+  /** Returns the next bytes (at most `maxBytes`) without removing them; undefined if the queue is empty. */
   peek(maxBytes: number): Uint8Array | undefined {
     const item = this.#items[0];
     return item?.bytes.subarray(this.#sentBytes, Math.min(item.end, this.#sentBytes + maxBytes));

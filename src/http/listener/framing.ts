@@ -1,4 +1,4 @@
-// Header checks for both listener implementations, because neither HTTP server checks everything. Requests:
+// Header checks for both listener implementations, because neither HTTP server checks all of this. Requests:
 // against request smuggling, where two parties disagree about the length of requests (RFC 9112 section 6.3).
 // Responses: against header injection, where a value contains a line break (section 5).
 

@@ -16,7 +16,7 @@ import { LinkedList, type ListMember } from '../../../actors/base/bounds/linked-
 /** Minimum limit for all clients. The limit is larger if four messages of maximum size need more. */
 const MIN_WAITING_BYTES = 128 * 1024 * 1024;
 
-/** Time without progress after which a confirmed reader may be cut off. */
+/** Time without progress after which a confirmed reader may be disconnected. */
 const STALLED_MS = 1_000;
 
 /** Same for unconfirmed readers: the first progress may be only the socket buffer. */
@@ -97,7 +97,7 @@ export class Readers {
     this.#listOf(reader).add(reader);
   }
 
-  /** Called when a client has read everything. */
+  /** Called when a client has read all bytes. */
   noteCaughtUp(reader: Reader): void {
     if (!reader.isBehind) return;
     this.#listOf(reader).delete(reader);
@@ -109,9 +109,7 @@ export class Readers {
     return isConfirmed ? this.#active : this.#unconfirmed;
   }
 
-  /**
-   * Cuts off the reader that has stalled for the longest time. Returns false if no other reader has stalled.
-   */
+  /** Disconnects the reader that has been stalled longest. Returns false if no other reader has stalled. */
   #freeCapacity(reader: Reader): boolean {
     return (
       this.#cutFirst(this.#unconfirmed, UNCONFIRMED_MS, reader) ||

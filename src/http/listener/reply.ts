@@ -182,7 +182,7 @@ export abstract class Reply implements HttpReply {
   protected abstract closeConnection(): void;
 }
 
-/** Stream for a HEAD request, or for a client that has disconnected. It drops all bytes. */
+/** Stream for a HEAD request, or for a disconnected client. It drops all bytes. */
 const closedStream: HttpStream = {
   isDone: true,
   bufferedBytes: 0,

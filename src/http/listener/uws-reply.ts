@@ -90,7 +90,7 @@ export class UwsReply extends Reply {
     let at = 0;
     /** Offset of the current piece in the response. */
     let start = 0;
-    /** Writes from `offset`; returns true if the server accepted everything. */
+    /** Writes from `offset`; returns true if the server accepted all bytes. */
     const writeFrom = (offset: number): boolean => {
       for (let piece = pieces[at]; piece !== undefined; piece = pieces[at]) {
         const sentBytes = Math.max(0, offset - start);
@@ -113,7 +113,7 @@ export class UwsReply extends Reply {
       if (this.isLastOfConnection) res.writeHeader('Connection', 'close');
       isAccepted = writeFrom(0);
     });
-    // Usually the system accepts everything immediately.
+    // Usually the system accepts all bytes immediately.
     if (isAccepted || this.isSettled) return;
     res.onWritable((offset) => {
       this.noteProgress();

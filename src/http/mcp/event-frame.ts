@@ -7,7 +7,7 @@ import type { HttpStream } from '../listener/seam.ts';
 
 const TAIL = Buffer.from('\n\n');
 
-/** Writes an event. `head` contains the fields before the data, each with its line break. */
+/** Writes an event. `head` contains the fields that precede the data, each with its line break. */
 export function writeEvent(http: HttpStream, head: string, message: Message): void {
   const start = Buffer.from(`${head}data: `, 'latin1');
   if (!isInPieces(message) && message.length < SHARED_FROM) {

@@ -120,7 +120,7 @@ export class ExchangeContext {
       );
   }
 
-  /** Counts a request that a limit refused. Call it before the response with the error. */
+  /** Counts a request that exceeded a limit. Call it before sending the error response. */
   countRefusal(error: GatewayError): void {
     if (error.code === overloaded.code)
       this.#alarms?.record(

@@ -37,7 +37,7 @@ export class StatelessOutlet implements Outlet, PendingReply, HeartbeatTarget {
     this.#release();
   }
 
-  /** Sets the listener for a disconnect before the response is complete. */
+  /** Sets the listener for a disconnect during the response. */
   onDisconnect(listener: () => void): void {
     this.#onDisconnect = listener;
   }

@@ -17,7 +17,7 @@ export function nodeOf(ref: AnyActorRef, names: ActorNames): ActorNode {
   };
 }
 
-/** Returns an actor and its active descendants, parents first. */
+/** Returns an actor and all active descendants, parents first. */
 export function* treeOf(root: AnyActorRef): Generator<AnyActorRef> {
   yield root;
   const { children = {} } = root.getSnapshot() as { children?: Record<string, AnyActorRef | undefined> };

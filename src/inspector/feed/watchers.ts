@@ -19,7 +19,7 @@ import { eventText, Viewer } from './viewer.ts';
 
 const TICK_MS = 1_000;
 const HEARTBEAT_TICKS = 15;
-/** Timeout of the store; then the page shows that the store does not respond. */
+/** Timeout of the store, after which the page shows that the store does not respond. */
 const STORE_TIMEOUT_MS = 2_000;
 /**
  * Further streams are refused, so that a page that opens streams in a loop cannot exhaust the listener (A8,

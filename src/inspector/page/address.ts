@@ -42,7 +42,7 @@ export function sessionAt(address: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Returns true for the address of a session or of the session list. */
+/** Returns true for session addresses and for the address of the session list. */
 export function isSessionView(address: string): boolean {
   return address === SESSIONS || sessionAt(address) !== undefined;
 }
@@ -62,7 +62,7 @@ export function nodeAt(address: string): string | undefined {
   return part === '' ? undefined : decodeName(part);
 }
 
-/** Returns true for the address of a node or of the node list. */
+/** Returns true for node addresses and for the address of the node list. */
 export function isNodeView(address: string): boolean {
   return address === NODES || nodeAt(address) !== undefined;
 }
@@ -86,7 +86,7 @@ const RUN = '~runs/';
 const FLOW = '~flows/';
 const DELIVERY = '~deliveries/';
 
-/** Returns the view of a server's tools, optionally with a selected tool. */
+/** Returns the view for a server's tools, optionally with a selected tool. */
 export function toolsView(actor: string, tool?: string): PageView {
   return {
     actor,
@@ -146,7 +146,7 @@ export function mailboxAddress(key: string): string {
 
 const START = `${HOME}/view/`;
 
-/** Returns the URL path of a view, with its query. */
+/** Returns the URL path and query for a view. */
 export function pathOf({ actor, tab, query }: PageView): string {
   if (actor === OVERVIEW && tab === 'log') return HOME;
   const parts = actor.split('/').map(encodeURIComponent);
@@ -197,7 +197,7 @@ export function triggerAt(address: string): string | undefined {
   return part === '' || part.includes('/') ? undefined : decodeName(part);
 }
 
-/** Address of a server. Ids of agent servers contain a slash. */
+/** Returns a server's address. Ids of agent servers contain a slash. */
 export const serverAddress = encodeName;
 
 export function workAddress(name: string): string {
@@ -219,7 +219,7 @@ export function addressOf(actor: NamedActor, actors: ReadonlyMap<string, ActorNo
   if (actor.machine === 'server') return encodedName;
   if (actor.machine === 'trigger') return TRIGGER + encodedName;
   const parent = actor.machine !== null || actor.parent === null ? undefined : actors.get(actor.parent);
-  // The address of a child of the gateway does not name the parent.
+  // The addresses of the gateway's children do not name the parent.
   const isAlone = parent === undefined || parent.parent === null;
   return isAlone ? `~${encodedName}` : `${addressOf(parent, actors)}/${encodedName}`;
 }

@@ -1,5 +1,5 @@
 // Rights of this page. Without the operator's cookie the gateway refuses commands, and marks the page as
-// read-only (`data-access="watch"`). Then the page shows no buttons.
+// read-only (`data-access="watch"`). A read-only page shows no buttons.
 
 import type { Totals } from '../wire/feed.ts';
 

@@ -123,8 +123,8 @@ export interface NumbersMessage extends Totals {
 }
 
 /**
- * Client session. A client of the modern era (stateless, MCP 2026-07-28) that listens for changes has no
- * session, but is listed too.
+ * Client session. A client of the modern era (stateless, MCP 2026-07-28) that listens for changes is also
+ * listed, although it has no session.
  */
 export interface SessionRow {
   /** Sequence number, starts with the gateway. The session id is secret. */

@@ -48,7 +48,7 @@ const changes = [
 type Change = (typeof changes)[number];
 
 const retry = { attempts: 1_000, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
-/** Short intervals and grace periods of the dispatcher, so that a test run takes milliseconds. */
+/** Short intervals and grace periods of the dispatcher, so that test runs take milliseconds. */
 const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 /** Note of an event that was ignored because its trigger was removed. */
 const TRIGGER_REMOVED = 'its triggers were removed or disabled';
@@ -62,7 +62,7 @@ interface RunState {
   readonly parkedAt?: number;
 }
 
-/** The loaded triggers and agents. Each trigger has an agent with the same name. */
+/** The loaded triggers and agents. A trigger and its agent have the same name. */
 class Configuration {
   readonly triggers = new Map<string, Trigger>();
   readonly agents = new Map<string, Handler>();
@@ -85,7 +85,7 @@ class World {
   readonly cancelled = new Set<string>();
   readonly #harness: StoreHarness;
   readonly #configuration = new Configuration(() => ({ run: (job, context) => this.#run(job, context) }));
-  /** Steps that have failed. Each `fail` step fails once. */
+  /** Steps that have failed. A `fail` step fails once. */
   readonly #failed = new Set<string>();
   /** Keys with a running event. */
   readonly #running = new Set<string>();

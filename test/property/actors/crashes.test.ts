@@ -13,7 +13,7 @@ import { runs } from '../../fixtures/property-runs.ts';
 import { type EngineStore, openEngineStore, storeFolder } from '../../fixtures/store/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 
-/** Longer than any scenario, so that only a restart ends a claim. */
+/** Longer than any scenario, so that only restarts release claims. */
 const LEASE_MS = 30_000_000;
 const folder = storeFolder();
 let scenarioCount = 0;

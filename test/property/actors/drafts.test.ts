@@ -25,7 +25,7 @@ import { startInbox, until } from '../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../fixtures/automation/triggers.ts';
 import { MemoryStore } from '../../fixtures/store/memory-store.ts';
 
-/** Short intervals and grace periods of the dispatcher, so that a test run takes milliseconds. */
+/** Short intervals and grace periods of the dispatcher, so that test runs take milliseconds. */
 const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
 /** Minimum interval between two draft edits at the platform. */
@@ -47,7 +47,7 @@ const runEnds = ['answer', 'answer', 'long answer', 'nothing', 'give up'] as con
  * message before the edit. The faults are shared by drafts and answers.
  */
 const faults = ['ok', 'ok', 'ok', 'ok', 'too soon', 'fault', 'refused', 'lost', 'gone'] as const;
-/** Ends of the process. Afterwards it starts again. */
+/** Ends of the process, which then restarts. */
 const interruptions = ['kill', 'drain', 'nothing', 'nothing'] as const;
 type Step = (typeof steps)[number];
 type RunEnd = (typeof runEnds)[number];
@@ -87,7 +87,7 @@ class Platform {
 
   readonly outbound: Outbound<Trigger, SentRow> = {
     target: () => ({ place: 'x' }),
-    // Each part of `text` between `|` is a message. An edit concerns the first one.
+    // `|` separates the messages in `text`. An edit concerns the first one.
     render: (_, { action, text }) =>
       text.split('|').map((part, i) => ({
         text: part,
@@ -130,7 +130,7 @@ class Platform {
   }
 }
 
-/** Each failing step fails once. An attempt starts at the first step. */
+/** A failing step fails once. An attempt starts at the first step. */
 function handlerOf(script: readonly Step[], end: RunEnd): Handler {
   const failed = new Set<number>();
   return {

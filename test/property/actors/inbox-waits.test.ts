@@ -13,7 +13,7 @@ import { runs } from '../../fixtures/property-runs.ts';
 import { engineHarness, memoryHarness, type StoreHarness } from '../../fixtures/store/store-harness.ts';
 
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
-/** Short intervals and grace periods of the dispatcher, so that a test run takes milliseconds. */
+/** Short intervals and grace periods of the dispatcher, so that test runs take milliseconds. */
 const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 
 /**
@@ -52,7 +52,7 @@ const emittedEvent = (id: string, at: number) => newEvent('outbox/x', `row of ${
 class RunHandler {
   readonly harness: StoreHarness;
   readonly violations: string[] = [];
-  /** Next step of each run, according to its last acknowledged checkpoint. */
+  /** Next steps of the runs, according to their last acknowledged checkpoints. */
   readonly #acknowledged = new Map<string, number>();
   /** Steps that have failed. */
   readonly #failed = new Set<string>();

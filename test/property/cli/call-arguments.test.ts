@@ -1,5 +1,5 @@
-// Arguments of tool calls as command-line words. The words of any values, read with the schema of the tool,
-// are the same values again.
+// Arguments of tool calls as command-line words. For any values, parsing their words with the schema of the
+// tool returns the same values.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

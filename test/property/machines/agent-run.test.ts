@@ -69,7 +69,7 @@ interface PlannedStep {
 }
 
 /**
- * Executes the planned steps until the run ends. `calledIds` contains the id of each tool call, with or
+ * Executes the planned steps until the run completes. `calledIds` contains the ids of all tool calls, with or
  * without a result.
  */
 function runScenario({ settings: changes, answers, decisions, crashes }: Scenario) {
@@ -86,7 +86,7 @@ function runScenario({ settings: changes, answers, decisions, crashes }: Scenari
   const decision = () => {
     const next = decisions[approvals % decisions.length] ?? 'denied';
     if (next !== 'cancelled') return next;
-    // An approval is cancelled if an operator retries the run. The limit ensures that the run ends.
+    // An approval is cancelled if an operator retries the run. The limit ensures that the run terminates.
     cancelled += 1;
     return cancelled > 5 ? 'denied' : next;
   };
@@ -284,7 +284,7 @@ describe('the run of an agent', () => {
           const figures = figuresOf(before, 0);
           expect(figures.input_tokens + figures.output_tokens).toBeLessThan(tokens);
           expect(figures.cost ?? 0).toBeLessThan(cost);
-          // With such a budget, the run ends after an answer without reported usage.
+          // With such a budget, the run stops after an answer without reported usage.
           const isBounded = Number.isFinite(tokens) || Number.isFinite(cost);
           if (isBounded)
             expect(rowsOfKind(before, 'answer').every(({ usage }) => usage.input !== undefined)).toBe(true);

@@ -31,7 +31,7 @@ const anyEnding: fc.Arbitrary<Ending> = fc.oneof(
         .map((error) => ({ kind: 'failed', error, requestedPauseMs }) as const),
     ),
 );
-/** Pause that an ending requests, in milliseconds; at most an hour. */
+/** Pause that an ending requests, in milliseconds; the maximum is an hour. */
 const requestedPauseOf = (ending: object) =>
   'requestedPauseMs' in ending ? Math.min(3_600_000, Math.max(0, Number(ending.requestedPauseMs))) : 0;
 /** The random number for the pause jitter. */

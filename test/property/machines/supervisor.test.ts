@@ -80,7 +80,7 @@ interface ModelChild {
   restarts: number[];
   /** Times of the restarts after external failures. They do not count for the limit. */
   uncounted: number[];
-  /** Time of the restart, or Infinity. */
+  /** Restart time, or Infinity. */
   dueAt: number;
   /** Time at which a stopping child is stopped by force, or Infinity. */
   overdueAt: number;
@@ -363,7 +363,7 @@ describe('a supervisor with any commands', () => {
           const compared = run(commandList, drain);
           const { bench } = compared;
           compared.apply({ do: 'shutdown' });
-          // In an ordered drain, each child may use its own deadline.
+          // In an ordered drain, the children may use their own deadlines.
           const deadlines = drain === 'ordered' ? keys.length : 1;
           compared.apply({ do: 'tick', steps: (deadlines * SHUTDOWN_MS) / STEP_MS });
           compared.check();

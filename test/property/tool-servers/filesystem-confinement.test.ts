@@ -25,7 +25,7 @@ import { ToolError } from '../../../tool-servers/tool-error.ts';
 import { memoryFolder } from '../../fixtures/store/memory-folder.ts';
 
 const RUNS = 150;
-/** Links that a path may pass, as in Linux. */
+/** Maximum number of links in a path, as in Linux. */
 const MAX_LINKS = 40;
 /** All runs together must contain more accepted calls of each kind, and more refused calls. */
 const MIN_CALLS = 10;
@@ -211,7 +211,7 @@ class World {
       : undefined;
   }
 
-  /** Replaces each missing name by the single name on disk that differs only in its Unicode form. */
+  /** Replaces missing names by the single name on disk that differs only in its Unicode form. */
   #asOnDisk(path: string): string {
     let at = '/';
     for (const part of path.split('/')) {
@@ -448,7 +448,7 @@ test('every filesystem call acts in the allowed folder or is refused, and nothin
     ),
     { numRuns: RUNS },
   );
-  // Each kind of call must be accepted and refused often enough.
+  // All kinds of calls must be accepted and refused often enough.
   for (const operation of Object.keys(oracle))
     expect(counts.get(operation), operation).toBeGreaterThan(MIN_CALLS);
   expect(refused).toBeGreaterThan(MIN_CALLS);

@@ -11,7 +11,7 @@ const arbText = fc
   .array(fc.constantFrom('a', 'bc', 'ü', '€', '😀', '\n', '\r\n', ' '), { maxLength: 60 })
   .map((pieces) => pieces.join(''));
 
-/** A file with this text. Each read returns at most 7 bytes, as an operating system may do. */
+/** A file with this text. A read returns a maximum of 7 bytes, as an operating system may do. */
 function fileOf(text: string) {
   const bytes = Buffer.from(text);
   const handle = {

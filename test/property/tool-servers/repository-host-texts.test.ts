@@ -30,7 +30,7 @@ describe('a long text', () => {
           const part = textPage(text, offset);
           expect(part.totalChars).toBe(text.length);
           expect(part.text.length).toBeLessThanOrEqual(MAX_TEXT_CHARS);
-          // No part begins or ends within a surrogate pair.
+          // No boundary of a part is within a surrogate pair.
           expect(/^[\udc00-\udfff]|[\ud800-\udbff]$/.test(part.text)).toBe(false);
           if (part.nextOffset !== undefined) expect(part.nextOffset).toBeGreaterThan(offset);
           joined += part.text;

@@ -33,7 +33,7 @@ export interface ServerSelection {
 export const ALL_SERVERS: ServerSelection = { kind: 'all', name: '' };
 
 export interface ConnectEntries {
-  /** JSON document with this entry only, or the reason why it is not possible. */
+  /** JSON document with this entry only, or the reason why it is impossible. */
   readonly http: { readonly text: string } | { readonly reason: string };
   readonly stdio: string;
   /** Shell command, if the client has such a command. */
@@ -100,7 +100,7 @@ function keyNote({ label, reference, isPassingEnvironment }: Client): string {
   return `${label} does not replace variables: write the key instead of \${${KEY_VARIABLE}} into its file, or pass a file that contains it (--api-key-file FILE in args).`;
 }
 
-/** Returns the operating system of a browser, from its user agent. */
+/** Returns the browser's operating system, from the user agent. */
 export function systemOf(userAgent: string): System {
   if (/Windows/.test(userAgent)) return 'Windows';
   return /Mac OS|Macintosh|iPhone|iPad/.test(userAgent) ? 'macOS' : 'Linux';

@@ -130,7 +130,7 @@ interface ChoiceProps {
   readonly id: string;
   readonly label: string;
   readonly value: string;
-  /** Value and text of each option. */
+  /** Values and texts of the options. */
   readonly children: readonly (readonly string[])[];
   onChange(value: string): void;
 }

@@ -84,7 +84,7 @@ function emptyText(isFiltered: boolean, isLaterPage: boolean, hasMore: boolean):
 function Filter({ state, query, selected, go }: DeliveryListProps) {
   const [text, setText] = useState(() => filterText(query));
   const names = [...state.triggers.keys()];
-  // The newest page has no position, so its query contains only the filter.
+  // The newest page is requested without a position, so the query contains only the filter.
   const filterQuery = pageQuery(query, undefined);
   // A link to another list changes the text; typing does not, because then the query matches the text.
   useEffect(() => {

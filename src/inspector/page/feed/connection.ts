@@ -1,4 +1,4 @@
-// Keeps the event stream of the feed open. After a failure it reconnects every second, because EventSource
+// Maintains the event stream of the feed. After failures it reconnects every second, because EventSource
 // itself stops when a restarting gateway refuses a connection. Reports `refused` and stops if the gateway
 // responds with status 401.
 

@@ -24,10 +24,10 @@ export class History {
       return;
     }
     const last = samples.at(-1);
-    // An additional message within a second, as after a reconnect, replaces the previous sample.
+    // An additional message within a second, for example after reconnecting, replaces the previous sample.
     if (last !== undefined && sample.at - last.at < 500) samples.pop();
     samples.push(sample);
-    // Keeps one sample from before the window: it is the value at the start of the window.
+    // One sample from before the window remains: it is the value at the start of the window.
     while (samples.length > SECONDS + 1 || (samples[1]?.at ?? sample.at) < sample.at - SECONDS * 1000) {
       if (samples.length < 2) break;
       samples.shift();
@@ -60,7 +60,7 @@ export interface Series {
   readonly p95: readonly (number | null)[];
 }
 
-/** Returns the last `seconds` of a server; `now` is the gateway's time, in epoch milliseconds. */
+/** Returns a server's last `seconds`; `now` is the gateway's time, in epoch milliseconds. */
 export function seriesOf(samples: readonly NumbersSample[], now: number, seconds = SECONDS): Series {
   const slots: (NumbersSample | null)[] = [];
   let next = 0;
@@ -73,7 +73,7 @@ export function seriesOf(samples: readonly NumbersSample[], now: number, seconds
     slots.slice(1).map((sample, index) => {
       const before = slots[index];
       if (sample === null || before === null || before === undefined) return null;
-      // A counter is lower after a restart of the server or the gateway.
+      // A counter is lower if the server or the gateway has restarted.
       return Math.max(0, sample[field] - before[field]);
     });
   const level = (field: 'in_flight' | 'waiting' | 'p95') =>

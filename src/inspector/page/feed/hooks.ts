@@ -4,7 +4,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import { type PageView, pathOf, viewAt } from '../address.ts';
 import type { PageStore } from './page-store.ts';
 
-/** Returns the store, and renders the component again when the store changes. */
+/** Returns the store, and re-renders the component when the store changes. */
 export function useStore(store: PageStore): PageStore {
   const [, rerender] = useState(0);
   useEffect(() => store.subscribe(() => rerender((count) => count + 1)), [store]);
@@ -40,7 +40,7 @@ export function useView(): [PageView, Go] {
 /** Current path with query. */
 export const addressNow = (): string => location.pathname + location.search;
 
-/** Last result of a poll. Both are undefined before the first response. */
+/** Last poll result. Both are undefined before the first response. */
 export interface PollResult<T> {
   readonly value: T | undefined;
   /** Error message of the last poll. */

@@ -62,7 +62,7 @@ export interface PageState {
   readonly dropped: number;
   /** Number of messages that this page missed because it was slow. */
   readonly missed: number;
-  /** Number of gateway restarts while the page was open. */
+  /** Number of gateway restarts since the page was opened. */
   readonly gatewayRestarts: number;
 }
 

@@ -17,7 +17,7 @@ export interface FeedConnectionState {
   readonly since: number;
 }
 
-/** History key of the sum over all servers. The key of a server is its id, of other actors the address. */
+/** History key of the sum over all servers. A server's key is its id; another actor's key is the address. */
 export const ALL = '';
 
 export class PageStore {

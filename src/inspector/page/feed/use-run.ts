@@ -15,7 +15,7 @@ export interface WatchedRun {
   readonly problem: string | undefined;
 }
 
-/** Returns the state of a run, updated by its event stream. Reconnects after failures. */
+/** Returns the run's state, updated by the event stream. Reconnects after failures. */
 export function useRun(id: string): WatchedRun {
   const [run, setRun] = useState<WatchedRun>({ runState: emptyRun, problem: undefined });
   useEffect(() => {

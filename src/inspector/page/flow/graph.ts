@@ -95,7 +95,7 @@ export function arrowState(
   const { state, taken } = nodes.get(source) ?? {};
   if (state === 'done') {
     if (index === undefined) return 'untaken';
-    // The targets of a node are unique, so the id of the target identifies the connection.
+    // A node's targets are unique, so the id of the target identifies the connection.
     return taken?.includes(target.slice(target.lastIndexOf('/') + 1)) === true ? 'taken' : 'untaken';
   }
   if (state === 'failed') return index === undefined ? 'taken' : 'untaken';

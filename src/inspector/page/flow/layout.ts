@@ -27,11 +27,11 @@ export interface FlowChart extends Positions {
   readonly height: number;
 }
 
-/** Height of a box: name, type and state. */
+/** Box height: name, type and state. */
 const BOX_HEIGHT = 68;
 const MIN_WIDTH = 150;
 const MIN_LOOP_WIDTH = 230;
-/** Height of a loop's title. */
+/** Height of loop titles. */
 const TITLE = 18;
 /** Space around the content of a loop, and of the flow. */
 const PAD = 12;

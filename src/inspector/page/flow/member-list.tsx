@@ -1,4 +1,4 @@
-// Shows the members of a fleet in a run: state, vote, response.
+// Shows the fleet members in a run: state, vote, response.
 
 import type { MemberRecord } from '../../../http/api/run-shapes.ts';
 import type { FleetPlan } from '../../../http/api/target-shapes.ts';
@@ -8,7 +8,7 @@ import { memberState, tookText } from './node-text.ts';
 interface MemberListProps {
   readonly members: readonly MemberRecord[];
   readonly isOver: boolean;
-  /** Definition of the fleet; undefined if it is not available. */
+  /** Definition of the fleet; undefined if unavailable. */
   readonly fleet: FleetPlan | undefined;
 }
 

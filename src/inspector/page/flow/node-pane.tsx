@@ -13,7 +13,7 @@ import { arrowReason, nodeState, tookText, waitingFor } from './node-text.ts';
 
 /**
  * Step kinds that the node's list of steps omits: the pane shows their content in its other parts. `again` is
- * a failure with a later retry; `kept` only stores a state, and has no text.
+ * a failure with a later retry; `kept` only stores a state, without text.
  */
 const NODE_STEP_KINDS: ReadonlySet<string> = new Set([
   'entered',
@@ -142,7 +142,7 @@ function NodeContent({
   readonly type: string;
   readonly run: RunOfFlow;
 }) {
-  // Steps of members are listed too, except steps that have no text.
+  // The members' steps are also listed, except steps without text.
   const ownSteps = run.steps.filter(
     ({ part = '', kind }) =>
       (part === row.path && !NODE_STEP_KINDS.has(kind)) ||

@@ -34,11 +34,11 @@ interface End {
   readonly side: Side;
   /** Position of the next bend, or of the other box. */
   readonly towards: number;
-  /** Set when all ends at the side are known. */
+  /** Set when all end points at the side are known. */
   x: number;
 }
 
-/** Returns a route per edge. Each route has its own end at the border of a box. */
+/** Returns a route per edge. Routes do not share end points at the border of a box. */
 export function routesOf(boxes: ReadonlyMap<string, Rect>, edges: readonly PlacedEdge[]): Route[] {
   const bands = bandsOf([...boxes.values(), ...edges.map(({ label }) => label)]);
   const bandAt = (y: number): Band => bands.get(Math.round(y)) ?? { top: y, bottom: y };
@@ -59,7 +59,7 @@ export function routesOf(boxes: ReadonlyMap<string, Rect>, edges: readonly Place
   });
 }
 
-/** Returns the SVG path. A curve stays between the ends of the two pieces. */
+/** Returns the SVG path. A curve stays between the end points of the two pieces. */
 export function routePath(route: Route): string {
   return route
     .map(({ x, from, to }, index) => {
@@ -91,7 +91,7 @@ function bandsOf(rects: readonly Rect[]): ReadonlyMap<number, Band> {
   return bands;
 }
 
-/** Returns the ends at source and target. An edge that closes a cycle leads upwards. */
+/** Returns the end points at source and target. An edge that closes a cycle leads upwards. */
 function endsOf(
   { source, target, bends }: PlacedEdge,
   boxes: ReadonlyMap<string, Rect>,
@@ -106,7 +106,7 @@ function endsOf(
   ];
 }
 
-/** Distributes the ends evenly along the sides of the boxes, in the order of their bends. */
+/** Distributes the end points evenly along the sides of the boxes, in the order of their bends. */
 function distribute(ends: readonly End[]): void {
   const atSide = new Map<Rect, Record<Side, End[]>>();
   for (const end of ends) {

@@ -1,4 +1,4 @@
-// Connected clients in the overview: sessions, and listening clients that have no session.
+// Connected clients in the overview: sessions, and listening clients without a session.
 
 import type { SessionRow } from '../../wire/feed.ts';
 import { SESSIONS, sessionAddress } from '../address.ts';

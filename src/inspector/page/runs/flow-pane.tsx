@@ -16,7 +16,7 @@ interface FlowPaneProps {
 export function FlowPane({ name, onRuns }: FlowPaneProps) {
   const { value, problem } = usePolled(`flow ${name}`, () => fetchFlow(name), REFRESH_MS);
   const text = JSON.stringify([value?.nodes, value?.connections]);
-  // Keeps the same object until the graph changes, to avoid a new layout.
+  // Returns the same object until the graph changes, to avoid a new layout.
   const graph = useMemo(() => value, [text]);
   return (
     <section class="pane" aria-label="Flow details" id="flow">

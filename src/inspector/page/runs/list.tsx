@@ -92,7 +92,7 @@ const groups = [
   ['flow', 'Flows'],
 ] as const;
 
-/** Keeps the selected name in the list even when the run is unloaded. */
+/** Includes the selected name in the list even when the run is unloaded. */
 function valuesOf(names: TargetNames, kind: keyof TargetNames, target: string): readonly string[] {
   const values = names[kind].map((name) => `${kind} ${name}`);
   return values.includes(target) || !target.startsWith(`${kind} `) ? values : [...values, target];

@@ -55,7 +55,7 @@ export function applyMessage(state: WatchedRunState, message: RunMessage): Watch
   }
 }
 
-/** Displayed step. A call and its result are one card; an approval and its decision too. */
+/** Displayed step. A call and its result share a card, like an approval and its decision. */
 export type Card =
   | {
       readonly kind: 'text';

@@ -53,7 +53,7 @@ interface CallFormProps {
 
 function CallForm({ workspace, tool }: CallFormProps) {
   const { name, schema_problem } = tool;
-  // Keeps the same object until the schema changes.
+  // Returns the same object until the schema changes.
   const text = JSON.stringify(tool.input_schema);
   const schema = useMemo(() => JSON.parse(text) as unknown, [text]);
   const fields = useMemo(() => (schema === null ? undefined : fieldsOf(schema)), [schema]);

@@ -1,5 +1,5 @@
-// State of the tools tab of a server: selected tool, form inputs, running call and last result. It is kept
-// when the user selects another tab.
+// State of a server's tools tab: selected tool, form inputs, running call and last result. It is kept when
+// the user selects another tab.
 //
 // - One call runs at a time. Its result is kept until the next call.
 // - Inputs are kept for MAX_FORMS tools (A8, ARCHITECTURE.md). Beyond that, the oldest are deleted.

@@ -54,14 +54,14 @@ export class SessionWindow {
     return this.#list?.matching ?? 0;
   }
 
-  /** Returns the session at an index; undefined if it is not loaded. */
+  /** Returns the session at an index; undefined if not loaded. */
   row(index: number): SessionRow | undefined {
     return this.#listFilter === this.#filter
       ? this.#list?.sessions[index - (this.#list?.from ?? 0)]
       : undefined;
   }
 
-  /** Returns the index of a session; undefined if it is not loaded. */
+  /** Returns a session's index; undefined if not loaded. */
   indexOf(number: number): number | undefined {
     if (this.#list === undefined || this.#listFilter !== this.#filter) return undefined;
     const at = this.#list.sessions.findIndex((session) => session.number === number);

@@ -8,7 +8,7 @@ import { addressOfLine, type TreeLines } from './lines.ts';
 import type { TreeRow } from './rows.ts';
 
 export interface Selection {
-  /** Selected line; −1 if it is not visible. */
+  /** Selected line; −1 if hidden. */
   readonly at: number;
   /** Line selected by the keyboard whose session is still loading. */
   readonly pendingLine: number | undefined;

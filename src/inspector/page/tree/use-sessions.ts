@@ -8,7 +8,7 @@ import { SessionWindow } from './session-window.ts';
 
 const REFRESH_MS = 1_000;
 const HOUR_MS = 3_600_000;
-/** Index of a session that is loaded, but does not match the filter. */
+/** Index of a loaded session that does not match the filter. */
 const NO_MATCH = -1;
 
 /** Creates the session window. Re-renders after each response. */

@@ -144,7 +144,7 @@ class MailboxSimulation {
     if (isInRun || life.phase === 'ended') this.hasCrashed = true;
     if (isInRun) this.firstAbortReason ??= 'fault';
     this.apply({ type: 'crash' });
-    // After a crash, the run is aborted, and the mailbox stays busy until the run ends.
+    // After a crash, the run is aborted, and the mailbox stays busy until the run completes.
     if (isInRun) expect([this.isInRun, this.isRunning, this.isAborted]).toEqual([true, isRunning, true]);
     // A mailbox without work is removed.
     expect(this.removals - removals).toBe(life.phase === 'resting' ? 1 : 0);
@@ -204,7 +204,7 @@ class MailboxSimulation {
 }
 
 test('a mailbox runs one attempt at a time, and commits the expected result once', () => {
-  /** Commits and rules of all sequences. */
+  /** Commits and rules across sequences. */
   const seen = new Set<string>();
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 60, size: 'max' }), (happenings) => {

@@ -86,7 +86,7 @@ class Scenario {
     }
   }
 
-  /** Kills the process: later actions of it have no effect. */
+  /** Kills the process: its later actions have no effect. */
   async #kill(): Promise<void> {
     for (const id of this.sentAt.keys()) this.wasKilled.add(id);
     this.messages.push(...this.chat.sentMessages);

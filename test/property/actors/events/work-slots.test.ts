@@ -7,9 +7,9 @@ import { expect, test, vi } from 'vitest';
 import { type WorkSlot, WorkSlots } from '../../../../actors/events/inbox/work-slots.ts';
 import type { StoredEvent } from '../../../../actors/store/event.ts';
 
-/** Number of slots. An agent or trigger gets half of them at most. */
+/** Number of slots. An agent or trigger is limited to half of them. */
 const TOTAL = 12;
-/** Limit for the bodies of all running events. One event counts as a quarter of it at most. */
+/** Limit for the bodies of all running events. An event counts as at most a quarter of the limit. */
 const TOTAL_BYTES = 1_000;
 
 const eventOf = (seq: number, bytes = 0): StoredEvent => ({
@@ -99,7 +99,7 @@ const arrival = fc.record({
   trigger: fc.constantFrom('t', 'u'),
   bytes: fc.constantFrom(0, 0, 0, 10, 200, 900),
 });
-/** An arrival, or the index of a running event that ends. */
+/** An arrival, or the index of a running event that completes. */
 const anySteps = fc.array(fc.oneof(arrival, arrival, fc.nat({ max: 20 })), { maxLength: 80 });
 
 test('work slots never exceed the limits, no trigger or agent gets more than half, and every event gets a slot', async () => {

@@ -17,7 +17,7 @@ interface Traffic {
 }
 
 /**
- * Sends all messages, in order per chat. Returns the number of refusals, and the simulated time of the end.
+ * Sends all messages, in order per chat. Returns the number of refusals, and the simulated end time.
  */
 async function sendAll(chats: readonly Traffic[], delays: readonly RequestDelays[], limits: FloodLimits) {
   const time = new OwnTime();

@@ -135,7 +135,7 @@ test('polled updates are confirmed to the platform only after they are stored, a
         await world.idle();
         expect([...world.stored].sort()).toEqual([...new Set(world.updateIds)].sort());
         expect(world.updates.pending).toEqual([]);
-        // Ends the running poll.
+        // Stops the running poll.
         world.kill(false);
       },
     ),

@@ -13,7 +13,7 @@ import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 
-/** Interval at which the schedule polls the clock. All steps take a multiple of it. */
+/** Interval at which the schedule polls the clock. All steps take a multiple of the interval. */
 const POLL_MS = 5_000;
 /** Interval of the schedule. */
 const EVERY_MS = 30_000;

@@ -138,7 +138,7 @@ test('an HTTP trigger rejects a Standard Webhooks delivery with a changed byte',
 });
 
 /**
- * Returns true if two signatures are equal after decoding. Different base64 texts may have the same bytes:
+ * Returns true if two signatures are equal after decoding. Different base64 texts can encode the same bytes:
  * the last letter has unused bits; some decoders accept two alphabets.
  */
 function isSameBase64(a: string, b: string): boolean {

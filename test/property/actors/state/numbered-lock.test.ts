@@ -22,7 +22,7 @@ class Starter {
   path: string | undefined;
   readonly #name: string;
   readonly #folder: string;
-  /** Texts of the running processes of all starters. */
+  /** Texts of the running processes, across starters. */
   readonly #living: Set<string>;
 
   constructor(name: string, folder: string, living: Set<string>) {

@@ -40,7 +40,7 @@ test('an exported and imported store continues as after a restart, for any opera
         let text = await exportText(openSqliteSource({ file, onDamage, now }));
         rmSync(file);
         file = newFile();
-        // Each third move passes through a PostgreSQL database. That takes longer.
+        // Every third move passes through a PostgreSQL database. That takes longer.
         if (moveCount % 3 === 0) {
           const url = await newDatabase();
           await importText(openPostgresTarget({ url, now }), text);
@@ -79,7 +79,7 @@ test('a store continues in the database that it was imported into', async () => 
       const reopen = async () => {
         await store.close();
         let text = await exportText(openPostgresSource({ url }));
-        // Each second move passes through a file.
+        // Every second move passes through a file.
         if (moveCount % 2 === 0) {
           const file = newFile();
           await importText(openSqliteTarget({ file, onDamage }), text);

@@ -10,7 +10,7 @@ interface Reading {
   readonly pauseMs: number;
   /** Time until the database reads its clock. */
   readonly requestMs: number;
-  /** Time from then until the node has the response. */
+  /** Time from then until the node receives the response. */
   readonly responseMs: number;
   /** Size of the clock step during the pause. */
   readonly clockStepMs: number;
@@ -31,7 +31,7 @@ const detectableStepMs = fc
   .chain((byMs) => fc.constantFrom(byMs, -byMs));
 const few = { maxLength: 10 };
 
-/** Returns the detected clock step and uncertainty of each reading. */
+/** Returns the detected clock steps and uncertainties of the readings. */
 function detectSteps(readings: readonly Reading[]) {
   /** Monotonic clock of the node. */
   let uptimeMs = 0;
@@ -82,7 +82,7 @@ test('a clock step is detected with its full size by the next reading that the d
       );
       expect(steps).toHaveLength(1);
       const [{ byMs, uncertaintyMs } = { byMs: 0, uncertaintyMs: 0 }] = steps;
-      // The detected step is the real one, plus the uncertainty at most.
+      // The detected step exceeds the real one by at most the uncertainty.
       expect(byMs).toBeGreaterThanOrEqual(withStep.clockStepMs);
       expect(byMs).toBeLessThanOrEqual(withStep.clockStepMs + uncertaintyMs);
     }),

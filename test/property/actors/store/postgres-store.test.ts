@@ -12,7 +12,7 @@ import { MAX_WAITING, ownClockSteps, type World } from '../../../fixtures/store/
 const property = fc.asyncProperty(
   fc.commands(ownClockSteps, { maxCommands: 60, size: 'max' }),
   async (steps) => {
-    // Each run has a new database.
+    // Every run has a new database.
     const url = await newDatabase();
     // Remains a member on a slow machine, so that the claims stay valid during the whole test.
     const node = { name: 'a', address: '', ttlMs: 60_000 };

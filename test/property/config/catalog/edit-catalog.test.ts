@@ -218,7 +218,7 @@ describe('an edit of a catalog', () => {
           (each) => each.above + (each === target ? trailingCommentOf(each.text) : each.text),
         );
         expect(compact(after)).toBe(compact(original.head + rest.join('') + original.foot));
-        // Each other server stays as it was, except for its last comma and the comment after it.
+        // The other servers are unchanged, except for their last comma and the comment after it.
         for (const each of original.servers)
           if (each !== target)
             expect(after).toContain(
@@ -280,7 +280,7 @@ describe('an edit of a catalog', () => {
   });
 });
 
-/** Returns the comment after a server in a flow mapping. The comment stays if the server is removed. */
+/** Returns the comment that follows a server in a flow mapping. It stays if the server is removed. */
 const trailingCommentOf = (text: string) => (text.endsWith(' # about it') ? ' # about it' : '');
 
 describe("an edit of a client's file", () => {

@@ -167,7 +167,7 @@ test('a URL has scheme, host, port, segments and parameters of the file, and eac
         expect([...sent.searchParams]).toEqual(
           parameters.map(({ key, value }) => [decodedText(key), decodedText(value)]),
         );
-        // HttpApi parses path and query again.
+        // HttpApi reparses path and query.
         expect(new URL(expected.origin + sent.pathname + sent.search).href).toBe(sent.href);
       },
     ),
@@ -204,7 +204,7 @@ test('a URL from a single expression always has an allowed prefix', () => {
       }
       rendered += 1;
       expect(sent.href.startsWith('https://good.example/v1/')).toBe(true);
-      // A server may decode slashes. Also then the path has the prefix.
+      // A server may decode slashes. Even then, the path starts with the prefix.
       const { pathname } = new URL(sent.pathname.replaceAll(/%2f|%5c/gi, '/'), 'https://good.example');
       expect(pathname.startsWith('/v1/')).toBe(true);
     }),

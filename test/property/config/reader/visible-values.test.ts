@@ -8,7 +8,7 @@ import { ResourceFolder } from '../../../unit/config/resources/resource-folder.t
 
 const folder = new ResourceFolder();
 
-/** Returns the part of an agent's `spec` that has the reference in a field. */
+/** Returns the part of an agent's `spec` that contains the reference. */
 type FieldWith = (reference: string) => object;
 
 const local = (fields: object) => ({ mcp_servers: [{ name: 's', command: 'serve', ...fields }] });

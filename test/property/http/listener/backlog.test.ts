@@ -11,7 +11,7 @@ import { Reader, Readers } from '../../../../src/http/listener/readers.ts';
 
 const KIB = 1024;
 
-/** Pushes bytes, or reads at most `take` bytes. */
+/** Pushes bytes, or reads up to `take` bytes. */
 const steps = fc.array(
   fc.oneof(
     fc.record({
@@ -33,7 +33,7 @@ describe('a backlog', () => {
         const pushed: Buffer[] = [];
         const pieces: Buffer[] = [];
         let nextByte = 0;
-        /** Reads and removes at most `maxBytes` bytes. Returns false if the backlog is empty. */
+        /** Reads and removes up to `maxBytes` bytes. Returns false if the backlog is empty. */
         const readPiece = (maxBytes: number) => {
           const piece = backlog.peek(maxBytes);
           if (piece === undefined) return false;
@@ -88,7 +88,7 @@ describe('buffered bytes', () => {
         const buffered = new BufferedBytes(total);
         const shares = Array.from({ length: 5 }, () => new Share());
         const pieces = Array.from({ length: 6 }, (_, at) => Buffer.alloc((at + 1) * 16 * KIB));
-        /** The acquired pieces of each holder. Several holders may share a piece. */
+        /** The acquired pieces by holder. Several holders may share a piece. */
         const all: { holder: number; piece: Buffer }[] = [];
         for (const { holder, piece: at, isRelease } of list) {
           const share = shares[holder] as Share;
@@ -157,7 +157,7 @@ describe('without free capacity for buffered bytes', () => {
     expect(unread.map(({ disconnect }) => disconnect.mock.calls.length)).toEqual([1, 0]);
   });
 
-  /** New readers, each after a pause. A reader reads always, never, or for 1.5 s. */
+  /** New readers, with preceding pauses. A reader reads always, never, or for 1.5 s. */
   const arbReaders = fc.array(
     fc.record({
       waitMs: fc.nat(120),

@@ -16,7 +16,7 @@ import { Peer } from '../../../../src/http/nodes/peer.ts';
 import type { ForwardRequest } from '../../../../src/http/nodes/request-forwarder.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 
-/** Limits of forwarded requests and of streams, for all nodes. One node gets half of them at most. */
+/** Limits of forwarded requests and of streams, for all nodes. A single node is limited to half of them. */
 const IN_FLIGHT = 6;
 const STREAMS = 4;
 const NODES = ['a', 'b', 'c'];
@@ -265,7 +265,7 @@ function check({ exchanges, peers }: Cluster): void {
   for (const { client, connection, isListening } of exchanges) {
     expect(client.outcomes.length, `${client.outcomes}`).toBeLessThanOrEqual(client.hasLeft ? 0 : 1);
     const [outcome] = client.outcomes;
-    // The connection ends exactly when the client has its response or has left.
+    // The connection closes exactly when the client has its response or has left.
     if (connection !== undefined) expect(connection.isOver).toBe(client.isOver);
     expect(connection?.wasDestroyedAfterEnd ?? false).toBe(false);
     if (outcome?.endsWith('200')) expect(connection?.hasEnded).toBe(true);
@@ -303,7 +303,7 @@ test('each forwarded request is answered once with a correct result, and leaves 
       expect(cluster.exchanges.filter(isOpen)).toEqual([]);
       for (const { requests, streams, bytes, forwards } of cluster.peers.values())
         expect([requests.used, streams.used, bytes.used, forwards.size]).toEqual([0, 0, 0, 0]);
-      // All slots are free, so a request to each node is forwarded.
+      // All slots are free, so requests to all nodes are forwarded.
       for (const name of NODES) cluster.request(name, false);
       expect(cluster.exchanges.filter(isOpen)).toHaveLength(NODES.length);
     }),

@@ -62,7 +62,7 @@ test('any text is a valid glob of each kind', () => {
   fc.assert(
     fc.property(specialText, specialText, fc.constantFrom('text', 'path', 'ref'), (pattern, text, kind) => {
       compileGlobs([pattern], { kind } as GlobOptions)(text);
-      // A glob with a backslash before each character matches the text itself.
+      // A glob with a backslash before every character matches the text itself.
       const escaped = Array.from(text, (character) => `\\${character}`).join('');
       expect(matches(escaped, text, kind as GlobOptions['kind'])).toBe(true);
     }),

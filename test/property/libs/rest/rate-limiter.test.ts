@@ -87,7 +87,7 @@ describe('the rate limiter of a credential', () => {
         const limiter = new RateLimiter(EVERY_MS, () => clock.now, burst);
         const startedAt = clock.now;
         for (let count = 1; count <= burst; count += 1) expect(limiter.reserveSlot()).toBeUndefined();
-        // After the burst, each interval permits one more request.
+        // After the burst, an interval permits one further request.
         let permitted = 0;
         for (const ms of pauses) {
           clock.now += ms;
@@ -111,7 +111,7 @@ describe('the rate limiter of a credential', () => {
         let heldUntil = 0;
         let requestCount = 0;
         let lastAt = Number.NEGATIVE_INFINITY;
-        /** Callers with a request, and the time of the next attempt. */
+        /** Callers with a request, and when the next attempt is due. */
         const callers = Array.from({ length: callerCount }, () => ({ at: clock.now, attempts: 0 }));
         while (callers.length > 0) {
           callers.sort((a, b) => a.at - b.at);

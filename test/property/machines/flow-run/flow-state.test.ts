@@ -88,7 +88,7 @@ type Outcome = 'done' | 'failed' | 'skipped';
 function expectedOutcomes({ graph, nodes, taken }: ScriptedGraph): ReadonlyMap<string, Outcome> {
   const outcomes = new Map<string, Outcome>();
   for (const { node, isGood, turns, inside } of nodes) {
-    /** For each incoming connection, whether it is taken. */
+    /** For every incoming connection, true if it is taken. */
     const incoming = nodes.flatMap(({ node: from }) => {
       const outgoing = graph.connections.filter((each) => each.from === from.id);
       const outcome = outcomes.get(from.id);

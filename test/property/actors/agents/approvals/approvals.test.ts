@@ -47,7 +47,7 @@ const anyStep = fc.oneof(
 /** Persons who may decide. Ada is in the list of approvers too, but as the requester she may not. */
 const APPROVERS = ['ben', 'carl'];
 
-/** Longer than the pause before events run again after a crash. */
+/** Longer than the pause before events are retried after a crash. */
 const AFTER_KILL_MS = 60_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -133,11 +133,11 @@ test('an approval request has exactly one outcome despite concurrent decisions, 
           }
         }
         await Promise.all(pending);
-        // Decisions of the chat are stored as events `d:N`. A decision that a kill prevented has no event.
+        // Decisions of the chat are stored as events `d:N`. Decisions that were lost in a kill have no event.
         for (const n of steps.keys())
           if ((await store.delivery(`d:${n}`)) !== undefined)
             await chat.waitForState(`d:${n}`, 'done', 'ignored');
-        // Ends an approval that is still pending.
+        // Denies an approval that is still pending.
         await operator.decide(id, 'deny', { by: undefined, comment: undefined }, anonymous);
         const { state, note } = await chat.waitForState('a:1', 'done', 'ignored');
         await chat.waitUntilSent();
@@ -172,7 +172,7 @@ test('an approval request has exactly one outcome despite concurrent decisions, 
           pending: '?',
         };
         expect(question?.text.startsWith(titles[approval.state])).toBe(true);
-        // The rights at the time of the request remain, despite a reload.
+        // A reload does not change the rights for an existing request.
         expect(bodyOf(approval).rights).toMatchObject({
           approvers: [...APPROVERS, 'ada'],
           selfApproval: false,

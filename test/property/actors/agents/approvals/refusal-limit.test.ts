@@ -41,7 +41,7 @@ test('30 repeated explanations of a refusal per minute are sent, and first expla
   let now = 1;
   const limit = new RefusalLimit(() => now);
   const people = Array.from({ length: 100 }, (_, n) => `person ${n}`);
-  // Each round has new events, since a repeated call for the same event returns the same result.
+  // All rounds use new events, since a repeated call for the same event returns the same result.
   const explainedIn = (round: number) =>
     people.filter((person) => limit.mayExplain(person, 'one', `${person} ${round}`));
   expect(explainedIn(1)).toHaveLength(100);

@@ -1,6 +1,6 @@
 // Random fleets whose members answer, fail, or fail temporarily. The process is killed at random commits. The
-// answer equals a computation without kills, a member with a stored answer does not run again, and each
-// member retains its idempotency key.
+// answer equals a computation without kills, a member with a stored answer is not re-run, and all members
+// retain their idempotency keys.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -28,7 +28,7 @@ const arbFleet = fc.record({
   ),
   on_failure: fc.constantFrom('fail' as const, 'skip' as const),
   concurrency: fc.integer({ min: 1, max: 3 }),
-  /** Number of commits before each kill. */
+  /** Numbers of commits before the kills. */
   commitsBeforeKills: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 4 }),
 });
 
@@ -114,7 +114,7 @@ it('a fleet of agents returns the same answer, whenever its process is killed', 
         readDefinition: async () => fleet,
         firstPauseMs: 1,
       });
-      // Repeats attempts until the fleet answers or fails. Each attempt may be killed.
+      // Repeats attempts until the fleet answers or fails. Any attempt may be killed.
       let answer: string | undefined;
       const remainingKills = [...commitsBeforeKills];
       for (;;) {

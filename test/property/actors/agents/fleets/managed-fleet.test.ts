@@ -1,6 +1,6 @@
-// Fleets with a manager, whose tools are the members. A member answers, fails, or waits for an approval.
-// The processes are killed at random commits. The answer is always the same, members with stored answers do
-// not run again, and interrupted members continue.
+// Fleets with a manager, whose tools are the members. A member answers, fails, or requires an approval.
+// The processes are killed at random commits. The answer is always the same, members with stored answers are
+// not re-run, and interrupted members continue.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -160,7 +160,7 @@ it('a fleet with a managing agent returns the same answer, whenever its process 
         const run = new KillableRun();
         const remainingKills = [...commitsUntilKill];
         let text: string | undefined;
-        // Each kill and each approval needs another attempt.
+        // A further attempt is necessary after every kill and approval.
         for (let attempt = 0; text === undefined; attempt += 1) {
           expect(attempt).toBeLessThan(100);
           run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
@@ -186,7 +186,7 @@ it('a fleet with a managing agent returns the same answer, whenever its process 
         );
         expect(text).toBe(expected.join(' | '));
         expect(members.maxRunning).toBeLessThanOrEqual(concurrency);
-        // A path with a slash is a member's part of the run. Each part ends once, unless it fails.
+        // A path with a slash is a member's part of the run. A part completes once, unless it fails.
         const ended = run.rows.filter(({ kind, in: path }) => kind === 'ended' && String(path).includes('/'));
         expect(new Set(ended.map((row) => row.in)).size).toBe(ended.length);
         expect(ended.length).toBe(plan.flat().filter((behaviour) => behaviour !== 'fails').length);

@@ -137,7 +137,7 @@ it('journal rows applied one by one yield the same flow state as all rows togeth
       const progress = new FlowProgress(flow);
       for (const row of [...(isInNestedLoop ? nestedLoopRows : []), ...randomRows]) {
         rows.push(row);
-        // A retry resets failed nodes, so the state is computed again from all rows.
+        // A retry resets failed nodes, so the state is recomputed from all rows.
         if (row.kind === 'retried') progress.recompute(rows);
         else progress.apply(row);
         checkFromScratch(progress);
@@ -158,7 +158,7 @@ it('row-by-row updates show the same nodes as one computation from all rows, and
       const steps = all.map((row, at) => ({ at, text: JSON.stringify(row) }));
       const runNodesByRow = new RunNodes(flow.definition, excerpt);
       const progress = new FlowProgress(flow);
-      /** Last known state of each node since the last retry. */
+      /** Last known states of the nodes since the last retry. */
       const lastStates = new Map<string, string>();
       for (const [index, step] of steps.entries()) {
         addRow(runNodesByRow, step);

@@ -26,7 +26,7 @@ const server = createServer((request, response) => {
   const count = (requestCounts.get(key) ?? 0) + 1;
   requestCounts.set(key, count);
   request.resume();
-  // The first request with each key fails with 503.
+  // The first request per key fails with 503.
   const status = count === 1 ? 503 : 200;
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ count }));
 });
@@ -113,7 +113,7 @@ it('each external effect has one key, and each approval and message occurs once,
           },
         };
         const remainingKills = [...commitsBeforeKills];
-        // Repeats attempts until the flow ends. An attempt is killed, waits, or replies.
+        // Repeats attempts until the flow completes. An attempt is killed, suspends, or replies.
         for (let attempt = 0; ; attempt += 1) {
           expect(attempt).toBeLessThan(100);
           run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
@@ -136,7 +136,7 @@ it('each external effect has one key, and each approval and message occurs once,
             await new Promise((resolve) => setTimeout(resolve, 3));
           }
         }
-        // All HTTP requests have one key, `pay` is called at most once, and each tool has one key.
+        // All HTTP requests have the same key, `pay` is called at most once, and every tool has one key.
         expect(requestCounts.size).toBe(1);
         expect(calls.filter(({ tool }) => tool === 'pay').length).toBeLessThanOrEqual(1);
         const calledTools = new Set(calls.map(({ tool }) => tool));

@@ -20,7 +20,7 @@ const policy = { ...aRuntime().policy, ask: ['destructive'] };
 /** Called tool name. `gone` does not exist. */
 const arbTool = fc.constantFrom('read', 'write', 'pay', 'gone');
 const arbScenario = fc.record({
-  /** Tool calls of each model answer. The answer after these is text. */
+  /** Tool calls in the model answers. The answer after these is text. */
   answers: fc.array(fc.array(arbTool, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
   interrupted_calls: fc.constantFrom<'tell' | 'ask'>('tell', 'ask'),
   /** Crash before or after a commit. */
@@ -58,7 +58,7 @@ async function runScenario(scenario: Scenario) {
       if (calls === undefined) return modelAnswer('done');
       return modelAnswer(
         '',
-        // Different arguments, so that each call can be recognised.
+        // Different arguments, so that calls can be distinguished.
         calls.map((name, n) => [name, { resultCount, n }] as const),
       );
     },

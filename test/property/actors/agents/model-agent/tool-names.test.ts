@@ -59,7 +59,7 @@ test('a tool keeps a unique name, unless providers reject it, or it looks like `
 test('`server__tool` names only the tool `tool` of `server`, for any other tools, unless a longer server id fits too', () => {
   fc.assert(
     fc.property(anyTools, (tools) => {
-      // Each server also offers tools named like the full names of tools on other servers.
+      // The servers also offer tools named like the full names of tools on other servers.
       const impostors = tools.flatMap(({ server }) =>
         tools.map((one) => ({ server, tool: `${one.server}__${one.tool}` })),
       );

@@ -35,7 +35,7 @@ it('no sequence of failures causes more model requests than allowed, and a final
       fc.integer({ min: 0, max: 4 }),
       fc.integer({ min: 1, max: 4 }),
       async (outcomes, retries, modelCount) => {
-        /** Number of the model of each request. */
+        /** Model numbers of the requests. */
         const usedModels: number[] = [];
         const [first, ...others] = Array.from({ length: modelCount }, (_, n) => ({
           provider: `p${n}`,

@@ -1,5 +1,5 @@
-// Model streams that the network cuts: the client repeats the request and returns the complete answer of one
-// request, never parts of two answers.
+// Model streams that the network cuts: the client repeats the request and returns the complete answer to a
+// single request, never parts of two answers.
 
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';

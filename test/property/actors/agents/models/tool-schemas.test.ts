@@ -1,5 +1,5 @@
-// Tool schemas as providers receive them: every request satisfies the rules of its provider, and arguments in
-// the form of the provider become the arguments of the tool again.
+// Tool schemas as providers receive them: every request satisfies the provider's rules, and arguments in the
+// form of the provider are converted back to the arguments of the tool.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';

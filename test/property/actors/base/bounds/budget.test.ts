@@ -73,7 +73,7 @@ describe('a budget', () => {
           const shares = Array.from({ length: holders }, () => new Share());
           for (const turn of turns) budget.acquire(1, shares[turn % holders] as Share);
           for (const share of shares) while (budget.acquire(1, share));
-          // Each holder takes at most half of the free part.
+          // A holder takes at most half of the free part.
           expect(budget.free).toBeGreaterThanOrEqual(Math.floor(total / 2 ** holders));
           expect(budget.acquire(1, new Share())).toBe(true);
         },
@@ -91,7 +91,7 @@ describe('a budget', () => {
     for (let round = 0; round < 200; round += 1) {
       // Like calls that complete: large shares release more.
       for (const share of shares) budget.release(Math.ceil(share.used / 10), share);
-      // All holders acquire in turns until the budget refuses each of them.
+      // All holders acquire in turns until the budget refuses all of them.
       while (shares.filter((share) => budget.acquire(1, share)).length > 0);
     }
     // Four holders and the free part each have approximately a fifth of the total.

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Duration of each wait in the list. */
+/** Duration of the waits in the list. */
 const LIMIT_MS = 100;
 
 /** Records its expirations. */

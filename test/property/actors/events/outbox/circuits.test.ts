@@ -104,7 +104,7 @@ describe('a platform outage', () => {
           expect(sent).toBe(rows.length);
           // Only requests that were on their way before the circuit opened count as failures. Probes do not.
           expect(failed).toBeLessThanOrEqual(OPEN_AFTER - 1 + Math.min(rows.length, 40));
-          // Each probe begins after the end of the previous probe.
+          // A probe starts when the previous one has completed.
           const probes = requests.filter(({ isOpen }) => isOpen);
           for (const [i, { from }] of probes.entries())
             if (i > 0) expect(from).toBeGreaterThanOrEqual(probes[i - 1]?.to ?? 0);

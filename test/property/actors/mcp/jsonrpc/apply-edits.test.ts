@@ -76,7 +76,7 @@ test('overlapping edits are rejected, in any order and position', () => {
     fc.property(anyLayout, fc.nat(), fc.nat(), fc.nat(), text, (layout, index, from, length, replacement) => {
       const { bytes, edits } = editsInLayout([{ gap: 1, size: 5, text: '' }, ...layout]);
       const other = edits[index % edits.length] as Edit;
-      // Starts inside the existing edit, or contains the first byte of it.
+      // Starts inside the existing edit, or contains its first byte.
       const size = other.end - other.start;
       const inside = { start: other.start + (from % Math.max(1, size)), text: replacement };
       const around = { start: Math.max(0, other.start - 1 - (from % 3)), text: replacement };

@@ -18,7 +18,7 @@ interface ScanResult {
   readonly hasLineBreak: boolean;
 }
 
-/** Maximum number of characters of names and values that a scanner reports. */
+/** Maximum number of characters in reported names and values. */
 const MAX_RAW_CHARS = 256;
 const OPENING_BRACE = 0x7b;
 
@@ -58,7 +58,7 @@ function scanPieces(bytes: Buffer, cuts: readonly number[]): ScanResult {
   });
   const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   for (const [at, border] of borders.entries()) {
-    // Copies each piece to another offset, so that the pieces have different memory alignments.
+    // Copies the pieces to different offsets, so that they have different memory alignments.
     const piece = Buffer.concat([Buffer.alloc(at % 5), bytes.subarray(borders[at - 1] ?? 0, border)]);
     scanner.feed(piece.subarray(at % 5));
   }
@@ -124,7 +124,7 @@ describe('a chunked text', () => {
     fc.assert(
       fc.property(
         arbJson,
-        // Position, number of removed characters, and inserted text of each error.
+        // Errors: position, number of removed characters, and inserted text.
         fc.array(fc.tuple(fc.nat(), fc.nat({ max: 4 }), syntaxError), { minLength: 1, maxLength: 3 }),
         arbCuts,
         (text, errors, cuts) => {

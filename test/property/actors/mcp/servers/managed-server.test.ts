@@ -257,7 +257,7 @@ class Scenario {
       // The gateway replaces the client's token by the unique id.
       if (params._meta !== undefined) expect(params._meta.progressToken).toBe(id);
     }
-    // No call is sent a third time, or again after an attempt that may have arrived.
+    // No call is sent a third time, or a second time after an attempt that may have arrived.
     const sentTimes = new Map<string, number>();
     for (const { sent } of arrived) {
       const { marker } = sent.message.params.arguments;

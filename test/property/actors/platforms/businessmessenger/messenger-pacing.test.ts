@@ -10,11 +10,11 @@ import { OwnTime, type RequestDelays, requestDelays } from '../../../../fixtures
 
 /** Platform code for messages that exceed the limit per person. */
 const PERSON_LIMIT = 131056;
-/** Messages that a person may get in a burst. After them the platform accepts one per 6 s. */
+/** Maximum burst of messages to a person. After a burst, the platform accepts one message per 6 s. */
 const BURST = 45;
 
 /**
- * Sends a number of messages to each person, in order per person. Returns the refusals and the total
+ * Sends a number of messages to every person, in order per person. Returns the refusals and the total
  * duration. `sentBefore` is the number of messages that the first person got before a restart of the gateway.
  */
 async function sendAll(messageCounts: readonly number[], delays: readonly RequestDelays[], sentBefore = 0) {

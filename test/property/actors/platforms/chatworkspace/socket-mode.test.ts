@@ -104,7 +104,7 @@ class FakeWire {
   }
 }
 
-/** A platform, a store, and a process that reconnects after each loss. */
+/** A platform, a store, and a process that reconnects after connection losses. */
 class World {
   readonly wires: FakeWire[] = [];
   /** Numbers of the events that are stored. */

@@ -24,7 +24,7 @@ afterEach(() => {
 const TEAMS = ['T1', 'T2'] as const;
 type Team = (typeof TEAMS)[number];
 
-/** An app with a bot in each workspace. The platform returns the identity of a bot if the test allows it. */
+/** An app with a bot per workspace. The platform returns the identity of a bot if the test allows it. */
 class AppInWorkspaces {
   readonly host = new TestSourceHost();
   readonly identifiable = new Set<Team>();

@@ -196,7 +196,7 @@ class ChatScenario {
   }
 
   /**
-   * Makes an attempt for each due row. If the process is killed meanwhile, the results are lost. Returns the
+   * Makes an attempt per due row. If the process is killed meanwhile, the results are lost. Returns the
    * number of attempts.
    */
   async send({ isKilled = false } = {}): Promise<number> {

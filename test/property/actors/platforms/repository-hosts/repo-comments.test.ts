@@ -85,7 +85,7 @@ interface Row {
   /** The request that the comment belongs to. */
   readonly about: HostEvent;
   readonly text: string;
-  /** Earliest time of the next attempt, by performance.now. */
+  /** Earliest start of the next attempt, by performance.now. */
   dueAt: number;
   /** Final state. */
   end?: string;
@@ -163,7 +163,7 @@ async function sendAll(host: LocalRepoHost, { writing, searching, rows: destinat
     const { signal } = killController;
     const outcome = await work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} });
     if (signal.aborted) {
-      // The process was killed. The next one claims the row again.
+      // The process was killed. The next one reclaims the row.
       row.event = { ...event, wasClaimed: true, crashes: event.crashes + 1 };
       startProcess();
       return;

@@ -73,7 +73,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.boolean().map((isTaken): Fault => ({ kind: 'cut', isTaken })),
 );
 
-/** Two conversations at each available service, and two at the unavailable service. */
+/** Two conversations per service, available or not. */
 const CONVERSATIONS = 6;
 const conversation = fc.nat(CONVERSATIONS - 1);
 
@@ -88,7 +88,7 @@ const anyStep = fc.record({
       weight: 1,
       arbitrary: fc.record({ do: fc.constant('failToken' as const), status: fc.constantFrom(429, 503) }),
     },
-    // The other service becomes unavailable, or available again.
+    // The other service goes down, or recovers.
     {
       weight: 1,
       arbitrary: fc.record({ do: fc.constant('setUnavailable' as const), isUnavailable: fc.boolean() }),
@@ -101,7 +101,7 @@ type Step = typeof anyStep extends fc.Arbitrary<infer S> ? S : never;
 interface Row {
   event: StoredEvent;
   readonly text: string;
-  /** Time of the next attempt. */
+  /** Scheduled start of the next attempt. */
   at: number;
   /** True if an earlier attempt may have arrived. */
   isInDoubt: boolean;
@@ -127,7 +127,7 @@ async function sendAll(steps: readonly Step[]) {
     teamPacing(() => now),
     new StoredConversations(new MemoryStore()),
   );
-  // Notes each attempt that may have arrived.
+  // Notes attempts that may have arrived.
   const observedOutbound: typeof outbound = {
     ...outbound,
     send: (to, message, context) =>
@@ -206,7 +206,7 @@ async function sendAll(steps: readonly Step[]) {
   const pendingSteps = [...steps.entries()];
   /** Time of the next step. */
   let stepAt = steps[0]?.afterMs ?? 0;
-  /** Returns the first unsent row of each conversation. */
+  /** Returns the first unsent row per conversation. */
   const firstRows = () =>
     conversations.flatMap(({ rows, platform }) => {
       const row = rows.find(({ end }) => end === undefined);

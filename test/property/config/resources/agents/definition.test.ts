@@ -150,7 +150,7 @@ test('a missing variable of a definition is reported without any value', async (
   );
 });
 
-/** Returns copies of the spec. Each has an unknown key (`zebra`) in one of its mappings. */
+/** Returns copies of the spec, with an unknown key (`zebra`) in one mapping per copy. */
 const withUnknownKey = (value: object): object[] => {
   const inside = Object.entries(value).flatMap(([key, member]) =>
     typeof member === 'object' && !Array.isArray(member) && key !== 'env' && key !== 'output_schema'

@@ -96,7 +96,7 @@ function encode(text: string, seed: number): string {
   let random = seed;
   return JSON.stringify(text).replace(/[A-Za-z0-9_]/g, (char, offset: number, whole: string) => {
     random = (random * 31 + 7) % 101;
-    // After a backslash a character may belong to an escape, so it stays.
+    // A character that follows a backslash may be part of an escape, so it stays.
     return random % 4 === 0 && !whole.slice(0, offset).includes('\\') ? escaped(char) : char;
   });
 }
@@ -136,7 +136,7 @@ test.each<Era>(['legacy', 'modern'])(
         };
         // No parser preserves the number `n`, so the remaining message must be forwarded as text.
         const tail = `,"arguments":${args},"n":12345678901234567890.0`;
-        /** Server and original name of each listed name. */
+        /** Server and original name by listed name. */
         const targets = { tools: new Map<string, string>(), prompts: new Map<string, string>() };
         for (const kind of ['tools', 'prompts'] as const) {
           const page = JSON.parse(aggregate.list(kind).raw.toString());

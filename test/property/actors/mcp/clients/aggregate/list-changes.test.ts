@@ -36,9 +36,9 @@ class WatchedClient {
   readonly sessions = new Sessions({ maxSessions: 10, idleMs: 1e9, log: silentLog, onEnd: () => {} });
   readonly session: ClientSession;
   readonly notifications: string[] = [];
-  /** Current version of each list. */
+  /** Current versions of the lists. */
   readonly currentVersions = new Map<ListKind, number>();
-  /** Version of each list that the client last received or was notified of. */
+  /** Versions of the lists that the client last received or was notified of. */
   readonly seenVersions = new Map<ListKind, number>();
   /** Lists that changed before the client received them. */
   readonly changed = new Set<ListKind>();

@@ -39,7 +39,7 @@ function codeOf(act: () => unknown): number | undefined {
 const INVALID_PARAMS = -32602;
 
 const arbKind = fc.constantFrom(...everyListKind);
-/** Number of items of each server. */
+/** Number of items by server. */
 const arbItemCounts = fc.array(fc.nat(7), { minLength: 1, maxLength: 12 });
 const arbPageSize = fc.integer({ min: 1, max: 9 });
 const itemNames = (id: string, count: number) => Array.from({ length: count }, (_, n) => `${id}:é${n}`);
@@ -121,7 +121,7 @@ describe('paging with cursors', () => {
                 resourceTemplates: names,
               });
             }
-            // An unchanged server may fetch the same list again.
+            // An unchanged server may refetch the same list.
             for (const n of next.restarted) {
               const server = original.get(n);
               if (server !== undefined) server.cache.revision += 1;
@@ -212,7 +212,7 @@ test('a cursor has less than 1,000 characters with 2,000 servers', () => {
     aggregateOf(() => servers),
     'tools',
   );
-  // A page has at most 1,000 items.
+  // The maximum page size is 1,000 items.
   expect(items).toHaveLength(1000);
   expect(nextCursor.length).toBeGreaterThan(0);
   expect(nextCursor.length).toBeLessThan(1000);

@@ -132,7 +132,7 @@ class ResponseRecorder implements Outlet {
   }
 }
 
-/** A legacy client with one session. `received` has the messages on its stream. */
+/** A legacy client with one session. `received` contains the messages on its stream. */
 class Client {
   session: ClientSession | undefined;
   /** The response to `initialize`. */
@@ -358,7 +358,7 @@ class Scenario {
     this.sentRequests.push({ era: 'modern', marker, recorder, id, hasToken, params, cancel, ...more });
   }
 
-  /** Sends a call again with the answer to its question. If `isBad`, sends the state with another call. */
+  /** Resends a call with the answer to its question. If `isBad`, sends the state with another call. */
   #retry(request: SentRequest | undefined, isBad: boolean): void {
     if (request === undefined) return;
     const { inputRequests, requestState } = request.recorder.ends[0].result;
@@ -625,7 +625,7 @@ class Scenario {
     await settle(1);
   }
 
-  /** Updates each resource. Exactly the subscribed sessions and listeners must receive the update. */
+  /** Updates all resources. Exactly the subscribed sessions and listeners must receive the updates. */
   async #checkListening(): Promise<void> {
     const { managed, server } = this;
     expect(managed.server.isRunning).toBe(true);

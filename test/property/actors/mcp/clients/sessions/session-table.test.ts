@@ -1,5 +1,5 @@
 // The table of sessions with its stored records, compared with a model. Sessions are created, used, left idle
-// and deleted, by several principals and clients. The process is killed and starts again on the same journal.
+// and deleted, by several principals and clients. The process is killed and restarts on the same journal.
 // A session is known to its principal until it is deleted, and never to another principal. The memory and the
 // records stay within their limits.
 
@@ -27,7 +27,7 @@ const clientOf = (owner: number) => clients[Math.floor(owner / 2)];
 /** Returns the owner with the same client and the opposite principal. */
 const thiefOf = (owner: number) => (owner % 2 === 0 ? owner + 1 : owner - 1);
 
-/** The sessions of one process of the gateway. */
+/** The sessions of a single gateway process. */
 class Process {
   readonly sessions: Sessions;
   readonly restorer: SessionRestorer;
@@ -161,7 +161,7 @@ test('a session is known to its principal until it is deleted, through idle time
               process = await Process.start(folder, maxSessions);
           }
           expect(process.sessions.size).toBeLessThanOrEqual(maxSessions);
-          // With two principals, each may use half of the capacity.
+          // With two principals, either may use half of the capacity.
           for (const principal of principals) {
             const own = [...process.sessions.all()].filter(
               ({ owner }) => owner.principal === `token:${principal.name}`,

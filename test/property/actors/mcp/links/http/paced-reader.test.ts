@@ -85,7 +85,7 @@ test.each(['lines', 'events'] as const)(
           });
           const reader = new PacedReader(source, consume, () => now);
           pushChunks();
-          // Each tick of the event loop begins a new slice.
+          // A tick of the event loop starts a new slice.
           const waitTicksUntil = async (isDone: () => boolean) => {
             for (let tick = 0; !isDone(); tick += 1) {
               expect(tick).toBeLessThan(200);
@@ -122,7 +122,7 @@ test('a paced reader that its owner paused stays paused after the time slice has
   const reader = new PacedReader(
     source,
     (bytes) => {
-      // Each byte uses up the slice.
+      // Every byte uses up the slice.
       now += 2 * BUDGET_MS;
       return Math.min(1, bytes.length);
     },

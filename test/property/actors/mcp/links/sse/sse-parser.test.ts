@@ -105,7 +105,7 @@ test('a stream has the same events byte by byte as in one piece', () => {
 });
 
 test('the data of an event has every sent byte, even if it is not UTF-8', () => {
-  // Line ends become spaces.
+  // Line breaks become spaces.
   const anyBytes = fc
     .uint8Array({ minLength: 1, maxLength: 300 })
     .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte))));
