@@ -196,10 +196,15 @@ describe('loading a configuration', () => {
           for (const problem of problems) expectInside(problem);
           const hasError = problems.some(({ severity }) => severity === 'error');
           expect(loaded === undefined).toBe(hasError);
-          if (loaded) expect(Object.keys(loaded.catalog.servers)).toHaveLength(Object.keys(servers).length);
+          if (!loaded) return;
+          // In the file of a client, an invalid entry is skipped with warnings.
+          const hasSkipped = problems.some(({ message }) => message.includes('the server is skipped'));
+          const count = Object.keys(loaded.catalog.servers).length;
+          if (hasSkipped) expect(count).toBeLessThan(Object.keys(servers).length);
+          else expect(count).toBe(Object.keys(servers).length);
         },
       ),
-      { numRuns: runs(200) },
+      { numRuns: runs(200), examples: [['mcpServers', { '': {}, a: { command: 'http://h/' } }, undefined]] },
     );
   });
 

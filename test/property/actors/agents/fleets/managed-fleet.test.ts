@@ -141,11 +141,7 @@ it('a fleet with a managing agent returns the same answer, whenever its process 
           const roundNumber = request.messages.filter(({ role }) => role === 'tool').length;
           const round = plan[roundNumber];
           if (round === undefined)
-            return modelAnswer(
-              toolResults(request)
-                .map(({ text }) => text)
-                .join(' | '),
-            );
+            return modelAnswer(['done', ...toolResults(request).map(({ text }) => text)].join(' | '));
           return modelAnswer(
             '',
             round.map((behaviour, n) => [`ask_${behaviour}`, { question: `q${roundNumber}.${n}` }] as const),
@@ -184,7 +180,7 @@ it('a fleet with a managing agent returns the same answer, whenever its process 
             behaviour === 'fails' ? 'It could not answer: not my day' : `${behaviour}: q${roundNumber}.${n}`,
           ),
         );
-        expect(text).toBe(expected.join(' | '));
+        expect(text).toBe(['done', ...expected].join(' | '));
         expect(members.maxRunning).toBeLessThanOrEqual(concurrency);
         // A path with a slash is a member's part of the run. A part completes once, unless it fails.
         const ended = run.rows.filter(({ kind, in: path }) => kind === 'ended' && String(path).includes('/'));
