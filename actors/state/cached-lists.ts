@@ -3,8 +3,8 @@
 // since the entry may return.
 //
 // At the start and daily, each gateway sets the modification time of the files that its catalog uses.
-// Gateways that share a folder therefore do not remove each other's files. Unrelated files in the folder are
-// not touched. The files are only a cache, so no method rejects.
+// Gateways that share a folder therefore keep files that another catalog uses. Other files in the folder
+// are not touched. The files are only a cache, so no method rejects.
 
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';

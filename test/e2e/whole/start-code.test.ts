@@ -16,8 +16,8 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 /**
- * About 1,813,000: 183,000 more than version 0.1.0, most of it for installations, sessions, extensions, alarms
- * and recent calls.
+ * About 1,813,000: 183,000 more than version 0.1.0, most of it for installations, sessions, extensions,
+ * alarms and recent calls.
  */
 const MAX_BYTES = 1_830_000;
 
