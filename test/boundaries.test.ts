@@ -143,11 +143,11 @@ describe('the rooms (top-level source folders)', () => {
     );
   });
 
-  test('import only rooms that the order of rooms allows', () => {
+  test('import each other only in the allowed order', () => {
     expect(everyImport.filter(leavesRooms)).toEqual([]);
   });
 
-  test('within actors/ import only lower rooms, types included', () => {
+  test('let folders inside actors/ import only lower layers, type imports included', () => {
     expect(everyImport.filter(pointsUp)).toEqual([]);
   });
 

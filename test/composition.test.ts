@@ -182,7 +182,7 @@ const sources = sourceFolders.flatMap((folder) =>
     .map((name) => `${folder}/${name}`),
 );
 
-test('each object has all its services when its constructor returns', () => {
+test('each class gets all its services in the constructor, and none is set later', () => {
   expect(sources.length).toBeGreaterThan(1_000);
   const faults = sources.flatMap((file) =>
     faultsOf(file, readFileSync(join(root, file), 'utf8')).map((fault) => `${file}: ${fault}`),
@@ -190,7 +190,7 @@ test('each object has all its services when its constructor returns', () => {
   expect(faults).toEqual([]);
 });
 
-test('each service name of this check is declared in the source', () => {
+test('each service name that the constructor check knows is declared in the source', () => {
   const declaration = /^export (?:abstract )?(?:class|interface|type) (\w+)/gm;
   const declared = new Set(
     sources.flatMap((file) => {
@@ -244,7 +244,7 @@ describe('the check of constructors', () => {
     ],
     ['set from outside', 'export function f(guard: Guard) { guard.vouchesFor = () => true; }'],
     ['set from outside', inClass('begin() { this.gate.onOpen = this.pump; }')],
-  ])('finds the form "%s": %s', (rule, text) => {
+  ])('finds a service that is set late, in the form "%s": %s', (rule, text) => {
     expect(faultsOf('actors/x.ts', text).map((fault) => fault.split(':')[0])).toEqual([rule]);
   });
 
@@ -255,7 +255,7 @@ describe('the check of constructors', () => {
     inClass('#listener: Listener | undefined; close() { this.#listener = undefined; }'),
     inClass("#isOver = false; get a() { if (this.#isOver) throw new Error('over'); return 1; }"),
     inClass('#head: Head; get b() { if (this.#head.size > 1) throw new Error(); return this.#head; }'),
-  ])('allows state that changes: %s', (text) => {
+  ])('allows fields for changing state: %s', (text) => {
     expect(faultsOf('actors/x.ts', text)).toEqual([]);
   });
 });

@@ -48,7 +48,7 @@ test.each(sections)('the table of contents has the decisions of $room', ({ room,
   expect(numbersIn(row)).toEqual(numbersIn(headings));
 });
 
-test('the files that decision records name exist', () => {
+test('every file that a decision record mentions exists', () => {
   const paths = [...page.matchAll(/`((?:config|machines|actors|libs|src|tool-servers)\/[^`]*)`/g)].map(
     ([, path = '']) => path,
   );

@@ -25,7 +25,7 @@ test('no file has more odd phrases or wide lines than its limit', () => {
   expect(above).toEqual([]);
 });
 
-test('no limit exceeds the hits of its file; "node scripts/prose.mjs --lower" lowers such a limit', () => {
+test('no file has a higher limit than its number of hits ("node scripts/prose.mjs --lower" lowers the limits)', () => {
   expect([...limits].filter(([path, limit]) => (checked.get(path)?.hits.length ?? 0) < limit)).toEqual([]);
 });
 

@@ -166,7 +166,7 @@ test('topics, replies, limits and refusals of the test bot platform behave like 
   expect(await refusalOf(api.getMe())).toBe('401 Unauthorized');
 });
 
-test('a second poll of a bot aborts the first, and an offset confirms lower updates', async () => {
+test('a second getUpdates poll at the test bot platform aborts the first, and its offset confirms older updates', async () => {
   const bot = platform.addBot('poll_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
@@ -191,7 +191,7 @@ test('a second poll of a bot aborts the first, and an offset confirms lower upda
   expect(await api.getUpdates({ offset: 13 })).toHaveLength(0);
 });
 
-test('limits and faults of the test bot platform occur as planned', async () => {
+test('the test bot platform produces the rate limits and faults that a test has planned', async () => {
   const bot = platform.addBot('fault_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);

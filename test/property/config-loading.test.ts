@@ -158,7 +158,7 @@ const entryKeys = [
 const entry = fc.dictionary(fc.constantFrom(...entryKeys), fieldValue, { maxKeys: 4 });
 
 describe('loading a configuration', () => {
-  test('only throws a ConfigError, and each problem is inside its file', async () => {
+  test('throws no error other than ConfigError, and each problem has a position inside its file', async () => {
     await fc.assert(
       // References to the variable A insert invalid YAML.
       fc.asyncProperty(garbage, garbage, async (gateway, catalog) => {
@@ -172,7 +172,7 @@ describe('loading a configuration', () => {
     );
   });
 
-  test('rejects binary files with problems inside the file', async () => {
+  test('rejects binary files, and each reported position is inside the file', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 60 }), async (bytes) => {
         folder.write('gateway.yaml', bytes);

@@ -74,7 +74,7 @@ describe('an independent client of the business messenger (BF2)', () => {
     expect(fake.textsTo(ada.number)).toEqual(['hello 🦋', 'well?', 'which?', '']);
   });
 
-  it('reaches a user without a number by recipient; by `to` the message is accepted and lost', async () => {
+  it('reaches a user without phone number by `recipient`, not by `to`', async () => {
     const fake = await platform();
     const api = client(fake);
     await api.sendMessage(PHONE, { bsuid: pablo.userId }, new Text('found'));
@@ -177,7 +177,7 @@ describe('the fake business messenger refuses what the vendor refuses (BF1)', ()
     expect(answer.error?.code).toBe(code);
   });
 
-  it('for a text of 4,097 characters, and a lone surrogate', async () => {
+  it('for a text of 4,097 characters, and an invalid sticker', async () => {
     const fake = await platform();
     expect((await post(fake, { text: { body: 'x'.repeat(4097) } })).error?.code).toBe(100);
     expect((await post(fake, { text: { body: 'x'.repeat(4096) } })).error).toBe(undefined);

@@ -30,7 +30,7 @@ function newRepository() {
   return { folder, git, prepare, commit };
 }
 
-test('an installation activates the commit hook, which accepts good messages and explains errors in bad ones', () => {
+test('the prepare script activates the commit hook, which accepts good messages and explains errors in bad ones', () => {
   const { prepare, commit, git } = newRepository();
   expect(commit('Anything goes before the installation.').status).toBe(0);
   expect(prepare().status).toBe(0);
@@ -58,7 +58,7 @@ test('an installation activates the commit hook, which accepts good messages and
   expect(git('log', '--format=%s').stdout.trim().split('\n')).toHaveLength(good.length + 1);
 });
 
-test('an installation keeps commit hooks configured by the user, and needs no repository', () => {
+test('the prepare script keeps commit hooks configured by the user, and works outside a repository', () => {
   const { git, prepare, folder } = newRepository();
   git('config', '--local', 'core.hooksPath', 'mine');
   expect(prepare().status).toBe(0);

@@ -27,7 +27,7 @@ const refused = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test("a client posts, edits and registers, and errors have the vendor's code and error tree", async () => {
+test("a client of the fake chat can post, edit and register commands; errors have the vendor's code and error tree", async () => {
   const body: RESTPostAPIChannelMessageJSONBody = {
     content: 'hello',
     embeds: [{ title: 'A title', fields: [{ name: 'n', value: 'v' }] }],
@@ -73,7 +73,7 @@ test("a client posts, edits and registers, and errors have the vendor's code and
   });
 });
 
-test('an interaction is answered by its token: after its acknowledgement, replacing the placeholder, for 15 minutes', async () => {
+test('the fake chat accepts an answer by interaction token only after the acknowledgement, for 15 minutes', async () => {
   const { applicationId } = platform.world;
   const token = 'a-token';
   platform.world.begin(token, platform.ops.id);
@@ -95,7 +95,7 @@ test('an interaction is answered by its token: after its acknowledgement, replac
   expect(await refused(client.patch(original, say('late')))).toMatchObject({ code: 50027 });
 });
 
-test('rate limit headers throttle a client, and a 429 delays it', async () => {
+test('rate limit headers of the fake chat throttle a client, and a response 429 delays the client', async () => {
   platform.limits.limits.set('POST /channels/messages', { maxRequests: 2, ms: 300 });
   const post = (content: string) =>
     client.post(Routes.channelMessages(platform.ops.id), { body: { content } });
@@ -121,7 +121,7 @@ test('rate limit headers throttle a client, and a 429 delays it', async () => {
   expect(await refused(post('8'))).toBeInstanceOf(HTTPError);
 });
 
-test("the vendor's library accepts the signature, and refuses changed data", async () => {
+test("the vendor's library accepts signatures of the fake chat, and refuses changed data", async () => {
   const body = JSON.stringify(command('deploy', { env: 'prod' }));
   const headers = platform.signed(body);
   const { 'x-signature-ed25519': signature = '', 'x-signature-timestamp': time = '' } = headers;

@@ -27,7 +27,7 @@ function bench() {
   return { alarm, acts, checks };
 }
 
-test('the files are checked until they are correct', async () => {
+test('after a configuration problem the files are checked repeatedly until they are correct', async () => {
   const { alarm, acts, checks } = bench();
   alarm.update([problem('port')]);
   await vi.advanceTimersByTimeAsync(CHECKED_MS);
@@ -38,7 +38,7 @@ test('the files are checked until they are correct', async () => {
   expect([acts, checks.length]).toEqual([['raise port', 'raise other', 'clear'], 2]);
 });
 
-test('a check does not undo a reload that was faster', async () => {
+test('a configuration check that ends after a successful reload does not raise the alarm again', async () => {
   const { alarm, acts, checks } = bench();
   alarm.update([problem('port')]);
   await vi.advanceTimersByTimeAsync(CHECKED_MS);

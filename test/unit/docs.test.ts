@@ -126,7 +126,7 @@ describe('the generated tables and diagrams of the documents', () => {
   });
 });
 
-test('require a row in docs/log-lines.md for each log message', () => {
+test('the check of the documents requires a row in docs/log-lines.md for each log message', () => {
   const log = join(newFolder('log-'), 'log-lines.md');
   const isNotReady = (line: string) => !line.includes('`gateway is ready`');
   writeFileSync(log, readText('docs/log-lines.md').split('\n').filter(isNotReady).join('\n'));
@@ -185,7 +185,7 @@ describe('docs/errors.md', () => {
     expect(stderr).toContain('errors.md is out of date');
   });
 
-  test('has an error class for each code with a status', () => {
+  test('is refused if a code with an HTTP status has no error class', () => {
     const source = addSource('export const byCode = { ERR_PLANTED: 503 };\n');
     const { code, stderr } = checkErrors((page) => page, '--source', source);
     expect(code).toBe(1);
@@ -199,13 +199,13 @@ const pages = ['.', 'docs', 'docs/sources', 'docs/tool-servers'].flatMap((folder
     .map((name) => join(folder, name)),
 );
 
-test('every type of trigger has a page', () => {
+test('every type of trigger has a page in docs/sources', () => {
   expect(pages).toEqual(
     expect.arrayContaining(typeNames.map((name) => `docs/sources/${name.toLowerCase()}.md`)),
   );
 });
 
-test("deliveries can be filtered by every source, as the page and the command's help list them", () => {
+test("the API page and the command's help list every source by which deliveries can be filtered", () => {
   const sources = [...typeNames, 'outbox'];
   const row = readText('docs/http-api-triggers.md').match(/^\| `source` \|.*$/m)?.[0];
   const command = new Command();

@@ -116,7 +116,7 @@ describe('the fake issue tracker', () => {
     expect(tracker.commentsOf('OPS-5')).toEqual([]);
   });
 
-  test('refuses another token, and fails on demand', async () => {
+  test('refuses a wrong token, and returns the failures that a test requests', async () => {
     await expect(clientWith('another').myself.getCurrentUser()).rejects.toMatchObject({ status: 401 });
     tracker.fail({ kind: 'refuse', refusal: refusal(429, []) }, 'GET', /myself$/);
     await expect(client.myself.getCurrentUser()).rejects.toMatchObject({ status: 429 });

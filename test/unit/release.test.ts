@@ -79,7 +79,7 @@ test('a release is refused without changes, with a dirty tree, and for a version
   expect(newRepository('').release('0.2.0').stderr).toContain('no changes under "## Unreleased"');
 });
 
-test('a release follows its release candidate, and not the other way round', () => {
+test('the release script accepts 0.2.0 after 0.2.0-rc.1, but no lower version', () => {
   const { folder, git, release } = newRepository('\n- A thing.\n');
   expect(release('0.2.0-rc.1')).toMatchObject({ status: 0 });
   const path = join(folder, 'CHANGELOG.md');

@@ -86,7 +86,7 @@ beforeEach(() => {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a reload', () => {
-  test('returns the changes of each part', async () => {
+  test('returns the changes of the catalog and of the triggers', async () => {
     const answer = await world.reloads().request();
     expect(answer).toEqual({ ...noChanges, changed: ['one'], triggers: { ...noChanges, changed: ['one'] } });
     expect(world.applied).toEqual(['triggers one', 'catalog one', 'commit one']);
@@ -100,17 +100,20 @@ describe('a reload', () => {
     ['catalog', { catalog: 'bad', triggers: 'one' }, ['catalog.yaml:1:1: bad']],
     ['triggers', { catalog: 'one', triggers: 'bad' }, ['triggers.yaml:1:1: bad']],
     ['both', { catalog: 'bad', triggers: 'bad' }, ['catalog.yaml:1:1: bad', 'triggers.yaml:1:1: bad']],
-  ])('with errors in %s changes neither part, and reports all errors', async (_, onDisk, problems) => {
-    world.onDisk = onDisk;
-    const error = await world
-      .reloads()
-      .request()
-      .catch((error: unknown) => error);
-    expect(error).toBeInstanceOf(ConfigError);
-    expect((error as ConfigError).lines).toEqual(problems);
-    expect(world.applied).toEqual([]);
-    expect(world.lines).toEqual([{ msg: 'reload failed; nothing was changed', fields: { problems } }]);
-  });
+  ])(
+    'with errors in %s changes neither the catalog nor the triggers, and reports all errors',
+    async (_, onDisk, problems) => {
+      world.onDisk = onDisk;
+      const error = await world
+        .reloads()
+        .request()
+        .catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(ConfigError);
+      expect((error as ConfigError).lines).toEqual(problems);
+      expect(world.applied).toEqual([]);
+      expect(world.lines).toEqual([{ msg: 'reload failed; nothing was changed', fields: { problems } }]);
+    },
+  );
 
   test('of a stopping gateway changes nothing', async () => {
     world.held = [];

@@ -34,14 +34,14 @@ describe('the fake repository host', () => {
     expect(host.requests.every(({ path }) => !path.includes('acme/team'))).toBe(true);
   });
 
-  test('returns pages, newest first', async () => {
+  test('returns notes in pages, newest first', async () => {
     for (let n = 1; n <= 5; n += 1) await client.IssueNotes.create(PROJECT, 1, `note ${n}`);
     host.pageSize = 2;
     const all = await client.IssueNotes.all(PROJECT, 1, { sort: 'desc', perPage: 2, maxPages: 9 });
     expect(all.map(({ body }) => body)).toEqual(['note 5', 'note 4', 'note 3', 'note 2', 'note 1']);
   });
 
-  test('refuses with errors that the client understands', async () => {
+  test('returns errors that the API client of the vendor understands', async () => {
     await expect(client.IssueNotes.edit(PROJECT, 1, 99, { body: 'x' })).rejects.toMatchObject({
       cause: { response: { status: 404 } },
     });
@@ -62,7 +62,7 @@ describe('the fake repository host', () => {
     });
   });
 
-  test('accepts an approval once', async () => {
+  test('accepts an approval of a merge request only once', async () => {
     await client.MergeRequestApprovals.approve(PROJECT, 5);
     expect(
       await client.MergeRequestApprovals.showConfiguration(PROJECT, { mergerequestIId: 5 }),
@@ -78,7 +78,7 @@ describe('the fake repository host', () => {
     expect(await client.ProjectHooks.show(PROJECT, 3)).toMatchObject({ id: 3 });
   });
 
-  test('runs the quick actions of a note, and keeps the rest', async () => {
+  test('runs the quick actions in a note, and stores the rest of its text', async () => {
     await client.MergeRequestNotes.create(PROJECT, 5, 'Done.\n/close\n/merge now');
     expect(host.carriedOut).toEqual([
       { place: `${PROJECT}!5`, action: 'close' },
@@ -106,6 +106,6 @@ test.each([
   ['~~~\n/close\n~~~', ['close']],
   ['<div>\n\n/close\n\n</div>', ['close']],
   ['>>>\n```\n>>>\n/close\n```', ['close']],
-])('a quick action is recognized like in any version of the host: %j', (text, actions) => {
+])('quick actions in a note are found as in any version of the real host: %j', (text, actions) => {
   expect(quickActionsIn(text).actions).toEqual(actions);
 });

@@ -28,7 +28,7 @@ afterAll(() => platform.stop());
 
 const conversationId = 'a:1/x y;messageid=7';
 
-test("the vendor's client can send, reply, edit and type (TCF1)", async () => {
+test("the vendor's client can send, reply, edit and show typing at the fake team chat (TCF1)", async () => {
   const response = await client.conversations.sendToConversation(conversationId, {
     type: 'message',
     text: 'one',
@@ -58,7 +58,7 @@ test.each<readonly [string, () => void, object]>([
     { statusCode: 429, code: 'TooManyRequests' },
   ],
   ['a revoked token', () => platform.revokeTokens(), { statusCode: 401 }],
-])('%s is refused like by the vendor', async (_, plan, error) => {
+])('%s is refused by the fake team chat with the same error as by the vendor', async (_, plan, error) => {
   plan();
   const { getToken } = client.credentials as MicrosoftAppCredentials;
   const [before] = platform.tokens;

@@ -13,7 +13,7 @@ const guide = ['writing-an-adapter', 'adapter-sending', 'adapter-reference']
 /** Returns true for files that the reader of the guide creates. */
 const isOwn = (path: string) => /teamboard|board-|-NAME/i.test(path);
 
-test('each existing file named in the guide exists', () => {
+test('each repository file that the adapter guide names exists, except the files that the reader creates', () => {
   const mentionedFiles = [...guide.matchAll(/`((?:actors|config|machines|libs|test|docs|src)\/[\w./-]+)`/g)];
   const paths = mentionedFiles.map(([, path = '']) => path).filter((path) => !isOwn(path));
   expect(paths.length).toBeGreaterThan(10);
@@ -75,7 +75,7 @@ test.each([
   ['actors/events/outbox/message.ts', 'CardAction'],
   ['actors/events/outbox/delivery-error.ts', 'DeliveryErrorOptions'],
   ['config/resources/triggers/trigger-type.ts', 'TriggerType'],
-])('the guide contains, from %s, every member of %s', (file, name) => {
+])('the adapter guide mentions, from %s, every member of %s', (file, name) => {
   const members = membersOf(file, name);
   expect(members.length).toBeGreaterThan(1);
   expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(guide))).toEqual([]);
@@ -101,7 +101,7 @@ function insert(file: string, before: string, line: string): void {
   writeFileSync(path, text.replace(`\n${before}`, `\n${line}\n${before}`));
 }
 
-test('the adapter of the guide compiles with the lines added by the reader', () => {
+test('the example adapter of the guide compiles together with the lines that the reader adds to existing files', () => {
   for (const folder of ['config', 'machines', 'actors', 'libs'])
     cpSync(join(root, folder), join(scratch, folder), { recursive: true });
   for (const file of ['tsconfig.json', 'package.json']) cpSync(join(root, file), join(scratch, file));

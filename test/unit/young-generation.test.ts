@@ -31,10 +31,10 @@ function youngGenerationMb(...options: string[]): number {
   return Number(execFileSync(process.execPath, args, { encoding: 'utf8', input: program }));
 }
 
-test('the young generation keeps its size after the start', () => {
+test('the young generation of the V8 heap keeps its small size after the start', () => {
   expect(youngGenerationMb()).toBeLessThanOrEqual(8);
 });
 
-test("the size in Node's options takes precedence", () => {
+test('a young generation size in the options of Node takes precedence over the default size', () => {
   expect(youngGenerationMb('--max-semi-space-size=16')).toBe(32);
 });

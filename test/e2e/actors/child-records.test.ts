@@ -74,7 +74,7 @@ function recordFiles(): string[] {
 /** The start time is invalid, so this identity matches no process. */
 const deadOwner: ProcessIdentity = { pid: process.pid, startTime: 'boot/1' };
 
-describe('child records', () => {
+describe('records of child processes', () => {
   test('contain the identities of child and owner, until the child is removed from the records', async () => {
     const { pid } = await startForeign();
     const records = openRecords();
@@ -93,7 +93,7 @@ describe('child records', () => {
     expect(recordFiles()).toEqual([]);
   });
 
-  test('let the next gateway kill the child of a killed owner, although the child ignores SIGTERM', async () => {
+  test('let the next gateway kill the child of a killed gateway, even if the child ignores SIGTERM', async () => {
     const { process: gateway, firstLine } = await startOwner('stubborn.mjs');
     const child = identityOf(firstLine.child ?? 0);
     await killOwner(gateway);
@@ -141,7 +141,7 @@ describe('child records', () => {
     expect(warnings).toEqual([expect.stringContaining('cannot prove')]);
   });
 
-  test('are removed with a warning if they are damaged, without sending a signal', async () => {
+  test('are removed with a warning if they are damaged, and no process receives a signal', async () => {
     const { startTime } = identityOf(process.pid);
     const record = { server: 'x', start_time: startTime, owner_pid: 4_194_304, owner_start_time: 'x/1' };
     const damaged = [
@@ -173,7 +173,7 @@ describe('child records', () => {
     expect(await records.sweep()).toEqual([]);
   });
 
-  test('are handled once if two sweeps run at the same time, and both sweeps finish', async () => {
+  test('are removed, and orphaned processes killed, if two cleanups run at the same time', async () => {
     const gateways = await Promise.all([startOwner('stubborn.mjs'), startOwner('stubborn.mjs')]);
     for (const { process: gateway } of gateways) await killOwner(gateway);
     await Promise.all([openRecords().sweep(), openRecords().sweep()]);

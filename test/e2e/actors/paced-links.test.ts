@@ -59,7 +59,7 @@ function counted(): LineCounter {
 const nothing = () => {};
 const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } };
 
-test('output of a flooding local server is read in portions, and a paused pipe stops the output', async () => {
+test('stdout of a local server that writes without pause is read in small portions per turn of the event loop', async () => {
   const counts = counted();
   const events: LinkEvents = {
     onMessage: () => counts.handleLine(),
@@ -127,7 +127,7 @@ test.each([
   link.kill();
 });
 
-test('many streams of a remote server share the limit per turn of the event loop', async () => {
+test('all streams of a remote server together share the limit of messages handled per turn of the event loop', async () => {
   const STREAMS = 30;
   const flood = event(note).repeat(LINES);
   const server = await serve(({ req, res, body }) => {

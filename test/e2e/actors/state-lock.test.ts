@@ -104,7 +104,7 @@ describe('the lock of a state folder', () => {
     expect(readdirSync(stateDir)).toHaveLength(1);
   });
 
-  test('can be acquired if its file is damaged or names a process with another start time', async () => {
+  test('can be acquired if its file is damaged, or its pid now belongs to a process with another start time', async () => {
     const texts = ['', 'null', '{"pid":', `{"pid":${process.pid},"start_time":"boot/1","listen_addr":"x"}`];
     (await acquireStateLock(stateDir, owner)).release();
     for (const text of texts) {

@@ -126,7 +126,7 @@ describe('closing a link to a local server', () => {
     expect(server.ends).toHaveLength(1);
   });
 
-  test('ends a stubborn grandchild together with its launcher', async () => {
+  test('ends a server that was started by a launcher such as npx, even if it ignores SIGTERM', async () => {
     const server = await openTo(['launcher.mjs', 'stay']);
     const grandchild = identityOf(Number(server.messages[0]?.grandchild));
     expect(isAlive(grandchild)).toBe(true);
@@ -135,7 +135,7 @@ describe('closing a link to a local server', () => {
     expect(isGroupRunning(server.pid)).toBe(false);
   });
 
-  test('ends a grandchild that remains after its launcher exits by itself', async () => {
+  test('happens when its launcher exits, and ends the server process that remains', async () => {
     const server = await openTo(['launcher.mjs', 'leave']);
     const grandchild = Number(server.messages[0]?.grandchild);
     await waitForEnd(server);
@@ -186,7 +186,7 @@ describe('a local server that exits', () => {
     expect(server.stderr).toEqual(server.link.stderrTail);
   });
 
-  test('is reported with the error of a failed Node program, without the Node version', async () => {
+  test('is reported with the error of its Node program, not with the Node version in its last line', async () => {
     const server = linkTo(['no-such-script.mjs']);
     await server.link.open();
     await waitForEnd(server);
@@ -196,7 +196,7 @@ describe('a local server that exits', () => {
     expect(server.link.stderrTail.at(-1)).toBe(`Node.js ${process.version}`);
   });
 
-  test('leaves no listener behind, and causes no warning, after fifty links', async () => {
+  test('leaves no process event listener and causes no Node warning, even after fifty servers', async () => {
     const count = (): number =>
       process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
     const before = count();
@@ -285,7 +285,7 @@ describe('messages of a local server', () => {
     ]);
   });
 
-  test('arrive in pieces only if they are well-formed responses; other large messages are read as lines', async () => {
+  test('arrive in pieces if they are large, valid responses; other large messages arrive as a line', async () => {
     const lines: string[] = [];
     const end = await new Promise<GatewayError>((onEnd) => {
       const options = { command: process.execPath, args: ['large-lines.mjs'], cwd: fixtures };
@@ -318,7 +318,7 @@ describe('messages of a local server', () => {
     ]);
   });
 
-  test('are separated from noise, which is logged and never an error: split characters, CRLF, a huge line', async () => {
+  test('are separated from other output on stdout, which is logged and is no error', async () => {
     const server = linkTo(['noisy.mjs'], {
       env: { TOKEN: 'top-secret' },
       redactor: new Redactor(['top-secret']),
@@ -383,7 +383,7 @@ describe('a local server that does not read', () => {
     }
   });
 
-  test('that is killed has its unsent calls reported as undelivered, but not the call that may have been sent', async () => {
+  test('whose process is killed has only its unsent calls reported as undelivered', async () => {
     const server = await openTo(['deaf.mjs']);
     for (let id = 1; id <= 4; id += 1) server.link.send(request(id, { pad: 'p'.repeat(megabyte) }), id);
     await vi.waitFor(() => expect(server.link.queuedBytes).toBeGreaterThan(0), { timeout: 30_000 });

@@ -126,7 +126,7 @@ const decide = ({ url }: GatewayProcess, { id }: FoundApproval, verb: 'approve' 
 const seed = Number(process.env.ACTOR_GATEWAY_SEED ?? Date.now() % 100_000);
 const killedAfterMs = seeded(seed)() * 120;
 
-test(`a killed gateway makes each call after its approval, under one key, and answers once (ACTOR_GATEWAY_SEED=${seed})`, async () => {
+test(`despite kills each agent call is made only after approval, with one key, and answered once (ACTOR_GATEWAY_SEED=${seed})`, async () => {
   const clerk = (interrupted_calls: string) =>
     agent(interrupted_calls, {
       model: MODEL,

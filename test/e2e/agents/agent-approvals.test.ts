@@ -170,7 +170,7 @@ test('two calls of the same model answer are decided separately, and the run con
 });
 
 describe('approvers', () => {
-  test('that decide at the same time: the first decision counts, and later ones receive the state', async () => {
+  test('who decide at the same time: the first decision counts, and the others get 409 with its result', async () => {
     const { run, ids } = await startAndWait('a race');
     const verbs = ['approve', 'deny', 'approve', 'deny'] as const;
     const all = await Promise.all(verbs.map((verb) => decide(ids[0], verb)));
@@ -198,7 +198,7 @@ describe('approvers', () => {
     expect(callsFor('her own')).toHaveLength(1);
   });
 
-  test('include the requester if the file allows it', async () => {
+  test('include the requester if self-approval is configured', async () => {
     const { run, ids } = await startAndWait('by herself', 'owner', 'ada');
     expect((await decide(ids[0], 'approve', { by: 'ada' })).status).toBe(200);
     expect(await answerOf(run)).toMatch(/pay done$/);
@@ -206,7 +206,7 @@ describe('approvers', () => {
   });
 });
 
-test('a run cancelled during its wait has no approved call', async () => {
+test('cancelling a run that waits for approval also cancels the request: its call can no longer be approved', async () => {
   const { run, ids } = await startAndWait('nothing');
   expect((await post(`/runs/${encodeURIComponent(run)}/cancel`)).status).toBe(200);
   expect(await decide(ids[0], 'approve')).toMatchObject({
@@ -216,7 +216,7 @@ test('a run cancelled during its wait has no approved call', async () => {
   expect(callsFor('nothing')).toEqual([]);
 });
 
-test('all runs above logged no error, and each call had its own key', () => {
+test('agent runs with approvals log no error, and each approved tool call has its own idempotency key', () => {
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
   const keys = reportedCalls.calls.map(({ key }) => key);
   expect(new Set(keys).size).toBe(keys.length);

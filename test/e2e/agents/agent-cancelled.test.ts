@@ -87,7 +87,7 @@ async function cancelRun(id: string): Promise<RunRecord> {
 
 const kindsOf = ({ steps }: RunRecord) => steps.map(({ kind }) => kind);
 
-test('cancelling while the model answers aborts the stream and discards the partial answer', async () => {
+test('cancelling an agent run while the model answers aborts the stream and discards the partial answer', async () => {
   const id = await begin('think');
   await eventually(() => expect(requestsFor('think')).toHaveLength(1));
   const run = await cancelRun(id);
@@ -101,7 +101,7 @@ test('cancelling while the model answers aborts the stream and discards the part
   expect(requestsFor('think')).toHaveLength(2);
 });
 
-test('cancelling during the wait for a model retry prevents the retry', async () => {
+test('cancelling an agent run that waits for a model retry prevents the retry', async () => {
   const id = await begin('be refused');
   await eventually(() => expect(requestsFor('be refused')).toHaveLength(1));
   expect(kindsOf(await cancelRun(id))).toEqual(['begun']);
@@ -142,6 +142,6 @@ test('cancelling while tools are listed ends the run immediately', async () => {
   expect(requestsFor('begin')).toEqual([]);
 });
 
-test('the cancelled runs above logged no error', () => {
+test('the cancelled runs of all tests in this file have logged no error', () => {
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
 });

@@ -178,7 +178,7 @@ async function runWithKill(at: string): Promise<number> {
   return existsSync(committed) ? readFileSync(committed, 'utf8').trim().split('\n').length : 0;
 }
 
-test('a run killed before or after any journal commit repeats no stored step, makes each call under one key, and answers once', async () => {
+test('an agent run killed at any journal commit repeats no stored step, has one idempotency key per call, and answers once', async () => {
   expect(await runWithKill('never')).toBe(COMMITS);
   const killPoints = Array.from({ length: COMMITS }, (_, n) => [`before ${n + 1}`, `after ${n + 1}`]).flat();
   const next = killPoints.values();

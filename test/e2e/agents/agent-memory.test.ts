@@ -30,7 +30,7 @@ const jobs = [
   'fails',
 ] as const;
 
-test(`${TIMES} runs that wait for an approval, and as many completed runs, retain no objects`, async () => {
+test(`${TIMES} agent runs that wait for an approval, and as many completed runs, leave no objects on the heap`, async () => {
   await using model = (await ModelServer.start()).answerWith((request) => {
     const words = requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
     if (words === 'fails') return { status: 400, message: 'no' };

@@ -69,7 +69,7 @@ const pidOf = async (box: ToolBox) => {
 };
 const tree = () => gateway.life.find('agent servers')?.getSnapshot().context.children.size as number;
 
-test('a run keeps the servers of its start, and the next run uses the servers of the changed file', async () => {
+test('an agent run keeps its MCP servers if a reload changes the agent file, and the next run uses the new servers', async () => {
   expect(gateway.life.find('agent servers')).toBeUndefined();
   const before = serversNow();
   const first = automation.targets.toolBoxes.open('clerk', before, []);

@@ -187,7 +187,7 @@ function checkCalls(input: string, run: RunRecord): void {
   expect([input, payments.length]).toEqual([input, new Set(payments.map(({ key }) => key)).size]);
 }
 
-test(`a run makes each step once, by its first definition, and only approved payments (ACTOR_GATEWAY_SEED=${seed})`, async () => {
+test(`an agent run with random kills and reloads makes each step once, and only approved payments (ACTOR_GATEWAY_SEED=${seed})`, async () => {
   gateway = await startModelGateway(model, { resources: resources() });
   const order = actions
     .map((action) => ({ action, position: nextRandom() }))

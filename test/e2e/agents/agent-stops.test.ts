@@ -41,7 +41,7 @@ const linesOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8')
 const system = (request: RecordedRequest | undefined) =>
   request && requestMessages(request).find(({ role }) => role === 'system')?.content;
 
-test.concurrent('a stop during a model answer does not count as an attempt: the answer is requested once more and the run completes', async () => {
+test.concurrent('a gateway stop during a model response is not counted as an attempt: the response is requested again after the start', async () => {
   const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const clerk = agent('clerk', { model: MODEL });
   const first = await startModelGateway(model, { folder, resources: [clerk] });
@@ -61,7 +61,7 @@ test.concurrent('a stop during a model answer does not count as an attempt: the 
   expect(model.requests[1]?.body).toEqual(model.requests[0]?.body);
 });
 
-test.concurrent('a stop during a call does not repeat it: the model learns that the outcome is unknown, and decides', async () => {
+test.concurrent('a tool call interrupted by a gateway stop is not repeated: the model is told that the outcome is unknown', async () => {
   const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const calls = join(folder, 'calls');
   const desk = { name: 'desk', ...fault('echo', { env: { CALLS: calls } }) };
@@ -96,7 +96,7 @@ test.concurrent('a stop during a call does not repeat it: the model learns that 
   expect(model.requests).toHaveLength(2);
 });
 
-test.concurrent('a run keeps its old definition across reload and restart, uses the secret of the new environment, and stores no secret', async () => {
+test.concurrent('an agent run keeps its definition after a reload and a restart, uses the new value of a secret, and stores no secret', async () => {
   const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const calls = join(folder, 'calls');
   const listed = [{ name: 'look', inputSchema: { type: 'object' } }];

@@ -85,7 +85,7 @@ async function collectStates(input: string, answer: string): Promise<readonly st
   return calls.flatMap(({ values }) => (values.text === undefined ? [] : [String(values.text)]));
 }
 
-test.concurrent('an answer grows in one message, which shows a long call and becomes the final answer', async () => {
+test.concurrent('a streamed answer grows in one chat message, which shows a long tool call and then the final answer', async () => {
   const texts = await collectStates('look it up', 'Disk full on db-2.');
   expect(texts[0]).toMatch(/^Let me/);
   expect(texts.some((text) => /Let me look\.[\s\S]*Using desk\/count: page 3…/.test(text))).toBe(true);

@@ -139,7 +139,7 @@ test('in a chat that cannot edit messages only the final answer appears', async 
   );
 });
 
-test('the answers above leave no open work, and logged no error', async () => {
+test('after all tests of this file the gateway has no unfinished work and has logged no error', async () => {
   await waitUntilIdle(gateway);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
   expect(reportedCalls.calls).toHaveLength(2 * chatsWithEdits.length);

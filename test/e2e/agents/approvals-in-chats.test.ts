@@ -117,7 +117,7 @@ async function expectOutcomeFromBot(
   expect(texts(platform, bot, chat).filter((text = '') => answer.test(text))).toHaveLength(1);
 }
 
-test('a messenger: an approver decides by a button; presses by other users, also with another bot, have no effect', async () => {
+test('a messenger: only the button press of an approver decides, and only under the message of the bot that asked', async () => {
   const question = await askBot(platform.person('Mia', 'mia'), 'one');
   const approve = buttonOf(question.question, 'Approve');
   const inVain = platform.press(bot, ben, question.question, approve);
@@ -147,7 +147,7 @@ test('a messenger: an approver decides by a button; presses by other users, also
   expect(await approvals()).toMatchObject([{ state: 'approved', decided_name: 'ann', via: 'chat' }]);
 });
 
-test('a messenger: a requester who presses a button learns immediately why it has no effect, even in a busy group', async () => {
+test('a messenger: a requester who presses an approval button is told at once that requesters may not decide', async () => {
   const busy = platform.supergroup('Busy', selfBot);
   platform.say(busy, ann, '/deploy@self_bot four');
   const question = await eventually(() => {
@@ -165,7 +165,7 @@ test('a messenger: a requester who presses a button learns immediately why it ha
   await eventually(() => expect(busy.messages.get(question.message_id)?.text).toMatch(/^Denied by ben at /m));
 });
 
-test('a messenger: reactions to the question decide like buttons', async () => {
+test('a messenger: a 👍 or 👎 of an approver on an approval request decides like its buttons', async () => {
   const yes = await askBot(platform.person('Zoe', 'zoe'), 'two');
   const no = await askBot(platform.person('Kai', 'kai'), 'three');
   platform.react(ops, ben, yes.question, '👍');
@@ -222,7 +222,7 @@ async function expectOutcomeInWorkspace(
   });
 }
 
-test('a workspace: only buttons and reactions of the approvers count', async () => {
+test('a team chat: only button presses and reactions of approvers decide an approval request', async () => {
   const question = await askInWorkspace('five');
   const [approve] = buttonsIn(question);
   await workspace.platform.press(workspace.app, room, MIA, question, { ...approve });

@@ -200,7 +200,7 @@ test.concurrent.each(chats)(
   },
 );
 
-test('the runs above leave no pending approval, and logged no error', async () => {
+test('after approvals in all chats, no approval is pending and no error was logged', async () => {
   await waitUntilIdle(gateway);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
   expect((await ask(`${gateway.url}/approvals?state=pending`)).json.approvals).toEqual([]);

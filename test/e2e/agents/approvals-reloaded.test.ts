@@ -107,7 +107,7 @@ const pressAnswer = (query: string) =>
 const currentText = ({ message_id }: Message) => ops.messages.get(message_id)?.text;
 const callsFor = (text: string) => reportedCalls.calls.filter(({ args }) => args.for === text);
 
-test('the approver at the time of the question decides, and the run continues with its agent', async () => {
+test('after a reload, a pending approval is decided by its original approver, and its run continues with its original agent', async () => {
   const { chat, question, run } = await send(platform.person('Mia'), 'one');
   // After the reload another agent answers there, and another approver decides new questions.
   await reload('other', ['clerk', 'keeper'], '@ben');
@@ -119,7 +119,7 @@ test('the approver at the time of the question decides, and the run continues wi
   expect(program.requests).toEqual([]);
 });
 
-test('a run of a removed agent is ended, no other agent continues it, and the question shows that nothing was done', async () => {
+test('an approved run of a removed agent fails, no other agent continues the run, and the chat shows that nothing was done', async () => {
   await reload('clerk', ['clerk', 'keeper'], '@ann');
   const { question, run, id } = await send(platform.person('Kai'), 'two');
   await reload('other', ['keeper'], '@ann');

@@ -46,7 +46,7 @@ async function killAtResults(input: string): Promise<readonly string[]> {
   return storedRowsIn(folder).flatMap((row) => (row.kind === 'result' ? [row.text] : []));
 }
 
-test('results of calls are on disk when the model receives them', async () => {
+test('results of tool calls are already on disk when the model receives them', async () => {
   const inputs = Array.from({ length: PROCESSES }, (_, n) => `run ${n}`);
   const next = inputs.values();
   const results: (readonly string[])[] = [];

@@ -97,7 +97,7 @@ describe('an agent called over the API', () => {
     expect(json.note).toContain('400');
   });
 
-  test('must exist and needs an input', async () => {
+  test('is refused with 404 if it is unknown, and with 400 without a valid input', async () => {
     expect((await post('clark', { input: 'x' })).status).toBe(404);
     for (const body of [{}, { input: ' ' }, { input: 'x', session: 'a/b' }, { input: 'x', more: 1 }])
       expect((await post('clerk', body)).status).toBe(400);
@@ -120,12 +120,12 @@ describe('a waiting or long run', () => {
     await events.ended();
   });
 
-  test('answers a client that stays connected, if it continues in time', async () => {
+  test('returns its answer to a client whose wait_seconds are long enough', async () => {
     const { json } = await post('desk', { input: 'later', wait_seconds: 10 });
     expect([json.state, json.answer]).toEqual(['done', 'It is time.']);
   });
 
-  test('is cancelled once', async () => {
+  test('can be cancelled, and a second cancel is refused with 409', async () => {
     const runningRun = (await post('desk', { input: 'for ever', wait_seconds: 10 })).json;
     const cancelled = await ask(runPath(runningRun.id, '/cancel'), { method: 'POST' });
     expect([cancelled.status, cancelled.json.state]).toEqual([200, 'cancelled']);
@@ -140,7 +140,7 @@ describe('a waiting or long run', () => {
     expect((await ask(`${gateway.url}/stats`)).json.agents.desk.failed).toBe(failedBefore);
   });
 
-  test('continues after a cancel if it is retried, but not after it has finished', async () => {
+  test('can be retried after a cancel, but not after it has finished', async () => {
     const { id } = (await post('desk', { input: 'for ever, again', wait_seconds: 10 })).json;
     await ask(runPath(id, '/cancel'), { method: 'POST' });
     const retried = await ask(runPath(id, '/retry'), { method: 'POST' });
@@ -151,7 +151,7 @@ describe('a waiting or long run', () => {
     expect([refusal.status, refusal.json.message]).toEqual([409, expect.stringContaining('the run is done')]);
   });
 
-  test('is not found under an unknown id, and is not listed without a journal; an unknown state is rejected', async () => {
+  test('with an unknown id is not found; the list omits runs without a journal and refuses an unknown state', async () => {
     expect((await ask(runPath('manual:nothing'))).status).toBe(404);
     expect((await ask(runPath('manual:nothing', '/events'))).status).toBe(404);
     expect((await ask(`${gateway.url}/runs?state=ended`)).status).toBe(400);
@@ -164,7 +164,7 @@ describe('a waiting or long run', () => {
 });
 
 describe('the event stream of a run', () => {
-  test('contains the run, text deltas and the end', async () => {
+  test('contains the run id, each new piece of text, and the end of the run', async () => {
     const reader = stream('clerk', { input: 'count' });
     expect(await until(reader, 'text')).toEqual({ text: 'One, ' });
     agents.sendMore();

@@ -199,7 +199,7 @@ describe('an approval from the terminal', () => {
   });
 });
 
-test('survives a kill before and after the decision: nothing is lost or done twice', async () => {
+test('an approval survives a kill of the gateway before or after the decision, and no call is lost or made twice', async () => {
   const questions = await Promise.all(['k1', 'k2', 'k3', 'k4'].map(runAndWait));
   await restart();
   const [first, second, third, fourth] = questions;

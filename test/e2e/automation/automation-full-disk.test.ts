@@ -38,7 +38,7 @@ const listOf = async (url: string) => {
   return (await fetch(`${url}/rpc`, { method: 'POST', headers, body })).text();
 };
 
-test('a gateway whose disk accepts no new files serves tools, and reports the unlocked state folder', async () => {
+test('a gateway whose disk accepts no new files serves tools, and reports that its state folder is not locked', async () => {
   const servers = { tools: fault('echo') };
   const before = await startAutomation({ resources: [], servers });
   const { folder } = before;

@@ -17,7 +17,7 @@ const EVENTS = 10_000;
 const CONVERSATIONS = 40;
 const KILLS = 6;
 
-test('acknowledged events are handled in order after kill -9, and repeated agent requests have the same key', async () => {
+test('acknowledged events are handled in order after kill -9, and repeated agent requests keep their idempotency key', async () => {
   // An effect happens at the first request. The key identifies repetitions.
   const effects = new Map<string, number[]>();
   const keys = new Set<string>();

@@ -25,7 +25,7 @@ interface DeliveryList {
   readonly deliveries: readonly { readonly id: string; readonly state: string }[];
 }
 
-test('every event reaches a final state in conversation order, for any operator actions, stops and kills', async () => {
+test('despite random operator actions, stops and kills, every event reaches a final state, in order of its conversation', async () => {
   const random = seeded(11);
   const draw = (below: number) => Math.floor(random() * below);
 

@@ -88,7 +88,7 @@ describe('while the gateway stops', () => {
   });
 });
 
-test('during a start a webhook is refused or gets 503 until it is accepted, but never 404', async () => {
+test('while the gateway starts, a webhook request is refused or gets 503 until it is accepted, but never 404', async () => {
   const program = await startAgent();
   const port = await freePort();
   const many = Array.from({ length: 200 }, (_, n) =>
@@ -109,7 +109,7 @@ test('during a start a webhook is refused or gets 503 until it is accepted, but 
   expect(statuses.filter((status) => !['refused', 503, 202].includes(status as number | string))).toEqual([]);
 });
 
-test('a reload requested during the start leaves every trigger open', async () => {
+test('after a SIGHUP during the start of the gateway, every trigger accepts events', async () => {
   const folder = temporaryFolder();
   const program = await startAgent();
   const resources = [trigger('orders', hook()), httpAgent('orders', program.url)];

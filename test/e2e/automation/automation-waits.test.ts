@@ -24,7 +24,7 @@ const script = `
 - { answer: 'Heard: {{input}}' }
 `;
 
-test('a parked event is listed, blocks nothing, survives kill -9, and can be discarded and replayed', async () => {
+test('an event that waits for a later time is listed, blocks no other event, survives kill -9, and can be discarded', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'desk.script'), script);
   const resources = [
@@ -74,7 +74,7 @@ test('a parked event is listed, blocks nothing, survives kill -9, and can be dis
   expect(await record('n1')).toMatchObject({ state: 'ignored', waiting_for: null });
 });
 
-test('a client that waits for the answer learns immediately that the event is parked, over HTTP and on the command line', async () => {
+test('HTTP and command line clients that await an answer are told at once if the agent run waits for a later time', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'desk.script'), script);
   const model = { model: `scripted:${join(folder, 'desk.script')}` };

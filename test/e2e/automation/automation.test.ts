@@ -58,7 +58,7 @@ describe('an event of a signed webhook', () => {
     expect(program.requests[0]?.headers['idempotency-key']).toBe('http:orders/a1');
   });
 
-  test('is not handled again if a recorded request is sent under another id, by HTTP or by a repository host', async () => {
+  test('is not handled again if its signed body is replayed under another id', async () => {
     const program = await startAgent();
     const repo = { type: 'RepoHost', config: { webhook_secret: SECRET }, default_agent: 'orders' };
     const gateway = await startAutomation({

@@ -104,7 +104,7 @@ test('messages, commands, groups, topics and buttons are answered in the chat of
   expect(gateway.text()).not.toContain(bot.token.split(':')[1]);
 });
 
-test('a reload keeps the poll open and updates the command menu, also with another trigger of the same bot', async () => {
+test('a reload keeps the bot polling and updates its command menu, even if another trigger of the bot is added', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('one_bot');
   const ann = platform.person('Ann');
@@ -220,7 +220,7 @@ test('a group that becomes a supergroup keeps the conversation, and still matche
   await expectBotTexts(platform, bot, large, '2 before two', '4 before three');
 });
 
-test('kill -9 before, during or after a poll loses no update, and no request or answer uses two keys', async () => {
+test('kill -9 before, during or after a poll loses no update, and each request and answer keeps its idempotency key', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('killed_bot');
   const ann = platform.person('Ann');

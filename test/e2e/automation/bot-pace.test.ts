@@ -22,7 +22,7 @@ async function rows(gateway: GatewayProcess): Promise<readonly Row[]> {
   return deliveries.filter(({ id }) => id.startsWith('outbox:')).reverse();
 }
 
-test.concurrent('more 429s than attempts lose no message, keep the order, and count no attempt, unlike errors', async () => {
+test.concurrent('a message survives more 429s than its attempt limit: unlike errors they count no attempt, and the order is kept', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('slow_bot');
   const ann = platform.person('Ann');

@@ -26,7 +26,7 @@ async function startChat(stream: (input: string, count: number) => AsyncIterable
 const piece = (text: string) => `data: ${JSON.stringify({ delta: text })}`;
 const hangingPromise = new Promise<never>(() => {});
 
-test.concurrent('a streamed answer grows in one message at the pace of the platform, across 429s, with a typing indicator until it is complete', async () => {
+test.concurrent('a streamed answer is shown by edits of one message, within the rate limit, with a typing indicator', async () => {
   const { platform, bot, chat, gateway, say, expectTexts, until } = await startChat(async function* () {
     yield 'event: progress\ndata: Looking…';
     await until(() => expect(texts(platform, bot, chat)).toEqual(['Looking…']));
@@ -52,7 +52,7 @@ test.concurrent('a streamed answer grows in one message at the pace of the platf
   for (const { state } of deliveries) expect(state).toBe('done');
 });
 
-test.concurrent('kill -9 between the first text and the answer leaves one message, which becomes the answer', async () => {
+test.concurrent('after kill -9 during a streamed answer, the partial message is edited into the full answer', async () => {
   let isShown = false;
   const { platform, bot, chat, gateway, program, say, expectTexts, until } = await startChat(
     async function* (_, count) {
@@ -78,7 +78,7 @@ test.concurrent('kill -9 between the first text and the answer leaves one messag
   expect(new Set(program.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
 });
 
-test.concurrent('a notice replaces a partial answer of a failed agent, a long answer continues, and a deleted message is posted again', async () => {
+test.concurrent('an error notice replaces a failed partial answer; long answers use several messages; deleted ones are reposted', async () => {
   const long = `${'word '.repeat(900)}end`;
   const { platform, bot, chat, program, say, until } = await startChat(async function* (input) {
     yield `event: progress\ndata: ${input}…`;

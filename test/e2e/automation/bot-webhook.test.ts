@@ -9,7 +9,7 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, echo, expectBotTexts, newPlatform } from '../../fixtures/automation/bots.ts';
 
-test('the gateway registers its webhook at the bot platform, and accepts an update with the secret once', async () => {
+test('the gateway registers its webhook at the bot platform, and handles an update once, only with the right secret', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('hook_bot');
   const ann = platform.person('Ann');

@@ -127,7 +127,7 @@ describe('the brief view of records (?view=brief)', () => {
     expect(json.runs[0].note).toMatch(/^\[redacted\] word .{400,490}…$/);
   });
 
-  test('escapes pending calls so that every character is visible', async () => {
+  test('shows a pending call with invisible characters escaped', async () => {
     const { json } = await read(`/approvals/${APPROVAL}?view=brief`);
     expect(json).toMatchObject({ tool: null, command: null, node: null, request: { is_cut: true } });
     expect(json.request.text).toContain('"key": "[redacted]"');
@@ -136,7 +136,7 @@ describe('the brief view of records (?view=brief)', () => {
     expect([full.tool.arguments.to, 'request' in full]).toEqual(['bob', false]);
   });
 
-  test('has no raw steps, with the key or with the cookie', async () => {
+  test('rejects the parameter raw=true, both with the API key and with the cookie', async () => {
     expect((await read('/runs/fails?raw=true')).json.steps[0].row.kind).toBe('answer');
     for (const path of ['/runs/fails?raw=true&view=brief', '/inspector/api/runs/fails?raw=true']) {
       const { status, json } = await read(path);
@@ -157,7 +157,7 @@ describe('the brief view of records (?view=brief)', () => {
   });
 });
 
-describe('the API under the cookie of the inspector', () => {
+describe('the API under /inspector/api', () => {
   const cookie = async () => {
     const { headers } = await ask(`${gateway.url}/inspector/session`, {
       method: 'POST',
@@ -167,7 +167,7 @@ describe('the API under the cookie of the inspector', () => {
     return { cookie: headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '' };
   };
 
-  test('is brief for any view parameter, and needs the cookie or the key', async () => {
+  test('returns brief records even for ?view=full, and needs the cookie or the API key', async () => {
     const page = await cookie();
     for (const path of [...lists, ...single()]) {
       expect((await read(`/inspector/api${path}`, {})).status).toBe(401);
@@ -183,7 +183,7 @@ describe('the API under the cookie of the inspector', () => {
     expect((await read('/inspector/api/runs?view=short', page)).status).toBe(400);
   });
 
-  test('has only records: no streams, clients, statistics, or actions without commands', async () => {
+  test('serves only records: streams, MCP, statistics and actions return 404 or 403', async () => {
     const page = await cookie();
     for (const path of [
       ...['', '/', '/health', '/stats', '/logs', '/nodes', '/mcp', '/mcp/echo', '/rpc', '/admin/reload'],

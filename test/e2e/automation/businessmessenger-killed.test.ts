@@ -39,7 +39,7 @@ async function sendHalf({ gateway }: Messenger, content: Members): Promise<Socke
 }
 
 describe('a killed gateway', () => {
-  it('loses no acknowledged message between any two steps, and neither request nor answer uses two keys', async () => {
+  it('loses no acknowledged message, at any step, and keeps one idempotency key per request and answer', async () => {
     const isAway = new Set(['while asked']);
     const gate = { isOpen: false };
     const expectGateOpen = () => eventually(() => expect(gate.isOpen).toBe(true));

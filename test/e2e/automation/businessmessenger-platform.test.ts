@@ -31,7 +31,7 @@ describe('the business messenger platform', () => {
   const rowOf = async ({ outbox }: Messenger, number: string) =>
     (await outbox()).find(({ conversation }) => conversation.endsWith(`/${number}`));
 
-  it('may return any rate limit error more often than there are attempts: no message is lost, and no attempt is used', async () => {
+  it('may return many rate limit errors: the message is sent later, no attempt is counted', async () => {
     const desk = await startMessenger({ spec: { retry: impatient } });
     const plain: Fault = { kind: 'html', status: 429, retryAfter: '0' };
     const tooMuch = (code: number, status?: number): Fault => ({
@@ -116,7 +116,7 @@ describe('the business messenger platform', () => {
     expect(await rowOf(desk, ada.number)).toMatchObject({ attempts: 1 });
   });
 
-  it('may report later that a message failed: the delivery is dead, also after kill -9, and a replay sends it again', async () => {
+  it('may report a failed message later: its delivery is dead, and a replay sends it again', async () => {
     const first = await startMessenger();
     await first.say(ada, textMessage(ada, 'hello'));
     await eventually(async () => expect(await first.outbox()).toMatchObject([{ state: 'done' }]));
@@ -160,7 +160,7 @@ describe('the business messenger platform', () => {
     await eventually(() => expect(desk.platform.textsTo(ada.number).join('\n')).toBe(`✅ ${long}`));
   });
 
-  it('that hangs for one person delays no other person', async () => {
+  it('that hangs for one business number delays no message of another number', async () => {
     const hanging = await startPlatform();
     const platform = await startPlatform();
     for (let count = 0; count < 100; count += 1) hanging.fail({ kind: 'hang' });
@@ -195,7 +195,7 @@ describe('the business messenger platform', () => {
   });
 });
 
-it('may send 300 messages in one notification; all are accepted within seconds, and answered once and in order', async () => {
+it('a notification with 300 messages is accepted within 5 seconds, and each message is answered once and in order', async () => {
   const desk = await startMessenger({ answer: ({ body }) => ({ text: body.input }) });
   desk.platform.meter.limits = vendorLimits;
   const people = Array.from({ length: 100 }, (_, i) => ({ name: `P${i}`, number: String(15551000000 + i) }));

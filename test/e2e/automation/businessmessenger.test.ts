@@ -37,7 +37,7 @@ async function expectTexts({ platform }: Messenger, person: Person, texts: reado
 }
 
 describe('the business messenger', () => {
-  it('ignores a press of an approval button without an open approval, but not a text that looks like a press', async () => {
+  it('answers a button press for an old approval with a notice; a similar text is a message', async () => {
     const desk = await startMessenger();
     const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
     const tap = buttonReply(ada, id, 'Approve');
@@ -56,7 +56,7 @@ describe('the business messenger', () => {
     );
   });
 
-  it('answers in the conversation, with history, once, for any number and order of deliveries', async () => {
+  it('answers each message once, with its chat history, however webhooks are repeated or ordered', async () => {
     const desk = await startMessenger({ spec: { commands: { '/status': { agent: 'desk' } } } });
     await desk.sender.subscribe();
     const first = textMessage(ada, 'Grüße 🦋');
@@ -141,7 +141,7 @@ describe('the business messenger', () => {
     expect(lists.length).toBe(2);
   });
 
-  it('answers a person known only by id, and recognises the same person with a number', async () => {
+  it('answers a user without a phone number, and recognises that user when the number is known', async () => {
     const desk = await startMessenger();
     const both = { ...pablo, number: bob.number };
     await desk.say(pablo, textMessage(pablo, 'no number'));
@@ -191,7 +191,7 @@ describe('the business messenger', () => {
     },
   );
 
-  it('sends nothing to a person without access or for an unreadable message', async () => {
+  it('does not answer senders who are not allowed, nor messages of an unsupported type', async () => {
     const desk = await startMessenger({ config: { allowed_numbers: [`+${ada.number}`] } });
     const unheard = textMessage(bob, 'hello?');
     await desk.say(bob, unheard);
@@ -213,7 +213,7 @@ describe('the business messenger', () => {
   });
 });
 
-it('uses platform credentials and routing rules of a trigger in the second file format', async () => {
+it('a business messenger trigger in the alternative file format uses its credentials and routing rules', async () => {
   const platform = await startPlatform();
   const billing = await startAgent(() => ({ text: 'about money' }));
   const desk = await startAgent(() => ({ text: 'about anything' }));

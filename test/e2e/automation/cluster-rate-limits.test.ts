@@ -19,7 +19,7 @@ async function sentBy(gateway: GatewayProcess): Promise<number> {
   return outbox.handled;
 }
 
-test('a platform sees rate and order of a single gateway, and another gateway continues after a kill', async () => {
+test('clustered gateways together keep the rate limit and message order of a platform, also after one is killed', async () => {
   const platform = await newPlatform();
   platform.meter.limits = { chatEveryMs: 490, chatBurst: 10, allPerSecond: 30 };
   const bot = platform.addBot('paced_bot');

@@ -20,7 +20,7 @@ interface Row {
   readonly received_at: string;
 }
 
-test('each instant occurs once and on time, across a kill, a reload and a wrong clock', async () => {
+test('each instant of a schedule fires once and on time in a cluster, despite a kill, a reload and a wrong clock', async () => {
   const program = await startAgent();
   const url = await newDatabase();
   const resources = [

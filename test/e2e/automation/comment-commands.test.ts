@@ -87,7 +87,7 @@ const until = (gateway: GatewayProcess, id: string, state: string) =>
     return event;
   });
 
-test.concurrent('a command of a writer runs with parameters, and several commands need one permission request', async () => {
+test.concurrent('a comment command runs with parameters if its author may write; several commands need one permission request', async () => {
   const { gateway, rest, agent, posted } = await start();
   await say(gateway, 'd1', '/deploy staging', 'ada');
   await say(gateway, 'd2', '/deploy production', 'ada');
@@ -119,7 +119,7 @@ test.concurrent('a command with missing parameters is answered with the syntax o
   expect(agent.requests).toHaveLength(0);
 });
 
-test.concurrent('a command of another person is ignored with the reason, without an answer', async () => {
+test.concurrent('a comment command by a person without write permission is ignored with a recorded reason and no answer', async () => {
   const { gateway, rest, agent, posted } = await start();
   for (const [id, login] of [
     ['d1', 'eve'],
@@ -212,7 +212,7 @@ const rows = async ({ url }: GatewayProcess) => {
   return list.deliveries;
 };
 
-test.concurrent('an answer approves a request if the file allows it, and the review triggers no answer', async () => {
+test.concurrent('an answer approves a pull request if the trigger allows reviews, and the review triggers no answer', async () => {
   const program = await verdictAnswer();
   const { gateway, rest, posted } = await start({
     config: { reviews: 'allow' },
@@ -238,14 +238,14 @@ test.concurrent('an answer approves a request if the file allows it, and the rev
   expect(program.requests).toHaveLength(2);
 });
 
-test.concurrent('without reviews: allow an answer approves nothing', async () => {
+test.concurrent('an answer approves no pull request if the trigger does not have `reviews: allow`', async () => {
   const { gateway, rest, posted } = await start({ commands: onOpened, program: await verdictAnswer() });
   await postRepoEvent(gateway.url, 'pull_request', opened, { id: 'd1' });
   await eventually(() => expect(posted(REQUEST)).toEqual([expect.stringContaining('It reads well.')]));
   expect(rest.requestsFor('POST', /reviews/)).toEqual([]);
 });
 
-test.concurrent('a review with a lost response is found again, also by the next process', async () => {
+test.concurrent('a posted review whose response was lost is found and not repeated, also by the next process', async () => {
   const setup = {
     config: { reviews: 'allow' },
     commands: onOpened,
@@ -261,7 +261,7 @@ test.concurrent('a review with a lost response is found again, also by the next 
   expect(rest.reviews.get(REQUEST)).toMatchObject([{ state: 'CHANGES_REQUESTED' }]);
 });
 
-test.concurrent('an approval of a request by the user of the token becomes a comment', async () => {
+test.concurrent('an approval becomes a comment if the pull request belongs to the user of the token', async () => {
   const setup = { config: { reviews: 'allow' }, commands: onOpened, program: await verdictAnswer() };
   const { gateway, rest, posted } = await start(setup);
   rest.ownRequests.add(REQUEST);

@@ -122,7 +122,7 @@ test('a press of an approval button without an open approval keeps the message a
   await expectTexts(channel, 'heard: hello', notice, `heard: ${id}`);
 });
 
-test('a ping is answered, and the commands are registered once in the menu', async () => {
+test('a ping of the platform is answered, and its command menu contains each command once', async () => {
   expect(await platform.post(JSON.stringify(ping))).toMatchObject({ status: 200, body: { type: 1 } });
   await eventually(() =>
     expect(platform.world.commands.get('')?.map(({ name }) => name)).toEqual([
@@ -249,7 +249,7 @@ describe.concurrent('a person', () => {
     expect(platform.thinkingIn(channel)).toBe(1);
   });
 
-  test('gets no answer that the platform refuses; the record contains the answer and the reason', async () => {
+  test('gets no answer if the platform refuses the message; the delivery record contains the reason', async () => {
     const channel = newChannel('late');
     platform.refuse(50027, channel);
     const reply = await ask('late', channel);
@@ -291,7 +291,7 @@ test('acknowledged commands are answered once after kill -9, even if they are de
   await eventually(() => expect(platform.calls.filter(({ method }) => method === 'PUT')).toHaveLength(2));
 });
 
-test('an answer later than the 15 minutes of the platform is dead, with the reason in log and record', async () => {
+test('an answer after the 15 minutes that the platform allows is a dead delivery, with the reason in log and record', async () => {
   const channel = newChannel('too late');
   const before = program.requests.length;
   const reply = await ask('held again', channel);

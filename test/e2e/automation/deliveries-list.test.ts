@@ -30,7 +30,7 @@ beforeAll(async () => {
 const list = (...args: string[]) => ['deliveries', '--url', gateway.url, ...args];
 const run = (...args: string[]) => runMain(list(...args), { env: { GATEWAY_API_KEY: '' } });
 
-test('a response of GET /deliveries has the matches so far and the next cursor', async () => {
+test('GET /deliveries reads a limited number of records and returns the matches, maybe none, with the next cursor', async () => {
   const ask = async (query: string) =>
     (await (await fetch(`${gateway.url}/deliveries?${query}`)).json()) as List;
   const first = await ask('trigger=rare');

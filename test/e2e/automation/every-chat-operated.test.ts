@@ -65,7 +65,7 @@ async function run(...args: readonly string[]) {
 const details = async (name: string) => (await ask(`${gateway.url}/triggers/${name}`)).json;
 
 describe.concurrent.each(chats)('$name', ({ name, chat }) => {
-  test('shows connection, last event, last rejection, menu and limits, in the API and in the terminal', async () => {
+  test('the API and `triggers show` return connection, last event, last rejection, menu and limits of a chat trigger', async () => {
     const forgeries = (await chat.forgeries?.('Forged', 'forged')) ?? [];
     for (const forgery of forgeries)
       expect(await postForgery(`${gateway.url}/webhook/${name}`, forgery), forgery.what).toBe(401);
@@ -128,7 +128,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
   });
 });
 
-test('has the commands of the files in the menu, also after a reload', async () => {
+test('the command menu of a chat platform contains the commands of the trigger files, also after a reload', async () => {
   expect(withMenu.length).toBeGreaterThan(1);
   await reload('later');
   for (const { name, chat } of withMenu)
@@ -140,7 +140,7 @@ test('has the commands of the files in the menu, also after a reload', async () 
     await eventually(() => expect([name, ...(chat.menu?.() ?? [])]).not.toContain('later'));
 });
 
-test('registers the commands by the `register` command, or reports that the platform has no menu', async () => {
+test('`triggers register` registers the commands in the menu of each chat platform, or reports that it has no menu', async () => {
   // The gateway does not register this command, because the files change without a reload.
   writeResources(gateway.folder, resources('added'));
   const register = ['triggers', 'register', '--config', join(gateway.folder, 'gateway.yaml')];
@@ -164,7 +164,7 @@ test('registers the commands by the `register` command, or reports that the plat
   expect(guild.stderr).toBe('error: --guild: no trigger belongs to a platform with guilds\n');
 });
 
-test('prints no secret', () => {
+test('the commands `triggers show` and `triggers register` print no secret', () => {
   expect(printed.length).toBeGreaterThan(1_000);
   for (const { chat } of chats) for (const secret of chat.secrets) expect(printed).not.toContain(secret);
 });

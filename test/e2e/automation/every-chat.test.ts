@@ -156,7 +156,7 @@ const readableText = ({ title = '', text, fields }: VisibleMessage) =>
   [title, text, ...fields.map(({ name, value }) => `${name}: ${value}`)].join('\n');
 
 describe.concurrent.each(chats)('$name', ({ name, chat }) => {
-  test('answers a message once, in its chat, in one conversation', async () => {
+  test('a chat bot answers each message once, in its chat, and messages of one chat share a conversation', async () => {
     for (const place of ['Answered', '#answered']) {
       await chat.say(place, `${name} in ${place}`);
       await expectTexts(chat, place, `heard: ${name} in ${place}`);
@@ -175,7 +175,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     expect(one?.body.conversation).not.toBe(other?.body.conversation);
   });
 
-  test('passes the parameters of a command, and answers missing parameters with help, without calling the agent', async () => {
+  test('a chat command passes its parameters to the agent; if one is missing, the user gets help instead', async () => {
     await chat.command('Commands', 'deploy', { env: `${name} prod`, version: '1.2' });
     await expectTexts(chat, 'Commands', expect.stringContaining('deploys {'));
     await chat.command('Commands', 'deploy', { env: `only ${name}` });
@@ -199,7 +199,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     ]);
   });
 
-  test('shows title, fields and actions, and a button press is an event of the same conversation', async () => {
+  test('a card in a chat shows title, fields and buttons, and a button press continues the same conversation', async () => {
     await chat.say('Card', 'card');
     const [shown] = await eventually(() => {
       const cards = chat.visibleMessages('Card');
@@ -223,7 +223,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     await eventually(() => expect(texts(chat, 'Card').at(-1)).toContain('heard: '));
   });
 
-  test('sends a long answer with code whole and in order, with code formatting in every part', async () => {
+  test('a long chat answer with code is sent in several parts, complete, in order, each with code formatting', async () => {
     await chat.say('Long', 'long');
     await eventually(() =>
       expect(rowsIn(texts(chat, 'Long'))).toEqual(Array.from({ length: rowsFor(chat) }, (_, n) => n)),
@@ -241,7 +241,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     }
   });
 
-  test('handles messages of one conversation in order, without delaying other conversations', async () => {
+  test('messages of one chat conversation are handled in order and do not delay other conversations', async () => {
     const release = holdInputs(`${name} first`);
     await chat.say('Waits', `${name} first`);
     await eventually(() => expect(requestsFor(`${name} first`)).toHaveLength(1));
@@ -253,7 +253,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     await expectTexts(chat, 'Waits', `heard: ${name} first`, `heard: ${name} second`);
   });
 
-  test('answers a repeated event once', async () => {
+  test('a chat event that the platform delivers twice is answered once', async () => {
     await chat.say('Twice', `${name} twice`);
     await expectTexts(chat, 'Twice', `heard: ${name} twice`);
     await chat.repeat('Twice');
@@ -262,7 +262,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     expect(requestsFor(`${name} twice`)).toHaveLength(1);
   });
 
-  test('marks a permanently refused message dead with the platform error; the event counts as done, and a replay sends the message', async () => {
+  test('a message that a chat platform refuses permanently is marked dead with the error, and a replay sends it', async () => {
     const errorText = chat.refuse('Refused');
     await chat.say('Refused', `${name} refused`);
     const [dead] = await eventually(async () => {
@@ -278,7 +278,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     expect(requestsFor(`${name} refused`)).toHaveLength(1);
   });
 
-  test('shows a proactive message in the intended conversation', async () => {
+  test('a proactive chat message appears in the conversation that it names', async () => {
     await chat.say('Sent', `${name} where am I?`);
     await expectTexts(chat, 'Sent', `heard: ${name} where am I?`);
     const [request] = requestsFor(`${name} where am I?`);
@@ -288,7 +288,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
 
   // Not every platform reports it.
   if (chat.arrive !== undefined)
-    test('sends a welcome once when the bot is added, without calling the agent', async () => {
+    test('a chat gets one welcome message when the bot is added, without a call to the agent', async () => {
       await chat.arrive?.('#arrived');
       await expectTexts(chat, '#arrived', WELCOME);
       await chat.repeat('#arrived');
@@ -299,7 +299,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
 
   // Polled events cannot be forged.
   if (chat.forgeries !== undefined)
-    test('rejects a forged event', async () => {
+    test('a chat webhook request with a forged signature is rejected', async () => {
       for (const forgery of (await chat.forgeries?.('Forged', `${name} forged`)) ?? [])
         expect(await postForgery(`${gateway.url}/webhook/${name}`, forgery), forgery.what).toBe(401);
       await chat.say('Forged', 'real');
@@ -359,7 +359,7 @@ test('messages and answers during a platform outage arrive afterwards', async ()
   });
 });
 
-test('kill -9 between any two steps loses nothing: one key per request, in order', async () => {
+test('kill -9 at any step of a chat answer loses nothing, and each agent request keeps its idempotency key', async () => {
   await waitUntilIdle(gateway);
   holdInputs(...chats.map(({ name }) => `${name} while asked`));
   await inEachChat(async (chat, name) => {
@@ -482,7 +482,7 @@ test('a message that a filter excludes calls no agent, and failures with on_fail
   });
 });
 
-test('an answer started before a reload renames its trigger is sent under the new name', async () => {
+test('an answer in progress while a reload renames its trigger is still sent, under the new trigger name', async () => {
   const inputs = chats.map(({ name }) => `${name} renamed`);
   const release = holdInputs(...inputs);
   await inEachChat((chat, name) => chat.say('Renamed', `${name} renamed`));

@@ -36,7 +36,7 @@ const ANSWER = 'heard: why?';
 const refuse = ({ host }: HostCase, refusal: Refusal) => host.api.refuse(host.posting, refusal);
 
 describe.concurrent.each(Object.keys(localRepoHosts))('%s', (name) => {
-  test('makes no request during the whole pause that the host requested, and counts no attempt', async () => {
+  test('the gateway sends no request during the pause that the repository host requested, and counts no failed attempt', async () => {
     const hostCase = hostCases.of(name, 'pauses');
     // Exceeds the pause of the gateway between two writes with the same token.
     refuse(hostCase, { status: 429, headers: { 'retry-after': '4' } });
@@ -48,7 +48,7 @@ describe.concurrent.each(Object.keys(localRepoHosts))('%s', (name) => {
     expect(others).toEqual([]);
   });
 
-  test('retries after a server error, and looks for the comment before writing it', async () => {
+  test('after a server error of the repository host, the gateway looks for the comment before writing it again', async () => {
     const hostCase = hostCases.of(name, 'fails');
     refuse(hostCase, { status: 503 });
     await hostCase.deliver(comment);
@@ -76,7 +76,7 @@ describe.concurrent.each(Object.keys(localRepoHosts))('%s', (name) => {
     },
   );
 
-  test('marks a permanently refused comment dead after one request, with its status; the event is done, and a replay writes the comment', async () => {
+  test('a comment that the host refuses permanently is dead after one request; its event is done, and a replay writes it', async () => {
     const hostCase = hostCases.of(name, 'refused');
     refuse(hostCase, { status: 403 });
     await hostCase.deliver(comment, 'refused');
@@ -92,7 +92,7 @@ describe.concurrent.each(Object.keys(localRepoHosts))('%s', (name) => {
     expect(hostCase.agentRequests()).toHaveLength(1);
   });
 
-  test('times out and retries if the host does not respond', async () => {
+  test('a comment request times out and is retried if the repository host does not respond', async () => {
     const hostCase = hostCases.of(name, 'hangs');
     const requestHangs = refuse(hostCase, { status: 0, isSilent: true });
     await hostCase.deliver(comment);
@@ -104,7 +104,7 @@ describe.concurrent.each(Object.keys(localRepoHosts))('%s', (name) => {
   });
 });
 
-test('writes one comment and uses one key across kill -9 between any two steps', async () => {
+test('after kill -9 between any two steps, one comment is written, and a repeated agent request has the same key', async () => {
   await waitUntilIdle(hostCases.gateway);
   await hostCases.everywhere('done', async (hostCase) => {
     await hostCase.deliver(comment, 'done');
@@ -142,7 +142,7 @@ test('writes one comment and uses one key across kill -9 between any two steps',
   });
 });
 
-test('writes a comment under the new name if a reload renames the trigger before the comment is sent', async () => {
+test('a comment is written under the new trigger name if a reload renames the trigger before the comment is sent', async () => {
   await hostCases.everywhere('reloaded', async (hostCase) => {
     // Exceeds the reload time on a busy machine.
     const refusals = refuse(hostCase, { status: 429, headers: { 'retry-after': '8' } });

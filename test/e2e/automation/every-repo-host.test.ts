@@ -54,7 +54,7 @@ beforeAll(() => {
 afterAll(() => hostCases.stop());
 
 describe.concurrent.each(hosts)('%s', (name) => {
-  test('answers a new pull request by one comment, and passes its context to the agent', async () => {
+  test('a new pull request is answered by one comment, and the agent receives the context of the pull request', async () => {
     const hostCase = hostCases.of(name, 'requests');
     const { host } = hostCase;
     const opened: HostEvent = { kind: 'request opened', number: 7, title: 'Faster', text: 'It was slow.' };
@@ -106,7 +106,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     },
   );
 
-  test('calls the agent for a push and writes nothing', async () => {
+  test('a push calls the agent, and nothing is written to the repository host', async () => {
     const hostCase = hostCases.of(name, 'pushes');
     await hostCase.deliver({ kind: 'push', branch: 'release/7' }, 'pushed');
     await hostCase.deliver({ kind: 'tag', branch: 'v7' }, 'tagged');
@@ -123,7 +123,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     expect(hostCase.host.commentRequests()).toEqual([]);
   });
 
-  test('prefers a binding for event and action over a binding for the event; unbound events call no agent', async () => {
+  test('an agent configured for an event with its action precedes one for the event; other events call no agent', async () => {
     const hostCase = hostCases.of(name, 'bindings');
     const { event, command } = hostCase.host.eventNames('request opened');
     await hostCase.deliver({ kind: 'request opened' });
@@ -138,7 +138,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     );
   });
 
-  test('runs commands of writers only, and ignores commands in edited comments', async () => {
+  test('a slash command runs only for users with write access, and not in an edited comment', async () => {
     const hostCase = hostCases.of(name, 'slash-commands');
     hostCase.host.api.writers.add('ann');
     await hostCase.deliver({ kind: 'request comment', text: '/deploy staging' });
@@ -156,7 +156,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     expect((await hostCase.record('a-stranger')).note).toContain('bob has no write access');
   });
 
-  test('runs commands of everyone if the file allows it', async () => {
+  test('a slash command runs for every user if commands_from is everyone', async () => {
     const hostCase = hostCases.of(name, 'slash-commands-of-everyone');
     await expectHandled(hostCase, {
       bob: { kind: 'request comment', text: '/deploy staging', sender: 'bob' },
@@ -166,7 +166,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     ]);
   });
 
-  test('keeps one conversation per request or issue, including all comments', async () => {
+  test('all comments of a pull request or issue belong to one conversation', async () => {
     const hostCase = hostCases.of(name, 'conversations');
     const { host } = hostCase;
     const opened: HostEvent = { kind: 'request opened', text: 'first' };
@@ -187,7 +187,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     expect(others.map(({ history }) => history)).toEqual(others.map(() => []));
   });
 
-  test('matches repositories by wildcards, case-insensitively', async () => {
+  test('the repositories setting matches names by wildcards, case-insensitively', async () => {
     const hostCase = hostCases.of(name, 'repositories');
     const pushTo = (repository: string): HostEvent => ({ kind: 'push', repository });
     await expectHandled(hostCase, {
@@ -202,7 +202,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     });
   });
 
-  test('matches the pushed branch or the target branch of a request, never a tag, and ignores branches for issues', async () => {
+  test('a branch filter applies to pushed and target branches, never matches a tag, and accepts all issue events', async () => {
     const hostCase = hostCases.of(name, 'branches');
     await expectHandled(hostCase, {
       'to main': { kind: 'request opened', branch: 'main' },
@@ -217,19 +217,19 @@ describe.concurrent.each(hosts)('%s', (name) => {
     });
   });
 
-  test('matches events by name, with one action or all actions', async () => {
+  test('an event filter accepts an event with all its actions, or with only one action', async () => {
     const hostCase = hostCases.of(name, 'events');
     await expectHandled(hostCase, { opened: { kind: 'request opened' }, pushed: { kind: 'push' } });
     await expectIgnored(hostCase, { closed: { kind: 'request closed' }, issue: { kind: 'issue opened' } });
   });
 
-  test('ignores listed users, case-insensitively', async () => {
+  test('events of users in ignore_senders are ignored, case-insensitively', async () => {
     const hostCase = hostCases.of(name, 'senders');
     await expectIgnored(hostCase, { bot: { kind: 'push', sender: 'build-bot' } });
     await expectHandled(hostCase, { 'no bot': { kind: 'push', sender: 'build-bot-2' } });
   });
 
-  test('rejects unsigned requests with 401 and malformed requests with 400, and calls no agent for unknown events', async () => {
+  test('unsigned webhook requests get 401, malformed ones get 400, and unknown events call no agent', async () => {
     const hostCase = hostCases.of(name, 'forged');
     const { host, access } = hostCase;
     const statuses = async (requests: ReturnType<typeof host.malformed>) => {
@@ -248,7 +248,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     await eventually(() => expect(hostCase.agentRequests().map(({ body }) => body.input)).toEqual(['real']));
   });
 
-  test('handles a repeated delivery as one event', async () => {
+  test('a webhook delivery that is repeated is handled as one event', async () => {
     const hostCase = hostCases.of(name, 'twice');
     const comment: HostEvent = { kind: 'request comment', text: 'once' };
     const request = hostCase.delivery(comment, 'repeated');
@@ -262,7 +262,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     expect(hostCase.comments(comment)).toHaveLength(1);
   });
 
-  test('on a shared path, the trigger with the matching secret receives the event', async () => {
+  test('of two triggers that share a webhook path, the one with the matching secret receives the event', async () => {
     const [oneTeam, otherTeam] = [hostCases.of(name, 'one-team'), hostCases.of(name, 'other-team')];
     expect(otherTeam.hook).toBe(oneTeam.hook);
     await expectHandled(oneTeam, { ours: { kind: 'push', branch: 'ours' } });
@@ -271,7 +271,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     expect(oneTeam.agentRequests()[0]?.body.event.context['repo.branch']).toBe('ours');
   });
 
-  test('does not answer events that the user of the token caused', async () => {
+  test('events caused by the user of the API token of the trigger are not answered', async () => {
     const hostCase = hostCases.of(name, 'own');
     const comment: HostEvent = { kind: 'request comment', text: 'say it' };
     await hostCase.deliver(comment);
@@ -282,7 +282,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     expect(hostCase.agentRequests()).toHaveLength(2);
   });
 
-  test('recognises its own answers by their marker if the author is unknown', async () => {
+  test('the gateway recognises its own comments by their marker if it does not know the user of its API token', async () => {
     const hostCase = hostCases.of(name, 'own-unknown');
     const comment: HostEvent = { kind: 'request comment', text: 'say it' };
     await hostCase.deliver(comment);
@@ -297,7 +297,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     expect(hostCase.agentRequests()).toHaveLength(2);
   });
 
-  test('adds an invisible character to mentions in an answer, so that no user is notified', async () => {
+  test('mentions in an answer get an invisible character, so that no user is notified', async () => {
     const hostCase = hostCases.of(name, 'mentions');
     const { mentions } = hostCase.host;
     hostCase.answer = () => ({ text: `Ask ${mentions.join(' or ')}.` });
@@ -310,7 +310,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     expect(text.replaceAll('\u2060', '')).toBe(`Ask ${mentions.join(' or ')}.`);
   });
 
-  test('truncates an answer above the size limit, with a notice at the start', async () => {
+  test('an answer above the size limit is truncated, with a notice at the start', async () => {
     const hostCase = hostCases.of(name, 'long');
     const { lengthAboveLimit = 70_000 } = hostCase.host;
     hostCase.answer = () => ({ text: `begins ${'word '.repeat(lengthAboveLimit / 5)}` });
@@ -349,7 +349,7 @@ async function expectEventsIn(
   }
 }
 
-test('no secret was in the log, in a record or in a request to the agent', async () => {
+test('no secret appears in the log, in a record or in a request to the agent', async () => {
   const texts = await hostCases.allVisibleTexts();
   for (const secret of hostCases.secrets) expect(texts).not.toContain(secret);
 });

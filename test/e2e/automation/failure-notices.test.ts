@@ -34,7 +34,7 @@ async function stateOf(url: string, number: number) {
   return ((await answer.json()) as { readonly state: string }).state;
 }
 
-test('a dead event and a parked event are reported once, across kill -9 and a restart', async () => {
+test('a failed event and an event that waits for a paused trigger are reported to the sender once, despite kill -9', async () => {
   const program = await startAgent(({ body }) =>
     body.conversation.endsWith('#1') ? { status: 500, text: 'broken' } : { text: 'the answer' },
   );

@@ -14,7 +14,7 @@ import {
 /** Number of deliveries that the gateway handles in parallel. */
 const SLOTS = 16;
 
-test('an agent that hangs leaves slots for a schedule and another trigger, and receives the remaining events later', async () => {
+test('events of a hanging agent delay neither a schedule nor another trigger, and are handled later', async () => {
   let isHanging = true;
   const releases: (() => void)[] = [];
   const hanging = await startAgent(async () => {

@@ -60,7 +60,7 @@ test.concurrent('an event is answered by one note, also if it is delivered twice
   });
 });
 
-test.concurrent('notes of people are answered in the conversation of the incident; pings and services call no agent', async () => {
+test.concurrent('notes of people are answered in the conversation of their incident; pings and service events call no agent', async () => {
   const all = await startIncidents({
     config: notes,
     spec: { default_agent: undefined, commands: { 'incident.annotated': { agent: 'oncall' } } },
@@ -82,7 +82,7 @@ test.concurrent('notes of people are answered in the conversation of the inciden
 });
 
 describe('a killed gateway', () => {
-  test.concurrent('loses no acknowledged event: one key per request, and one note each', async () => {
+  test.concurrent('loses no acknowledged event, repeats agent requests with the same key, and writes one note per event', async () => {
     let isAway = true;
     let now = await startIncidents({
       config: notes,
@@ -135,7 +135,7 @@ describe('a killed gateway', () => {
 });
 
 describe('the incident platform', () => {
-  test.concurrent('may request four pauses without using one of three attempts', async () => {
+  test.concurrent('may answer with four rate limits, which use none of the three attempts', async () => {
     const all = await startIncidents({ config: notes });
     const incident = all.platform.add();
     const event = incidentEvent('triggered', incident);
@@ -199,7 +199,7 @@ describe('the incident platform', () => {
     expect(notesOf(all, stuck)).toHaveLength(1);
   });
 
-  test.concurrent('may fail to return filter data: the event waits and is accepted afterwards', async () => {
+  test.concurrent('may fail to return the data that a filter needs: the event waits and is filtered afterwards', async () => {
     const all = await startIncidents({ config: { ...notes, service_ids: ['PSHOP01'] } });
     const [ours, others] = [
       all.platform.add(),
@@ -219,8 +219,8 @@ describe('the incident platform', () => {
   });
 });
 
-describe('with only a routing key', () => {
-  test.concurrent('answers become alert events while the alert is open, and nothing after it is resolved', async () => {
+describe('a trigger with only a routing key', () => {
+  test.concurrent('sends answers as alert events, but none after the alert is resolved', async () => {
     const all = await startIncidents({ config: events });
     const incident = all.platform.add();
     all.platform.refuse(ENQUEUE, { status: 500, body: {} });
@@ -237,7 +237,7 @@ describe('with only a routing key', () => {
     expect(all.platform.incidents.size).toBe(1);
   });
 
-  test.concurrent('a refused event is dead with the platform error', async () => {
+  test.concurrent('does not retry an alert event that the platform refuses, and records the platform error', async () => {
     const all = await startIncidents({ config: events });
     const event = incidentEvent('triggered', all.platform.add());
     all.platform.refuse(ENQUEUE, invalidEvent("'routing_key' is invalid"));
@@ -253,7 +253,7 @@ test.concurrent.each([
   ['a routing key', { ...notes, ...events }, 'POST /v2/enqueue'],
   ['an api_key', notes, 'PUT'],
 ])(
-  'actions of an answer set the incident state with %s, after the note, and trigger no answer',
+  'actions in an answer change the incident state with %s after the note is written, and trigger no answer',
   async (_, config, by) => {
     const actions = [
       { id: 'acknowledge', title: 'Acknowledge' },
@@ -289,7 +289,7 @@ test.concurrent('a webhook disabled by the platform is enabled again, and operat
   expect(all.gateway.logs().map(({ msg }) => msg)).toContain('re-enabled webhook');
 });
 
-test.concurrent('a proactive message is written once to the named incident', async () => {
+test.concurrent('a proactive message with an idempotency key is written once to its incident, even if it is sent twice', async () => {
   const all = await startIncidents({ config: notes });
   const incident = all.platform.add();
   const send = () =>

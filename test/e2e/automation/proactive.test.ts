@@ -83,7 +83,7 @@ const delivery = async (id: string) =>
 const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.url]);
 
 describe('a proactive message', () => {
-  test('arrives in the conversation that the agent knows, with a card, and has delivery records', async () => {
+  test('arrives with its card in the conversation that an agent request named, and has a delivery record', async () => {
     const ann = platform.person('Ann');
     platform.say(group, ann, 'where is this?');
     await expectBotTexts(platform, bot, group, inGroup());
@@ -186,7 +186,7 @@ describe('a proactive message', () => {
     expect(await expectRefusal('team', { conversation })).toEqual([400, expect.stringContaining('text')]);
   });
 
-  test('is sent also after kill -9', async () => {
+  test('is sent after a restart if the gateway was killed while sending', async () => {
     const chat = platform.privateChat(platform.person('Zoe'), bot);
     platform.faults.plan('sendMessage', { kind: 'hang' });
     const sends = platform.callsOf('sendMessage').length;

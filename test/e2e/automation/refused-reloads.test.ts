@@ -62,7 +62,7 @@ const start = (more: Parameters<typeof startAutomation>[0] = {}) =>
     ...more,
   });
 
-test.concurrent('the folder watch refuses agents with a server of the refused catalog, until a reload adds the server', async () => {
+test.concurrent('after a refused reload, agents that name a server of the new catalog are refused until a reload adds the server', async () => {
   const gateway = await start();
   gateway.writeCatalog({ first: server, second: server });
   await refuse(gateway);
@@ -78,7 +78,7 @@ test.concurrent('the folder watch refuses agents with a server of the refused ca
   );
 });
 
-test.concurrent('agents can name a server of the applied catalog that is missing in the refused catalog', async () => {
+test.concurrent('after a refused reload, agents can still name a server that only the old catalog contains', async () => {
   const gateway = await start({ servers: { first: server, second: server } });
   gateway.writeCatalog({ first: server });
   await refuse(gateway);
@@ -89,7 +89,7 @@ test.concurrent('agents can name a server of the applied catalog that is missing
   expect(refusal.json.problems.join('\n')).toMatch(/second/);
 });
 
-test.concurrent('agents keep the variables of the last applied .env file', async () => {
+test.concurrent('after a refused reload, agents keep the variables of the last applied .env file', async () => {
   const [before, after] = await Promise.all([startAgent(), startAgent()]);
   const gateway = await start();
   const env = (text: string) => writeFileSync(join(gateway.folder, '.env'), text);
@@ -118,7 +118,7 @@ test.concurrent('agents keep the variables of the last applied .env file', async
   expect([before.requests.length, after.requests.length]).toEqual([1, 1]);
 });
 
-test.concurrent('credentials of refused files are not redacted, those of applied files are', async () => {
+test.concurrent('credentials of a file are redacted once a reload has applied the file, but not if the reload has refused it', async () => {
   const gateway = await start({ isWatched: false });
   const hook = (more: object = {}) =>
     trigger('hook', {
@@ -136,7 +136,7 @@ test.concurrent('credentials of refused files are not redacted, those of applied
   expect(await record()).not.toContain('harmless-words');
 });
 
-test.concurrent('a broken catalog does not make its new servers unknown to agents', async () => {
+test.concurrent('a reload that reports an invalid catalog does not also report its new servers as unknown to agents', async () => {
   const gateway = await start({ isWatched: false });
   write(gateway, modelAgent('second'));
   write(gateway, manual({ nonsense: 1 }));

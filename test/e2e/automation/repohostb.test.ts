@@ -47,7 +47,7 @@ async function acceptEvent(hostEvent: HostEvent): Promise<void> {
 
 const notes = (place: string) => host.comments(place).map(({ text }) => text);
 
-test('an answer that repeats a quick action does not run it, and code blocks are unchanged', async () => {
+test('slash commands (quick actions) in an agent answer are escaped so that the host does not run them', async () => {
   answer = 'You wrote:\n/merge\r/close\n\n```sh\n/usr/bin/env\n```\n<details>\n\n```\n/approve\n```';
   await acceptEvent({ kind: 'request comment', number: 1, text: 'say it' });
   await eventually(() =>

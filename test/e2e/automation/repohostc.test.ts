@@ -50,7 +50,7 @@ async function start(
   return { host, agent, send, record, comments };
 }
 
-test.concurrent('a command is found by its event in either notation, and the event passed to the agent has the name of the host', async () => {
+test.concurrent('a trigger command matches an event name in either notation, and the agent receives the name of the host', async () => {
   const { agent, send } = await start({
     config: { bitbucket_events: ['pullrequest.created', 'pullrequest:rejected'] },
     commands: { 'pullrequest.created': echo, pullrequest: echo },

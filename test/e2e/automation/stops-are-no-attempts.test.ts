@@ -37,7 +37,7 @@ interface Row {
   readonly deferrals: number;
 }
 
-test('a stop during a send or a rate limit pause counts no attempt on any platform', async () => {
+test('a gateway stop during a send or a rate limit pause does not count as a delivery attempt, on any platform', async () => {
   const [bots, businesses] = [await newPlatform(), await startPlatform(), await repoHost.start()];
   const bot = bots.addBot('stopped_bot');
   const ann = bots.person('Ann');

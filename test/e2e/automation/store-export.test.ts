@@ -313,7 +313,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('wrong usage and files that are no exports are reported in plain words', async () => {
+test('the command `store` reports wrong usage and files that are not exports', async () => {
   const folder = temporaryFolder();
   writeConfiguration(folder, {});
   const expectUsageError = async (...args: string[]) => {

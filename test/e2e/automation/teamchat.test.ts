@@ -34,7 +34,7 @@ const say = (place: Parameters<TeamChat['platform']['activities']['message']>[0]
 const texts = (place: { readonly id: string }) => team.platform.textsTo(place.id);
 const requestsFor = (input: string) => team.agent.requests.filter(({ body }) => body.input === input);
 
-test.concurrent('an invoke is acknowledged immediately, and the answer of the agent is sent as a message, whether it is quick or slow', async () => {
+test.concurrent('an invoke activity is acknowledged immediately, and the answer of a quick or slow agent follows as a message', async () => {
   for (const verb of ['approve', 'slow']) {
     const place = personalChat(`invoke ${verb}`);
     const action = { type: 'Action.Execute', verb, data: { request: 'r-77' } };
@@ -72,14 +72,14 @@ test.concurrent('a press of an approval button is acknowledged, and ignored with
   });
 });
 
-test.concurrent('an acknowledged invoke without an answer gets a notice', async () => {
+test.concurrent('an invoke activity that the agent does not answer is followed by a notice in the conversation', async () => {
   const place = personalChat('silence');
   const action = { type: 'Action.Execute', verb: 'nothing' };
   await team.sender.send(team.platform.activities.invoke(place, ada, action));
   await eventually(() => expect(texts(place)).toHaveLength(1));
 });
 
-test.concurrent('all three forms of a command work, and the same reaction of two people causes two events, which are not answered', async () => {
+test.concurrent('a command works in a direct message and in a mention, with or without a slash; reactions of two people are two events', async () => {
   const place = thread('commands');
   const { activities } = team.platform;
   await team.sender.send(activities.message(personalChat('one to one'), ada, '/approve 1'));
@@ -144,7 +144,7 @@ test('a token rejected by the service is renewed once for all messages, and noth
   expect(team.platform.tokenRequests.length).toBe(length + 1);
 });
 
-test('a permanently rejected token is shown in the note of the message, without the password, and the event is done', async () => {
+test('if the service permanently refuses a token, the note of the unsent message shows the reason without the password', async () => {
   team.platform.revokeTokens();
   const body = { error: 'invalid_client', error_description: `AADSTS7000215: not ${APP_PASSWORD}` };
   team.platform.tokenFaults.push({ status: 401, body });
@@ -253,7 +253,7 @@ test('after kill -9 a proactive message reaches the conversation, with a token t
   expect((await team.post('/triggers/team/send', { conversation: unknown, text: 'x' })).status).toBe(404);
 });
 
-test('a page of another site cannot send a message, neither by a form nor under another origin', async () => {
+test('a web page of another site cannot send a message through the gateway, by a form or a cross-origin request', async () => {
   const place = personalChat('page');
   await say(place, 'hi');
   await eventually(() => expect(texts(place)).toEqual(['heard: hi']));

@@ -99,8 +99,8 @@ async function expectNoSecret({ gateway }: Desk): Promise<void> {
   }
 }
 
-describe('a comment', () => {
-  test.concurrent('is answered by one formatted comment, also if it is delivered twice; the answer triggers none', async () => {
+describe('an issue comment', () => {
+  test.concurrent('that is delivered twice is answered by one formatted comment, which is not answered itself', async () => {
     const text = 'Hello\n**Mia**:\n\n```sh\nls  -l\n```\n\n- one\n- two';
     const desk = await startDesk(() => ({ text }));
     await desk.say('please help', 'the-same');
@@ -124,7 +124,7 @@ describe('a comment', () => {
     await expectNoSecret(desk);
   });
 
-  test.concurrent('is answered by one comment even if the gateway is killed before the agent has answered or during the write', async () => {
+  test.concurrent('is answered once even if the gateway is killed before the agent answers or during the write', async () => {
     let hasHung = false;
     const desk = await startDesk(async ({ body: { input } }) => {
       if (input !== 'slow' || hasHung) return { text: `heard: ${input}` };
@@ -154,7 +154,7 @@ describe('a comment', () => {
   });
 });
 
-describe('a tracker', () => {
+describe('an issue tracker', () => {
   const after = (seconds: string) => ({ ...refusal(429, []), headers: { 'retry-after': seconds } });
   const recoveries: readonly [string, readonly Fault[]][] = [
     ['cuts the connection when it has stored the comment', [{ kind: 'cut', isTaken: true }]],
@@ -181,7 +181,7 @@ describe('a tracker', () => {
     await expectNoSecret(desk);
   });
 
-  test.concurrent('that requests pauses is not called during the pauses, and no attempt is counted', async () => {
+  test.concurrent('that asks to retry later is not called during the pause, and no attempt is counted', async () => {
     const desk = await startDesk(undefined, 1);
     for (const seconds of ['1', '2'])
       desk.tracker.fail({ kind: 'refuse', refusal: after(seconds) }, 'POST', POST);
@@ -199,7 +199,7 @@ describe('a tracker', () => {
     [403, refusal(403, ['You do not have the permission to comment on this issue.'])],
     [404, refusal(404, ['Issue does not exist or you do not have permission to see it.'])],
   ])(
-    'that returns %i is called once; the comment is dead with the reason in the note, and the event is done',
+    'that refuses a comment with %i is called once, and the delivery is dead with the reason as note',
     async (status, answer) => {
       const desk = await startDesk();
       desk.tracker.fail({ kind: 'refuse', refusal: answer }, 'POST', POST);
@@ -215,7 +215,7 @@ describe('a tracker', () => {
     },
   );
 
-  test.concurrent('that hangs delays no event, and gets the comment afterwards', async () => {
+  test.concurrent('that hangs while it receives a comment delays no other event, and gets the comment afterwards', async () => {
     const desk = await startDesk(({ body: { input } }) => ({ text: `heard: ${input}` }));
     const requestHangs = desk.tracker.fail({ kind: 'hang' }, 'POST', POST);
     await desk.say('one');

@@ -83,8 +83,8 @@ async function delivery(url: string, id: string) {
   return (await response.json()) as { state: string; attempts: number; note?: string };
 }
 
-describe('a tracker proves events', () => {
-  test.concurrent('by a signature, a header or a token, and every path accepts only the configured proof', async () => {
+describe('an event of an issue tracker', () => {
+  test.concurrent('is accepted with a signature, a header or a token, but only with the kind of proof configured for its path', async () => {
     const program = await startAgent(() => ({ text: '' }));
     const modes = ['hmac', 'static', 'jwt'];
     const gateway = await startAutomation({
@@ -130,7 +130,7 @@ describe('a tracker proves events', () => {
   });
 });
 
-describe('a query', () => {
+describe('the query of a tracker trigger', () => {
   test.concurrent('is evaluated by the tracker; events without a match are ignored, with the reason in the record', async () => {
     const { tracker, program, gateway } = await startDesk();
     tracker.queries.set(HIGH, (id) => id === 10_040);
@@ -169,7 +169,7 @@ describe('a query', () => {
     expect((last?.at ?? 0) - (limited?.at ?? 0)).toBeGreaterThanOrEqual(950);
   });
 
-  test.concurrent('without a result after the last attempt leaves the event dead, and the event is never handled unchecked', async () => {
+  test.concurrent('without a result after the last attempt makes the event a dead delivery, which no agent handles', async () => {
     const { tracker, program, gateway } = await startDesk({ attempts: 2 });
     tracker.isUnavailable = true;
     const id = await post(gateway.url, issueCreated());
@@ -192,19 +192,22 @@ describe('a query', () => {
       { api_token: 'another-token-than-that' },
       '401: Client must be authenticated',
     ],
-  ])('that %s leaves the event dead immediately, with the error of the tracker', async (_, config, words) => {
-    const { tracker, program, gateway } = await startDesk({ config });
-    tracker.queries.set('broken', "The value 'X' does not exist for the field 'project'.");
-    const id = await post(gateway.url, issueCreated());
-    await eventually(async () => expect(await delivery(gateway.url, id)).toMatchObject({ state: 'dead' }));
-    const { attempts, note } = await delivery(gateway.url, id);
-    expect(attempts).toBe(1);
-    expect(note).toContain(`could not check whether TES-41 matches jql_filter: ${words}`);
-    expect(tracker.callsOf('POST', MATCH)).toHaveLength(1);
-    expect(program.requests).toEqual([]);
-    const texts = gateway.text() + note;
-    for (const token of ['another-token-than-that', ACCOUNT.apiToken]) expect(texts).not.toContain(token);
-  });
+  ])(
+    'that %s makes the event a dead delivery immediately, with the error of the tracker',
+    async (_, config, words) => {
+      const { tracker, program, gateway } = await startDesk({ config });
+      tracker.queries.set('broken', "The value 'X' does not exist for the field 'project'.");
+      const id = await post(gateway.url, issueCreated());
+      await eventually(async () => expect(await delivery(gateway.url, id)).toMatchObject({ state: 'dead' }));
+      const { attempts, note } = await delivery(gateway.url, id);
+      expect(attempts).toBe(1);
+      expect(note).toContain(`could not check whether TES-41 matches jql_filter: ${words}`);
+      expect(tracker.callsOf('POST', MATCH)).toHaveLength(1);
+      expect(program.requests).toEqual([]);
+      const texts = gateway.text() + note;
+      for (const token of ['another-token-than-that', ACCOUNT.apiToken]) expect(texts).not.toContain(token);
+    },
+  );
 
   test.concurrent('that hangs when the gateway is killed is repeated by the next gateway, and the agent is called once', async () => {
     const { tracker, program, gateway } = await startDesk();
@@ -219,7 +222,7 @@ describe('a query', () => {
     expect(program.requests).toHaveLength(1);
   });
 
-  test.concurrent('that no longer matches while the agent works does not end the event: after a kill the agent continues', async () => {
+  test.concurrent('that no longer matches during the agent run does not end the run, even if the gateway is killed and restarted', async () => {
     let killed = () => {};
     const wasKilled = new Promise<void>((resolve) => {
       killed = resolve;

@@ -150,7 +150,7 @@ test('disabled socket mode fails all triggers with the error of the platform, un
     );
 });
 
-test('a kill before or after the acknowledgement loses nothing; requests use one key, and answers are sent once', async () => {
+test('a kill around an acknowledgement loses no message; agent requests keep their key, and answers are sent once', async () => {
   await waitUntilIdle(gateway);
   const [socket] = app.open;
   for (const text of ['acked and asked', 'kept and asked']) heldInputs.add(text);

@@ -61,7 +61,7 @@ test('messages and commands of each workspace are answered by the right trigger 
   expect(sockets).toMatchObject({ opened: 1, mostOpen: 1 });
 });
 
-test('a kill loses no event of either workspace, and cached bot identities are used until the platform responds', async () => {
+test('no event of two workspaces is lost by kill -9, although the platform is down at the restart', async () => {
   const [one, two] = [platform.addChannel('late', [firstTeam]), platform.addChannel('late', [secondTeam])];
   await gateway.stop('SIGKILL');
   const acceptance = Promise.all([

@@ -32,7 +32,7 @@ async function setUp() {
   return { gateway, agents, run };
 }
 
-test('a pause is reported once, and held events can be listed by the displayed conversation', async () => {
+test('pausing a trigger prints one line, and held events can be listed by the conversation that is displayed', async () => {
   const { gateway, run } = await setUp();
   expect((await run('triggers', 'pause', 'orders')).stdout).toBe('orders is paused\n');
   await postHook(gateway.url, '/hooks/orders', { c: 'a' }, { 'idempotency-key': '1' });
@@ -91,7 +91,7 @@ test('a start and --check report all errors of the catalog and the triggers toge
   }
 });
 
-test('with overlap: replace, a new instant of a schedule aborts the attempt of the previous instant', async () => {
+test('a schedule with overlap: replace aborts the run of its previous time when the next time is due', async () => {
   const program = await startAgent(() => new Promise(() => {}));
   const gateway = await startAutomation({
     resources: [

@@ -120,7 +120,7 @@ test('a server is added, disabled, enabled and removed while a gateway runs, and
   expect(gateway.text()).not.toContain('of-the-puppet');
 });
 
-test('without a gateway the file is still changed, or created if missing', async () => {
+test('if no gateway runs, `servers add` still changes the catalog file, or creates it', async () => {
   const folder = temporaryFolder();
   const run = (...args: readonly string[]) => runMain(args, { cwd: folder, env: { GATEWAY_API_KEY: '' } });
   // No process listens on that port.

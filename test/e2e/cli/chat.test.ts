@@ -47,7 +47,7 @@ describe('the command `run agent`', () => {
     expect(JSON.parse(stdout).answer).toContain('heard two after 2');
   });
 
-  test('reports a missing answer with the reason and exit code 1', async () => {
+  test('reports a failed or late run, or an unknown agent, with the reason and exit code 1', async () => {
     const [failed, unknown, late, wrong, empty] = await Promise.all([
       run('agents', 'run', 'clerk', '--input', 'broken'),
       run('agents', 'run', 'clark', '--input', 'x'),
@@ -83,7 +83,7 @@ describe('the command `run agent`', () => {
     expect(await atWork()).toBe(0);
   });
 
-  test('runs an agent without a gateway, on files alone, and leaves nothing behind', async () => {
+  test('runs an agent from a file without a gateway, and leaves no temporary folder', async () => {
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('actor-gateway-local-'));
     const { code, stdout, stderr } = await runMain(
       ['agents', 'run', 'desk', '--input', 'hello', '-f', join(folder, 'agent.yaml')],
@@ -103,7 +103,7 @@ describe('the command `run agent`', () => {
     expect(late.stderr).toContain('the run had not ended and stops with this command');
   });
 
-  test('reports file errors with exit code 2', async () => {
+  test('reports an invalid agent file with exit code 2', async () => {
     const file = join(folder, 'wrong.yaml');
     writeFileSync(file, JSON.stringify({ ...desk, spec: { model: 'scripted:nothing.yaml' } }));
     const { code, stderr } = await runMain(['agents', 'run', 'desk', '--input', 'x', '-f', file], { env });
@@ -112,7 +112,7 @@ describe('the command `run agent`', () => {
 });
 
 describe('the command `chat`', () => {
-  test('answers line by line without a terminal, in one conversation', async () => {
+  test('answers each line of stdin in one conversation if stdin is no terminal', async () => {
     const { code, stdout } = await withLines(
       ['agents', 'chat', 'clerk', '--url', gateway.url],
       'one\n\ntwo\n/exit\nthree\n',
@@ -139,7 +139,7 @@ describe('the command `chat`', () => {
   });
 });
 
-test('shows lines that were typed ahead when they are sent, and reports lines above the limit', async () => {
+test('the command `chat` queues up to 16 lines that are typed during an answer, and reports further lines as ignored', async () => {
   const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
   await eventually('the prompt', () => terminal.text.includes('> '));
   terminal.type('count\r');

@@ -64,7 +64,7 @@ describe('the command line', () => {
     ['a configuration and an address', ['stdio', '--config', 'x.yaml', '--url', 'http://127.0.0.1:9/mcp']],
     ['a configuration and a header', ['stdio', '--config', 'x.yaml', '--header', 'A: b']],
     ['a catalog and a profile', ['stdio', '--catalog', 'c.yaml', '--profile', 'work']],
-  ])('exits with 2 and refers to the help for %s', async (_, args) => {
+  ])('exits with 2 and an error that mentions --help, if given %s', async (_, args) => {
     const { code, stdout, stderr } = await runMain(args, { cwd: temporaryFolder() });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^error: /);
@@ -79,7 +79,7 @@ describe('the command line', () => {
     ['--hedaer X-Key: a-secret', '--hedaer'],
     ['-HX-Key: a-secret', '-H'],
     ["-H'a-secret' more", '-H'],
-  ])('repeats only the name of an unknown option (%s)', async (option, printed) => {
+  ])('names an unknown option in the error without its value (%s)', async (option, printed) => {
     const { code, stderr } = await runMain(['--config', 'x.yaml', option]);
     expect(code).toBe(2);
     expect(stderr).toContain(`unknown option '${printed}'`);
@@ -95,7 +95,7 @@ describe('the command line', () => {
     }
   });
 
-  test('exits with 2 at the line that names a missing catalog', async () => {
+  test('exits with 2 and reports the line of the gateway file that names a missing catalog', async () => {
     const { config, folder } = files({}, 'listen_addr: 127.0.0.1:0\ncatalog_path: ./gone.yaml\n');
     const { code, stderr } = await runMain(['--config', config, '--check']);
     expect(code).toBe(2);
@@ -149,7 +149,7 @@ describe('--check', () => {
     expect(stdout).toMatch(/^ {2}far {2}http {2}disabled$/m);
   });
 
-  test('prints the same as JSON with --json', async () => {
+  test('prints the result for a valid configuration as JSON with --json', async () => {
     const { config } = files(good);
     const { code, stdout } = await runMain(['--config', config, '--check', '--json']);
     expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, servers: ['one', 'far'], problems: [] }]);
@@ -237,7 +237,7 @@ describe('--check', () => {
   });
 });
 
-describe('the warning about an open address', () => {
+describe('the warning about a listen address that other machines can reach', () => {
   test.each(['127.0.0.1', '127.0.0.2', '127.255.255.254', 'localhost', 'LOCALHOST', '::1', '[::1]'])(
     'is not printed for %s, a loopback address',
     (host) => expect(isLoopback(host)).toBe(true),
@@ -257,7 +257,7 @@ describe('the warning about an open address', () => {
   ])('is printed for %s', (host) => expect(isLoopback(host)).toBe(false));
 });
 
-describe('loaded code', () => {
+describe('the code loaded by the command line', () => {
   test.each([
     [['--help'], [], [/cli\/commands\//, /cli\/catalog\//]],
     [['--version'], [], [/cli\/commands\//, /cli\/catalog\//]],
@@ -272,7 +272,7 @@ describe('loaded code', () => {
       [/cli\/registry\//, /cli\/commands\/servers\.ts/],
     ],
     [['tools', 'servers'], [], [/cli\/mcp\//]],
-  ])('of %s contains only its own modules', async (description, present, absent) => {
+  ])('for %s contains only the modules of this command', async (description, present, absent) => {
     const folder = temporaryFolder();
     await runMain(description, { env: { NODE_V8_COVERAGE: folder, NODE_OPTIONS: '' } });
     const sources = sourcesIn(folder);

@@ -132,7 +132,7 @@ describe('the command `connect`', () => {
     },
   );
 
-  test.concurrent('prints the change, and writes it with --write', async () => {
+  test.concurrent('prints the change of the client file, and changes the file only with --write', async () => {
     const { path, connect } = homeWith('vscode', clientFiles.vscode);
     const output = await connect('vscode', '--url', gateway.url);
     expect(readFileSync(path, 'utf8')).toBe(clientFiles.vscode);
@@ -146,7 +146,7 @@ describe('the command `connect`', () => {
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-  test.concurrent('starts the servers of a configuration in the process that the client starts', async () => {
+  test.concurrent('with --config makes the client start a gateway process that runs the configured servers', async () => {
     const { path, connect } = homeWith('claude-desktop', undefined);
     const config = writeConfiguration(temporaryFolder(), { servers: { own: everythingOverStdio() } });
     expect((await connect('claude-desktop', '--config', config, '--write')).code).toBe(0);

@@ -44,7 +44,7 @@ function machine() {
 }
 
 describe('the command `servers import`', () => {
-  test('makes the tools of client files available, without copying a secret', async () => {
+  test('writes the servers of client configuration files into a catalog, without copying a secret', async () => {
     const { cwd, env } = machine();
     const imported = await runMain(['servers', 'import'], { cwd, env });
     expect([imported.code, imported.stderr]).toEqual([
@@ -92,7 +92,7 @@ describe('the command `servers import`', () => {
     expect(gateway.text()).not.toContain(SECRET);
   });
 
-  test('reads the files of one client, or one file, and replaces only requested servers', async () => {
+  test('reads one client or one file, and overwrites a catalog only with --force', async () => {
     const { home, cwd, env } = machine();
     const file = join(home, '.config/Code/User/mcp.json');
     writeFileSync(join(cwd, 'out.yaml'), 'mine');
@@ -127,7 +127,7 @@ describe('the command `servers import`', () => {
 });
 
 describe('gateway-stdio --catalog', () => {
-  test('serves a client file without changes', async () => {
+  test('serves the servers of an unmodified client configuration file', async () => {
     const { home, env } = machine();
     const file = join(home, '.cursor/mcp.json');
     const child = spawn(

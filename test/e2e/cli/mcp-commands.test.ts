@@ -187,7 +187,7 @@ describe('the command `call`', () => {
     );
   });
 
-  test('declines questions of a server without a terminal, with a notice', async () => {
+  test('declines elicitation requests of a server with a notice if there is no terminal', async () => {
     const form = await run('tools', 'call', 'curious', 'trigger-elicitation-request');
     expect(form.stderr).toBe(
       'curious asks: Please provide inputs for the following fields:\n  declined: answers need a terminal\n',
@@ -265,8 +265,8 @@ describe('the commands `resources` and `prompts`', () => {
   });
 });
 
-describe('the gateway of a command', () => {
-  test('can require a key, and errors with the key are reported', async () => {
+describe('the gateway that a command uses', () => {
+  test('may require an API key: a missing or wrong key is reported', async () => {
     const args = ['tools', 'call', 'everything', 'echo', 'message=x', '--url'];
     const none = await runMain([...args, gateway.url], { env: { GATEWAY_API_KEY: '' } });
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('requires a key')]);

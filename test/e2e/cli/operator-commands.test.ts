@@ -181,7 +181,7 @@ describe('the command `reload`', () => {
   });
 });
 
-describe('a gateway with a key', () => {
+describe('a gateway that requires an API key', () => {
   let guarded: GatewayProcess;
   let keyFile: string;
   beforeAll(async () => {
@@ -207,7 +207,7 @@ describe('a gateway with a key', () => {
     }
   });
 
-  test('is reported with the ways to provide the key if it is missing', async () => {
+  test('called without a key causes an error that names the ways to provide it', async () => {
     for (const command of [['servers'], ['servers', 'start', 'one'], ['top'], ['top', '--once']]) {
       const { code, stdout, stderr } = await at(command);
       expect([code, stdout]).toEqual([1, '']);
@@ -215,12 +215,12 @@ describe('a gateway with a key', () => {
     }
   });
 
-  test('reports the source of a wrong key without the key', async () => {
+  test('called with a wrong key causes an error that names its source, not the key', async () => {
     const { code, stderr } = await at(['servers'], { GATEWAY_API_KEY: 'not-the-right-one' });
     expect([code, stderr]).toEqual([1, `${guarded.url} refuses the key from GATEWAY_API_KEY\n`]);
   });
 
-  test('explains a missing or wrong key for an MCP address', async () => {
+  test('refuses a missing or wrong key also if --url ends in /mcp', async () => {
     const url = `${guarded.url}/mcp`;
     const none = await runMain(['servers', '--url', url], { env: bare });
     expect([none.code, none.stderr]).toEqual([
@@ -236,7 +236,7 @@ describe('a gateway with a key', () => {
     ]);
   });
 
-  test('causes a usage error for a file that has no key or does not exist', async () => {
+  test('causes a usage error for a key file that is empty or missing', async () => {
     const empty = join(guarded.folder, 'empty');
     writeFileSync(empty, '\n');
     for (const [file, reason] of [
@@ -250,7 +250,7 @@ describe('a gateway with a key', () => {
   });
 });
 
-describe('the address', () => {
+describe('the gateway address of a command', () => {
   test('is read from the configuration, also if other parts of it cannot be read', async () => {
     const folder = temporaryFolder();
     const settings = { listen_addr: `0.0.0.0:${gateway.port}`, api_key: `\${NO_SUCH_KEY}` };
@@ -259,7 +259,7 @@ describe('the address', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('4 servers')]);
   });
 
-  test('cannot be read from a configuration without an address or with any free port', async () => {
+  test('is a usage error if the configuration is missing or has an invalid address or port 0', async () => {
     const folder = temporaryFolder();
     const anyPort = writeConfiguration(folder, {});
     const bad = join(folder, 'bad.yaml');
@@ -280,13 +280,16 @@ describe('the address', () => {
     ['/mcp/', ['stats', '--json']],
     ['/mcp/files/', ['top']],
     ['/mcp/files', ['servers', 'show', 'files']],
-  ])('with the %s of MCP clients behind it fails with an explanation: %j', async (path, command) => {
-    const { code, stderr } = await runMain([...command, '--url', gateway.url + path], { env: bare });
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      `; --url expects the gateway's base address; try ${gateway.url}, without /mcp\n`,
-    );
-  });
+  ])(
+    'that ends in the MCP path %s causes an error that names the base address: %j',
+    async (path, command) => {
+      const { code, stderr } = await runMain([...command, '--url', gateway.url + path], { env: bare });
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        `; --url expects the gateway's base address; try ${gateway.url}, without /mcp\n`,
+      );
+    },
+  );
 
   test('that ends in /mcp/prod because of a proxy rule reaches the gateway behind the proxy', async () => {
     const proxy = createServer(async ({ url = '' }, answer) => {
@@ -303,7 +306,7 @@ describe('the address', () => {
     proxy.close();
   });
 
-  test('without a listener is reported with a remedy', async () => {
+  test('at which nothing listens is reported with a remedy', async () => {
     const closed = createServer();
     await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`;
@@ -331,7 +334,7 @@ describe('the address', () => {
     silent.close();
   });
 
-  test('of another program is distinguished from a gateway', async () => {
+  test('that belongs to another program is reported as not being a gateway', async () => {
     const page = createServer((_, answer) => answer.end('<html>It works!</html>'));
     await new Promise<void>((done) => page.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
@@ -350,7 +353,7 @@ describe('the address', () => {
 });
 
 describe('the command `machines`', () => {
-  test('prints all machines, or the named machine, with the same output each time', async () => {
+  test('prints the diagrams of all state machines or of the named one, the same each time', async () => {
     const all = await runMain(['machines']);
     expect([all.code, all.stderr]).toEqual([0, '']);
     expect(all.stdout.match(/^%% \w+$/gm)).toEqual([

@@ -52,7 +52,7 @@ async function takePort(port: number, relayTo?: number): Promise<string[]> {
   }
 }
 
-test('a listener on the port of a stopping gateway receives no token', async () => {
+test('a command sends no operator token to another program that takes the port of a stopping gateway', async () => {
   const port = await freePort();
   const gateway = await startGateway({
     servers: { stubborn },
@@ -79,7 +79,7 @@ test('a listener on the port of a stopping gateway receives no token', async () 
   await exited;
 });
 
-test('a listener that relays to the gateway, or listens before it boots, receives no token', async () => {
+test('a command sends no operator token to a program that relays to the gateway or took its port before its start', async () => {
   const gateway = await startGateway({ servers: {} });
   const token = operatorTokenIn(join(gateway.folder, '.gateway'));
   const port = await freePort();
@@ -123,7 +123,7 @@ describe('commands of the user who started the gateway act as the operator', () 
   });
 });
 
-test('a command in another folder finds the token of the gateway at the address', async () => {
+test('a command in another folder finds the operator token of the gateway at the given address', async () => {
   const gateway = await startGateway({});
   const { code, stderr } = await runMain(['reload', '--url', gateway.url], { env, cwd: temporaryFolder() });
   expect([code, stderr]).toEqual([0, '']);

@@ -137,7 +137,7 @@ test('`register` reports errors of configuration and command line', async () => 
   ]);
 });
 
-test('a community chat has an additional menu per guild, and register reports refusals without the token', async () => {
+test('`register` creates an additional menu per guild of a community chat, and reports refusals without the token', async () => {
   const chat = await new CommunityPlatform().start();
   const { publicKey: public_key, apiRoot: api_root, world } = chat;
   const { applicationId: application_id, botToken, guild } = world;

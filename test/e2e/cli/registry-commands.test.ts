@@ -41,7 +41,7 @@ test('registry search shows the newest versions over all pages, and marks deprec
   );
 });
 
-test('without a terminal, all missing values are reported together, and the file is written only with a confirmation', async () => {
+test('an installation without a terminal reports all missing values together, and writes the catalog only with --yes', async () => {
   const catalog = readFolder('catalog.yaml');
   const missing = await run('servers', 'install', 'com.example/analytics', '--yes');
   expect([missing.code, missing.stderr]).toEqual([
@@ -204,7 +204,7 @@ const connected: Published = {
   },
 };
 
-test('a credential in the answer to an ordinary question is stored as a secret, and the rest stays readable', async () => {
+test('a credential typed as part of a value that is not secret is stored as a secret, and the rest stays readable', async () => {
   const answers: readonly (readonly [string, string])[] = [
     ['endpoint', 'https://api.example.com/mcp?region=eu&api_key=k-17'],
     ['login', 'Bearer b3arer-18'],
@@ -286,7 +286,7 @@ async function withGreedy(use: (install: readonly string[], file: string) => Pro
   }
 }
 
-test('unusual items are shown, and written only if permitted by name', async () => {
+test('unusual options and variables of a registry entry are shown, and written only if --allow names them', async () => {
   await withGreedy(async (install, file) => {
     const args = [...install, '--yes', '--no-reload', '--set', 'API_KEY=k'];
     const refusal = await run(...args);
@@ -320,7 +320,7 @@ test('unusual items are shown, and written only if permitted by name', async () 
   });
 });
 
-test('a terminal asks about every unusual item, and one refusal ends the installation', async () => {
+test('an installation in a terminal asks about every unusual option and variable, and one refusal ends it', async () => {
   await withGreedy(async (install, file) => {
     const terminal = new Terminal([...install, '--yes', '--no-reload', '--set', 'API_KEY=k'], { env });
     await eventually('the first item', () => terminal.text.includes('Allow option:--privileged? [y/N]'));

@@ -145,7 +145,7 @@ test('text typed before a question does not answer it, and is restored afterward
   await waitForText(/ENDED 0/);
 });
 
-test('a second question stays below the outcome of the first, with the part of the answer that was typed', async () => {
+test('a second question stays below the result of the first call, with the keys that were already typed', async () => {
   const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
   const waitForText = (pattern: RegExp) => eventually(String(pattern), () => pattern.test(terminal.text));
   await waitForText(/> /);

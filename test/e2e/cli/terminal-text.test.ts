@@ -110,7 +110,7 @@ describe('text of a server or an agent', () => {
     }
   });
 
-  test('on the stderr of a server is shown with the server', async () => {
+  test('from the stderr of a server is shown by `servers show`', async () => {
     const { stdout } = await runMain(['servers', 'show', 's', '--url', url], { env });
     expect(stdout).toMatch(/\nstderr\n {2}seen\? {1,2}too\n {2}second line\n$/);
   });

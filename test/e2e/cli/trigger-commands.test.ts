@@ -231,7 +231,7 @@ describe('the command `validate`', () => {
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('gone')]);
   });
 
-  test('does not compare bots whose token variables are not set', async () => {
+  test('does not report two bots with unset token variables as the same bot', async () => {
     const bots = ['one', 'two'].map((name, index) => {
       const file = join(folder, `bot-${name}.yaml`);
       const config = `{bot_token: "\${BOT_${name}}", mode: ${index === 0 ? 'polling' : 'webhook, secret_token: abc-4711'}}`;
@@ -290,7 +290,7 @@ describe('the command `run trigger`', () => {
     expect((await run('deliveries', 'show', id)).stdout).toMatch(/^answer +did - \{\} later$/m);
   });
 
-  test('requires a confirmation, which is --yes if there is no terminal', async () => {
+  test('requires --yes for a trigger with confirmation if there is no terminal', async () => {
     const before = program.requests.length;
     const { code, stdout, stderr } = await run('triggers', 'run', 'release', '--command', 'status');
     expect([code, stdout, stderr]).toEqual([2, '', 'error: release requires confirmation; add --yes\n']);
@@ -327,7 +327,7 @@ describe('the command `run trigger`', () => {
     expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/^manual:\S+ is dead: /)]);
   });
 
-  test('accepts only triggers of type Manual, and asks no question for other triggers', async () => {
+  test('rejects a trigger that is not of type Manual, before any question', async () => {
     const { code, stderr } = await run('triggers', 'run', 'orders', '--interactive');
     expect([code, stderr]).toEqual([1, expect.stringContaining('orders is of type HTTP')]);
     const interactive = await run('triggers', 'run', 'notes', '--interactive');
@@ -364,7 +364,7 @@ describe('deliveries', () => {
     expect((await run('deliveries', '--since', '2099-01-01')).stdout).toBe('no deliveries\n');
   });
 
-  test('are filtered by checked values; an invalid one is a usage error', async () => {
+  test('with an invalid filter option are not listed: exit code 2, and the error shows valid values', async () => {
     for (const [option, value, words] of [
       ['--state', 'late', 'valid values: queued, running'],
       ['--since', 'yesterday', 'since should be a time'],

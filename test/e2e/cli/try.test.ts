@@ -72,7 +72,7 @@ test.concurrent('/help in a local chat lists the commands of the chat, and a com
   expect(output).toMatch(/^│ .*Hello!/m);
 });
 
-test.concurrent('an unknown local chat is reported with the known names, like in --help', async () => {
+test.concurrent('an unknown name of a local chat is rejected with a list of the known names, which --help also prints', async () => {
   const [wrong, help] = await Promise.all([runWithLines(['nochat'], []), runWithLines(['--help'], [])]);
   expect([wrong.code, help.code]).toEqual([2, 0]);
   expect(wrong.output).toContain('unknown chat "nochat"');
@@ -104,7 +104,7 @@ test.concurrent('all processes of a local chat exit when the output pipe is clos
   expect(await isServed(addressIn(output))).toBe(false);
 });
 
-test.concurrent('a local chat stops and removes the remains of a killed local chat, but no processes in use', async () => {
+test.concurrent('a local chat removes processes and files that a killed local chat left, but not those of a running one', async () => {
   const folder = scratch();
   const begin = async () => {
     const child = spawn(process.execPath, [script, 'botmessenger'], {

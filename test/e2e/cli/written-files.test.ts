@@ -81,7 +81,7 @@ test('commands that write a file follow a symbolic link, and keep the link', asy
   }
 });
 
-test('call --output writes into a pipe, which stays, and replaces a file through a link', async () => {
+test('`call --output` writes into a named pipe without replacing the pipe, and replaces the target file of a symbolic link', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'c.json'), JSON.stringify({ servers: { s: fault('echo') } }));
   execFileSync('mkfifo', [join(folder, 'pipe')]);

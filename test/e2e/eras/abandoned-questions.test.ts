@@ -6,7 +6,7 @@ import { callOnce, details, until } from '../../fixtures/clients/raw-session.ts'
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
-test('at pool.max a new client gets the process of the oldest unanswered question; a late answer gets an error', async () => {
+test('at pool.max, a new client gets the process of the oldest unanswered elicitation, whose late answer gets an error', async () => {
   const servers = { puppet: fault('puppet', { isolation: 'session', pool: { max: 2 } }) };
   const gateway = await startGateway({ servers });
   const steps = [{ ask: 'elicitation/create', params: { message: 'Name?', requestedSchema: {} } }];

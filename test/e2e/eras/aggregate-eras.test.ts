@@ -69,8 +69,8 @@ const bytesOf = async (url: string, method: string) => {
   return text;
 };
 
-describe('for clients of both eras', () => {
-  test('the lists are the same, in catalog order', async () => {
+describe('for legacy and modern MCP clients', () => {
+  test('the lists of tools, prompts and resources are the same, in catalog order', async () => {
     const lists = await Promise.all(kinds.map(async (kind) => everyTool(await client(kind))));
     const [first = []] = lists;
     expect(new Set(first).size).toBe(first.length);
@@ -239,7 +239,7 @@ describe('the gateway as one server', () => {
     completions: {},
   };
 
-  test('has the same introduction in both eras, with capabilities and the instructions of its servers', async () => {
+  test('returns the same capabilities and merged instructions to legacy and modern clients', async () => {
     const { client: session } = await McpClient.connect(mcp);
     const { result } = await modern(mcp, { method: 'server/discover' });
     expect(session.getServerCapabilities()).toEqual(capabilities);
@@ -253,7 +253,7 @@ describe('the gateway as one server', () => {
     expect(result.instructions).toContain('# web\n\nAsk me in either way.');
   });
 
-  test('adds its server info to results of modern servers at /mcp, and keeps the info of the server at /mcp/:id', async () => {
+  test('adds its own serverInfo to results at /mcp, and keeps the serverInfo of the server at /mcp/:id', async () => {
     const signer = async (url: string, method: string, params: Record<string, unknown>) =>
       (await modern(url, { method, params })).result._meta['io.modelcontextprotocol/serverInfo'].name;
     for (const id of ['young', 'web', 'both', 'own']) {
@@ -284,7 +284,7 @@ describe('the gateway as one server', () => {
     expect(await statsOf(`${mcp}/web`, 'stats')).toEqual({ sampling: {}, extensions: { ...tasks, ...ui } });
   });
 
-  test('returns the error code of the era for an unknown resource', async () => {
+  test('returns the error code of the protocol version in use for an unknown resource', async () => {
     const uri = 'test://missing';
     const { error } = await modern(mcp, { method: 'resources/read', params: { uri } });
     expect(error).toEqual({ code: -32602, message: 'Resource not found', data: { uri } });
@@ -399,7 +399,7 @@ describe('a list of several pages', () => {
     expect(textOf(await realClient.call('many__item-2344'))).toBe(2344);
   });
 
-  test('has pages of the same items in both eras, with cursors that cannot be forged', async () => {
+  test('has the same pages for legacy and modern clients, and rejects forged cursors', async () => {
     const url = `${(await crowded()).url}/mcp`;
     const { client: old } = await McpClient.connect(url);
     const before = await old.listTools();

@@ -410,7 +410,7 @@ function children(): string[] {
   return pids.split(' ').filter((pid) => pid !== '');
 }
 
-describe('many clients of both eras', () => {
+describe('many concurrent legacy and modern MCP clients', () => {
   test('receive every answer to their calls once', {
     timeout: 60_000 + rounds * 60_000,
   }, async () => {
@@ -428,7 +428,7 @@ describe('many clients of both eras', () => {
     expect((await json(`${url}/health`)).status).toBe(200);
   });
 
-  test('leave nothing behind when the gateway has stopped', async () => {
+  test('leave no process and no suspended call when the gateway has stopped', async () => {
     const before = children();
     await gateway.stop();
     expect(before.length).toBeGreaterThan(0);

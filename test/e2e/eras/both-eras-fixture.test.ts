@@ -52,7 +52,7 @@ describe.each([
   ['legacy', 'http'],
   ['modern', 'stdio'],
   ['modern', 'http'],
-] as const)('the server of era %s over %s', (era, transport) => {
+] as const)('the test server for protocol era %s over %s', (era, transport) => {
   let client: Client;
 
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe.each([
     return JSON.parse(first?.text ?? 'null');
   }
 
-  test('uses the protocol version of the era, and receives the client description', async () => {
+  test('the test server uses the protocol version of its era, and receives the info and capabilities of the client', async () => {
     const { mine } = (await call('stats')) as ProcessStatistics;
     expect(mine).toMatchObject({
       era,
@@ -75,7 +75,7 @@ describe.each([
     });
   });
 
-  test('asks the user, the model and for roots', async () => {
+  test('a tool can ask the client for user input, for a model response and for its roots', async () => {
     expect(await call('ask', { message: 'Who?' })).toMatchObject({ answer: elicitation('Who?') });
     expect(await call('ask', { kind: 'sample' })).toMatchObject({ answer: sample });
     expect(await call('ask', { kind: 'roots' })).toMatchObject({ answer: roots });
@@ -84,7 +84,7 @@ describe.each([
     });
   });
 
-  test('asks several questions in parallel and in sequence', async () => {
+  test('a tool can ask the client several questions, in parallel and in sequence', async () => {
     const answers = { q0: elicitation('Question 0'), q1: sample, q2: roots };
     expect(await call('ask-many')).toEqual({ answers, rounds: 2 });
     expect(await call('ask-rounds', { kinds: ['elicit', 'sample', 'roots'] })).toEqual({
@@ -93,19 +93,19 @@ describe.each([
     });
   });
 
-  test('is called again if the result contains only a state, which comes back unchanged', async () => {
+  test('a tool whose result contains only a state is called again with this state, unchanged', async () => {
     expect(await call('come-back', { rounds: 3 })).toEqual({ answers: {}, rounds: 4 });
     expect(await call('ask-with-raw-state')).toMatchObject({ isSame: true });
   });
 
-  test('asks the client also during requests for prompts and resources', async () => {
+  test('the test server can ask the client also during requests for prompts and resources', async () => {
     const prompt = await client.getPrompt({ name: 'test_input_required_result_prompt' });
     expect(JSON.stringify(prompt.messages)).toContain('Which context?');
     const { contents } = await client.readResource({ uri: 'test://secret' });
     expect(JSON.stringify(contents)).toContain('The word?');
   });
 
-  test('reports progress, and receives cancellations', async () => {
+  test('the test server reports the progress of a call, and is notified if the client cancels a call', async () => {
     const steps: number[] = [];
     const onprogress = ({ progress }: { progress: number }) => steps.push(progress);
     await client.callTool({ name: 'slow', arguments: { steps: 3, ms: 20 } }, { onprogress });
@@ -119,7 +119,7 @@ describe.each([
     await eventually('the cancellation', async () => (await stats()).cancelled.includes('hang'));
   });
 
-  test('announces changes of tools and of a resource', async () => {
+  test('the test server notifies the client of changed tools and of a changed resource', async () => {
     const uri = 'test://watched-resource';
     const notes: string[] = [];
     client.setNotificationHandler('notifications/tools/list_changed', () => void notes.push('tools'));
@@ -135,7 +135,7 @@ describe.each([
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('brand-new');
   });
 
-  test('rejects unknown methods with the codes of the era', async () => {
+  test('unknown tools, failing tools and unknown resources are reported with their error codes', async () => {
     await expect(client.callTool({ name: 'none' })).rejects.toMatchObject({ code: -32602 });
     await expect(client.callTool({ name: 'fail' })).rejects.toMatchObject({
       code: -32050,

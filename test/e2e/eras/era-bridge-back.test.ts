@@ -74,7 +74,7 @@ async function linesOf(session: RawSession): Promise<string[]> {
 const roundsOf = (lines: readonly string[], key: string) =>
   lines.filter((line) => line.includes('"method":"tools/call"') && line.includes(`"key":"${key}"`));
 
-test('a request that cannot be translated to the other era is rejected and uses no slot', async () => {
+test('a legacy request that cannot be translated to modern MCP is rejected and occupies no slot', async () => {
   // Nested one level deeper than the limit when it is translated.
   const x = JSON.parse(`${'['.repeat(253)}${']'.repeat(253)}`);
   const session = await open('local', { experimental: { x } });
@@ -99,7 +99,7 @@ describe.each(['local', 'remote'])('a legacy SDK client of a modern server (%s)'
     });
   });
 
-  test('receives a URL with an id, which the legacy era requires', async () => {
+  test('receives a URL with an id, which legacy MCP requires', async () => {
     const progress: unknown[] = [];
     const client = await answering(id, 'ann', {
       capabilities: { elicitation: { form: {}, url: {} } },
@@ -121,7 +121,7 @@ describe.each(['local', 'remote'])('a legacy SDK client of a modern server (%s)'
     ]);
   });
 
-  test('receives no question if the server only needs its state back, which the gateway returns unchanged', async () => {
+  test('receives no question if the server only requests its state back', async () => {
     const client = await answering(id, 'ann');
     expect(await client.call('come-back', { rounds: 3 })).toEqual({ answers: {}, rounds: 4 });
     expect(await client.call('ask-with-raw-state')).toMatchObject({ isSame: true });
@@ -239,7 +239,7 @@ describe.each(['rooted', 'rooted-remote'])('with forward_roots: true (%s)', (id)
   });
 });
 
-describe('on the wire', () => {
+describe('between a legacy client and a modern server', () => {
   test('a question arrives only on the stream of its call, before the answer', async () => {
     const session = await open('puppet');
     const stream = await session.listen();
@@ -303,7 +303,7 @@ describe('on the wire', () => {
     expect(retry).toContain(args);
   });
 
-  test('a result loses only fields unknown to the other era', async () => {
+  test('a result loses only fields that legacy MCP does not have', async () => {
     const session = await open('puppet');
     const result =
       '{"resultType":"complete","content":[], "structuredContent":{"n":1.0,"ttlMs":5,"big":12345678901234567890},"ttlMs":5,"x":{"resultType":"y"},"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n"},"a":1e0}}';
@@ -356,7 +356,7 @@ describe('on the wire', () => {
     expect((await session.call('do', argsFor('fine', done))).text).toBe('done');
   });
 
-  test('a duplicate key leads to one question, and the server is called once more', async () => {
+  test('a duplicate key among the questions leads to one question and one retry', async () => {
     const session = await open('puppet');
     let count = 0;
     const onMessage = ({ id, method }: Message) => {
@@ -370,7 +370,7 @@ describe('on the wire', () => {
     expect(roundsOf(await linesOf(session), 'twice')).toHaveLength(2);
   });
 
-  test('a refusal withdraws the other questions', async () => {
+  test('an error of the client for one question withdraws the others', async () => {
     const session = await open('puppet');
     const results = [questionResult(`{"a":${elicitation},"b":${sampling}}`), done];
     const onMessage = ({ id, method }: Message) => {
@@ -392,7 +392,7 @@ describe('on the wire', () => {
   });
 });
 
-test('at /mcp the client receives questions in the same way', async () => {
+test('at /mcp a legacy client also receives the questions of a modern server', async () => {
   const session = await RawSession.open(gateway.url, '/mcp', { elicitation: {} });
   const onMessage = ({ id, method }: Message) => {
     if (method === 'elicitation/create') void session.reply(id, accept('all'));
@@ -457,7 +457,7 @@ describe('a call abandoned during a question', () => {
 });
 
 describe.each(['lazy', 'lazy-shared'])('a slow client (%s)', (id) => {
-  test('is answered by the process that asked, although the process was idle meanwhile', async () => {
+  test('gets its result from the server process that asked, which is not stopped as idle meanwhile', async () => {
     const session = await open(id);
     const onMessage = ({ id: asked, method }: Message) => {
       if (method === 'elicitation/create')
@@ -472,7 +472,7 @@ describe.each(['lazy', 'lazy-shared'])('a slow client (%s)', (id) => {
   });
 });
 
-test('without a session receives no questions, but a result with only a state is retried', async () => {
+test('a request without a session receives no questions, but a result with only a state is retried', async () => {
   expect((await rpc(gateway.url, 'local', 'tools/call', { name: 'ask' })).result).toMatchObject({
     isError: true,
   });
@@ -480,7 +480,7 @@ test('without a session receives no questions, but a result with only a state is
   expect(JSON.parse(answer.text)).toMatchObject({ rounds: 3 });
 });
 
-test('the tests above leave no request in flight, and no internal error was logged', async () => {
+test('after all tests of this file no request is in flight, and no internal error was logged', async () => {
   await eventually('the end of all requests', async () => {
     const { requests, servers } = await stats(gateway.url);
     return requests.in_flight === 0 && Object.values(servers).every(({ in_flight }) => in_flight === 0);

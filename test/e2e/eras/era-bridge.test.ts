@@ -147,7 +147,7 @@ describe.each(['local', 'remote'])('a modern SDK client of a legacy server (%s)'
   });
 });
 
-describe.each(['pinned', 'pinned-remote'])('a server of both eras used as legacy (%s)', (id) => {
+describe.each(['pinned', 'pinned-remote'])('a legacy and modern server used as legacy (%s)', (id) => {
   test('asks several questions in parallel and in sequence', async () => {
     const client = await connect(id);
     const sampleResult = { model: 'm', role: 'assistant', content: { type: 'text', text: 'v2 sampled' } };
@@ -171,7 +171,7 @@ describe.each(['pinned', 'pinned-remote'])('a server of both eras used as legacy
     expect(JSON.stringify(contents)).toContain('v2 on The word?');
   });
 
-  test('reports progress before and after a question, under the token of the current request', async () => {
+  test('reports progress around a question with the token of the current request', async () => {
     const first = await call(id, 'report-and-ask', {}, { meta: { progressToken: 'one' } });
     expect(progressIn(first)).toEqual([
       ['one', 1],
@@ -189,7 +189,7 @@ describe.each(['pinned', 'pinned-remote'])('a server of both eras used as legacy
   });
 });
 
-describe('a question', () => {
+describe('a question of a legacy server to a modern client', () => {
   test('is forwarded unchanged, and so is the answer', async () => {
     const first = await callWithSteps('puppet', [
       { ask: 'sampling/createMessage', id: 'odd é\u2028', params: { messages: [], 'x-extra': { n: 1.5 } } },
@@ -219,7 +219,7 @@ describe('a question', () => {
     );
   });
 
-  test('that opens a URL has the format of the era, also if the server rejects the call until the URL was opened', async () => {
+  test('that opens a URL has the modern format, also if it is sent as an error', async () => {
     const page = (url: string) => ({ mode: 'url', message: 'Sign in', elicitationId: 'e', url });
     const meta = { clientCapabilities: { elicitation: { form: {}, url: {} } } };
     const steps = [{ ask: 'elicitation/create', params: page('https://a/') }];
@@ -309,7 +309,7 @@ describe('a question', () => {
     expect((await linesOf('puppet')).heard.filter((line) => line.includes('"id":"w"'))).toEqual([]);
   });
 
-  test('of an open call is rejected if the server ends the call first', async () => {
+  test('is rejected if the server ends the call before the client answers', async () => {
     const first = await callWithSteps('puppet', [{ ...elicit, id: 'open' }]);
     const gate = latch();
     const steps = [
@@ -340,7 +340,7 @@ describe('a question', () => {
 describe('a requestState', () => {
   const steps = [elicit, sample];
 
-  test('continues only the same request, and a wrong retry does not affect the call', async () => {
+  test('continues only the same request; a retry with a wrong state or request leaves the call open', async () => {
     const first = await callWithSteps('puppet', steps);
     const right = answerQuestion(first, accepted('x'));
     const state: string = first.result.requestState;
@@ -397,7 +397,7 @@ describe('a requestState', () => {
   });
 });
 
-describe('a parked call', () => {
+describe('a call that waits for an answer of its client', () => {
   test('has no deadline until its client sends the answer', async () => {
     const steps = [{ ...elicit }, { ms: 3000 }];
     const first = await callWithSteps('hasty', steps);
@@ -408,7 +408,7 @@ describe('a parked call', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(900);
   });
 
-  test('keeps messages of the server for the retry: progress, and requested log messages', async () => {
+  test('keeps progress and requested log messages of the server for the retry', async () => {
     const [gate, saidAll] = [latch(), latch().path];
     const steps = [
       { log: 'info' },
@@ -534,7 +534,7 @@ describe('an exclusive connection', () => {
     expect(notes).not.toContain('refused -32601');
   });
 
-  test('that is idle is replaced first when all slots are in use, then the connection that has been parked longest', async () => {
+  test('is closed if all slots are in use: first an idle one, then the one with the oldest open question', async () => {
     const free = await pidFor('two', client('evicted'));
     const [a, b] = await Promise.all([
       callWithSteps('two', [elicit], client('a')),
@@ -562,7 +562,7 @@ describe('an exclusive connection', () => {
 });
 
 describe('a result', () => {
-  test('keeps its bytes, and gets the fields of the era once', async () => {
+  test('of a legacy server keeps its bytes, and gets each field that modern clients need once', async () => {
     const raw =
       '{"content":[],"structuredContent":{"n":1.0,"big":12345678901234567890,"resultType":"own","e":"\\u00e9é"},"_meta":{"a":1e0}}';
     const answer = await callWithSteps('puppet', [{ answer: raw }]);
@@ -586,7 +586,7 @@ describe('a result', () => {
     }
   });
 
-  test('that is an error keeps code and data, but a missing resource has the code of the era', async () => {
+  test('that is an error keeps code and data, but a missing resource has the code of modern MCP', async () => {
     const data = '{"n":1.0}';
     const answer = await callWithSteps('puppet', [
       { error: { code: -32002, message: 'gone', data: { n: 1 } } },
@@ -619,8 +619,8 @@ describe('a shared legacy server', () => {
   });
 });
 
-describe('other addresses', () => {
-  test('at /mcp a call is parked under the prefixed name and found again', async () => {
+describe('other addresses of the gateway', () => {
+  test('at /mcp a retry with the prefixed tool name continues its waiting call', async () => {
     const atAll = (more?: More) =>
       send(`${gateway.url}/mcp`, toolCall('puppet__do', { steps: [elicit] }, more));
     const first = await atAll();
@@ -660,7 +660,7 @@ describe('other addresses', () => {
 });
 
 describe('the gateway', () => {
-  test('ends parked calls immediately when it stops, and leaves no process', async () => {
+  test('immediately ends calls that wait for a client when it stops, and leaves no process', async () => {
     const other = await startGateway({ servers: { puppet }, settings: { shutdown_seconds: 20 } });
     const question = await send(`${other.url}/mcp/puppet`, toolCall('do', { steps: [elicit] }));
     expect(question.result.requestState).toMatch(/./);
@@ -673,7 +673,7 @@ describe('the gateway', () => {
     expect(other.text()).not.toContain('uncaught');
   });
 
-  test('has no request in flight after the tests above, and logged no internal error', async () => {
+  test('has no request in flight after all tests of this file, and has logged no internal error', async () => {
     await until('the end of all requests', async () => {
       const { requests, servers } = await stats(gateway.url);
       // The `stats` call itself does not count as a client request.

@@ -133,30 +133,33 @@ describe.concurrent('a stdio server with era: auto', () => {
       modernOnly,
       ['modern', 'modern'],
     ],
-  ])('that %s is detected, and clients are served', async (_, character, verdict, eras) => {
-    const server = local(character);
-    const gateway = await startGateway({ servers: { it: server.entry } });
-    const reachedIn = await reachWithBothEras(gateway, 'it');
-    expect(erasOf(reachedIn)).toEqual(eras);
-    expect(verdicts(gateway)).toEqual([verdict]);
-    // One process per era in use. The probe processes have exited.
-    const serving = new Set([reachedIn.legacy.pid, reachedIn.modern.pid]);
-    expect(serving.size).toBe(eras[0] === eras[1] ? 1 : 2);
-    await eventually('the end of the probes', () => server.pids().filter(isAlive).length === serving.size);
-    expect(await details(gateway.url, 'it')).toMatchObject({
-      restarts: 0,
-      state: 'running',
-      last_error: null,
-    });
+  ])(
+    'that %s has its protocol eras detected, and serves legacy and modern clients',
+    async (_, character, verdict, eras) => {
+      const server = local(character);
+      const gateway = await startGateway({ servers: { it: server.entry } });
+      const reachedIn = await reachWithBothEras(gateway, 'it');
+      expect(erasOf(reachedIn)).toEqual(eras);
+      expect(verdicts(gateway)).toEqual([verdict]);
+      // One process per era in use. The probe processes have exited.
+      const serving = new Set([reachedIn.legacy.pid, reachedIn.modern.pid]);
+      expect(serving.size).toBe(eras[0] === eras[1] ? 1 : 2);
+      await eventually('the end of the probes', () => server.pids().filter(isAlive).length === serving.size);
+      expect(await details(gateway.url, 'it')).toMatchObject({
+        restarts: 0,
+        state: 'running',
+        last_error: null,
+      });
 
-    // The next gateway uses the stored result and sends no probe.
-    const before = starts(server);
-    await stopOnceStored(gateway, verdict);
-    const next = await startGateway({ servers: { it: server.entry }, folder: gateway.folder });
-    expect(erasOf(await reachWithBothEras(next, 'it'))).toEqual(eras);
-    expect(verdicts(next)).toEqual([]);
-    expect(starts(server)).toBe(before + serving.size);
-  });
+      // The next gateway uses the stored result and sends no probe.
+      const before = starts(server);
+      await stopOnceStored(gateway, verdict);
+      const next = await startGateway({ servers: { it: server.entry }, folder: gateway.folder });
+      expect(erasOf(await reachWithBothEras(next, 'it'))).toEqual(eras);
+      expect(verdicts(next)).toEqual([]);
+      expect(starts(server)).toBe(before + serving.size);
+    },
+  );
 
   test('has one process per era, and each client reaches the process of its era', async () => {
     const gateway = await startGateway({ servers: { it: { ...bothErasOverStdio(), era: 'auto' } } });
@@ -183,7 +186,7 @@ describe.concurrent('a stdio server with era: auto', () => {
     expect(starts(server)).toBe(3);
   });
 
-  test('can be started manually, shows the era, and is not probed when its record is read', async () => {
+  test('can be started and stopped over the API, and is not probed when its record is read', async () => {
     const server = local({ modern: true });
     const gateway = await startGateway({ servers: { it: server.entry } });
     expect((await ask(`${gateway.url}/servers`)).json.servers[0]).toMatchObject({
@@ -262,7 +265,7 @@ describe.concurrent('a stdio server with era: auto', () => {
   });
 });
 
-describe.concurrent('a running probe', () => {
+describe.concurrent('a running era probe', () => {
   const slow = () => local({ discover: 'silent', legacy: false, startMs: 60_000, stubborn: true });
 
   test('is aborted when the gateway stops, and waiting clients get an error', async () => {
@@ -276,7 +279,7 @@ describe.concurrent('a running probe', () => {
     await eventually('the end of the probe', () => !server.pids().some(isAlive));
   });
 
-  test('is stopped by the next gateway if the gateway is killed', async () => {
+  test('is killed by the next gateway in the same folder if its gateway was killed', async () => {
     const server = slow();
     const gateway = await startGateway({ servers: { it: server.entry } });
     const waiting = modern(`${gateway.url}/mcp/it`, toolCall('pid')).catch(() => undefined);
@@ -330,7 +333,7 @@ describe.concurrent('a remote server with era: auto', () => {
     [{}, both, ['legacy', 'modern']],
     [{ isModernOnly: true }, modernOnly, ['modern', 'modern']],
   ])(
-    'of the public SDK with %j is detected and used in the era of the client',
+    'built with the public SDK (%j) has its era detected and serves clients of both eras',
     async (options, verdict, eras) => {
       const remote = await bothErasOverHttp(options);
       const gateway = await startGateway({ servers: { it: { url: remote.url, era: 'auto' } } });
@@ -467,7 +470,7 @@ describe.concurrent('a configured era', () => {
     },
   );
 
-  test('takes effect by a reload', async () => {
+  test('that is changed in the catalog applies after a reload', async () => {
     const server = local({ modern: true });
     const gateway = await startGateway({ servers: { it: { ...server.entry, era: 'legacy' } } });
     expect(erasOf(await reachWithBothEras(gateway, 'it'))).toEqual(['legacy', 'legacy']);

@@ -38,7 +38,7 @@ beforeAll(async () => {
 const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 const codeOf = ({ status, json }: Answer) => [status, json?.error?.code, json?.id];
 
-describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
+describe.each(httpEnginesInTurn)('the modern MCP protocol over %s', (http) => {
   let gateway: GatewayProcess;
   let all: string;
   let own: string;
@@ -62,8 +62,8 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect((await modern(`${all}/${id}`, { method: 'tools/list' })).error).toBeUndefined();
   });
 
-  describe('is recognised by its body, and', () => {
-    test('is rejected without the version header, not treated as legacy', async () => {
+  describe('a modern MCP request', () => {
+    test('without the version header is rejected, and not treated as a legacy request', async () => {
       const request = toolCall(
         'echo',
         {},
@@ -72,12 +72,12 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect(codeOf(await modern(own, request))).toEqual([400, -32020, 1]);
     });
 
-    test('is rejected with the version header alone, because the metadata is missing', async () => {
+    test('with the version header but without metadata in the body is rejected', async () => {
       const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
       expect(codeOf(await post(own, message('tools/list', {}, '7'), headers))).toEqual([400, -32602, '7']);
     });
 
-    test('is a legacy request without header and metadata, and follows legacy rules', async () => {
+    test('without version header and metadata is handled by the rules of the legacy protocol', async () => {
       expect((await post(own, message('tools/list'))).status).toBe(400);
       const session = await initialize(legacy);
       expect((await post(legacy, call('echo', { a: 1 }), session)).json.result.content[0].text).toBe(
@@ -117,7 +117,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('headers must match the body', () => {
+  describe('the headers of a modern MCP request', () => {
     test.each([
       ['no method', { 'mcp-method': undefined }],
       ['another method', { 'mcp-method': 'tools/list' }],
@@ -131,7 +131,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       ['a marker in capitals', { 'mcp-name': '=?BASE64?ZWNobw==?=' }],
       ['another version', { 'mcp-protocol-version': '2025-11-25' }],
       ['a version of the future', { 'mcp-protocol-version': '2027-01-01' }],
-    ])('%s is a mismatch', async (_, headers) => {
+    ])('do not match the body and are rejected: %s', async (_, headers) => {
       for (const address of [own, legacy, all])
         expect(codeOf(await modern(address, toolCall('echo', {}, { headers, id: '"x"' })))).toEqual([
           400,
@@ -140,7 +140,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
         ]);
     });
 
-    test('a name may be in Base64', async () => {
+    test('may contain the tool name in Base64', async () => {
       const answer = await modern(
         own,
         toolCall('echo', { a: 1 }, { headers: { 'mcp-name': base64('echo') } }),
@@ -148,7 +148,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect([answer.status, textOf(answer)]).toEqual([200, '{"a":1}']);
     });
 
-    test('a name that is no valid header text is in Base64, and so is a name that looks like Base64', async () => {
+    test('must have the tool name in Base64 if it is no valid header text, or if it looks like Base64', async () => {
       for (const name of ['größe', 'a\nb', ' x ', '=?base64?eA==?=', '']) {
         const headers = { headers: { 'mcp-name': base64(name) } };
         const answer = await modern(own, toolCall(name, {}, headers));
@@ -160,7 +160,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       }
     });
 
-    test('bytes that are no valid header text are a mismatch, even if the body has the same bytes', async () => {
+    test('are rejected if they contain bytes that are no valid header text, even if the body has the same bytes', async () => {
       const port = new URL(own).port;
       const { body } = prepared(toolCall('é'));
       const answer = await raw(Number(port), [
@@ -179,7 +179,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect(answer).toContain('"code":-32020');
     });
 
-    test('resource URIs and prompt names are also checked', async () => {
+    test('must also match the resource URI or the prompt name in the body', async () => {
       const uri = 'test://static-text';
       const resourceRequest = { method: 'resources/read', params: { uri } };
       const prompt = { method: 'prompts/get', params: { name: 'test_simple_prompt' } };
@@ -192,7 +192,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       }
     });
 
-    test('if the body has no name, no header is needed and an existing header is a mismatch', async () => {
+    test('must not contain a tool name if the tool call in the body has none', async () => {
       const nameless = { method: 'tools/call', params: { arguments: {} } };
       expect((await modern(all, nameless)).json.error.code).toBe(-32602);
       expect(codeOf(await modern(all, { ...nameless, headers: { 'mcp-name': 'x' } }))).toEqual([
@@ -203,8 +203,8 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('must have metadata:', () => {
-    test('a version that is not supported is rejected', async () => {
+  describe('the metadata of a modern MCP request', () => {
+    test('is rejected with 400 for an unsupported protocol version', async () => {
       for (const protocolVersion of ['2027-01-01', '2025-11-25', 'tomorrow', '']) {
         const headers = { 'mcp-protocol-version': protocolVersion };
         const answer = await modern(own, {
@@ -223,19 +223,19 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       ['capabilities that are no object', { clientCapabilities: [] }],
       ['an unknown log level', { logLevel: 'loud' }],
       ['a log level that is no text', { logLevel: 7 }],
-    ])('%s is rejected with 400', async (_, meta) => {
+    ])('is rejected with 400 for %s', async (_, meta) => {
       for (const address of [own, legacy, all])
         expect(codeOf(await modern(address, { method: 'tools/list', meta }))).toEqual([400, -32602, 1]);
     });
 
-    test('the client info is optional', async () => {
+    test('needs no client info', async () => {
       const meta = { clientInfo: undefined };
       for (const address of [own, legacy])
         expect((await modern(address, { ...toolCall('echo', { a: 1 }), meta })).error).toBeUndefined();
     });
   });
 
-  describe('gets a response', () => {
+  describe('the response to a modern MCP request', () => {
     test.each([
       'initialize',
       'ping',
@@ -244,7 +244,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       'resources/unsubscribe',
       'no/such',
       'constructor',
-    ])('with 404 for the unknown method %s', async (method) => {
+    ])('has status 404 for the unknown method %s', async (method) => {
       for (const address of [own, legacy, all, `${all}/far`, `${all}/far-legacy`]) {
         const params = method.startsWith('resources/') ? { uri: 'test://static-text' } : { level: 'info' };
         const answer = await modern(address, { method, params, id: '9007199254740993' });
@@ -253,18 +253,18 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       }
     });
 
-    test('with 200 for the error of a tool', async () => {
+    test('has status 200 for the error of a tool', async () => {
       for (const address of [own, `${all}/far`, `${all}/far-legacy`])
         for (const code of [-32601, -32602, -32603, -32050])
           expect(codeOf(await modern(address, toolCall('fail', { code })))).toEqual([200, code, 1]);
     });
 
-    test('with 400 for a missing client capability that a tool requires', async () => {
+    test('has status 400 for a missing client capability that a tool requires', async () => {
       for (const address of [own, `${all}/far`])
         expect(codeOf(await modern(address, toolCall('test_missing_capability')))).toEqual([400, -32021, 1]);
     });
 
-    test('with 200 and an error for an unknown tool, prompt or resource, and with 404 for an unknown server', async () => {
+    test('has status 200 and an error for an unknown tool, prompt or resource, and 404 for an unknown server', async () => {
       expect(codeOf(await modern(all, toolCall('nobody__knows')))).toEqual([200, -32602, 1]);
       expect((await modern(`${all}/nobody`, { method: 'tools/list' })).status).toBe(404);
       expect(codeOf(await modern(all, { method: 'prompts/get', params: { name: 'x' } }))).toEqual([
@@ -275,7 +275,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       ]);
     });
 
-    test('with 202 for a notification, which has no effect, with or without metadata', async () => {
+    test('has status 202 for a notification, which has no effect, with or without metadata', async () => {
       const gate = latch();
       const holding = modern(legacy, toolCall('hold', { until: gate.path }, { id: '77' }));
       await eventually('the call', async () => (await details(gateway.url, 'api')).in_flight === 1);
@@ -294,13 +294,13 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect(textOf(await holding)).toBe('held');
     });
 
-    test('with 400 for an answer of the client', async () => {
+    test('has status 400 if the client sends a response instead of a request', async () => {
       const headers = { 'mcp-protocol-version': '2026-07-28' };
       const answer = await post(own, '{"jsonrpc":"2.0","id":5,"result":{}}', headers);
       expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
     });
 
-    test('whose result contains the server info and is marked complete', async () => {
+    test('has a result that contains the server info and is marked complete', async () => {
       const [mine, everyone] = [
         await modern(own, { method: 'tools/list' }),
         await modern(all, { method: 'tools/list' }),
@@ -313,7 +313,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('with tool arguments in headers', () => {
+  describe('a modern tool call with arguments in headers', () => {
     const region = (args: unknown, header: string | undefined) =>
       toolCall('region', args, { headers: { 'mcp-param-region': header } });
 
@@ -362,13 +362,13 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('has a stream or JSON response, depending on the first message', () => {
-    test('an answer alone is JSON', async () => {
+  describe('the response body of a modern MCP request', () => {
+    test('is JSON if the result is the first message', async () => {
       const answer = await modern(legacy, toolCall('echo', {}, { meta: { progressToken: 'p' } }));
       expect([answer.status, answer.headers['content-type']]).toEqual([200, JSON_TYPE]);
     });
 
-    test('progress starts an event stream without ids, in order, which ends with the answer', async () => {
+    test('is an event stream without event ids if progress comes first, in order, with the result at the end', async () => {
       for (const address of [own, `${all}/far`, `${all}/far-legacy`]) {
         const stream = modernStream(
           address,
@@ -395,7 +395,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       }
     });
 
-    test('a long silence also starts a stream, with comments as keepalive', async () => {
+    test('is an event stream with keepalive comments if the result takes long', async () => {
       const gate = latch();
       const stream = modernStream(legacy, toolCall('hold', { until: gate.path }));
       await stream.until('the first comment', ({ text }) => text.startsWith(':'));
@@ -406,7 +406,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('is cancelled when the client disconnects', () => {
+  describe('a modern MCP request is cancelled', () => {
     const cancelled = () => remote.sharedState.statistics.cancelled.length;
     const wait = (id: string, inFlight: number) =>
       eventually(
@@ -414,30 +414,36 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
         async () => (await details(gateway.url, id)).in_flight === inFlight,
       );
 
-    test.each(['far', 'far-legacy'])('before the answer has begun, at the remote server %s', async (id) => {
-      const before = cancelled();
-      const { length } = remote.sharedState.statistics.calls;
-      const stream = modernStream(`${all}/${id}`, toolCall('hang'));
-      await eventually('the call', () => remote.sharedState.statistics.calls.length > length);
-      expect(stream.status).toBe(0);
-      stream.drop();
-      await eventually('the cancellation', () => cancelled() === before + 1);
-      await wait(id, 0);
-    });
+    test.each(['far', 'far-legacy'])(
+      'when the client disconnects before the response begins, at the remote server %s',
+      async (id) => {
+        const before = cancelled();
+        const { length } = remote.sharedState.statistics.calls;
+        const stream = modernStream(`${all}/${id}`, toolCall('hang'));
+        await eventually('the call', () => remote.sharedState.statistics.calls.length > length);
+        expect(stream.status).toBe(0);
+        stream.drop();
+        await eventually('the cancellation', () => cancelled() === before + 1);
+        await wait(id, 0);
+      },
+    );
 
-    test.each(['far', 'far-legacy'])('during the stream, at the remote server %s', async (id) => {
-      const before = cancelled();
-      const stream = modernStream(
-        `${all}/${id}`,
-        toolCall('slow', { steps: 1000, ms: 20 }, { meta: { progressToken: 1 } }),
-      );
-      await stream.until('progress', ({ messages }) => messages.length > 1);
-      stream.drop();
-      await eventually('the cancellation', () => cancelled() === before + 1);
-      await wait(id, 0);
-    });
+    test.each(['far', 'far-legacy'])(
+      'when the client disconnects during the event stream, at the remote server %s',
+      async (id) => {
+        const before = cancelled();
+        const stream = modernStream(
+          `${all}/${id}`,
+          toolCall('slow', { steps: 1000, ms: 20 }, { meta: { progressToken: 1 } }),
+        );
+        await stream.until('progress', ({ messages }) => messages.length > 1);
+        stream.drop();
+        await eventually('the cancellation', () => cancelled() === before + 1);
+        await wait(id, 0);
+      },
+    );
 
-    test('at a stdio server of either era', async () => {
+    test('when the client disconnects, at a stdio server of the modern or the legacy protocol', async () => {
       const linesOf = async (): Promise<string[]> =>
         JSON.parse(textOf(await modern(own, toolCall('stats')))).cancelled;
       const before = (await linesOf()).length;
@@ -453,7 +459,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       gate.open();
     });
 
-    test('at /mcp, also during the search for its server', async () => {
+    test('when the client disconnects from /mcp, and no request remains in flight', async () => {
       const before = cancelled();
       const stream = modernStream(all, toolCall('far__hang'));
       await wait('far', 1);
@@ -474,7 +480,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       await eventually('the cancellation', () => cancelled() === before + 1);
     });
 
-    test('also if the client does not read an endless stream', async () => {
+    test('when the client stays connected but does not read a large stream', async () => {
       const { body, headers } = prepared(
         toolCall(
           'talk',
@@ -503,7 +509,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
   describe('at /rpc', () => {
     const rpc = { 'x-mcp-server': 'own' };
 
-    test('is answered in JSON, and needs no headers', async () => {
+    test('a modern MCP request is answered in JSON, and needs no headers', async () => {
       const headers = {
         ...rpc,
         'mcp-protocol-version': undefined,
@@ -516,7 +522,7 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
       expect(answer.json.result.resultType).toBe('complete');
     });
 
-    test('must match existing headers, and cannot listen', async () => {
+    test('a modern MCP request is rejected if its headers contradict its body, or if it opens a listen stream', async () => {
       const headers = { ...rpc, 'mcp-name': 'other' };
       expect(codeOf(await modern(`${gateway.url}/rpc`, toolCall('echo', {}, { headers })))).toEqual([
         400, -32020, 1,
@@ -535,8 +541,8 @@ describe.each(httpEnginesInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('sent by a web page', () => {
-    test('may have all headers of the era and of tools', async () => {
+  describe('a modern MCP request of a web page', () => {
+    test('may have all headers of the protocol and of tool arguments, but no others', async () => {
       const expected =
         'content-type,mcp-method,mcp-name,mcp-param-region,mcp-param-x-y,mcp-protocol-version,x-other,mcp-param-,mcp-param-a b';
       const answer = await ask(own, {
@@ -591,112 +597,118 @@ function raw(port: number, lines: readonly string[]): Promise<string> {
   });
 }
 
-describe.each(httpEnginesInTurn)('at the limits and at a shutdown, over %s', (http) => {
-  test('above limits.in_flight a request fails with its id and Retry-After', async () => {
-    const gateway = await startGateway({
-      http,
-      servers: { api: apiServer() },
-      settings: { limits: { in_flight: 4 } },
+describe.each(httpEnginesInTurn)(
+  'the modern MCP protocol at the limits and at a shutdown, over %s',
+  (http) => {
+    test('above limits.in_flight a request fails with its id and Retry-After', async () => {
+      const gateway = await startGateway({
+        http,
+        servers: { api: apiServer() },
+        settings: { limits: { in_flight: 4 } },
+      });
+      const address = `${gateway.url}/mcp/api`;
+      const gate = latch();
+      const holding = [1, 2].map(() => modern(address, toolCall('hold', { until: gate.path })));
+      await eventually('both', async () => (await details(gateway.url, 'api')).in_flight === 2);
+      const refusal = await modern(address, toolCall('echo', {}, { id: '"third"' }));
+      expect(codeOf(refusal)).toEqual([200, -32000, 'third']);
+      expect(refusal.headers['retry-after']).toBe('1');
+      gate.open();
+      expect((await Promise.all(holding)).map(textOf)).toEqual(['held', 'held']);
+      expect((await modern(address, toolCall('echo'))).json.error).toBeUndefined();
     });
-    const address = `${gateway.url}/mcp/api`;
-    const gate = latch();
-    const holding = [1, 2].map(() => modern(address, toolCall('hold', { until: gate.path })));
-    await eventually('both', async () => (await details(gateway.url, 'api')).in_flight === 2);
-    const refusal = await modern(address, toolCall('echo', {}, { id: '"third"' }));
-    expect(codeOf(refusal)).toEqual([200, -32000, 'third']);
-    expect(refusal.headers['retry-after']).toBe('1');
-    gate.open();
-    expect((await Promise.all(holding)).map(textOf)).toEqual(['held', 'held']);
-    expect((await modern(address, toolCall('echo'))).json.error).toBeUndefined();
-  });
 
-  test('listening clients count as sessions', async () => {
-    const gateway = await startGateway({
-      http,
-      servers: { api: apiServer() },
-      settings: { limits: { sessions: 3 } },
+    test('each listen stream of a modern client counts towards limits.sessions', async () => {
+      const gateway = await startGateway({
+        http,
+        servers: { api: apiServer() },
+        settings: { limits: { sessions: 3 } },
+      });
+      const address = `${gateway.url}/mcp`;
+      await initialize(address);
+      const listens = [1, 2].map(() => modernStream(address, listenAsk({ toolsListChanged: true })));
+      for (const listen of listens) await listen.opened();
+      const refusal = await modern(address, listenAsk({ toolsListChanged: true }, { id: '"x"' }));
+      expect([...codeOf(refusal), refusal.json.error.data.reason]).toEqual([
+        200,
+        -32000,
+        'x',
+        'ERR_OVERLOADED',
+      ]);
+      expect(refusal.headers['retry-after']).toBe('1');
+      const session = await post(
+        address,
+        message('initialize', {
+          protocolVersion: '2025-11-25',
+          capabilities: {},
+          clientInfo: { name: 'c', version: '1' },
+        }),
+      );
+      expect([session.status, session.json.error.data.reason]).toEqual([200, 'ERR_OVERLOADED']);
+      expect(session.headers['mcp-session-id']).toBeUndefined();
+      listens[0]?.drop();
+      await eventually('room', async () => {
+        const listen = modernStream(address, listenAsk({ toolsListChanged: true }));
+        await listen.opened();
+        return listen.status === 200;
+      });
     });
-    const address = `${gateway.url}/mcp`;
-    await initialize(address);
-    const listens = [1, 2].map(() => modernStream(address, listenAsk({ toolsListChanged: true })));
-    for (const listen of listens) await listen.opened();
-    const refusal = await modern(address, listenAsk({ toolsListChanged: true }, { id: '"x"' }));
-    expect([...codeOf(refusal), refusal.json.error.data.reason]).toEqual([
-      200,
-      -32000,
-      'x',
-      'ERR_OVERLOADED',
-    ]);
-    expect(refusal.headers['retry-after']).toBe('1');
-    const session = await post(
-      address,
-      message('initialize', {
-        protocolVersion: '2025-11-25',
-        capabilities: {},
-        clientInfo: { name: 'c', version: '1' },
-      }),
-    );
-    expect([session.status, session.json.error.data.reason]).toEqual([200, 'ERR_OVERLOADED']);
-    expect(session.headers['mcp-session-id']).toBeUndefined();
-    listens[0]?.drop();
-    await eventually('room', async () => {
-      const listen = modernStream(address, listenAsk({ toolsListChanged: true }));
-      await listen.opened();
-      return listen.status === 200;
-    });
-  });
 
-  test('the key is checked before the limits', async () => {
-    const gateway = await startGateway({
-      http,
-      servers: { api: apiServer() },
-      settings: { api_key: 'a-key-of-some-length' },
+    test('a modern MCP request without a valid API key is refused with 401 or 403', async () => {
+      const gateway = await startGateway({
+        http,
+        servers: { api: apiServer() },
+        settings: { api_key: 'a-key-of-some-length' },
+      });
+      const address = `${gateway.url}/mcp/api`;
+      expect((await modern(address, toolCall('echo'))).status).toBe(401);
+      expect((await modern(address, listenAsk({}))).status).toBe(401);
+      expect(
+        (await modern(address, toolCall('echo', {}, { headers: { 'x-api-key': 'wrong' } }))).status,
+      ).toBe(403);
+      expect(
+        (await modern(address, toolCall('echo', {}, { headers: { 'x-api-key': 'a-key-of-some-length' } })))
+          .status,
+      ).toBe(200);
     });
-    const address = `${gateway.url}/mcp/api`;
-    expect((await modern(address, toolCall('echo'))).status).toBe(401);
-    expect((await modern(address, listenAsk({}))).status).toBe(401);
-    expect((await modern(address, toolCall('echo', {}, { headers: { 'x-api-key': 'wrong' } }))).status).toBe(
-      403,
-    );
-    expect(
-      (await modern(address, toolCall('echo', {}, { headers: { 'x-api-key': 'a-key-of-some-length' } })))
-        .status,
-    ).toBe(200);
-  });
 
-  test('when the gateway stops, listen streams are completed, calls are answered or get an error, and the exit is in time', async () => {
-    const gateway = await startGateway({
-      http,
-      servers: { api: apiServer() },
-      settings: { shutdown_seconds: 4 },
+    test('when the gateway stops, listen streams are completed, calls are answered or get an error, and the exit is in time', async () => {
+      const gateway = await startGateway({
+        http,
+        servers: { api: apiServer() },
+        settings: { shutdown_seconds: 4 },
+      });
+      const address = `${gateway.url}/mcp/api`;
+      const gate = latch();
+      const answered = modern(address, toolCall('hold', { until: gate.path }, { id: '"a"' }));
+      const abandoned = modern(address, toolCall('hold', { until: latch().path }, { id: '"b"' }));
+      const streaming = modernStream(
+        address,
+        toolCall('talk', { before: 1, until: latch().path }, { id: '"c"', meta: { progressToken: 1 } }),
+      );
+      await streaming.until('progress', ({ messages }) => messages.length === 1);
+      const listens = [address, `${gateway.url}/mcp`].map((at) =>
+        modernStream(at, listenAsk({ toolsListChanged: true }, { id: '"l"' })),
+      );
+      await listens[1]?.opened();
+      await eventually('all calls', async () => (await details(gateway.url, 'api')).in_flight === 3);
+      const since = Date.now();
+      const exited = gateway.stop();
+      await listens[1]?.ended();
+      expect(listens[1]?.messages.at(-1)?.json).toMatchObject({
+        id: 'l',
+        result: { resultType: 'complete' },
+      });
+      const late = await modern(address, toolCall('echo', {}, { id: '"late"' }));
+      expect(codeOf(late)).toEqual([503, -32000, 'late']);
+      expect(late.headers['retry-after']).toBe('1');
+      gate.open();
+      expect(textOf(await answered)).toBe('held');
+      expect(codeOf(await abandoned)).toEqual([200, -32000, 'b']);
+      await streaming.ended();
+      expect(streaming.messages.at(-1)?.json).toMatchObject({ id: 'c', error: { code: -32000 } });
+      expect(await exited).toBe(0);
+      expect(Date.now() - since).toBeLessThan(20_000);
     });
-    const address = `${gateway.url}/mcp/api`;
-    const gate = latch();
-    const answered = modern(address, toolCall('hold', { until: gate.path }, { id: '"a"' }));
-    const abandoned = modern(address, toolCall('hold', { until: latch().path }, { id: '"b"' }));
-    const streaming = modernStream(
-      address,
-      toolCall('talk', { before: 1, until: latch().path }, { id: '"c"', meta: { progressToken: 1 } }),
-    );
-    await streaming.until('progress', ({ messages }) => messages.length === 1);
-    const listens = [address, `${gateway.url}/mcp`].map((at) =>
-      modernStream(at, listenAsk({ toolsListChanged: true }, { id: '"l"' })),
-    );
-    await listens[1]?.opened();
-    await eventually('all calls', async () => (await details(gateway.url, 'api')).in_flight === 3);
-    const since = Date.now();
-    const exited = gateway.stop();
-    await listens[1]?.ended();
-    expect(listens[1]?.messages.at(-1)?.json).toMatchObject({ id: 'l', result: { resultType: 'complete' } });
-    const late = await modern(address, toolCall('echo', {}, { id: '"late"' }));
-    expect(codeOf(late)).toEqual([503, -32000, 'late']);
-    expect(late.headers['retry-after']).toBe('1');
-    gate.open();
-    expect(textOf(await answered)).toBe('held');
-    expect(codeOf(await abandoned)).toEqual([200, -32000, 'b']);
-    await streaming.ended();
-    expect(streaming.messages.at(-1)?.json).toMatchObject({ id: 'c', error: { code: -32000 } });
-    expect(await exited).toBe(0);
-    expect(Date.now() - since).toBeLessThan(20_000);
-  });
-});
+  },
+);

@@ -25,7 +25,7 @@ async function rounds(url: string, name: string, noise: () => void): Promise<unk
 }
 
 describe.each([2, 4])('with %i processes', (max) => {
-  test('every retry reaches the process that issued its state', async () => {
+  test('every retry with a request state reaches the server process that issued the state', async () => {
     const server = bothErasOverStdio({ isModernOnly: true });
     const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
     const mcp = `${gateway.url}/mcp`;
@@ -60,7 +60,7 @@ describe.each([2, 4])('with %i processes', (max) => {
     await Promise.all(noises);
   });
 
-  test('a state of a process that has exited is rejected by the server, and a new request works', async () => {
+  test('a request state of an exited server process is rejected by the server, and a new request succeeds', async () => {
     const server = bothErasOverStdio({ isModernOnly: true });
     const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
     const url = `${gateway.url}/mcp/one`;
@@ -74,7 +74,7 @@ describe.each([2, 4])('with %i processes', (max) => {
   });
 });
 
-test('a process with an open state does not stop for inactivity, and stops after the retry', async () => {
+test('a server process that issued a request state does not stop for inactivity until the retry', async () => {
   const server = { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern', idle_timeout_seconds: 0.6 };
   const servers = { one: server, own: { ...server, isolation: 'session' }, other: server };
   const gateway = await startGateway({ servers });

@@ -48,8 +48,8 @@ function caller(client: RealClient) {
     client.call('call_tool', { name, arguments: args }, onProgress);
 }
 
-describe.each(kinds)('a client of SDK %s with expose: search', (kind) => {
-  test('sees three tools, and calls other tools as if they were listed', async () => {
+describe.each(kinds)('with SDK %s', (kind) => {
+  test('a client of a gateway with expose: search lists three tools, and calls all other tools through call_tool', async () => {
     const client = await connectReal(kind, { url: mcp });
     const call = caller(client);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
@@ -75,7 +75,7 @@ describe.each(kinds)('a client of SDK %s with expose: search', (kind) => {
     expect((await call('web__none')).isError).toBe(true);
   });
 
-  test('answers questions of the server behind call_tool, for several rounds', async () => {
+  test('a client answers requests of the server behind call_tool, over several rounds', async () => {
     const call = caller(await connectReal(kind, { url: mcp }));
     for (const id of ['young', 'web']) {
       const { answers } = textOf(await call(`${id}__ask-rounds`));
@@ -87,7 +87,7 @@ describe.each(kinds)('a client of SDK %s with expose: search', (kind) => {
 });
 
 describe('a modern client of a tool search', () => {
-  test('receives the state of a server unchanged, and its retry calls the server again', async () => {
+  test('receives the request state of a server unchanged, and its retry calls the server again', async () => {
     const state = 'raw:é "\\/ \u2028 1.0 {"id":7}';
     const ask = (more: More = {}) =>
       modern(

@@ -94,7 +94,7 @@ test('a denied deployment does not run, and the requester sees who denied it', a
   expect(deployerOutput).not.toContain('2.5.0');
 });
 
-test('a version that the check rejects is not submitted for approval, and a command without a version is answered with the syntax', async () => {
+test('a deployment command with a rejected version asks for no approval; without a version it is answered with help', async () => {
   platform.say(ops, mia as Person, '/deploy 3.0.0-rc1');
   await expectLastText('Not shipped: 3.0.0-rc1 is not finished.');
   platform.say(ops, mia as Person, '/deploy');

@@ -264,7 +264,7 @@ async function atEachCommit(
 const TIMEOUT_MS = 240_000;
 
 describe('a flow killed at each journal row completes', { timeout: TIMEOUT_MS }, () => {
-  test('with one key per request to agents, fleets, tools and URLs', () =>
+  test('with one idempotency key per request to agents, fleets, tools and URLs', () =>
     atEachCommit(asking, (at, { asked, said }) => {
       const { pay = [0, 0], ...others } = timesOf(asked);
       const again = at === 'never' ? (keys = 1) => [keys, keys] : onceOrTwice;
@@ -277,7 +277,7 @@ describe('a flow killed at each journal row completes', { timeout: TIMEOUT_MS },
       expect([at, said]).toEqual([at, ['asked: done']]);
     }));
 
-  test('with one message and question each, its waits, and a different key for each loop iteration', () =>
+  test('with one approval request, all messages, and a separate key per loop iteration', () =>
     atEachCommit(waiting, (at, { asked, said, approvals }) => {
       const again = at === 'never' ? ONCE : onceOrTwice();
       expect([at, timesOf(asked)]).toEqual([at, { '/turn/1': again, '/turn/2': again }]);

@@ -159,7 +159,7 @@ test('a flow of 100 nodes completes', async () => {
   expect(run).toMatchObject({ answer: String(NODES), data: NODES, attempts: 1 });
 });
 
-test('sixteen members, some failing, slow or wrong, produce the expected verdict, and later answers are dropped', async () => {
+test('a fleet of sixteen agents, some failing, slow or wrong, reaches the expected verdict, and later answers are dropped', async () => {
   const run = await expectRunState(await idOf('/fleets/jury/runs', { input: 'Shall we?' }), 'done');
   // Ten of sixteen vote to ship. Nine are a majority without the silent member.
   expect(run).toMatchObject({ answer: 'ship', data: { verdict: 'ship' } });
@@ -175,14 +175,14 @@ test('sixteen members, some failing, slow or wrong, produce the expected verdict
   for (const name of MEMBERS) expect([name, keys.get(`/agents/${name}`)?.length]).toEqual([name, 1]);
 });
 
-test('no verdict is reached with too few votes, and the note contains all votes', async () => {
+test('a fleet run with too few votes fails without a verdict, and its note contains all votes', async () => {
   const run = await expectRunState(await idOf('/fleets/strict/runs', { input: 'Shall we?' }), 'failed');
   expect(run.note).toContain('no consensus on verdict: 14 of 16 can vote, and 15 are required');
   expect(run.note).toMatch(/m01: no vote, .*400.*; m02: no vote, the answer has no verdict; m03: /);
   await eventually(() => expect(responses.size).toBe(0));
 });
 
-test('a failed flow continues at the failed node, under the same key, and repeats no completed node', async () => {
+test('a retried flow continues at the failed node with the same idempotency key, and repeats no completed node', async () => {
   isDoorOpen = false;
   const id = await idOf('/flows/shaky/runs');
   expect((await expectRunState(id, 'failed')).note).toMatch(/^flow shaky: door: .* answered 404$/);

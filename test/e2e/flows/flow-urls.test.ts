@@ -102,7 +102,7 @@ test.each([
   ['a/b', '/users/a%2Fb/notes'],
   ['%2e%2e', '/users/%252e%252e/notes'],
   ['2.4.1', '/users/2.4.1/notes'],
-])('a value %j stays one segment of the path', async (q, url) => {
+])('the value %j inserted into the URL path of an HTTP node stays one path segment', async (q, url) => {
   expect(await run('path', q)).toMatchObject({ state: 'done' });
   expect(urls()).toEqual([`api ${url}`]);
   expect(received[0]?.headers.authorization).toBe('Bearer service-key');
@@ -119,12 +119,12 @@ test.each(['..', '.', '', '../../admin/delete?all=1#', 'a\\..\\b'])(
   },
 );
 
-test('a value cannot add parameters to the query', async () => {
+test('a value inserted into the URL query of an HTTP node cannot add query parameters', async () => {
   expect(await run('query', '1&limit=9999&x=#')).toMatchObject({ state: 'done' });
   expect(urls()).toEqual(['api /search?q=1%26limit%3D9999%26x%3D%23&limit=5']);
 });
 
-test('a URL whose host comes from a value is logged at the start with its position, and the node sends no request', async () => {
+test('an HTTP node whose URL host contains an expression is reported at the start and sends no request', async () => {
   for (const name of ['port', 'anywhere'])
     expect(gateway.logs()).toContainEqual(
       expect.objectContaining({
@@ -136,7 +136,7 @@ test('a URL whose host comes from a value is logged at the start with its positi
   expect(urls()).toEqual([]);
 });
 
-test('a URL from a single expression reaches listed addresses only', async () => {
+test('an HTTP node whose whole URL is an expression sends requests only to the addresses in url_allow', async () => {
   const at = `http://127.0.0.1:${portOf(api)}`;
   expect(await run('listed', `${at}/a?b=c`)).toMatchObject({ state: 'done' });
   expect(urls()).toEqual(['api /a?b=c']);
@@ -146,7 +146,7 @@ test('a URL from a single expression reaches listed addresses only', async () =>
   expect(urls()).toHaveLength(1);
 });
 
-test('a URL from a single expression, or with allow_private: false, reaches no private address, also by name', async () => {
+test('an HTTP node with allow_private: false or with an expression as its URL sends nothing to private addresses', async () => {
   const refusals = [
     await run('listed-public', `http://127.0.0.1:${portOf(api)}/`),
     await run('listed-public', `http://localhost:${portOf(api)}/`),
@@ -172,7 +172,7 @@ test('no request is sent with a line break in a header', async () => {
   expect(received[0]?.headers['x-note']).toBe('note plain');
 });
 
-test('a value cannot change the structure of a body', async () => {
+test('a value inserted into the JSON body of an HTTP node cannot change the structure of the body', async () => {
   const q = '"}, "admin": true, {"';
   expect(await run('body', q)).toMatchObject({ state: 'done' });
   const body = JSON.parse(received[0]?.body ?? '');

@@ -93,7 +93,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     url = gateway.url;
   });
 
-  test('report the HTTP engine', () => {
+  test('are served by the HTTP engine that the log names at startup', () => {
     const ready = gateway.logs().find(({ msg }) => msg === 'gateway is ready');
     expect(ready?.http).toBe(http === 'uws' ? 'uWebSockets.js' : 'node:http');
   });
@@ -110,7 +110,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     expect(headers['content-type']).toBe('application/json');
   });
 
-  test('list all servers in catalog order for GET /servers, asleep until used', async () => {
+  test('list all servers in catalog order for GET /servers, with state stopped until their first use', async () => {
     const fresh = await startGateway({
       http,
       servers: { b: apiServer(), a: apiServer({ isolation: 'session' }) },
@@ -167,7 +167,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     expect(record.state).toBe('running');
   });
 
-  test('end both requests for a stop during a start', async () => {
+  test('answer POST stop of a starting server with 200, and its POST start with 503', async () => {
     const slow = await startGateway({ http, servers: { slow: apiServer({ env: { HANG: '1' } }) } });
     const started = ask(`${slow.url}/servers/slow/start`, { method: 'POST' });
     await eventually(
@@ -181,7 +181,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     await slow.stop();
   });
 
-  test('let the current call finish for POST stop', async () => {
+  test('stop a server by POST stop only after its current call has finished', async () => {
     const gate = latch();
     const answer = rpc(url, 'one', call('hold', { until: gate.path }));
     await eventually('the call', async () => (await ask(`${url}/servers/one`)).json.in_flight === 1);
@@ -192,7 +192,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     expect((await stopped).json.state).toBe('stopped');
   });
 
-  test('show an idle server, which then stops by itself', async () => {
+  test('show a server without calls as running, idle and then stopped', async () => {
     await rpc(url, 'idler', call('echo'));
     const states: string[] = [];
     await eventually('the stop', async () => {
@@ -230,7 +230,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     });
   });
 
-  test('reject a start of a disabled server, and return 503 to calls', async () => {
+  test('return 503 for a start of a disabled server and for calls to it', async () => {
     const { status, headers, json } = await ask(`${url}/servers/off/start`, { method: 'POST' });
     expect(status).toBe(503);
     expect(json).toMatchObject({
@@ -455,20 +455,20 @@ describe.each(httpEnginesInTurn)('request ids, traces and logs on %s', (http) =>
     ['00-00000000000000000000000000000000-b7ad6b7169203331-01'],
     ['00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01'],
     ['ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
-  ])('the traceparent %s starts a new trace', async (traceparent) => {
+  ])('a request with a missing or invalid traceparent (%s) starts a new trace', async (traceparent) => {
     const headers: Record<string, string> = traceparent === undefined ? {} : { traceparent };
     expect((await rpc(gateway.url, 'far', call('see'), { ...key, ...headers })).status).toBe(200);
     expect(upstream.at(-1)).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-00$/);
     expect(upstream.at(-1)).not.toContain('0af7651916cd43dd8448eb211c80319c');
   });
 
-  test('a message to a local server contains no trace', async () => {
+  test('a call that is forwarded to a stdio server contains no trace context', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const answer = await rpc(gateway.url, 'api', call('echo', { a: 1 }), { ...key, traceparent });
     expect(answer.json.result.content[0].text).toBe('{"a":1}');
   });
 
-  test('a failed call is logged at info with the reason, and URLs have no query', async () => {
+  test('a failed call is logged at level info with the reason, and its URL is logged without the query', async () => {
     const headers = { ...key, 'x-request-id': 'to-the-dead' };
     const answer = await rpc(gateway.url, 'dead', call('see'), headers);
     expect(answer.status).toBe(503);
@@ -482,7 +482,7 @@ describe.each(httpEnginesInTurn)('request ids, traces and logs on %s', (http) =>
     expect(gateway.text() + answer.text).not.toContain('in-the-query');
   });
 
-  test('the size of a log line does not depend on client input', async () => {
+  test('the log line of a call is limited in size, even if the tool or method name is very long', async () => {
     const headers = { ...key, 'x-request-id': 'long-name' };
     await rpc(gateway.url, 'api', call('n'.repeat(100_000)), headers);
     expect(JSON.stringify(await waitForCallLine('long-name')).length).toBeLessThan(2_000);
@@ -500,7 +500,7 @@ describe.each(httpEnginesInTurn)('request ids, traces and logs on %s', (http) =>
     expect(all.join('\n')).not.toMatch(/gateway-key-0815|tok-3n-abcdef/);
   });
 
-  test('the call line contains only the beginning of the session id', async () => {
+  test('the log line of a call contains only the first characters of the session id', async () => {
     const session = await initialize(`${gateway.url}/mcp/api`, '2025-11-25', key);
     await post(`${gateway.url}/mcp/api`, call('echo'), { ...key, ...session, 'x-request-id': 'in-session' });
     const id = session['mcp-session-id'] ?? '';

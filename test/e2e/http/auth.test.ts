@@ -266,7 +266,7 @@ describe.each(httpEnginesInTurn)('a loopback gateway on %s', (http) => {
     }
   });
 
-  test('CORS headers are in a stream for an allowed origin', async () => {
+  test('an event stream for an allowed origin has CORS headers', async () => {
     const session = await initialize(`${gateway.url}/mcp`, '2025-11-25', { origin: page });
     const stream = new EventReader(`${gateway.url}/mcp`, { headers: { ...session, origin: page } });
     await stream.opened();

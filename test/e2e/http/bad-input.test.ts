@@ -80,7 +80,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
         'deep nesting',
         `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${'['.repeat(1500)}${']'.repeat(1500)}}}`,
       ],
-    ])('%s returns 400 with −32700 and a null id', async (_name, body) => {
+    ])('a body with invalid JSON (%s) returns 400 with −32700 and a null id', async (_name, body) => {
       const answer = await send(body);
       expect(answer.status).toBe(400);
       expect(answer.headers['content-type']).toBe('application/json');
@@ -112,7 +112,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
       ['neither method nor result', '{"jsonrpc":"2.0","id":7}', 7],
       ['a request with a result', '{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}', 7],
       ['a number as params', '{"jsonrpc":"2.0","id":7,"method":"ping","params":7}', 7],
-    ])('%s returns 400 with −32600', async (_name, body, id) => {
+    ])('an invalid JSON-RPC message (%s) returns 400 with −32600', async (_name, body, id) => {
       const answer = await send(body);
       expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
       expect([id, null]).toContain(answer.json.id);
@@ -168,7 +168,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
       expect(answer.json).toMatchObject({ id: 1, error: { code: -32020 } });
     });
 
-    test('headers that match the body are accepted', async () => {
+    test('the headers mcp-method and mcp-name are accepted if they match the body', async () => {
       const plain = { 'mcp-method': 'tools/call', 'mcp-name': 'echo' };
       expect((await send(call('echo'), plain)).status).toBe(200);
       const encoded = `=?base64?${Buffer.from('echo').toString('base64')}?=`;
@@ -180,7 +180,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
       expect([answer.status, answer.text]).toEqual([202, '']);
     });
 
-    test('errors of the server are returned unchanged', async () => {
+    test('JSON-RPC errors of an MCP server are returned unchanged', async () => {
       const answer = await send(call('fail', {}, 'my-id'));
       expect(answer.status).toBe(200);
       expect(answer.json).toEqual({
@@ -266,11 +266,14 @@ describe.each(httpEngines)('bad input on %s', (http) => {
       ['the version is missing', { capabilities: {}, clientInfo: {} }],
       ['the version is a number', { ...introduction('2025-11-25'), protocolVersion: 20251125 }],
       ['params are a list', []],
-    ])('an initialize where %s returns −32602 and no session', async (_name, params) => {
-      const answer = await post(`${url}/mcp`, message('initialize', params, 5));
-      expect([answer.status, answer.json.id, answer.json.error.code]).toEqual([200, 5, -32602]);
-      expect(answer.headers['mcp-session-id']).toBeUndefined();
-    });
+    ])(
+      'an initialize request where %s returns error −32602 and creates no session',
+      async (_name, params) => {
+        const answer = await post(`${url}/mcp`, message('initialize', params, 5));
+        expect([answer.status, answer.json.id, answer.json.error.code]).toEqual([200, 5, -32602]);
+        expect(answer.headers['mcp-session-id']).toBeUndefined();
+      },
+    );
 
     test.each(['not-an-id', '../../etc/passwd', 'x'.repeat(5000), "' or 1=1", '__proto__'])(
       'the session id %s returns 404',
@@ -311,7 +314,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
       },
     );
 
-    test('a message without a request id gets the error for an unknown server with the id null', async () => {
+    test('a message without a request id to an unknown server returns an error with the id null', async () => {
       for (const body of ['{"jsonrpc":"2.0","method":"x"}', '{"jsonrpc":"2.0","id":7,"result":{}}'])
         expect((await rpc(url, 'none', body)).json).toEqual(unknownServer);
     });
@@ -343,7 +346,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
       },
     );
 
-    test('an answer is rejected', async () => {
+    test('a JSON-RPC response sent by a client is rejected', async () => {
       const answer = await rpc(url, 'api', '{"jsonrpc":"2.0","id":1,"result":{}}');
       expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
     });
@@ -372,7 +375,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
     '/servers/a\\b',
     '/%73ervers',
     '/servers/%2561pi',
-  ])('the path %s is not found and injects nothing', async (path) => {
+  ])('a request for the path %s returns 404, and the path injects no response header', async (path) => {
     const client = await RawClient.connect(gateway.port);
     client.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     const answer = await client.answer();
@@ -403,7 +406,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
     expect((await ask(`${url}/health`)).status).toBe(200);
   });
 
-  test('a method named like a property of objects returns 405 or is rejected, without an internal error', async () => {
+  test('an HTTP method named like a JavaScript object property causes no internal error: 400, 405 or a closed connection', async () => {
     for (const method of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
       const client = await RawClient.connect(gateway.port);
       client.write(`${method} /servers HTTP/1.1\r\nHost: localhost\r\n\r\n`);
@@ -413,7 +416,7 @@ describe.each(httpEngines)('bad input on %s', (http) => {
     }
   });
 
-  test('the server still runs in its first process after the invalid input above, and answers a call', async () => {
+  test('after all invalid input of this suite the MCP server still runs in its first process and answers', async () => {
     const { pids } = (await ask(`${url}/servers/api`)).json;
     expect(pids).toHaveLength(1);
     expect((await rpc(url, 'api', call('pid'))).json.result.content[0].text).toBe(String(pids[0]));

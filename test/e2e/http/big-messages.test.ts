@@ -89,7 +89,7 @@ describe('a message above limits.message_bytes', () => {
     expect(text()).not.toMatch(signsOfBugs);
   });
 
-  it('that is a question of a server is answered with an error, so that the server does not wait', async () => {
+  it('that a server sends as a request is answered with an error', async () => {
     const patient = { request_timeout_seconds: 300 };
     const { url } = await startGateway({ servers: { asks: fault('puppet', patient) }, settings });
     const steps = [{ ask: 'sampling/createMessage', pad: 3 * MIB }];
@@ -97,7 +97,7 @@ describe('a message above limits.message_bytes', () => {
     expect([status, text]).toEqual([200, expect.stringContaining('limits.message_bytes')]);
   });
 
-  it('that is a question on the stream of a remote call is answered, and the call continues', async () => {
+  it('that a remote server sends as a request gets an error; the call continues', async () => {
     const question = `{"jsonrpc":"2.0","id":"q","method":"roots/list","params":{"pad":"${'x'.repeat(3 * MIB)}"}}`;
     let end = () => {};
     const remote = await serve(({ req, res, body }) => {

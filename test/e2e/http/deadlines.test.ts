@@ -55,7 +55,7 @@ describe.concurrent('a call without an answer', () => {
     },
   );
 
-  it('lives longer while it makes progress', async () => {
+  it('has a longer timeout while the server reports progress', async () => {
     const { url } = await startWithin(longerTimeout);
     const session = await RawSession.open(url, '/mcp/echo');
     const args = { steps: 9, every_ms: 500, label: 'long' };
@@ -94,7 +94,7 @@ describe.concurrent('a call without an answer', () => {
     expect((await callOnce(url, 'echo', 'calls')).text).toBe('1');
   });
 
-  it('that is answered too late gets no answer, and neither does the next call with the same id get that answer', async () => {
+  it('fails at its timeout, and its late answer does not reach the next call with the same id', async () => {
     const { url } = await startWithin(longerTimeout);
     const session = await RawSession.open(url, '/mcp/echo');
     expect((await session.call('wait', { ms: 3500 }, { id: 1 })).reason).toBe('ERR_DEADLINE');
@@ -153,7 +153,7 @@ describe.concurrent('a call cancelled by the client', () => {
     expect(await cancelledCallsOf(session)).toEqual([{ label: 'given up' }]);
   });
 
-  it('during a start is never sent', async () => {
+  it('during the start of the server is never sent', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { env: { START_MS: '2000' } }) } });
     const session = await RawSession.open(url, '/mcp');
     const { result } = await session.request('tools/list');

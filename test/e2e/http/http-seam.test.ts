@@ -1063,7 +1063,7 @@ describe.each(httpEngines)('the HTTP interface on %s', (kind) => {
       expect((await raw.answer()).status).toBe(200);
     });
 
-    test('opening a listener on a port that another program uses fails', async () => {
+    test('cannot be opened on a port that another program uses', async () => {
       const other = createServer().listen(0, '127.0.0.1');
       await new Promise((resolve) => other.once('listening', resolve));
       const { port } = other.address() as AddressInfo;

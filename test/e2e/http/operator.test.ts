@@ -75,7 +75,7 @@ const needsOperator = routes.filter(
 );
 const pathOf = (shape: string) => shape.replace('*', shape.startsWith('/servers') ? 'curious' : 'unknown');
 
-test('the only routes that need no proof are those of MCP, and those that start and stop servers', () => {
+test('only the MCP routes and those that start or stop servers accept requests without operator credentials', () => {
   const ofClients = routes.filter(({ access }) => access === 'client').map(({ shape }) => shape);
   expect([...new Set(ofClients)]).toEqual(['/mcp', '/rpc', '/mcp/*', '/servers/*/start', '/servers/*/stop']);
   expect(needsOperator.length).toBeGreaterThan(12);
@@ -144,7 +144,7 @@ describe('the inspector', () => {
     expect((await ask(at('/inspector'), { headers: anonymously })).text).toContain('data-access="watch"');
   });
 
-  test('issues a cookie once per link, which permits commands', async () => {
+  test('issues one cookie per entry link, and the cookie permits commands', async () => {
     const { json } = await post('/inspector/links', operatorOf(gateway.url));
     expect(json).toMatchObject({
       path: expect.stringMatching(/^\/inspector\/enter\?code=[\w-]{32}$/),
@@ -181,7 +181,7 @@ describe('clients of MCP', () => {
     '/servers/curious/stop',
   ];
 
-  test('may be anonymous while no policy of a loaded agent guards calls', async () => {
+  test('may be anonymous as long as no loaded agent has a policy that restricts tool calls', async () => {
     const session = await initialize(at('/mcp/curious'));
     expect((await pay(anonymously)).status).toBe(200);
     const before = readFileSync(paid, 'utf8');
@@ -220,7 +220,7 @@ describe('clients of MCP', () => {
   });
 });
 
-test('an anonymous request is refused if a file begins to guard calls before the body is complete', async () => {
+test('an anonymous MCP request is refused if a loaded policy starts to restrict calls before its body is complete', async () => {
   const body = call('pay', { to: 'mallory' });
   const before = readFileSync(paid, 'utf8');
   const socket = connect({ port: gateway.port, host: '127.0.0.1' });
@@ -261,14 +261,14 @@ describe('a child process', () => {
     expect(JSON.stringify(inspection)).not.toContain('operator-token');
   });
 
-  test('that sends requests decides nothing, and gets no cookie', async () => {
+  test('cannot use operator routes by HTTP requests to the gateway, and gets no cookie', async () => {
     for (const path of ['/approvals/x/approve', '/agents/desk/runs', '/admin/reload', '/inspector/links'])
       expect(await tool('web', { url: at(path), method: 'POST', body: '{}' })).toMatchObject({ status: 401 });
     expect(await tool('web', { url: at('/inspector') })).toMatchObject({ status: 200, cookie: null });
   });
 });
 
-test('the token is nowhere in the log, at any level', () => {
+test('the operator token is in no log line, at any level', () => {
   const token = operatorTokenIn(join(gateway.folder, '.gateway'));
   expect(gateway.text().length).toBeGreaterThan(1_000);
   expect(gateway.text()).not.toContain(token);
@@ -294,7 +294,7 @@ test('the operator token survives a restart, and is replaced if its file was rem
   await third.stop();
 });
 
-test('with an API key there is no token, and an old token is refused', async () => {
+test('a gateway with an API key creates no operator token, and refuses an old operator token', async () => {
   const first = await startGateway({ servers });
   const token = operatorOf(first.url);
   await first.stop();

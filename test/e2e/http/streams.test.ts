@@ -68,7 +68,7 @@ describe.each(httpEngines)('streams on %s', (http) => {
     stats = async () => (await ask(`${gateway.url}/servers/api`)).json;
   });
 
-  test('a first message that is the answer is sent as JSON', async () => {
+  test('a call whose first message is its answer gets a JSON response instead of a stream', async () => {
     const session = await initialize(address);
     const answer = await post(address, call('echo', { a: 1 }, 'x'), session);
     expect(answer.headers['content-type']).toBe('application/json');
@@ -76,7 +76,7 @@ describe.each(httpEngines)('streams on %s', (http) => {
     expect(answer.json.id).toBe('x');
   });
 
-  test('a first message before the answer starts a stream, which sends events in order, then the answer, and closes', async () => {
+  test('a message before the answer of a call starts a stream, which sends events in order, then the answer, and closes', async () => {
     const session = await initialize(address);
     const stream = postStream(address, talk({ before: 3 }, 'x', 7), session);
     await stream.ended();
@@ -146,7 +146,7 @@ describe.each(httpEngines)('streams on %s', (http) => {
     expect(other.messages.at(-1)?.json.id).toBe('b');
   });
 
-  test('the priming event of a resumed stream has the position of the client, not of the stream', async () => {
+  test('the first event of a resumed stream has the Last-Event-ID of the client, not the latest id of the stream', async () => {
     const session = await initialize(address);
     const gate = latch();
     const first = postStream(address, talk({ before: 4, until: gate.path }), session);
@@ -215,7 +215,7 @@ describe.each(httpEngines)('streams on %s', (http) => {
     secondReader.drop();
   });
 
-  test('a notice is stored while the GET stream is disconnected', async () => {
+  test('a notification sent while the GET stream is disconnected is delivered when the stream resumes', async () => {
     const session = await initialize(address);
     const watcher = await initialize(address);
     const [listening, watching] = [session, watcher].map((headers) => new EventReader(address, { headers }));
@@ -245,7 +245,7 @@ describe.each(httpEngines)('streams on %s', (http) => {
     second.drop();
   });
 
-  test('many list changes cause few notifications', async () => {
+  test('a hundred list changes in quick succession cause fewer than twenty notifications', async () => {
     const session = await initialize(address);
     const listening = new EventReader(address, { headers: session });
     await listening.opened();

@@ -64,7 +64,7 @@ describe.each(httpEnginesInTurn)('a gateway that accepts tokens, on %s', (http) 
   });
   afterAll(() => provider[Symbol.asyncDispose]());
 
-  test('a token grants access to the routes like the key, and its principal is in the log and in runs', async () => {
+  test('a bearer token grants access like the API key, and its principal is in the log and in the records of runs', async () => {
     const alice = await bearer({ scope: 'tools' });
     expect((await ask(`${gateway.url}/servers`, { headers: alice })).status).toBe(200);
     const answer = await rpc(gateway.url, 'api', call('echo', { text: 'hello' }), {
@@ -83,7 +83,7 @@ describe.each(httpEnginesInTurn)('a gateway that accepts tokens, on %s', (http) 
     expect((await ask(record, { headers: alice })).json).toMatchObject({ principal: 'token:alice' });
   });
 
-  test('an invalid token is refused with the reason, and a wrong key with the usual error', async () => {
+  test('an invalid token gets 401 with the reason, and a wrong API key gets 403', async () => {
     const cases: [Record<string, string>, number, string][] = [
       [await bearer(), 401, 'the token lacks the required claim "scope"'],
       [await bearer({ scope: 'tools', aud: 'other' }), 401, 'the token is for another audience'],
@@ -103,7 +103,7 @@ describe.each(httpEnginesInTurn)('a gateway that accepts tokens, on %s', (http) 
     expect(gateway.text()).not.toContain(key.jwk.x);
   });
 
-  test('a session belongs to the principal that opened it, also if another token is sent later', async () => {
+  test('a session accepts any token of the principal that opened it, and is unknown to other principals', async () => {
     const address = `${gateway.url}/mcp/api`;
     const session = await initialize(address, '2025-11-25', await bearer({ scope: 'tools' }));
     const ping = async (headers: Record<string, string>) =>
@@ -120,7 +120,7 @@ describe.each(httpEnginesInTurn)('a gateway that accepts tokens, on %s', (http) 
     expect((await end(await bearer({ scope: 'tools' }))).status).toBe(204);
   });
 
-  test('an event record has the sender for each kind of proof', async () => {
+  test('the record of a webhook event names its sender, which a token or a signature proves', async () => {
     const headers = { ...(await bearer({ aud: 'hooks', sub: 'shop' })), 'idempotency-key': 'one' };
     const response = await post(`${gateway.url}/hooks/orders`, '{"text":"an order"}', headers);
     expect([response.status, response.json]).toEqual([202, { id: 'http:orders/one', status: 'accepted' }]);

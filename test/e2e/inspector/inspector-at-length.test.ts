@@ -217,7 +217,7 @@ describe('under load', () => {
     expect(complaints).toEqual([]);
   }, 300_000);
 
-  test('steps in a long feed need no more memory in the page than a short feed', async () => {
+  test('a long event feed needs no more memory in the page than a short one', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const { page } = await openPage();
     let round = 0;

@@ -243,7 +243,7 @@ describe('triggers in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('are shown without content of secret keys, and with long keys truncated', async () => {
+  test('are shown with secrets in conversation keys redacted, and with long keys truncated', async () => {
     const program = await startAgent(({ body }) => (/die/.test(body.input) ? { status: 500 } : {}));
     const gateway = await startAutomation({
       env,

@@ -144,7 +144,7 @@ const chartSizes = `(() => {
   };
 })()`;
 
-test('a chart fits its pane and shows the current state, also on a phone, and no dot covers a letter', async () => {
+test('a state chart shows the current state in its pane, also on a phone, and no dot covers a letter', async () => {
   for (const viewport of sizes) {
     const page = await open(viewport);
     for (const actor of ['files', 'tickets', '~gateway', '~servers', '~trigger/alerts']) {
@@ -171,7 +171,7 @@ const drawnSequence = `(() => {
   };
 })()`;
 
-test('tabs are in one line, the last column of a sequence is whole, and times only increase', async () => {
+test('the inspector has its tabs in one line, and sequence diagrams with a complete last column and ascending times', async () => {
   const page = await open(DESK);
   await page.goto(`${gateway.url}/inspector/view/files/sequence`);
   await page.locator('.box.active').first().waitFor();

@@ -50,7 +50,7 @@ async function startProxy(port: number): Promise<string> {
   return `http://127.0.0.1:${(proxy.address() as { port: number }).port}${PREFIX}`;
 }
 
-test('behind a path prefix the login returns to the view; links, commands and streams stay below the prefix', async () => {
+test('behind a path prefix the login returns to the requested view, and all requests of the page keep the prefix', async () => {
   const { page, complaints } = await openPage({ viewport: { width: 1280, height: 800 } });
   page.setDefaultTimeout(30_000);
   await page.goto(`${site}/inspector/view/echo/log`);

@@ -21,7 +21,7 @@ const gatewayOn = (http: (typeof httpEngines)[number]) =>
   });
 
 describe.each(httpEngines)('beyond loopback on %s', (http) => {
-  test('the form accepts the key and the buttons work, without allowed_origins', async () => {
+  test('the inspector on a public address accepts the API key in its form, and its buttons work without allowed_origins', async () => {
     const { port } = await gatewayOn(http);
     const { page, complaints } = await openPage();
     await page.goto(`http://127.0.0.1:${port}/inspector/view/echo/log`);
@@ -37,7 +37,7 @@ describe.each(httpEngines)('beyond loopback on %s', (http) => {
     expect(complaints).toEqual([]);
   });
 
-  test('pages reached by DNS rebinding cannot post, nor can other pages with the cookie', async () => {
+  test('pages of other origins, and pages using DNS rebinding, cannot send POST requests to the inspector', async () => {
     const { url } = await gatewayOn(http);
     const enter = (headers: Readonly<Record<string, string>>, key: string) =>
       ask(`${url}/inspector/session`, {

@@ -9,7 +9,7 @@ import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
 const setup = { servers: { api: apiServer(), other: apiServer() } };
 
-test('the section Calls lists calls with their results, and its filter is in the address', async () => {
+test('the section Calls of the inspector lists calls with their results, and its filter is part of the URL', async () => {
   const first = await startGateway(setup);
   const { page, complaints } = await openPage({ viewport: { width: 1280, height: 800 } });
   await page.goto(`${first.url}/inspector`);
@@ -56,7 +56,7 @@ test('the section Calls lists calls with their results, and its filter is in the
   await second.stop();
 });
 
-test('the overview lists connected clients with connection time, and leads to the session', async () => {
+test('the overview of the inspector lists connected clients with connection time and links to their sessions', async () => {
   const { url, stop } = await startGateway(setup);
   const { page, complaints } = await openPage({ viewport: { width: 1280, height: 800 } });
   await page.goto(`${url}/inspector`);

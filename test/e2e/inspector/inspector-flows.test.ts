@@ -250,7 +250,7 @@ describe('a run of a flow in the inspector', () => {
     await isIn(page, 'soak', 'dropped');
   });
 
-  test('continues at the branch for a denial', async () => {
+  test('continues at the denial branch after Deny is clicked', async () => {
     const other = await began('flows/shipping', { parameters: { version: '8' } });
     const { page } = await open();
     await page.goto(viewOf(other));
@@ -316,7 +316,7 @@ describe('fleets and flows in the inspector', () => {
     await page.locator('.empty', { hasText: 'there is no flow "nobody"' }).waitFor();
   });
 
-  test('are in the event stream for other inspection tools', async () => {
+  test('are available in the JSON API of the inspector, without secrets', async () => {
     const { json } = await ask(`${gateway.url}/inspector/api/flows/shipping`);
     expect(json).toMatchObject({ name: 'shipping', nodes_count: 11, parameters: [{ name: 'version' }] });
     expect(JSON.stringify(json)).not.toContain(SECRET);

@@ -221,7 +221,7 @@ test.each(sizes)('no texts touch each other at $width pixels', async (size) => {
   expect(touching).toEqual([]);
 });
 
-test('no texts of the lists touch each other, wherever their lines are broken', async () => {
+test('in the lists of the inspector no texts touch each other at any window width', async () => {
   const page = await open('/view/~runs/details', DESK);
   const touching: string[] = [];
   for (const [path, sign] of views.filter(([each]) => /~(?:runs|deliveries|approvals)\/details/.test(each))) {
@@ -276,7 +276,7 @@ const flowFaults = `(() => {
   return [...new Set(faults)];
 })()`;
 
-test('a flow fits its pane on a desktop screen, and its arrows and their labels avoid the boxes', async () => {
+test('the diagram of a flow fits its pane on a desktop screen, and its arrows and labels do not cross boxes', async () => {
   const page = await open('/view/~flows/release/details', DESK);
   await page.locator('svg.flow').waitFor();
   expect(await page.evaluate(flowFaults)).toEqual([]);

@@ -184,7 +184,7 @@ describe('the path /', () => {
     expect(disabled.text).toMatch(/inspector, is off.*inspector\.enabled/s);
   });
 
-  test('keeps the linked view with its filter or tool after a wrong key', async () => {
+  test('leads to the linked view with its filter or tool, even after a wrong key was entered', async () => {
     const { url } = await startGateway({
       settings: { api_key: KEY },
       servers: { echo: fault('echo') },

@@ -246,7 +246,7 @@ describe('runs in the inspector', () => {
     await page.locator('.empty', { hasText: 'there is no run "nobody"' }).waitFor();
   });
 
-  test('and agents are in the event stream for other inspection tools', async () => {
+  test('are, together with agents, in the event stream for other inspection tools', async () => {
     const { json } = await ask(`${gateway.url}/inspector/api/runs?limit=5&agent=oncall`);
     expect(json).toMatchObject({
       next_before: null,
@@ -363,7 +363,7 @@ describe('agents in the inspector', () => {
   });
 });
 
-describe('a run of a model', () => {
+describe('the run of a model agent in the inspector', () => {
   test('is shown step by step while it runs, with the servers of the agent', async () => {
     const { page, complaints } = await open();
     await page.goto(`${gateway.url}/inspector/view/~runs/details`);
@@ -398,8 +398,8 @@ describe('a run of a model', () => {
   });
 });
 
-describe('a gateway without runs', () => {
-  test('explains runs and how to start a run, and has no buttons without commands', async () => {
+describe('the inspector of a gateway without runs', () => {
+  test('explains how to start a run, and has no buttons unless commands are allowed', async () => {
     const empty = await startAutomation({ resources: [httpAgent('desk', 'http://127.0.0.1:9/')] });
     const { page } = await open();
     await page.goto(`${empty.url}/inspector/view/~runs/details`);

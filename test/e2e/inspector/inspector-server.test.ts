@@ -46,7 +46,7 @@ const guarded: readonly (readonly [string, string])[] = [
 const pages = ['/inspector', '/inspector/', '/inspector/view/hidden-name/log'];
 const formFiles = ['/inspector/assets/key.css', '/inspector/assets/icon.svg'];
 
-describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
+describe.each(httpEnginesInTurn)('on %s', (http) => {
   const withKey = (more: Parameters<typeof startGateway>[0] = {}) =>
     startGateway({
       http,
@@ -56,7 +56,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
       servers: { 'hidden-name': fault('echo'), ...more.servers },
     });
 
-  test('serves only the form and its resources without the key', async () => {
+  test('without the API key, the inspector serves only the login form and its resources', async () => {
     const { url } = await withKey();
     for (const headers of [
       {},
@@ -80,7 +80,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     }
   });
 
-  test('exchanges the key for a cookie that is valid only for the inspector', async () => {
+  test('the inspector exchanges the API key for a cookie that is valid only for the inspector', async () => {
     const { url } = await withKey();
     const rejectedResponse = await enter(url, 'wrong');
     expect([rejectedResponse.status, rejectedResponse.headers['set-cookie']]).toEqual([403, undefined]);
@@ -100,7 +100,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     expect(response.headers['set-cookie']).toEqual([expect.stringContaining('Max-Age=0')]);
   });
 
-  test('redirects to the view that required the key, and to no other address', async () => {
+  test('the inspector redirects after login to the requested view, and to no other address', async () => {
     const { url } = await withKey();
     const locationFor = async (referer: string) => (await enter(url, KEY, { referer })).headers.location;
     expect(await locationFor(`${url}/inspector/view/files/numbers`)).toBe('view/files/numbers');
@@ -115,7 +115,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
       expect(await locationFor(referer)).toBe('../inspector');
   });
 
-  test('refuses foreign hosts and origins on all paths', async () => {
+  test('the inspector refuses foreign hosts and origins on all paths', async () => {
     const { url, port } = await withKey();
     const all = [
       ...guarded,
@@ -136,7 +136,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     expect(own.status).toBe(303);
   });
 
-  test('sends events live, with types and states only, without messages of servers', async () => {
+  test('the inspector sends live events with types and states only, without messages of servers', async () => {
     const { url } = await startGateway({
       http,
       servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
@@ -160,7 +160,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     feed.close();
   });
 
-  test('sends a viewer that connects later the whole state, and counts viewers', async () => {
+  test('the inspector sends the whole state to a viewer that connects later, and counts viewers', async () => {
     const { url } = await startGateway({ http, servers: { echo: fault('echo') } });
     const first = await new FeedReader(url).opened();
     await ask(`${url}/servers/echo/start`, { method: 'POST' });
@@ -174,7 +174,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     first.close();
   });
 
-  test('shows the last lines of a server before its failure', async () => {
+  test('the inspector shows the last stderr lines of a server before its failure', async () => {
     const { url } = await startGateway({
       http,
       servers: { crashy: fault('exits-at-once', { env: { TOKEN: SECRET } }) },
@@ -187,7 +187,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     expect((await ask(`${url}/inspector/api/servers/nobody`)).status).toBe(404);
   });
 
-  test('accepts start, stop and reload only if the gateway file allows it', async () => {
+  test('the inspector accepts start, stop and reload only if the gateway file allows these commands', async () => {
     const servers = { echo: fault('echo') };
     const plain = await startGateway({ http, servers });
     for (const path of ['servers/echo/start', 'servers/echo/stop', 'admin/reload']) {
@@ -214,7 +214,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     expect(refusal.json.problems[0]).toContain('catalog.yaml');
   });
 
-  test('closes the feeds with a notice as soon as the gateway stops', async () => {
+  test('the inspector closes the event streams of viewers with a notice as soon as the gateway stops', async () => {
     const gateway = await startGateway({
       http,
       servers: { echo: fault('echo') },
@@ -228,7 +228,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     expect(performance.now() - began).toBeLessThan(15_000);
   });
 
-  test('refuses a viewer above the limit, until another viewer has disconnected', async () => {
+  test('the inspector refuses a viewer above the limit until another viewer has disconnected', async () => {
     const { url } = await startGateway({ http, servers: {} });
     const feeds = await Promise.all(Array.from({ length: 64 }, () => new FeedReader(url).opened()));
     const refusal = await ask(`${url}/inspector/feed`);
@@ -243,7 +243,7 @@ describe.each(httpEnginesInTurn)('the inspector on %s', (http) => {
     for (const feed of feeds) feed.close();
   });
 
-  test('is not available if it is disabled', async () => {
+  test('the inspector is not available if it is disabled', async () => {
     const { url } = await startGateway({ http, servers: {}, settings: { inspector: { enabled: false } } });
     for (const path of [...pages, '/inspector/feed', ...formFiles])
       expect((await ask(url + path)).status, path).toBe(404);

@@ -15,7 +15,7 @@ import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
 const SECRET = 'sk-a-token-that-must-not-be-seen';
 describe.each(httpEnginesInTurn)('the sessions of the inspector on %s', (engine) => {
-  test('have numbers and activities, but no credentials', async () => {
+  test('are listed with number, state and activity, but without credentials', async () => {
     const { url } = await startGateway({
       http: engine,
       servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
@@ -66,8 +66,8 @@ describe.each(httpEnginesInTurn)('the sessions of the inspector on %s', (engine)
 const waitForTitle = (page: Page, title: string) =>
   eventually(title, async () => (await page.locator('h1').textContent()) === title);
 const at = (page: Page) => new URL(page.url()).pathname;
-describe('the sessions in the tree', () => {
-  test('can be navigated by the keyboard from the first to the last, and have addresses', async () => {
+describe('the sessions in the tree of the inspector', () => {
+  test('can be reached by keyboard from the first to the last, and each has a URL', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     await runConcurrently(1_000, 8, async (number) => {
       await begin(`${url}/mcp`, `client-${number}`);
@@ -113,7 +113,7 @@ describe('the sessions in the tree', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('are updated live, and the page reports the end of a session', async () => {
+  test('are updated live, and a session that has ended is reported', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const first = await RawSession.open(url, '/mcp');
     const second = await RawSession.open(url, '/mcp/echo');

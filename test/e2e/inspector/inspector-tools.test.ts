@@ -31,7 +31,7 @@ const giveJson = async (page: Page, args: unknown) => {
   await page.getByLabel('Arguments as JSON').fill(JSON.stringify(args));
 };
 
-test('the tab of a server shows a form for each schema, and shows results, pictures, errors and progress', async () => {
+test('the tools tab of a server shows a form for each tool schema, and results, images, errors and progress of calls', async () => {
   const { url } = await startGateway({
     servers: { everything: everythingServer },
     settings: { inspector: { commands: true } },
@@ -118,7 +118,7 @@ test('the tab of a server shows a form for each schema, and shows results, pictu
   expect(complaints).toEqual([]);
 });
 
-test('output of a server is shown as limited plain text without secrets, and leaving the page cancels the call', async () => {
+test('the tools tab shows server output as limited plain text without secrets, and leaving it cancels the call', async () => {
   const schema = {
     type: 'object',
     properties: {
@@ -235,7 +235,7 @@ test('output of a server is shown as limited plain text without secrets, and lea
   expect(logs().filter(({ msg }) => msg === 'called a tool from the inspector').length).toBeGreaterThan(5);
 });
 
-test('the steps that the tab shows allow calls: a setting, a restart, and the link that a command prints', async () => {
+test('calls from the tools tab are possible after the steps that it shows: a setting, a restart and a login link', async () => {
   const folder = temporaryFolder();
   const port = await freePort();
   const file = join(folder, 'my gateway.yaml');
@@ -265,7 +265,7 @@ test('the steps that the tab shows allow calls: a setting, a restart, and the li
   await waitForText(page, /^echo: succeeded/);
 });
 
-test('without inspector.commands tools are visible but cannot be called, and the size of a call is limited', async () => {
+test('without inspector.commands the page shows tools but refuses calls; with it the size of a call is limited', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo', { tools: { deny: ['crash*'] } }) },
     settings: { inspector: { enabled: true } },

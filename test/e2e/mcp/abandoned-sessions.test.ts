@@ -8,7 +8,7 @@ import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault, quick, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 describe('sessions that are opened and abandoned', () => {
-  it('retain no session, no process and no memory, for a thousand sessions with a process each', async () => {
+  it('leave no session, no process and no memory behind, even if there are a thousand', async () => {
     const MAX = 8;
     const gateway = await startGateway({
       servers: {
@@ -46,7 +46,7 @@ describe('sessions that are opened and abandoned', () => {
     expect(gateway.text()).not.toMatch(signsOfBugs);
   }, 240_000);
 
-  it('at pool.max the session that has been idle longest is evicted and gets 404; a session in use is not evicted', async () => {
+  it('are evicted with 404 at pool.max, longest idle first, unless they are in use', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo', { isolation: 'session', pool: { max: 3 } }) },
     });

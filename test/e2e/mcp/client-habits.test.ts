@@ -55,15 +55,18 @@ describe.each(httpEnginesInTurn)('over %s', (http) => {
     ['DRAFT-2026-v1', '2025-06-18', '2025-06-18'],
     ['2026-07-28', '2025-11-25', '2025-11-25'],
     ['nonsense', '2025-03-26', '2025-03-26'],
-  ])('initialize with header %s and version %s negotiates %s', async (header, requested, agreed) => {
-    for (const path of ['/mcp', '/mcp/echo']) {
-      const body = message('initialize', introduction(requested));
-      const headers = { ...json, 'mcp-protocol-version': header };
-      const { status, body: text } = await requestRaw(open.url + path, { method: 'POST', headers, body });
-      expect([path, status]).toEqual([path, 200]);
-      expect(text.toString()).toContain(`"protocolVersion":"${agreed}"`);
-    }
-  });
+  ])(
+    'initialize with MCP-Protocol-Version header %s and body version %s negotiates version %s',
+    async (header, requested, agreed) => {
+      for (const path of ['/mcp', '/mcp/echo']) {
+        const body = message('initialize', introduction(requested));
+        const headers = { ...json, 'mcp-protocol-version': header };
+        const { status, body: text } = await requestRaw(open.url + path, { method: 'POST', headers, body });
+        expect([path, status]).toEqual([path, 200]);
+        expect(text.toString()).toContain(`"protocolVersion":"${agreed}"`);
+      }
+    },
+  );
 
   test('an unknown version header is still refused in a session', async () => {
     const first = await ask(`${open.url}/mcp`, {

@@ -106,7 +106,7 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
     await request('tools/list');
   });
 
-  test('reads a resource from the server whose result linked or embedded the resource', async () => {
+  test('reads a linked or embedded resource from the server whose tool result contained it', async () => {
     for (const [id, tool, args] of [
       [second, 'link', {}],
       [first, 'link', {}],
@@ -118,7 +118,7 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
     }
   });
 
-  test('receives qualified addresses for resources of the second server that the first server also has', async () => {
+  test('receives a URI with the server id for a resource that an earlier server also has', async () => {
     const { resources } = (await request('resources/list')) as { resources: { uri: string }[] };
     expect(resources.map(({ uri }) => uri)).toEqual([
       `doc://${first}/a`,
@@ -164,7 +164,7 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
     expect(error).toMatchObject({ code: era === 'legacy' ? -32002 : -32602, data: { uri: 'absent://x' } });
   });
 
-  test('calls the tools of an app by the names that its server uses', async () => {
+  test('calls an app tool by the name that its server uses, without the server prefix', async () => {
     expect(await call(request, `${second}-refresh`)).toMatchObject({
       content: [{ text: `${second} ${second}-refresh` }],
     });
@@ -194,7 +194,7 @@ describe.each(views)('a $era client of servers at @$profile', ({ era, profile, f
   });
 });
 
-test('if two servers have an app tool of the same name, the call goes to the server whose page was read last', async () => {
+test('if two servers have an app tool of the same name, a call goes to the server whose app page was read last', async () => {
   const request = await requester('legacy', 'old');
   await request('tools/list');
   expect(await errorOf(call(request, 'refresh'))).toMatchObject({ code: -32602 });
@@ -204,7 +204,7 @@ test('if two servers have an app tool of the same name, the call goes to the ser
   expect(await errorOf(call(request, 'refresh'))).toMatchObject({ code: -32602 });
 });
 
-test('update notifications of a resource contain the address to which the client subscribed', async () => {
+test('an update notification for a resource contains the URI to which the client subscribed', async () => {
   const client = await McpClient.connect(at('old'));
   await client.client.listTools();
   for (const uri of ['doc://both', 'doc://two~/both']) await client.request('resources/subscribe', { uri });
@@ -225,7 +225,7 @@ test('the gateway declares the extensions of its servers to legacy and modern cl
   expect(result.capabilities.extensions).toEqual({ ...settings, [TASKS]: {} });
 });
 
-test('a stopped server is not started for an address with a scheme that it does not list', async () => {
+test('a resource read starts no stopped server that lists no resource with the scheme of the URI', async () => {
   const request = await requester('legacy', 'mixed');
   await request('tools/list');
   await fetch(`${gateway.url}/servers/asleep/stop`, { method: 'POST' });
@@ -244,7 +244,7 @@ describe('tasks', () => {
     headers: { 'mcp-name': taskId },
   });
 
-  test('of a modern client at modern servers are read from the server that created them', async () => {
+  test('of a modern client are read from the modern server that created them', async () => {
     for (const id of ['a', 'b']) {
       const { result } = await modern(at('new'), long(id, `task of ${id}`));
       expect(result).toMatchObject({ resultType: 'task', taskId: `task of ${id}` });
@@ -263,7 +263,7 @@ describe('tasks', () => {
 });
 
 describe('lists depend on the client', () => {
-  test('the page of an app tool is listed only for clients with the extension, in each combination of eras', async () => {
+  test('the app page of a tool is listed only for clients that declare the apps extension', async () => {
     for (const [era, profile, name] of [
       ['legacy', 'own', 'own__show'],
       ['modern', 'own', 'own__show'],
@@ -295,7 +295,7 @@ describe('lists depend on the client', () => {
     }
   });
 
-  test('a session lists and announces the tools of its own process only', async () => {
+  test('a session with its own server process lists only the tools of that process', async () => {
     const [a, b] = [await McpClient.connect(at('alone')), await McpClient.connect(at('alone'))];
     const names = async ({ client }: McpClient) => (await client.listTools()).tools.map(({ name }) => name);
     const before = await names(a);

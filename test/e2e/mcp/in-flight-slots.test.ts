@@ -30,7 +30,7 @@ async function hung(url: string, stay: number, calls: readonly Promise<RpcAnswer
 
 const many = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
-test('hanging servers leave slots for calls of all other servers and for introductions', async () => {
+test('hanging servers leave request slots for calls of all other servers and for new sessions', async () => {
   const servers = { a: fault('echo'), b: fault('echo'), c: fault('echo') };
   const { url } = await startGateway({ servers, settings });
   await Promise.all(Object.keys(servers).map((id) => startServer(url, id)));
@@ -154,7 +154,7 @@ test('a session with hanging calls at a shared server leaves slots to other sess
   expect((await modest.call('echo', { n: 1 })).error).toBeUndefined();
 });
 
-test('large requests in flight are limited in bytes, with a reserve for other servers', async () => {
+test('large requests in flight to one server are limited in bytes, and leave a reserve for other servers', async () => {
   const servers = { a: fault('echo'), b: fault('echo') };
   const { url } = await startGateway({
     servers,

@@ -55,7 +55,7 @@ const good = new FileServer({
 });
 const latin1 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('latin1');
 
-test('clients of both SDKs list every valid item, whatever the invalid items, at each kind of endpoint', async () => {
+test('clients of both MCP SDKs list every valid item of a server that also lists invalid items, at every endpoint', async () => {
   const some = (kind: Parameters<typeof mutated>[0]) =>
     fc.sample(mutated(kind), { seed: 7, numRuns: 150 }).map((item) => item ?? null);
   const servers = {
@@ -179,7 +179,7 @@ test('invalid items are in the log once, in the server record and in the command
   expect((await record(restarted.url)).tools?.invalid).toEqual(invalid);
 });
 
-test('at /mcp/:id a list is identical to that of the server, in both eras', async () => {
+test('at /mcp/:id a list with invalid items is passed on unchanged, to legacy and to modern clients', async () => {
   const bad = new FileServer({ tools });
   const gateway = await startGateway({ servers: { bad: bad.entry } });
   const single = await RawSession.open(gateway.url, '/mcp/bad');
@@ -213,7 +213,7 @@ test('a repaired item can be called by its name; an omitted item is unknown', as
   expect(body.toString()).toMatch(/Unknown tool: x+(?:\\ufffd|�)"/);
 });
 
-test('a search also returns only valid tools', async () => {
+test('with expose: search the tool search returns only valid tools', async () => {
   const gateway = await startGateway({
     servers: { bad: new FileServer({ tools }).entry },
     settings: { expose: 'search' },

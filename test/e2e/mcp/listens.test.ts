@@ -115,7 +115,7 @@ describe.each(ids)('at the server %s', (id) => {
     for (const reader of [all, lists, uris]) reader.drop();
   });
 
-  test('an empty or all-false filter is acknowledged and answered immediately', async () => {
+  test('a listen request with an empty or all-false filter is acknowledged and completed immediately', async () => {
     for (const filter of [{}, { toolsListChanged: false }, { resourceSubscriptions: [] }]) {
       const reader = listen(address(), filter, '"e"');
       expect(await acknowledgedFilter(reader)).toEqual({});
@@ -142,7 +142,7 @@ describe.each(ids)('at the server %s', (id) => {
   });
 });
 
-describe('at all servers', () => {
+describe('in a listen request to all servers', () => {
   test('a client receives list changes of all servers, and updates of resources of any server', async () => {
     const uris = ids.map((id) => (id.startsWith('far') ? 'far://note/0' : `${id}://note/0`));
     const resourceList = JSON.stringify(
@@ -227,11 +227,11 @@ describe('the client of the public SDK', () => {
   });
 });
 
-describe('when a client disconnects', () => {
+describe('when a listening client disconnects', () => {
   const log = async (): Promise<string[]> =>
     JSON.parse(textOf(await modern(at('old'), toolCall('stats')))).subscriptionLog;
 
-  test('a legacy server receives the unsubscription after the last listener', async () => {
+  test('a legacy server receives an unsubscription only after its last listener', async () => {
     const before = (await log()).length;
     const [one, two] = [1, 2].map(() => listen(at('old'), { resourceSubscriptions: ['old://mine'] }));
     for (const reader of [one, two]) if (reader !== undefined) await acknowledgedFilter(reader);
@@ -250,7 +250,7 @@ describe('when a client disconnects', () => {
     );
   });
 
-  test('a modern remote server has one stream for the remaining subscriptions', async () => {
+  test('the stream to a modern remote server is reopened with the remaining subscriptions', async () => {
     const reader = listen(at('far'), { resourceSubscriptions: [watched, other] });
     await acknowledgedFilter(reader);
     const listens = () =>
@@ -296,14 +296,14 @@ describe('a thousand resources', () => {
   });
 });
 
-describe.concurrent('a listen request continues after a restart of a server', () => {
+describe.concurrent('a listen request continues', () => {
   test.each([
     ['legacy', 'shared'],
     ['modern', 'shared'],
     ['legacy', 'session'],
     ['modern', 'session'],
   ])(
-    'of era %s, isolation %s: a restarted server receives the subscriptions again',
+    'after a restart of a server of era %s, isolation %s, which is subscribed again',
     async (era, isolation) => {
       const entry = { ...bothErasOverStdio(), era, isolation, restart: { min_backoff_ms: 10 } };
       const own = await startGateway({ servers: { it: entry } });
@@ -334,7 +334,7 @@ describe.concurrent('a listen request continues after a restart of a server', ()
     },
   );
 
-  test('that is remote and modern: the gateway reopens the broken stream', async () => {
+  test('after a modern remote server breaks its stream, which the gateway reopens', async () => {
     const remoteServer = await bothErasOverHttp();
     const own = await startGateway({ servers: { it: { url: remoteServer.url, era: 'modern' } } });
     const reader = listen(`${own.url}/mcp/it`, { resourceSubscriptions: [watched] });

@@ -30,7 +30,7 @@ test('a session lists and calls the tools of its own process, regardless of othe
   expect(JSON.stringify(answer)).toContain('sampled');
 });
 
-test('the first list of a session comes from the process of its calls', async () => {
+test('the first tool list of a session comes from the same server process as the results of its calls', async () => {
   const gateway = await startGateway({
     servers: { everything: { ...everythingServer, isolation: 'session' } },
   });
@@ -75,7 +75,7 @@ test.each(['v1', 'v2 modern'] as const)(
   },
 );
 
-test('a modern client that comes first sees the tools for its capabilities, also at one server', async () => {
+test('a client of the modern protocol that connects first sees the tools for its capabilities, at /mcp and at /mcp/:id', async () => {
   const gateway = await startGateway({
     servers: { everything: { ...everythingServer, isolation: 'session' } },
   });
@@ -98,7 +98,7 @@ test('a modern client of gateway-stdio sees the tools for its capabilities, and 
   expect(await wrapper.exited).toBe(0);
 });
 
-test('an unlisted name is forwarded to its server if lists differ or are unknown', async () => {
+test('a call of an unlisted tool is forwarded to its server if tool lists differ by session or are unknown', async () => {
   const gateway = await startGateway({
     servers: {
       everything: { ...everythingServer, isolation: 'session' },

@@ -31,7 +31,7 @@ async function stop(gateway: GatewayProcess, id: string): Promise<void> {
   expect((await fetch(`${gateway.url}/servers/${id}/stop`, { method: 'POST' })).status).toBe(200);
 }
 
-describe('names', () => {
+describe('names in the merged tool list', () => {
   const long = 'l'.repeat(60);
   const tools = [...few, 'log-unbidden'];
   const setup: GatewaySetup = {
@@ -46,7 +46,7 @@ describe('names', () => {
     },
   };
 
-  test('have the form id__name, are valid for model APIs and in catalog order, and lead back to the tool', async () => {
+  test('have the form server__tool, are valid for model APIs, and route to the tool', async () => {
     const gateway = await startGateway(setup);
     const client = await all(gateway);
     const listed = await names(client);
@@ -105,7 +105,7 @@ describe('one address for two servers', () => {
     return all(gateway);
   };
 
-  test('has an introduction with the capabilities of both servers', async () => {
+  test('declares the capabilities of both servers in its initialize response', async () => {
     const { client } = await start();
     expect(client.getServerVersion()?.name).toBe('actor-gateway');
     expect(client.getServerCapabilities()).toEqual({
@@ -269,13 +269,13 @@ describe('one address for two servers', () => {
     expect((await stateOf(gateway, 'alpha')).state).toBe('running');
   });
 
-  test('rejects methods that belong to no server', async () => {
+  test('rejects an unknown method with error −32601', async () => {
     expect(await errorOf((await start()).request('x-vendor/do'))).toMatchObject({ code: -32601 });
   });
 });
 
 describe('servers with slow lists', () => {
-  test('delay a list at most for list_timeout_seconds, are announced later, and remove nothing from the list', async () => {
+  test('delay the merged list by at most list_timeout_seconds, and are added later', async () => {
     const gateway = await startGateway({
       settings: { list_timeout_seconds: 2 },
       servers: {

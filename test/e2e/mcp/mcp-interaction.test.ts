@@ -213,7 +213,7 @@ describe.each(['rooted', 'rooted2'])('roots with forward_roots: true (%s)', (id)
 });
 
 describe('at /mcp', () => {
-  test('servers ask the client of the session of the call, several in parallel', async () => {
+  test('several servers at once can ask the client whose session made the call', async () => {
     const everyone = await Promise.all(
       ['ann', 'bob'].map(async (name) => {
         const open: unknown[] = [];
@@ -295,7 +295,7 @@ describe('a shared server', () => {
     await eventually('the level to rise', async () => (await ann.stats()).level === 'error');
   });
 
-  test('that is remote attaches log messages to calls, which are also filtered by the level of the session', async () => {
+  test('that is remote sends log messages with a call, filtered by the log level of the session', async () => {
     const [ann, bob] = await Promise.all([at('shared-remote'), at('shared-remote')]);
     await ann.client.setLoggingLevel('error');
     await bob.client.setLoggingLevel('debug');
@@ -315,7 +315,7 @@ describe('a shared server', () => {
     expect(bob.count('notifications/resources/updated')).toBe(0);
   });
 
-  test('with several processes sets the level in all of them', async () => {
+  test('with several processes applies the log level to all of them', async () => {
     const [ann, bob] = await Promise.all([at('several'), at('several')]);
     const busy = ann.call('slow', { steps: 1, ms: 400 });
     await bob.call('echo');
@@ -371,7 +371,7 @@ describe('a shared server', () => {
     expect(ann.count('notifications/resources/updated')).toBe(0);
   });
 
-  test('announces changed lists to all sessions that see it, once per burst of notices', async () => {
+  test('whose lists change causes one notification per burst in every session that sees the server', async () => {
     const [ann, bob, all, other] = await Promise.all([at('shared'), at('shared'), at(''), at('other')]);
     await all.client.listTools();
     // Recently cached lists may be announced, too.

@@ -138,7 +138,7 @@ describe('the process of a session', () => {
     await waitForEnd(pid);
   });
 
-  test('stops at /mcp although the client listens there, unless it listens for resource updates', async () => {
+  test('that is idle stops although the client listens at /mcp, unless it has subscribed to a resource', async () => {
     const [client, subscribed] = [await open(''), await open('')];
     const streams = [await client.listen(), await subscribed.listen()];
     const [pid, kept] = [await pidOf(client, 'fleeting__stats'), await pidOf(subscribed, 'fleeting__stats')];
@@ -150,7 +150,7 @@ describe('the process of a session', () => {
     await waitForEnd(kept);
   });
 
-  test('is evicted at pool.max if it has been idle longest; if all are in use, the new session gets an error', async () => {
+  test('is stopped at pool.max if it has been idle longest; if all processes are in use, a new session gets an error', async () => {
     const [first, second] = [await open('narrow'), await open('narrow')];
     const [firstPid, secondPid] = [await pidOf(first), await pidOf(second)];
     expect(await pidOf(first)).toBe(firstPid);
@@ -177,7 +177,7 @@ describe('the process of a session', () => {
 });
 
 describe('requests without a session', () => {
-  test('share a process', async () => {
+  test('share one process, which is not the process of a session', async () => {
     const ann = await open('own');
     const own = await pidOf(ann);
     const answers = await Promise.all(Array.from({ length: 8 }, () => callOnce(gateway.url, 'own', 'stats')));
@@ -187,7 +187,7 @@ describe('requests without a session', () => {
     await remove(ann);
   });
 
-  test('use the process of a manual start, which proves that the server can start', async () => {
+  test('use the server process that a manual start over the API has started', async () => {
     const started = await json<{ state: string; pids: number[] }>(
       `${gateway.url}/servers/started/start`,
       'POST',
@@ -201,7 +201,7 @@ describe('requests without a session', () => {
   });
 });
 
-describe('a client of the SDK', () => {
+describe('a client of the MCP SDK', () => {
   test('stops its processes by disconnecting', async () => {
     const client = await McpClient.connect(`${gateway.url}/mcp`);
     const [own, second] = [(await client.stats('own__stats')).pid, (await client.stats('second__stats')).pid];

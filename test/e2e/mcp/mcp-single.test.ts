@@ -29,7 +29,7 @@ function at(id: string, options?: Parameters<typeof McpClient.connect>[1]): Prom
   return McpClient.connect(`${gateway.url}/mcp/${id}`, options);
 }
 
-describe('introduction', () => {
+describe('initialization with a single server', () => {
   test.each(['shared', 'own'])('the client of %s receives the introduction of the server', async (id) => {
     const { client } = await at(id);
     expect(client.getServerVersion()).toEqual({ name: 'everything', version: '1.2.3', title: 'Everything' });
@@ -44,7 +44,7 @@ describe('introduction', () => {
     });
   });
 
-  test('undeclared capabilities are not declared', async () => {
+  test('the gateway declares only capabilities that the server declares', async () => {
     const { client } = await at('plain');
     expect(client.getServerCapabilities()).toEqual({
       tools: { listChanged: true },
@@ -52,7 +52,7 @@ describe('introduction', () => {
     });
   });
 
-  test('a shared server receives no client info, a server with a process per session receives it', async () => {
+  test('only a server with a process per session receives the client info', async () => {
     expect(await shared.stats()).toMatchObject({
       clientCapabilities: {},
       clientInfo: { name: 'actor-gateway' },
@@ -70,7 +70,7 @@ describe('introduction', () => {
 });
 
 describe('lists and contents', () => {
-  test('tools are listed with all members', async () => {
+  test('a tool is listed with all its members, including unknown ones', async () => {
     const { tools, ...rest } = (await shared.request('tools/list')) as { tools: Record<string, unknown>[] };
     expect(rest).toEqual({ 'x-page': true });
     expect(tools[0]).toEqual({
@@ -84,7 +84,7 @@ describe('lists and contents', () => {
     expect(tools.map(({ name }) => name)).toContain('stats');
   });
 
-  test('a stopped server has the same lists from the cache', async () => {
+  test('the tool list is the same whether the server is stopped or running', async () => {
     const sleeper = await at('own');
     const asleep = (await sleeper.request('tools/list')) as { tools: object[] };
     await sleeper.call('echo');
@@ -121,7 +121,7 @@ describe('lists and contents', () => {
     expect(await own.stats()).toMatchObject({ level: 'warning' });
   });
 
-  test('pages and cursors are those of the server', async () => {
+  test('a client receives the pages and cursors of the server unchanged', async () => {
     const paged = await at('paged');
     await paged.call('echo');
     const names: string[] = [];
@@ -158,7 +158,7 @@ describe('calls', () => {
     });
   });
 
-  test('an error result stays a result', async () => {
+  test('a tool result with isError is forwarded as a result, not as a JSON-RPC error', async () => {
     expect(await shared.client.callTool({ name: 'refuse' })).toEqual({
       content: [{ type: 'text', text: 'it did not work' }],
       isError: true,
@@ -175,13 +175,13 @@ describe('calls', () => {
     { code: 4711, message: 'ünïcode "quoted"\n', data: 'text' },
     { code: -32001, message: 'not the gateway', data: null },
     { code: -32601, message: 'from inside', data: [] },
-  ])('the error $code arrives with its text and data', async (fault) => {
+  ])('a JSON-RPC error $code of the server reaches the client with its message and data', async (fault) => {
     const error = await errorOf(shared.request('tools/call', { name: 'fail', arguments: fault }));
     expect(error).toMatchObject({ code: fault.code, message: expect.stringContaining(fault.message) });
     expect(error.data).toEqual(fault.data);
   });
 
-  test('unknown methods are forwarded with all members', async () => {
+  test('a request with an unknown method is forwarded with all params', async () => {
     const params = { deep: { id: 5, progressToken: 6 }, list: [null, 'ü'], cursor: 'c' };
     expect(await shared.request('x-vendor/do.it', params)).toEqual({ heard: 'x-vendor/do.it', params });
     expect(await shared.request('tasks/list')).toMatchObject({ heard: 'tasks/list' });
@@ -206,7 +206,7 @@ describe('calls', () => {
     }
   });
 
-  test('progress written in one burst with the answer arrives whole', async () => {
+  test('progress notifications written in one burst with the response all arrive', async () => {
     const steps: unknown[] = [];
     await shared.client.callTool({ name: 'slow', arguments: { steps: 150, ms: 0 } }, undefined, {
       onprogress: (progress) => steps.push(progress.progress),
@@ -248,7 +248,7 @@ describe('calls', () => {
 });
 
 describe('tools filtered by the catalog', () => {
-  test('are in no list and on no page, and visible tools are unchanged', async () => {
+  test('are on no page of the tool list, and the other tools stay listed in order', async () => {
     const filtered = await at('filtered');
     await fetch(`${gateway.url}/servers/filtered/stop`, { method: 'POST' });
     const asleep = (await filtered.request('tools/list')) as { tools: { name: string }[] };

@@ -130,7 +130,7 @@ describe('an answer to a server question that arrives after request_timeout_seco
   });
 });
 
-test.concurrent('a server that stays silent after the answer to its question fails at request_timeout_seconds', async () => {
+test.concurrent('a call times out after request_timeout_seconds if its server is silent after its elicitation was answered', async () => {
   const client = await legacyClient('puppet');
   let startedAt = 0;
   const requestedSchema = { type: 'object', properties: {} };

@@ -51,14 +51,14 @@ function rewrite({ folder }: GatewayProcess, change: (settings: Record<string, u
 const reload = ({ url }: GatewayProcess) =>
   json<{ problems: string[] }>(`${url}/admin/reload`, { method: 'POST' });
 
-describe.each(httpEnginesInTurn)('a profile, over %s', (http) => {
+describe.each(httpEnginesInTurn)('profiles over %s', (http) => {
   let running: Promise<GatewayProcess> | undefined;
   const started = () => {
     running ??= startGateway({ servers, settings: { profiles }, http });
     return running;
   };
 
-  test('lists only the servers of the profile, and other servers are unreachable', async () => {
+  test('a profile endpoint lists only tools of its servers, and other servers cannot be called', async () => {
     const gateway = await started();
     const [work, home] = [
       await McpClient.connect(`${gateway.url}/mcp/@work`),
@@ -113,7 +113,7 @@ describe.each(httpEnginesInTurn)('a profile, over %s', (http) => {
     expect(await names(await McpClient.connect(`${gateway.url}/mcp/@every`))).toEqual(all);
   });
 
-  test('has sessions that are unknown at other addresses, and an unknown profile is answered with the list of profiles', async () => {
+  test('a session of a profile is unknown at other endpoints, and an unknown profile returns the list of profiles', async () => {
     const gateway = await started();
     const session = await RawSession.open(gateway.url, '/mcp/@work');
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
@@ -143,7 +143,7 @@ describe.each(httpEnginesInTurn)('a profile, over %s', (http) => {
     expect((await session.request('tools/list')).status).toBe(404);
   });
 
-  test('behaves the same for clients without a session, and listeners receive changes of servers in the profile only', async () => {
+  test('a client without a session has access to the servers of a profile only, and receives only their changes', async () => {
     const gateway = await started();
     const [work, home] = [`${gateway.url}/mcp/@work`, `${gateway.url}/mcp/@home`];
     const { result } = await modern(home, { method: 'tools/list' });
@@ -260,7 +260,7 @@ describe('a reload that changes profiles', () => {
   });
 });
 
-test('lets running calls finish with progress when the server is removed from the profile', async () => {
+test('running calls finish, with progress, when their server is removed from the profile', async () => {
   const slow = (name: string) => everythingOverStdio({ name, tools: ['slow', 'echo'] });
   const gateway = await startGateway({
     servers: { alpha: slow('alpha'), beta: { ...slow('beta'), isolation: 'session' }, gamma: slow('gamma') },

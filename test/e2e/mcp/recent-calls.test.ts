@@ -53,7 +53,7 @@ async function recorded(
 }
 
 describe('a call is recorded once with server, tool, result and client', () => {
-  test('at each address, for both eras', async () => {
+  test('at each address, for legacy and modern clients', async () => {
     const gateway = await start();
     const { url } = gateway;
     const ways: readonly (readonly [path: string, tool: string])[] = [
@@ -152,7 +152,7 @@ describe('a call is recorded once with server, tool, result and client', () => {
   });
 });
 
-describe('the list', () => {
+describe('the list of recent calls', () => {
   test('is filtered by server, tool and result, and has pages', async () => {
     const gateway = await start();
     const { url } = gateway;
@@ -206,7 +206,7 @@ describe('the list', () => {
     await gateway.stop();
   });
 
-  test('is absent with enabled: false', async () => {
+  test('is not served with history.enabled: false', async () => {
     const gateway = await startGateway({ servers, settings: { history: { enabled: false } } });
     await rpc(gateway.url, 'api', call('echo'));
     const { status, json } = await ask(`${gateway.url}/history/calls`);
@@ -218,7 +218,7 @@ describe('the list', () => {
 type Operation = readonly [name: string, repeat: number];
 const operations = ['ok', 'tool', 'protocol', 'timeout', 'lost', 'start', 'overload', 'refused', 'cancelled'];
 
-test('as many calls are recorded as requests are counted, for any interleaving', async () => {
+test('the number of recorded calls equals the request count for any mix of results', async () => {
   const gateway = await start();
   const { url } = gateway;
   const session = await initialize(`${url}/mcp/api`);

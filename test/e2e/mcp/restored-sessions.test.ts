@@ -40,7 +40,7 @@ async function restart(
 const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =>
   answer.json.result.content[0]?.text ?? '';
 
-describe('after the end of the gateway', () => {
+describe('after a restart of the gateway', () => {
   test.concurrent.each(['SIGKILL', 'SIGTERM'] as const)(
     'by %s a session continues at each address, and a deleted session stays deleted',
     async (signal) => {
@@ -110,7 +110,7 @@ describe('after the end of the gateway', () => {
     await stop();
   });
 
-  test.concurrent('a session belongs to its principal', async () => {
+  test.concurrent('a session can be continued only with the API key that opened the session', async () => {
     const setup: GatewaySetup = { servers: {}, settings: { api_key: 'key-of-a-principal' } };
     const key = { 'x-api-key': 'key-of-a-principal' };
     const first = await startGateway(setup);
@@ -122,7 +122,7 @@ describe('after the end of the gateway', () => {
     await guarded.stop();
   });
 
-  test.concurrent('a lost notification stream is replaced, and a lost call fails with its own id', async () => {
+  test.concurrent('an interrupted notification stream is replaced, and an interrupted call fails with its own id', async () => {
     const setup: GatewaySetup = { servers: { api: apiServer() } };
     const first = await startGateway(setup);
     const session = await initialize(`${first.url}/mcp`);
@@ -176,7 +176,7 @@ describe('after the end of the gateway', () => {
   });
 });
 
-test.concurrent('a lost process is reported once with lost_process: error, and replaced otherwise', async () => {
+test.concurrent('a server process lost by a gateway restart is reported once with lost_process: error, and replaced otherwise', async () => {
   const setup: GatewaySetup = {
     servers: {
       strict: apiServer({ isolation: 'session', lost_process: 'error' }),
@@ -200,7 +200,7 @@ test.concurrent('a lost process is reported once with lost_process: error, and r
   await stop();
 });
 
-test.concurrent('the records contain no session id, and only the owner can read them', async () => {
+test.concurrent('the stored session records contain no session id, and only the owner of the file can read them', async () => {
   const gateway = await startGateway({ servers: {} });
   const { 'mcp-session-id': id } = await initialize(`${gateway.url}/mcp`);
   const records = readRecords(gateway);
@@ -210,7 +210,7 @@ test.concurrent('the records contain no session id, and only the owner can read 
   await gateway.stop();
 });
 
-test.concurrent('a client with many sessions leaves capacity for other clients, and keeps its sessions', async () => {
+test.concurrent('a client with many sessions leaves capacity for other clients, and can continue all its sessions', async () => {
   const gateway = await startGateway({
     servers: { api: apiServer() },
     settings: { limits: { sessions: 8 } },

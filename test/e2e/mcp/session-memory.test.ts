@@ -56,7 +56,7 @@ test('clients with large client info are rejected above a total size, and accept
   expect((await post(`${url}/mcp`, request)).json.error).toBeUndefined();
 });
 
-test('stored events of closed streams are limited over all sessions', async () => {
+test('the memory of events stored for closed streams has a total limit over all sessions', async () => {
   const { url, pid } = await startGateway({ servers: { api: apiServer() } });
   const address = `${url}/mcp/api`;
   const call = message('tools/call', {

@@ -39,7 +39,7 @@ function runCommands(text: string): Promise<string[]> {
   );
 }
 
-test('a gateway without servers lists its agents, and its triggers with their addresses', async () => {
+test('a gateway without MCP servers prints its agents and the URLs of its triggers at the start', async () => {
   const program = await startAgent();
   const gateway = await startAutomation({
     env: asNpmStart,

@@ -100,7 +100,7 @@ const taskCall = (ms: number, marker: string, task: object = {}) => ({
   task,
 });
 
-describe('tasks at the address of several servers', () => {
+describe('MCP tasks of several servers', () => {
   test.each(['/mcp', '/mcp/@few'])('a plain client calls a tool that needs a task at %s', async (path) => {
     const client = await session(path);
     const marker = `plain ${path}`;
@@ -124,7 +124,7 @@ describe('tasks at the address of several servers', () => {
     expect((await client('tools/call', needed)).result.content[0].text).toBe('done needed');
   });
 
-  test('no tool refers to tasks in the merged list, nor in any list for a modern client', async () => {
+  test('no listed tool has taskSupport, neither in the merged list nor for modern clients', async () => {
     const client = await session('/mcp');
     const { result } = await client('tools/list');
     const slow = result.tools.find(({ name }: Json) => name === 'calls__slow');
@@ -145,7 +145,7 @@ describe('tasks at the address of several servers', () => {
     ['/mcp/calls', 'slow', {}],
     ['/mcp/calls', 'slow', { extensions: { [TASKS]: {} } }],
   ])(
-    'a modern client calls a tool that needs a task at %s as %s with capabilities %j',
+    'a modern client gets the result of a task-only tool at %s as %s with %j',
     async (path, name, clientCapabilities) => {
       const params = { name, arguments: { ms: 100, marker: 'modern' }, task: { ttl: 1 } };
       const { result } = await modern(`${gateway.url}${path}`, {
@@ -244,7 +244,7 @@ describe('tasks at the address of several servers', () => {
     expect(messagesOf('killed', 'tools/call')).toHaveLength(1);
   });
 
-  test('crafted metadata does not become arguments, and does not stop the server', async () => {
+  test('crafted _meta cannot change the arguments of a call or crash the gateway', async () => {
     for (const pad of [0, 21, 22, 23, 60]) {
       const args = { path: 'allowed', a: { b: { pad: 'x'.repeat(pad) } } };
       const body = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"calls__plain","arguments":${JSON.stringify(args)},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"${TASKS}":{},"k":1}},"path":"other"}}}`;
@@ -260,7 +260,7 @@ describe('tasks at the address of several servers', () => {
   });
 });
 
-describe('tasks at the address of one server', () => {
+describe('MCP tasks of one server', () => {
   test.each(['owned', 'twice'])('each session can access only its own tasks at %s', async (id) => {
     const [anna, ben] = [await session(`/mcp/${id}`), await session(`/mcp/${id}`)];
     const { task } = (await anna('tools/call', taskCall(150, 'anna'))).result;
@@ -291,7 +291,7 @@ describe('tasks at the address of one server', () => {
     expect((await anna('tasks/result', { taskId: task.taskId })).result.content[0].text).toBe('done anna');
   });
 
-  test('a task id that occurs twice is refused', async () => {
+  test('a request with a duplicate taskId key is refused', async () => {
     const client = await session('/mcp/owned');
     const { taskId } = (await client('tools/call', taskCall(0, 'dup'))).result.task;
     const url = `${gateway.url}/mcp/owned`;
@@ -347,7 +347,7 @@ describe('tasks at the address of one server', () => {
     await Promise.all([hers?.close(), his?.close()]);
   });
 
-  test('under isolation session a task stays with its connection', async () => {
+  test('with isolation: session each client sees only tasks of its own connection', async () => {
     const [anna, ben] = [await session('/mcp/alone'), await session('/mcp/alone')];
     const { taskId } = (await anna('tools/call', taskCall(100, 'alone'))).result.task;
     expect((await ben('tasks/list')).result.tasks).toEqual([]);
@@ -420,7 +420,7 @@ describe('a task is lost with the process', () => {
     expect((await ben('tasks/get', { taskId })).result).toMatchObject({ taskId, status: 'working' });
   });
 
-  test('a request that waits during a crash does not reach the next process', async () => {
+  test('a queued task request is not sent to the next process after a crash', async () => {
     const anna = await session('/mcp/narrow');
     const taskId = await idOf(anna, 'anna', 60_000);
     const result = anna('tasks/result', { taskId });
@@ -478,7 +478,7 @@ test('clients that share a connection to a remote server have their own tasks', 
   expect(await responseTo(await initialize(url), 'tasks/get')).toContain(notFound.message);
 });
 
-test('an id that a remote server uses again belongs to the new task only', async () => {
+test('a task id that a restarted remote server reuses gives the creator of the old task no access to the new task', async () => {
   const outer = await startGateway({
     servers: { far: { url: `${gateway.url}/mcp/again`, isolation: 'shared' } },
   });
@@ -495,7 +495,7 @@ test('an id that a remote server uses again belongs to the new task only', async
   expect(await send(ben, 'tasks/result', { taskId: 'task-1' })).toContain('done ben');
 });
 
-test('a task that does not end keeps its server running no longer than the ttl of the task', async () => {
+test('an MCP task that never ends delays the idle stop of its server only for the ttl of the task', async () => {
   const small = await startGateway({
     servers: { brief: server('ttl', { isolation: 'shared', idle_timeout_seconds: 1 }) },
   });

@@ -52,7 +52,7 @@ describe('a gateway with expose: search', () => {
     ['stdio', async () => everythingOverStdio({ tools })],
     ['HTTP', async () => ({ url: (await everythingOverHttp({ tools })).url })],
   ])(
-    'returns to a call over %s the same result, structured content, progress and error as to a direct call',
+    'returns for call_tool over %s the same result, progress and error as for a direct call',
     async (_, server) => {
       const gateway = await startGateway({ settings, servers: { one: await server() } });
       const client = await McpClient.connect(`${gateway.url}/mcp`);

@@ -45,7 +45,7 @@ const answersTo = ({ result }: ModernAnswer) => ({
   inputResponses: Object.fromEntries(Object.keys(result.inputRequests).map((key) => [key, accept])),
 });
 
-describe('retries', () => {
+describe('retries of a call that needs client input', () => {
   let nodes: NodeProcess[];
   let balancer: RoundRobin;
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describe('retries', () => {
     await Promise.all((nodes ?? []).map((node) => node.stop()));
   });
 
-  test('a call suspended at one node continues once through another node', async () => {
+  test('a call suspended at one node can be continued once, through any node', async () => {
     const [a, b, c] = nodes as [NodeProcess, NodeProcess, NodeProcess];
     const question = await elicit(a);
     expect(question.result.resultType).toBe('input_required');
@@ -74,7 +74,7 @@ describe('retries', () => {
     }
   });
 
-  test('a state that was changed or belongs to another request is rejected at all nodes', async () => {
+  test('each node rejects a changed requestState and that of another call', async () => {
     const [a, b] = nodes as [NodeProcess, NodeProcess];
     const question = await elicit(a);
     const right = answersTo(question);
@@ -91,7 +91,7 @@ describe('retries', () => {
     expect(resultOf(await elicit(b, right))).toMatchObject({ answer: accept });
   });
 
-  test('a retry with a state that a server encrypted reaches the process that encrypted it', async () => {
+  test('a retry reaches the server process that encrypted the requestState', async () => {
     const rounds = async (): Promise<unknown> => {
       let params = {};
       for (;;) {
@@ -108,7 +108,7 @@ describe('retries', () => {
       expect(answer).toMatchObject({ answers: { q0: accept, q1: accept, q2: accept }, rounds: 4 });
   });
 
-  test('a retry for a killed node gets an error, and a new request is accepted', async () => {
+  test('a retry of a call at a killed node fails, and a new call is accepted', async () => {
     const [, b, c] = nodes as [NodeProcess, NodeProcess, NodeProcess];
     const question = await elicit(c);
     await c.stop('SIGKILL');
@@ -118,7 +118,7 @@ describe('retries', () => {
   });
 });
 
-test('nodes with mutual certificates serve the sessions of each other', async () => {
+test('nodes that authenticate each other by TLS certificates serve the sessions of each other', async () => {
   const folder = temporaryFolder();
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];

@@ -136,7 +136,7 @@ test('a stopping node answers current calls, and other nodes take its sessions o
   await Promise.all([b, c].map((node) => node.stop()));
 });
 
-test('a session can be ended while its node stops, and its call can be cancelled', async () => {
+test('while a node stops, its sessions can still be ended and their calls cancelled', async () => {
   const [a, b] = (await cluster(['a', 'b'])) as [NodeProcess, NodeProcess];
   const session = await openSession(a);
   expect((await send(b, session, list)).json.error).toBeUndefined();
@@ -173,7 +173,7 @@ test('a gateway with another secret exits with a clear message, and running gate
   await good.stop();
 });
 
-test('forwarded requests are limited in total and to half of that per node, and slots are released', async () => {
+test('requests forwarded between nodes are limited in total, and per node to half of the total; slots are released', async () => {
   const [a, b] = (await cluster(['a', 'b'], { limits: { in_flight: 8 } })) as [NodeProcess, NodeProcess];
   const session = await openSession(a);
   expect((await send(b, session, list)).json.error).toBeUndefined();

@@ -40,7 +40,7 @@ async function violationsOf(page: Page): Promise<string[]> {
   return serious;
 }
 
-test('the tree and a view show all nodes with state, version and configuration, and mark differences', async () => {
+test('the inspector shows all cluster nodes with state, version and configuration, and marks differences', async () => {
   const folder = temporaryFolder();
   const resources = desk(folder);
   const [a, b] = await startNodes([
@@ -102,7 +102,7 @@ test('the tree and a view show all nodes with state, version and configuration, 
   await a.stop();
 });
 
-test('a gateway without a shared store has no nodes in its tree', async () => {
+test('the inspector of a gateway without a shared store shows no cluster nodes', async () => {
   const gateway: GatewayProcess = await startGateway({});
   const { page, close } = await openPage();
   await page.goto(`${gateway.url}/inspector/view/~nodes/log`);

@@ -112,7 +112,7 @@ test('a server runs once for all nodes, and after kill -9 of its node another no
   await eventually(() => expect(processesOf('mark-kill')).toEqual([]));
 });
 
-test('the departure of a node never parks its servers at the other nodes', async () => {
+test('the kill of a node does not count as a failure of its servers: other nodes start them again', async () => {
   const restart = { intensity: 0, park_seconds: 600 };
   const nodes = await nodesOf(['a', 'b', 'c'], 'mark-leave', { restart });
   const [first] = await Promise.all(nodes.map(pidAt));
@@ -164,7 +164,7 @@ test('a node suspended beyond its lease stops the server when it continues, and 
   await Promise.all(nodes.map((node) => node.stop()));
 });
 
-test('without the database the server stops before its lease expires, calls report the reason, and a restart follows', async () => {
+test('in a database outage a server stops before its lease expires and calls report the reason; then the server restarts', async () => {
   const nodes = await nodesOf(['a', 'b'], 'mark-away', {
     start_timeout_seconds: 3,
     restart: { intensity: 1, park_seconds: 1 },

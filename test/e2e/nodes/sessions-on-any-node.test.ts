@@ -53,7 +53,7 @@ async function openSession(index: number, path = '/mcp/own', capabilities = {}):
 const send = (index: number, session: string, body: string, path = '/mcp/own'): Promise<Answer> =>
   post(`${at(index).url}${path}`, body, { 'mcp-session-id': session });
 
-describe('the client of the SDK, through a load balancer without session affinity', () => {
+describe('an SDK client behind a load balancer without session affinity', () => {
   test('lists and calls tools, and answers questions through another node', async () => {
     const questions: unknown[] = [];
     const client = await McpClient.connect(`${balancer.url}/mcp/own`, {
@@ -75,7 +75,7 @@ describe('the client of the SDK, through a load balancer without session affinit
     await client.leave();
   });
 
-  test('receives progress, cancels, and receives notifications without a call on its stream', async () => {
+  test('receives progress and other notifications, and cancels calls', async () => {
     const client = await McpClient.connect(`${balancer.url}/mcp/own`);
     const steps: number[] = [];
     await client.client.callTool({ name: 'slow', arguments: { steps: 20, ms: 5 } }, undefined, {
@@ -121,8 +121,8 @@ describe('the client of the SDK, through a load balancer without session affinit
   });
 });
 
-describe('one session, request by request', () => {
-  test('responses through other nodes equal those of the owner, whole and streamed, small and large', async () => {
+describe('a session in a cluster', () => {
+  test('returns the same responses, large or streamed, through other nodes as through its owner', async () => {
     const session = await openSession(0);
     const echo = call('echo', { text: 'ä€😀' }, 7);
     const [here, there] = [await send(0, session, echo), await send(1, session, echo)];
@@ -147,7 +147,7 @@ describe('one session, request by request', () => {
     expect(streamed.text.match(/^id: /gm)?.length).toBeGreaterThanOrEqual(4);
   });
 
-  test('a stream lost at one node is resumed at another with Last-Event-ID', async () => {
+  test('resumes a stream that was lost at one node at another node with Last-Event-ID', async () => {
     const session = await openSession(0);
     const headers = { accept: 'text/event-stream', 'mcp-session-id': session };
     const first = new EventReader(`${at(1).url}/mcp/own`, { headers });
@@ -166,7 +166,7 @@ describe('one session, request by request', () => {
     second.drop();
   });
 
-  test('an ended session returns 404 at all nodes, as does a changed id, or a session at another path', async () => {
+  test('returns 404 at all nodes after its end, for a changed session id, or at another path', async () => {
     const session = await openSession(1);
     const list = message('tools/list');
     expect((await send(0, session, list)).json.error).toBeUndefined();
@@ -189,7 +189,7 @@ describe('one session, request by request', () => {
     for (const index of [0, 1, 2]) expect((await send(index, session, list)).status).toBe(404);
   });
 
-  test('an id reveals nothing about a node, in any encoding', async () => {
+  test('has an id that reveals nothing about its node, in any encoding', async () => {
     for (const index of [0, 1, 2]) {
       const { name, address, pid, port } = at(index);
       const [, nodePort = ''] = address.split(':');
@@ -205,7 +205,7 @@ describe('one session, request by request', () => {
     }
   });
 
-  test('node headers sent by a client have no effect', async () => {
+  test('ignores node headers that a client sends', async () => {
     const session = await openSession(0);
     for (const headers of [
       { 'x-node-to': '0'.repeat(16) },
@@ -221,7 +221,7 @@ describe('one session, request by request', () => {
     }
   });
 
-  test('a forwarded request keeps its id and its trace at the owner', async () => {
+  test('keeps the request id and the trace of a request that is forwarded to its owner', async () => {
     const session = await openSession(0);
     const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const answer = await post(`${at(1).url}/mcp/own`, call('refuse', {}), {
@@ -233,7 +233,7 @@ describe('one session, request by request', () => {
   });
 });
 
-describe('the node address', () => {
+describe('the cluster address of a node', () => {
   test('answers only nodes that prove their identity, and serves only session routes', async () => {
     const { address } = at(0);
     const [host = '', port = ''] = address.split(':');

@@ -53,7 +53,7 @@ async function olderServer(status: number) {
   return server;
 }
 
-describe('the older transport', () => {
+describe('the older HTTP+SSE transport', () => {
   test.each([400, 404, 405])('is used if the server refuses the first request with %i', async (status) => {
     const server = await olderServer(status);
     const opened = detecting(server.url());
@@ -92,7 +92,7 @@ describe('the older transport', () => {
     await link.close();
   });
 
-  test('is not used by a server without it, and the first refusal is reported', async () => {
+  test('is not used if the server lacks it, and the error of the first request is reported', async () => {
     const server = await serve(LocalServer.start(({ res }) => void res.writeHead(404).end('no page')));
     const { link, recorder } = detecting(server.url());
     await link.open();
@@ -106,7 +106,7 @@ describe('the older transport', () => {
     link.kill();
   });
 
-  test('is abandoned if the link is closed during the detection', async () => {
+  test('is not opened if the connection is closed while the transport is being detected', async () => {
     const server = await serve(
       LocalServer.start(({ req, res }) => {
         if (req.method === 'POST') res.writeHead(405).end();

@@ -81,7 +81,7 @@ const lowerAndUpper = (url: string) => ({ http_proxy: url, HTTPS_PROXY: url, htt
 const echo = async (server: string) =>
   (await rpc(gateway.url, server, call('echo', { text: server }))).json.result?.content[0].text;
 
-test('a server without TLS receives requests from the proxy, a server with TLS through a tunnel', async () => {
+test('the proxy forwards requests to a server without TLS, and opens a tunnel to a server with TLS', async () => {
   expect(await Promise.all([echo('plain'), echo('secure')])).toEqual(['plain', 'secure']);
   expect(new Set(proxied)).toEqual(
     new Set([`request plain.test:${plain.port}`, `tunnel secure.test:${secure.port}`]),
@@ -119,7 +119,7 @@ test('`fetch` uses the proxy as well, for example for the registry', async () =>
   expect(secure.requests.at(-1)?.line).toMatch(/^GET .*search=shop/);
 });
 
-test('a request to a model and the keys of an identity provider pass the proxy', async () => {
+test('requests to a model, and for the keys of an identity provider, go through the proxy', async () => {
   const models = await ModelServer.start();
   models.reply({ text: 'Through the proxy.' });
   const key = await signingKey('first');
@@ -157,7 +157,7 @@ test('a request to a model and the keys of an identity provider pass the proxy',
   provider.close();
 });
 
-test('a proxy that requires credentials is named with the remedy, without the password', async () => {
+test('the error of a proxy that refuses the credentials names the proxy and the remedy, but not the password', async () => {
   const other = await startGateway({
     servers: { secure: { url: `https://secure.test:${secure.port}/mcp`, restart: { intensity: 0 } } },
     env: proxyVariables('ada:wrong@'),

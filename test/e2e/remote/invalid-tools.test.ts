@@ -26,7 +26,7 @@ async function oldToolsAt(client: McpClient): Promise<string[]> {
   return (await client.client.listTools()).tools.map(({ name }) => name);
 }
 
-test('a tool with an invalid x-mcp-header is in no list and is reported once; valid tools are listed', async () => {
+test('a tool with an invalid x-mcp-header is omitted from the list and reported once; valid tools are listed', async () => {
   const web = await bothErasOverHttp({ name: 'web' });
   add(web, 'good', 'Zone');
   add(web, 'bad-name', 'Zone of mine');

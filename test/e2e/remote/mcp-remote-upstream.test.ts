@@ -72,7 +72,7 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     await Promise.all(extra.splice(0).map((client) => client.leave()));
   });
 
-  test('is introduced, listed and called unchanged, with the configured headers only', async () => {
+  test('is initialized, listed and called as if direct, and receives only the configured headers', async () => {
     const client = await at('own');
     expect(client.client.getServerVersion()?.name).toBe('everything');
     expect(client.client.getInstructions()).toBe('Ask me anything.');
@@ -163,7 +163,7 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     },
   );
 
-  test('that is down fails a call, or delays it if the outage is known, and is used again within one backoff', async () => {
+  test('that is down causes failed or delayed calls, and is used again within one backoff after it is up', async () => {
     const session = await RawSession.open(setting.gateway.url, '/mcp/own');
     expect((await session.call('echo')).error).toBeUndefined();
     await remote.down();

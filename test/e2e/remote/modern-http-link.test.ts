@@ -30,7 +30,7 @@ afterEach(async () => {
   await endServers();
 });
 
-describe('with a server of the SDK', () => {
+describe('with an SDK server over stateless HTTP', () => {
   test('a call is one POST without a session, with a JSON response', async () => {
     const server = await startModernServer();
     const { link, recorder } = modernLink(server.local.url());
@@ -59,7 +59,7 @@ describe('with a server of the SDK', () => {
     }
   });
 
-  test('messages before the answer are passed on with their call', async () => {
+  test('messages before the answer are passed on with the id of their call', async () => {
     const server = await startModernServer();
     const { link, recorder } = modernLink(server.local.url());
     link.send(modernRequest(2, 'tools/call', { name: 'report', arguments: {} }), 2);
@@ -89,7 +89,7 @@ describe('with a server of the SDK', () => {
     ['resources/read', { uri: 'note://a b/größe' }, 'invalid_uri'],
     ['prompts/get', { name: 'größe' }, '"messages":[]'],
     ['tasks/get', { taskId: 'tâche-1' }, '-32601'],
-  ])('%s of %j has its object in the header', async (method, params, expected) => {
+  ])('the request %s of %j names its target in a header', async (method, params, expected) => {
     const server = await startModernServer();
     const { link, recorder } = modernLink(server.local.url());
     link.send(modernRequest(2, method, params), 2);
@@ -139,7 +139,7 @@ describe('with a server of the SDK', () => {
     ],
     ['a method that is no header text (400)', modernRequest(2, 'tools/列\n'), '-32020'],
     ['a message of the older era (400)', request(2, 'tools/list'), '-32602'],
-  ])('the rejection of %s is its answer', async (_what, message, code) => {
+  ])('the error of the server for %s is passed on as its answer', async (_what, message, code) => {
     const server = await startModernServer();
     const { link, recorder } = modernLink(server.local.url());
     link.send(message, 2);
@@ -187,7 +187,7 @@ describe('with a server of the SDK', () => {
   });
 });
 
-describe('a message without an answer', () => {
+describe('a message that expects no answer', () => {
   test('is posted in order, with the right headers', async () => {
     const exchanges: Exchange[] = [];
     const server = await serve((exchange) => void exchanges.push(exchange));
@@ -207,7 +207,7 @@ describe('a message without an answer', () => {
     ]);
   });
 
-  test('is not sent if it does not exist in this era', async () => {
+  test('is not sent if modern MCP does not have such a message', async () => {
     const server = await serve(({ res, body }) =>
       idOf(body) === 2 ? answerJson(res, result(body)) : void res.writeHead(202).end(),
     );
@@ -375,7 +375,7 @@ describe('a server that', () => {
   });
 });
 
-describe('the end of a link', () => {
+describe('the end of a connection to a remote server', () => {
   test.each(['close', 'kill'] as const)(
     'by %s leaves no socket and no timer, and sends nothing',
     async (how) => {

@@ -48,7 +48,7 @@ async function withClient(server: LocalServer, use: (client: Client) => Promise<
   }
 }
 
-test('the gateway omits exactly the tools that the SDK client omits', async () => {
+test('the gateway omits tools with invalid header annotations, exactly those that the SDK client omits', async () => {
   // The SDK client warns about omitted tools.
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   const all = [['annotated', annotatedSchema] as const, ...plainSchemas, ...faultySchemas].filter(

@@ -39,7 +39,7 @@ const answerEach = (socket: Socket) => {
   socket.on('data', (bytes) => socket.write(answerTo(idIn(bytes))));
 };
 
-describe('calls', () => {
+describe('calls to a remote server', () => {
   test('with JSON answers share connections, and set no timer per call', async () => {
     const server = await serveCalls(({ res, body }) => answerJson(res, result(body)));
     const { link, recorder } = await shakeHands(httpLink(server.url()));
@@ -72,7 +72,7 @@ describe('calls', () => {
     await server.noConnections(20_000);
   });
 
-  test('use a connection that is closed when idle, also after a slow answer', async () => {
+  test('leave a connection that is closed when idle, even after a slow answer', async () => {
     const server = await serveCalls(({ res, body }) => {
       setTimeout(() => answerJson(res, result(body)), 5_000);
     });
@@ -101,7 +101,7 @@ describe('calls', () => {
     expect(recorder.messages).toHaveLength(2);
   });
 
-  test('are not sent on a connection that has returned the response to another call', async () => {
+  test('are not sent on a connection that answered a call with the response of another call', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       let last = 0;
       socket.on('data', (bytes) => {

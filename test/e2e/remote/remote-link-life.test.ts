@@ -28,7 +28,7 @@ beforeEach(() => {
   timers = watchTimers();
 });
 
-describe('the end of a link', () => {
+describe('the end of a connection to a remote server', () => {
   test.each(['kill', 'close'] as const)('by %s leaves no socket and no timer', async (how) => {
     const exchanges: Exchange[] = [];
     const server = await serveCalls(
@@ -102,7 +102,7 @@ describe('the end of a link', () => {
     expect(recorder.ended?.code).toBe('ERR_STOPPED');
   });
 
-  test('can be called inside a message callback, and no message follows', async () => {
+  test('can be requested inside a message callback, and no message follows', async () => {
     const server = await serveCalls(({ res }) => {
       beginStream(res);
       res.end(Array.from({ length: 50 }, (_, n) => event({ jsonrpc: '2.0', method: `n${n}` })).join(''));
@@ -121,7 +121,7 @@ describe('the end of a link', () => {
   });
 });
 
-test('bytes not yet accepted by the server are counted', async () => {
+test('a connection to a remote server counts the bytes that the server has not accepted yet', async () => {
   const { url, sockets } = await serveTcp((socket) => socket.pause());
   const { link, recorder } = httpLink(url);
   const size = 16 << 20;
@@ -135,7 +135,7 @@ test('bytes not yet accepted by the server are counted', async () => {
   expect(recorder.ended).toBeDefined();
 });
 
-test('sequential calls share one connection', async () => {
+test('sequential calls to a remote server share one TCP connection', async () => {
   let connections = 0;
   const server = await serveCalls(({ res, body }) => answerJson(res, result(body)));
   server.server.on('connection', () => {
@@ -149,7 +149,7 @@ test('sequential calls share one connection', async () => {
   expect(connections).toBeLessThanOrEqual(3);
 });
 
-describe('the older transport', () => {
+describe('the older transport (HTTP+SSE)', () => {
   const openFails = async (answer: Answerer, message: RegExp): Promise<void> => {
     const server = await serve(answer);
     const { link, recorder } = sseLink(server.url('/sse?key=s3cret-value'), { openTimeoutMs: 150 });
@@ -198,7 +198,7 @@ describe('the older transport', () => {
     await openFails(answer, message);
   });
 
-  test('closes the link when the connection of the stream breaks, and returns the calls that were never sent', async () => {
+  test('closes when its stream breaks, and reports the calls that were never sent', async () => {
     let stream: Exchange['res'] | undefined;
     const server = await serve(({ req, res }) => {
       if (req.method === 'POST') return;

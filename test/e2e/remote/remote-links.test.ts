@@ -42,8 +42,8 @@ describe.each<[string, SdkHttpOptions]>([
   ['that answers JSON only', { isJsonOnly: true }],
   ['without sessions that answers JSON only', { isStateless: true, isJsonOnly: true }],
   ['with resumable streams', { isResumable: true }],
-])('a Streamable HTTP server %s', (_name, options) => {
-  test('answers a call on the stream of that call', async () => {
+])('calls to a Streamable HTTP server %s', (_name, options) => {
+  test('a Streamable HTTP server answers a call on the HTTP response of that call', async () => {
     const server = await sdk(options);
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'echo', { text: 'hello' }), 2);
@@ -59,7 +59,7 @@ describe.each<[string, SdkHttpOptions]>([
     await server.noConnections();
   });
 
-  test('returns the response of each of many concurrent calls to that call', async () => {
+  test('each of 60 concurrent calls to a Streamable HTTP server receives its own response', async () => {
     const server = await sdk(options);
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     const calls = Array.from({ length: 60 }, (_, n) => n + 10);
@@ -73,7 +73,7 @@ describe.each<[string, SdkHttpOptions]>([
 });
 
 describe('a session', () => {
-  test('is read from the initialize response and sent in all later requests, with the version', async () => {
+  test('has the id of the initialize response, which all later requests send, with the protocol version', async () => {
     const server = await sdk();
     const { link, recorder } = await shakeHands(
       httpLink(server.url(), { headers: { Authorization: 'Bearer s3cret-value' } }),
@@ -119,7 +119,7 @@ describe('a session', () => {
     expect(await recorder.failure(9)).toMatchObject({ mayHaveRun: false });
   });
 
-  test('lost by the server fails all calls as not executed, and closes the link', async () => {
+  test('if lost by the server, fails all calls as not executed and closes the connection', async () => {
     const server = await sdk({ isJsonOnly: true });
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'echo'), 2);
@@ -135,8 +135,8 @@ describe('a session', () => {
   });
 });
 
-describe('the messages of a stream', () => {
-  test('arrive in order, with the call of that stream', async () => {
+describe('the messages of a remote MCP server', () => {
+  test('on the response stream of a call arrive in order, assigned to that call', async () => {
     const server = await sdk();
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3, 4]) link.send(tool(call, 'talk', { text: `${call}-`, count: 20 }), call);
@@ -152,7 +152,7 @@ describe('the messages of a stream', () => {
     }
   });
 
-  test('that belong to no call arrive without one, on the stream of the server', async () => {
+  test('that belong to no call arrive on the GET stream, assigned to no call', async () => {
     const server = await sdk();
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     await until('the GET', () => server.requests.some(({ line }) => line === 'GET /mcp'));
@@ -191,7 +191,7 @@ describe('a resumable stream', () => {
     expect(new Set(texts).size).toBe(3);
   });
 
-  test('of the server is reopened when it breaks, and delivers missed messages', async () => {
+  test('that is the GET stream is reopened when it breaks, and delivers missed messages', async () => {
     const server = await sdk({ isResumable: true });
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     const announced = () => recorder.messages.filter(({ text }) => text.includes('list_changed')).length;
@@ -204,7 +204,7 @@ describe('a resumable stream', () => {
     expect(recorder.undelivered).toEqual([]);
   });
 
-  test('is not resumed after its call is forgotten', async () => {
+  test('is not resumed after its call is abandoned', async () => {
     const server = await sdk({ isResumable: true });
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'poll', { ms: 1000 }), 2);
@@ -233,7 +233,7 @@ describe('a server of the older HTTP+SSE transport', () => {
     expect(recorder.ended?.code).toBe('ERR_STOPPED');
   });
 
-  test('closes the link by closing the stream', async () => {
+  test('ends the connection when it closes the stream', async () => {
     const server = await sdkSse();
     const { link, recorder } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
     for (const transport of server.transports.values()) await transport.close();

@@ -90,7 +90,7 @@ test.concurrent('calls for a server that is down fail fast, with at most one con
   expect(attempts() - before).toBeLessThanOrEqual((performance.now() - began) / 1000 + 1);
 });
 
-test.concurrent('a server that refuses the requests of the gateway is parked for all of park_seconds', async () => {
+test.concurrent('a server that refuses the gateway with 401 is not retried before park_seconds have passed', async () => {
   const server = await started(LocalServer.start(({ res }) => void res.writeHead(401).end()));
   const gateway = await gatewayTo(server.url('/sse'), 'sse');
   await callUntil(gateway.url, 'far', isParked);

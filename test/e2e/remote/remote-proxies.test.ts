@@ -61,7 +61,7 @@ describe('a redirect', () => {
     },
   );
 
-  test('of the stream does not change the address of the messages', async () => {
+  test('of the GET stream does not change the address of POST requests', async () => {
     const remote = await serve((exchange) => {
       const { req, res } = exchange;
       if (req.method === 'GET') {
@@ -169,7 +169,7 @@ describe('cookies of a session', () => {
   });
 });
 
-describe('a requested pause', () => {
+describe('a pause that a server requests', () => {
   const inDate = (seconds: number) => new Date(Date.now() + seconds * 1_000).toUTCString();
   const refusing =
     (status: number, retryAfter: () => string, isRefused: (method: string) => boolean): Answerer =>
@@ -184,7 +184,7 @@ describe('a requested pause', () => {
     [503, '20'],
     [429, 'date'],
   ])(
-    'of status %s with %s prevents a repetition of the call, and reaches the client',
+    'by status %s and Retry-After %s prevents a retry of the call, and is reported to the client',
     async (status, header) => {
       const retryAfter = () => (header === 'date' ? inDate(20) : header);
       const remote = await serve(refusing(status, retryAfter, (method) => method === 'tools/call'));
@@ -197,7 +197,7 @@ describe('a requested pause', () => {
     },
   );
 
-  test('of zero seconds does not prevent the repetition of the call', async () => {
+  test('of zero seconds does not prevent a retry of the call', async () => {
     let hasRefused = false;
     const remote = await serve((exchange) => {
       const { req, res, body } = exchange;

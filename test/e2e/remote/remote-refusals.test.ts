@@ -56,7 +56,7 @@ describe('before a byte was sent', () => {
     expect(mayHaveRun).toBe(false);
   });
 
-  test('an address or a header that HTTP does not allow is rejected by open, with an error that does not contain it', async () => {
+  test('an invalid URL or header fails the opening with an error that does not contain it', async () => {
     for (const [url, headers] of [
       ['ftp://127.0.0.1/mcp', {}],
       ['http://127.0.0.1/mcp', { 'X-Key': 's3cret-value\n' }],
@@ -74,7 +74,7 @@ describe('before a byte was sent', () => {
     }
   });
 
-  test('a traceparent that HTTP does not allow fails the call without throwing', async () => {
+  test('a traceparent that is invalid as a header fails the call without an exception', async () => {
     const server = await serve(({ res, body }) => answerJson(res, result(body)));
     const { link, recorder } = httpLink(server.url());
     link.send(request(2, 'x'), 2, { traceparent: 'bad\nvalue' });
@@ -83,7 +83,7 @@ describe('before a byte was sent', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a refusal by a remote server', () => {
   test.each([
     [400, false],
     [401, false],
@@ -105,7 +105,7 @@ describe('a refusal', () => {
     expect(recorder.ended).toBeUndefined();
   });
 
-  test('on the first contact names the header to set', async () => {
+  test('with 401 at the first contact causes an error that names the setting for headers', async () => {
     const server = await serve(({ res }) => void res.writeHead(401, { 'www-authenticate': 'Bearer' }).end());
     const { link, recorder } = httpLink(server.url());
     await expect(shakeHands({ link, recorder })).rejects.toThrow(/401.*`headers:`.*mcp-remote/);
@@ -141,14 +141,14 @@ describe('a refusal', () => {
     },
   );
 
-  test('with an endless body is reported', async () => {
+  test('with a body that never ends is reported with the part received so far', async () => {
     const server = await serveCalls(({ res }) => void res.writeHead(500).write('half a sentence'));
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     expect((await recorder.failure(2)).error.message).toContain('half a sentence');
   });
 
-  test('with an endless body is truncated, and its connection closed', async () => {
+  test('with a flood as body is truncated, and its connection is closed', async () => {
     let isGivenUp = false;
     const server = await serveCalls(({ res }) => {
       res.writeHead(500);
@@ -167,7 +167,7 @@ describe('a refusal', () => {
     await until('the closed connection', () => isGivenUp);
   });
 
-  test('that is incomplete is no answer, even if the received part looks like an answer', async () => {
+  test('that breaks off is not used as a response, even if its part is valid JSON-RPC', async () => {
     const server = await serveCalls(({ res, body }) => {
       const text = JSON.stringify(result(body));
       res.writeHead(400, { 'content-type': 'application/json', 'content-length': text.length + 1 });
@@ -182,8 +182,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('a lost session', () => {
-  test('after some calls fails the next call as not executed and closes the link', async () => {
+describe('the loss of a session at a remote server', () => {
+  test('fails the next call as not executed, and closes the connection', async () => {
     let calls = 0;
     const server = await serveCalls(({ res, body }) => {
       calls += 1;
@@ -207,7 +207,7 @@ describe('a lost session', () => {
     expect(server.requests.some(({ line }) => line.startsWith('DELETE'))).toBe(false);
   });
 
-  test('lets current calls receive the refusals', async () => {
+  test('fails all current calls as not executed when each is refused', async () => {
     const exchanges: Exchange[] = [];
     const server = await serveCalls((exchange) => {
       exchanges.push(exchange);
@@ -223,7 +223,7 @@ describe('a lost session', () => {
     ]);
   });
 
-  test('does not wait long for hanging calls', async () => {
+  test('closes the connection soon, even if other calls hang', async () => {
     const server = await serveCalls(({ res, body }) => {
       if (idOf(body) === 3) res.writeHead(404).end();
     });
@@ -236,14 +236,14 @@ describe('a lost session', () => {
     expect(recorder.undelivered.map(({ call }) => call)).toEqual([3]);
   });
 
-  test('is also detected in the response to a notification', async () => {
+  test('is also detected by a 404 for a notification', async () => {
     const server = await serveCalls(({ res }) => void res.writeHead(404).end());
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/cancelled"}'));
     expect((await recorder.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
   });
 
-  test('does not exist for a server without sessions: its 404 is an ordinary refusal', async () => {
+  test('is not assumed after a 404 of a server that uses no sessions', async () => {
     const server = await serve(({ res }) => void res.writeHead(404).end('no such page'));
     const { link, recorder } = httpLink(server.url());
     link.send(request(2, 'x'), 2);

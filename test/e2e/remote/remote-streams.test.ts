@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe('a connection that breaks', () => {
-  test('after the request was sent means that the call may have been executed', async () => {
+  test('after the request was sent is reported as a call that may have been executed', async () => {
     const server = await serveCalls(({ res }) => void res.destroy());
     const { link, recorder } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
@@ -82,7 +82,7 @@ describe('a connection that breaks', () => {
     expect((await recorder.failure(2)).error.message).toContain('405');
   });
 
-  test('repeatedly is resumed while the server allows polling', async () => {
+  test('many times is resumed each time, if the server lets the client poll', async () => {
     let polls = 0;
     const server = await serveCalls(
       ({ res }) => {
@@ -218,7 +218,7 @@ describe('the order of the handshake', () => {
   });
 });
 
-describe('the stream of the server', () => {
+describe('the GET stream of a server', () => {
   test.each([404, 405])('refused with %i is not retried', async (status) => {
     const server = await serveCalls(
       ({ res, body }) => answerJson(res, result(body)),
@@ -254,7 +254,7 @@ describe('the stream of the server', () => {
     expect(ids).toEqual([undefined, undefined, 'e2']);
   });
 
-  test('that worked before and now returns 404 is a lost session', async () => {
+  test('that worked before and now returns 404 ends the session as expired', async () => {
     let gets = 0;
     const server = await serveCalls(
       ({ res, body }) => answerJson(res, result(body)),

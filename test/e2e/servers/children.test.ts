@@ -220,7 +220,7 @@ describe.skipIf(process.platform !== 'linux').concurrent('a grandchild in a sepa
 });
 
 describe('a foreign process', () => {
-  it('with the pid of a record is not killed, because the start time differs', async () => {
+  it('that has the pid of a recorded child is not killed, because its start time differs', async () => {
     const gateway = await startGateway({ servers: { stubborn: stubborn() } });
     const pids = await family(gateway);
     await gateway.stop('SIGKILL');

@@ -73,7 +73,7 @@ describe.concurrent('the first list of a gateway without cached lists', () => {
     expect(gateway.text()).not.toMatch(signsOfBugs);
   });
 
-  test('also waits for a modern client, and a listening client gets no notification', async () => {
+  test('waits for slow servers for modern clients too, and notifies no client', async () => {
     const { servers, open } = heldServers(['a', 'b']);
     const { url } = await startGateway({ servers });
     const reader = modernStream(`${url}/mcp`, listenAsk({ toolsListChanged: true }));
@@ -120,7 +120,7 @@ describe.concurrent('the first list of a gateway without cached lists', () => {
     expect(performance.now() - askedAt).toBeLessThan(10_000);
   });
 
-  test('names the servers missing after the timeout, and only they are announced, once', async () => {
+  test('names servers that missed the timeout; one notification follows', async () => {
     const { servers, open } = heldServers(['a', 'b']);
     const gateway = await startGateway({ servers, settings: { list_timeout_seconds: 1 } });
     const session = await RawSession.open(gateway.url);
@@ -171,7 +171,7 @@ describe.concurrent('a server list that the gateway has not read yet', () => {
     },
   );
 
-  test('is read at the start if it is configured, eight of nine servers at a time, and cached lists need no start', async () => {
+  test('is read at the start with learn: at_start, eight servers in parallel', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
     const { servers, open } = heldServers(ids);
     const setup = { servers, settings: { learn: 'at_start' } };
@@ -210,7 +210,7 @@ describe.concurrent('a server list that the gateway has not read yet', () => {
     );
   });
 
-  test('is not read by gateway-stdio for a client that only probes the era', async () => {
+  test('is not read by gateway-stdio for a client that only sends server/discover', async () => {
     const { servers } = heldServers(['a']);
     const wrapper = new StdioWrapper(configured({ servers }));
     wrapper.write(`${prepared({ method: 'server/discover' }).body}\n`);

@@ -77,7 +77,7 @@ test.concurrent('a container ends if its client crashes, before the next start',
   await gateway.stop();
 });
 
-test.concurrent('a container of a killed gateway ends at its next start, also after a failed attempt', async () => {
+test.concurrent('a container of a killed gateway ends when the gateway starts again, even if the first attempt fails', async () => {
   const { folder, box, pidOf } = engine(['-i', '--rm']);
   const gateway = await startGateway({ servers: { box } });
   const pid = await pidOf(gateway);
@@ -93,7 +93,7 @@ test.concurrent('a container of a killed gateway ends at its next start, also af
   await third.stop();
 });
 
-test.concurrent('an engine that cannot be reached is reported, and its container ends at the next start', async () => {
+test.concurrent('an unreachable container engine is reported, and the container ends when the gateway starts again', async () => {
   const { folder, box, pidOf } = engine(['-i', '--rm']);
   const gateway = await startGateway({ servers: { box } });
   const pid = await pidOf(gateway);

@@ -102,7 +102,7 @@ describe.concurrent('idleness and health', () => {
     expect((await listening.call('pid')).text).not.toBe(pid);
   });
 
-  it('a frozen process under session isolation is replaced for the session that it serves', async () => {
+  it('with session isolation, a frozen process is replaced for its own session only', async () => {
     const { url } = await startGateway({
       servers: {
         echo: fault('echo', {
@@ -169,7 +169,7 @@ describe.concurrent('idleness and health', () => {
     expect((await callOnce(url, 'echo', 'pid')).status).toBe(200);
   });
 
-  it('a server that never answers pings keeps its process', async () => {
+  it('a server that has never answered a ping is not stopped for missed pings', async () => {
     const health = { interval_seconds: 0.2, timeout_seconds: 0.2, failures: 2 };
     const { url } = await startGateway({
       servers: { echo: fault('echo', { health, env: { NO_PONG: '1' } }) },
@@ -180,7 +180,7 @@ describe.concurrent('idleness and health', () => {
     expect(await details(url, 'echo')).toMatchObject({ restarts: 0 });
   });
 
-  it('a few missed pings have no effect', async () => {
+  it('fewer missed pings than configured do not stop a server', async () => {
     const health = { interval_seconds: 0.2, timeout_seconds: 0.2, failures: 25 };
     const { url } = await startGateway({ servers: { echo: fault('echo', { health }) } });
     const pid = (await callOnce(url, 'echo', 'pid')).text;
@@ -189,7 +189,7 @@ describe.concurrent('idleness and health', () => {
   });
 });
 
-describe.concurrent('hanging servers', () => {
+describe.concurrent('hanging and disabled servers', () => {
   it('delay a list at most for list_timeout_seconds, and late lists are announced', async () => {
     const answers = latch();
     const gateway = await startGateway({
@@ -234,7 +234,7 @@ describe.concurrent('hanging servers', () => {
     expect(gateway.text()).not.toMatch(signsOfBugs);
   });
 
-  it('that hang at tools/list run after the start timeout and accept calls', async () => {
+  it('that hang at tools/list still count as running after the start timeout and accept calls', async () => {
     const { url } = await startGateway({
       servers: { listless: fault('hangs-at-list', { start_timeout_seconds: 3 }) },
     });
@@ -261,7 +261,7 @@ describe.concurrent('hanging servers', () => {
     expect((await next).text).toBe('{"next":true}');
   });
 
-  it('that are disabled answer 503 and are not listed', async () => {
+  it('with enabled: false return 503 and are not listed', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo', { enabled: false }), good: fault('echo') },
     });

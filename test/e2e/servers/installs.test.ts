@@ -185,7 +185,7 @@ describe.concurrent('a first start by npx', () => {
   });
 });
 
-test('warm installs the servers of a catalog, and reports failures', async () => {
+test('the command `warm` installs the servers of a catalog, and reports failures', async () => {
   const { registry, servers } = await packages(['one', 'two']);
   registry.unavailable.add('two');
   const config = writeConfiguration(temporaryFolder(), { servers: { ...servers, other: fault('echo') } });

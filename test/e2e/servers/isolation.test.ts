@@ -49,7 +49,7 @@ describe.each(['shared', 'session'])('isolation %s', (isolation) => {
     }
   });
 
-  it(`mixes nothing up between ${CLIENTS} clients × ${CALLS} calls with equal ids and equal tokens`, async () => {
+  it(`delivers each answer to its own call, for ${CLIENTS} clients × ${CALLS} calls with equal ids and tokens`, async () => {
     const gateway = await startGateway({
       servers: { echo: fault('echo', { isolation, pool: { in_flight: 1000, waiting: 1000 } }) },
     });
@@ -113,7 +113,7 @@ describe.each(['shared', 'session'])('isolation %s', (isolation) => {
   });
 });
 
-describe('a question of a shared server', () => {
+describe('a request of a shared server', () => {
   it.each(['sampling/createMessage', 'elicitation/create', 'roots/list'])(
     '%s reaches no client, during a call and after it, and is rejected with -32601',
     async (method) => {
@@ -137,8 +137,8 @@ describe('a question of a shared server', () => {
   );
 });
 
-describe('a question under session isolation', () => {
-  it('reaches only the session of the process, and the answer only that process, for two concurrent questions', async () => {
+describe('under session isolation', () => {
+  it('a server request reaches only the session of its process, and the answer only this process', async () => {
     const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const ask = async (text: string, name: string, path: string) => {
       const session = await RawSession.open(url, path, { elicitation: {}, sampling: {} });
@@ -172,7 +172,7 @@ describe('a question under session isolation', () => {
     });
   });
 
-  it('arrives on the stream of the session after the call', async () => {
+  it('a server request after the end of a call arrives on the stream of the session', async () => {
     const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const sessions = [
       await RawSession.open(url, '/mcp/asker', { sampling: {} }),
@@ -196,7 +196,7 @@ describe('a question under session isolation', () => {
     }
   });
 
-  it('is rejected if the client is not connected, and for stateless calls', async () => {
+  it('a server request is rejected for a disconnected client or a stateless call', async () => {
     const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const session = await RawSession.open(url, '/mcp/asker', { sampling: {} });
     const error = await until('the refusal', async () => {
@@ -209,7 +209,7 @@ describe('a question under session isolation', () => {
     expect(JSON.parse(stateless.text).error.code).toBe(-32601);
   });
 
-  it('a crash ends only the process of the session', async () => {
+  it('a crash of a server process affects only its own session', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { isolation: 'session' }) } });
     const bad = await RawSession.open(url, '/mcp/echo');
     const good = await RawSession.open(url, '/mcp/echo');

@@ -115,7 +115,7 @@ describe.each(httpEnginesInTurn)('the end of the gateway on %s', (http) => {
     },
   );
 
-  test('is immediate for an idle gateway', async () => {
+  test('an idle gateway stops immediately', async () => {
     const gateway = await startGateway({
       http,
       settings: { shutdown_seconds: 15 },
@@ -128,7 +128,7 @@ describe.each(httpEnginesInTurn)('the end of the gateway on %s', (http) => {
     expect(Date.now() - since).toBeLessThan(12_000);
   });
 
-  test('fails a call that does not finish in time before the shutdown deadline', async () => {
+  test('a call that does not finish in time fails before the shutdown deadline', async () => {
     const gateway = await startGateway({
       http,
       settings: { shutdown_seconds: 3 },
@@ -156,7 +156,7 @@ describe.each(httpEnginesInTurn)('the end of the gateway on %s', (http) => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('is immediate after a second signal, and leaves no process', async () => {
+  test('a second signal stops the gateway immediately, and leaves no process', async () => {
     const gateway = await startGateway({
       http,
       settings: { shutdown_seconds: 60 },
@@ -177,7 +177,7 @@ describe.each(httpEnginesInTurn)('the end of the gateway on %s', (http) => {
     await eventually('the end of the child', () => !isAlive(pid));
   });
 
-  test('has exit code 1 for a second start on the same port, with the address and its holder', async () => {
+  test('a second gateway on the same port exits with 1 and names the address and the process that uses it', async () => {
     const first = await startGateway({ http, servers: {} });
     const folder = temporaryFolder();
     const listen_addr = `127.0.0.1:${first.port}`;
@@ -207,7 +207,7 @@ describe('the state folder', () => {
     expect(await next.stop()).toBe(0);
   });
 
-  test('is used after kill -9 by the next gateway, which kills remaining processes and lists tools without a start', async () => {
+  test('is used after kill -9 by the next gateway, which kills remaining processes and lists tools from the cache', async () => {
     const servers = { api: apiServer(), other: apiServer({ env: { NAME: 'other' } }) };
     const first = await startGateway({ servers });
     const session = await initialize(`${first.url}/mcp`);
@@ -241,7 +241,7 @@ describe('the state folder', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('may contain damaged lists, which are fetched again', async () => {
+  test('with damaged tool lists is usable: the lists are fetched from the servers again', async () => {
     const servers = { api: apiServer() };
     const first = await startGateway({ servers });
     await rpc(first.url, 'api', call('echo'));
@@ -257,7 +257,7 @@ describe('the state folder', () => {
     await second.stop();
   });
 
-  test('without space for lists causes only a warning', async () => {
+  test('without space for cached tool lists causes only a warning', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, '.gateway'));
     writeFileSync(join(folder, '.gateway', 'lists'), 'a file where a folder should be');

@@ -73,7 +73,7 @@ describe('slow readers and servers', () => {
 });
 
 describe('calls above the limits', () => {
-  it('of a server: in_flight calls run, waiting calls wait, and one more is rejected with a retry time', async () => {
+  it('of a server (in_flight and waiting) are rejected immediately with a retry time', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo', { pool: { in_flight: 2, waiting: 3 } }), other: fault('echo') },
     });
@@ -99,7 +99,7 @@ describe('calls above the limits', () => {
     }
   });
 
-  it('of the gateway are limited by limits.in_flight and limits.sessions', async () => {
+  it('of the gateway (limits.in_flight) are rejected, and so are sessions above limits.sessions', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo') },
       // A session or server may use half.
@@ -119,7 +119,7 @@ describe('calls above the limits', () => {
     expect((await json(`${url}/health`)).status).toBe(200);
   });
 
-  it('use pool.max processes at most, with sessions bound to a process', async () => {
+  it('use at most pool.max processes, and each session stays with one process', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { pool: { max: 2 } }) } });
     const sessions = await Promise.all(Array.from({ length: 6 }, () => RawSession.open(url, '/mcp/echo')));
     const usedPids = await Promise.all(

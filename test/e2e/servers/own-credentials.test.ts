@@ -70,9 +70,12 @@ test.each([
   '/srv/repos/a and /srv/data/b',
   'WARNING: 12345678 rows of a1b2c3d4e5f6',
   ...Object.values(others),
-])('the error text "%s" has no credential of its server, and is forwarded unchanged', async (text) => {
-  expect(await errorOf(text)).toBe(`no tool ${text}`);
-});
+])(
+  'the error text "%s", which contains no credential of its server, is forwarded unchanged',
+  async (text) => {
+    expect(await errorOf(text)).toBe(`no tool ${text}`);
+  },
+);
 
 test.each(Object.entries(own))(
   'a credential of a server is removed from the errors of that server only: %s',
@@ -87,7 +90,7 @@ test('a server id with credential-like words does not turn other values of the s
   expect(await errorOf(text, 'rate-limit')).toBe('no tool [redacted] yes-please db://app:[redacted]@db');
 });
 
-test('operators see no credentials of any server in the lines of a server', async () => {
+test('the log lines of a server show operators no credentials of any server', async () => {
   const { url, logs } = gateway;
   const secrets = [...Object.values(own), ...Object.values(others)];
   for (const secret of secrets)

@@ -55,7 +55,7 @@ test.concurrent('a progress bar is shown in its last state, while it runs and in
   expect((await started).status).toBe(200);
 });
 
-test.concurrent('health pings do not fill the log of an idle server; lines of calls are complete', async () => {
+test.concurrent('lines caused by health pings do not fill the log of an idle server; the lines of calls are complete', async () => {
   const { url } = await startGateway({
     servers: { idle: fault('python-like', { health: { interval_seconds: 0.2 } }) },
   });

@@ -23,7 +23,7 @@ import { httpEnginesInTurn } from '../../fixtures/gateway/http-engines.ts';
 const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =>
   answer.json.result.content[0]?.text;
 
-describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
+describe.each(httpEnginesInTurn)('catalog reloads on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
   const unchangedServer = apiServer({ env: { NAME: 'kept' } });
@@ -46,7 +46,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
 
   const reload = () => ask(`${url}/admin/reload`, { method: 'POST', body: 'whatever' });
 
-  test('returns the added, changed, removed and unchanged servers, and then no changes', async () => {
+  test('a catalog reload returns the added, changed, removed and unchanged servers; a second one reports no change', async () => {
     gateway.writeCatalog({ fresh: unchangedServer, changing: young, kept: unchangedServer });
     const answer = await reload();
     expect(answer.status).toBe(200);
@@ -69,7 +69,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     expect(textOf(await rpc(url, 'fresh', call('name')))).toBe('kept');
   });
 
-  test('changes nothing if the catalog differs only in format', async () => {
+  test('a catalog reload changes nothing if the catalog differs only in its formatting', async () => {
     const turned = Object.fromEntries(Object.entries(unchangedServer).reverse());
     writeFileSync(
       join(gateway.folder, 'catalog.yaml'),
@@ -79,7 +79,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     expect(json).toEqual({ added: [], changed: [], removed: [], unchanged: ['doomed', 'changing', 'kept'] });
   });
 
-  test('keeps processes, sessions, streams and current calls of unchanged servers', async () => {
+  test('a catalog reload keeps processes, sessions, streams and running calls of unchanged servers', async () => {
     const address = `${url}/mcp/kept`;
     const session = await initialize(address);
     const aggregate = await initialize(`${url}/mcp`);
@@ -99,7 +99,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     stream.drop();
   });
 
-  test('lets current calls finish on the old process of a changed server, and sends new calls to the new process', async () => {
+  test('a reload lets running calls of a changed server finish in the old process; new calls use the new one', async () => {
     const address = `${url}/mcp/changing`;
     const session = await initialize(address);
     const oldPid = textOf(await post(address, call('pid'), session));
@@ -122,7 +122,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     expect(textOf(await post(address, call('name'), session))).toBe('young');
   });
 
-  test('ends sessions (404) and current calls of a removed server, and removes its tools at /mcp', async () => {
+  test('a reload that removes a server ends its sessions (404) and running calls, and removes its tools at /mcp', async () => {
     const address = `${url}/mcp/doomed`;
     const session = await initialize(address);
     const aggregate = await initialize(`${url}/mcp`);
@@ -156,7 +156,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     listening.drop();
   });
 
-  test('ends the work of a removed server, but not of a new server with the same id', async () => {
+  test('a reload that removes a server ends its sessions, but not those of a later server with the same id', async () => {
     const address = `${url}/mcp/doomed`;
     const catalogs = [
       { kept: unchangedServer },
@@ -202,7 +202,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     third.stream.drop();
   });
 
-  test('with an invalid catalog returns 422 with all problems, and changes nothing', async () => {
+  test('a reload of an invalid catalog returns 422 with all problems, and changes nothing', async () => {
     const session = await initialize(`${url}/mcp/doomed`);
     const pid = textOf(await post(`${url}/mcp/doomed`, call('pid'), session));
     const bad =
@@ -233,7 +233,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     ['malformed', 'servers: ['],
     ['empty', ''],
     ['with a missing variable', `servers: { a: { command: "\${NO_SUCH_VARIABLE}" } }`],
-  ])('with a catalog that is %s also returns 422', async (_, text) => {
+  ])('a reload of a catalog that is %s returns 422', async (_, text) => {
     writeFileSync(join(gateway.folder, 'catalog.yaml'), text);
     const answer = await reload();
     expect(answer.status).toBe(422);
@@ -241,7 +241,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     expect((await ask(`${url}/servers`)).json.servers).toHaveLength(3);
   });
 
-  test('stops a disabled server, which then returns an error, and serves it again after it is enabled', async () => {
+  test('a reload stops a server that was disabled, so that calls fail, and serves it again once enabled', async () => {
     const pid = Number(textOf(await rpc(url, 'kept', call('pid'))));
     gateway.writeCatalog({ kept: { ...unchangedServer, enabled: false }, changing: old, doomed });
     expect((await reload()).json.changed).toEqual(['kept']);
@@ -262,7 +262,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     expect(textOf(await rpc(url, 'kept', call('name')))).toBe('kept');
   });
 
-  test('by SIGHUP applies the changes of the catalog; problems of an invalid file are logged, and nothing changes', async () => {
+  test('SIGHUP reloads the catalog; if the file is invalid, the problems are logged and nothing changes', async () => {
     gateway.writeCatalog({ kept: unchangedServer, added: young });
     process.kill(gateway.pid, 'SIGHUP');
     await eventually('the reload', () => gateway.logs().find(({ msg }) => msg === 'catalog reloaded'));
@@ -278,7 +278,7 @@ describe.each(httpEnginesInTurn)('a reload on %s', (http) => {
     expect(textOf(await rpc(url, 'added', call('name')))).toBe('young');
   });
 
-  test('repeated many times for a server under load loses no call', async () => {
+  test('many catalog reloads that replace a server under load lose no call', async () => {
     let isOver = false;
     const callers = Array.from({ length: 4 }, async () => {
       const names: unknown[] = [];

@@ -66,7 +66,7 @@ const paths: StdioPath[] = [
 describe.each(paths)('$what', ({ args, prefix }) => {
   const connect = () => StdioClient.connect(args(), { env });
 
-  test('lists tools, resources and prompts, and answers calls', async () => {
+  test('gateway-stdio lists tools, resources and prompts, and answers calls', async () => {
     const client = await connect();
     const { tools } = await client.request('tools/list');
     expect(tools.map(({ name }: { name: string }) => name)).toContain(`${prefix}echo`);
@@ -76,7 +76,7 @@ describe.each(paths)('$what', ({ args, prefix }) => {
     await client.close();
   });
 
-  test('forwards server questions to the client, and the answers to the server', async () => {
+  test('gateway-stdio forwards server requests to the client, and the answers to the server', async () => {
     const client = await connect();
     await client.request('tools/list');
     expect(JSON.stringify(await client.call(`${prefix}sample`))).toContain('"sampled"');
@@ -86,7 +86,7 @@ describe.each(paths)('$what', ({ args, prefix }) => {
     await client.close();
   });
 
-  test('forwards cancellations', async () => {
+  test('gateway-stdio forwards the cancellation of a call to the server', async () => {
     const client = await connect();
     await client.request('tools/list');
     const stop = new AbortController();
@@ -103,7 +103,7 @@ describe.each(paths)('$what', ({ args, prefix }) => {
     await client.close();
   });
 
-  test('forwards notifications of changed lists and subscribed resources', async () => {
+  test('gateway-stdio forwards notifications of changed lists and subscribed resources', async () => {
     const client = await connect();
     await client.request('tools/list');
     await client.call(`${prefix}touch`, { name: 'fresh' });
@@ -261,7 +261,7 @@ describe('a server that fails while the MCP client stays connected to gateway-st
   });
 });
 
-test('a bridge to an address that rejects the key reports it without the key', async () => {
+test('gateway-stdio --url reports that the remote gateway rejected the API key, without showing the key', async () => {
   const connecting = StdioClient.connect([
     '--url',
     `${gateway.url}/mcp`,

@@ -32,7 +32,7 @@ function expectPure(wrapper: StdioWrapper): void {
 }
 
 describe('stdout of gateway-stdio', () => {
-  test('contains only messages despite any output of servers, and stderr the log', async () => {
+  test('contains only JSON-RPC messages, whatever servers print, and stderr contains the log', async () => {
     const wrapper = new StdioWrapper(
       configured({
         servers: {
@@ -113,7 +113,7 @@ describe('the command line of gateway-stdio', () => {
     expect(wrapper.stderr).not.toContain('hush-hush');
   });
 
-  test('lists the servers if --server names none of them', async () => {
+  test('rejects an unknown server in --server, and lists the known servers', async () => {
     const wrapper = new StdioWrapper(
       configured({ servers: { a: fault('echo'), b: fault('echo') } }, '--server', 'c'),
     );
@@ -121,7 +121,7 @@ describe('the command line of gateway-stdio', () => {
     expect(wrapper.stderr).toContain('a, b');
   });
 
-  test('prints the entry for a desktop client with variables, without values', async () => {
+  test('prints the entry for a desktop client with variable names, not values', async () => {
     const args = configured({
       servers: { a: fault('echo', { env: { A: `\${SOME_TOKEN}`, B: `\${OTHER:-x}` } }) },
     });
@@ -153,7 +153,7 @@ describe('the command line of gateway-stdio', () => {
     expect(entry.env).toEqual({ SOME_TOKEN: `\${SOME_TOKEN}`, X_API_KEY: `\${X_API_KEY}` });
   });
 
-  test('treats a reference that the client has not replaced as an unset variable', async () => {
+  test('treats a variable whose value is still its own placeholder as unset', async () => {
     const env = { DESKTOP_KEY: `\${DESKTOP_KEY}` };
     const header = ['--header', `X-API-Key: \${DESKTOP_KEY}`];
     const bridge = new StdioWrapper(['--url', 'http://127.0.0.1:1/mcp', ...header], env);
@@ -166,7 +166,7 @@ describe('the command line of gateway-stdio', () => {
   });
 });
 
-test('reports an unreachable bridge address in terms of the command line', async () => {
+test('gateway-stdio --url reports an unreachable URL without hints about the catalog or server ids', async () => {
   const wrapper = new StdioWrapper(['--url', 'http://127.0.0.1:1/mcp']);
   const { error } = await wrapper.initialize();
   expect(error.message).toContain('could not connect to http://127.0.0.1:1/mcp');
@@ -175,7 +175,7 @@ test('reports an unreachable bridge address in terms of the command line', async
 });
 
 describe('the end of gateway-stdio', () => {
-  test('by the end of stdin is immediate if no call is running', async () => {
+  test('follows the end of stdin immediately if no call is running', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }));
     await wrapper.initialize();
     await wrapper.request(1, 'tools/list');
@@ -185,7 +185,7 @@ describe('the end of gateway-stdio', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('by the end of stdin lets a call finish that was sent just before', async () => {
+  test('follows the end of stdin after calls that were sent before have finished', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }, '--server', 'echo'));
     await wrapper.initialize();
     await wrapper.call(1, 'pid');
@@ -225,7 +225,7 @@ describe('the end of gateway-stdio', () => {
     },
   );
 
-  test('by kill -9 leaves processes that the next start in the folder kills', async () => {
+  test('by kill -9 leaves server processes, which the next start in the same folder kills', async () => {
     const folder = temporaryFolder();
     const servers = { stubborn: fault('stubborn') };
     const first = new StdioWrapper(configured({ folder, servers }));
@@ -243,7 +243,7 @@ describe('the end of gateway-stdio', () => {
   });
 });
 
-test('the end of one of two processes in the folder of a gateway affects neither the other process nor the gateway', async () => {
+test('of two gateway-stdio processes in the folder of a gateway, one can end without effect on the other or the gateway', async () => {
   const servers = { echo: fault('echo') };
   const gateway = await startGateway({ servers });
   const { folder } = gateway;
@@ -284,7 +284,7 @@ describe('requests without a session over stdio', () => {
     params: { notifications: { toolsListChanged: true }, ...meta },
   });
 
-  test('are answered next to a session, and cancelled by their ids without an answer', async () => {
+  test('are answered also beside a session, and get no answer if cancelled', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }));
     expect(await wrapper.request('d', 'server/discover', meta)).toMatchObject({
       result: { supportedVersions: expect.arrayContaining(['2026-07-28']) },
@@ -313,7 +313,7 @@ describe('requests without a session over stdio', () => {
     expectPure(wrapper);
   });
 
-  test('that only listen are closed immediately with the client', async () => {
+  test('that only listen end as soon as the client closes stdin', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }));
     wrapper.send(listen('listening'));
     await until('the acknowledgement', () => wrapper.messages.length === 1);
@@ -375,7 +375,7 @@ describe('a client that does not read', () => {
     return wrapper;
   };
 
-  test('makes the gateway stop reading its requests, and loses no message when it continues', async () => {
+  test('pauses the reading of its requests, and receives all answers once it reads again', async () => {
     const wrapper = await flooded();
     const CALLS = 400;
     const bytes = 64 * 1024;
@@ -394,7 +394,7 @@ describe('a client that does not read', () => {
     expect(wrapper.messages.filter(({ id }) => String(id).startsWith('big-'))).toHaveLength(CALLS);
   });
 
-  test('stops the process with a message on stderr if a server sends an endless stream', async () => {
+  test('ends the process with a message on stderr if a server keeps sending', async () => {
     const wrapper = await flooded({ message_bytes: 1024 * 1024 });
     const children = `/proc/${wrapper.pid}/task/${wrapper.pid}/children`;
     const pid = Number(readFileSync(children, 'latin1'));

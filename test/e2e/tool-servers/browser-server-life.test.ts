@@ -200,7 +200,7 @@ describe('sessions of the browser server', () => {
   const look =
     'return [document.cookie, { ...localStorage }, (await indexedDB.databases()).length, (await caches.keys()).length]';
 
-  test('see no data of earlier sessions, which left no process and no folder after SIGKILL and SIGTERM', async () => {
+  test('see no data of earlier sessions; processes and folders of sessions ended by SIGKILL or SIGTERM are removed', async () => {
     const first = await start();
     await first.call('browser_navigate', { url: `${pages.url}/store` });
     await first.call('browser_navigate', { url: `${pages.url}/stored` });
@@ -299,7 +299,7 @@ describe('a start of the browser that fails', () => {
     expect(processes).toEqual([]);
   });
 
-  test('because root rights cannot be dropped names the missing program and --no-sandbox; other users need no option', async () => {
+  test('because setpriv is missing for root names this program and --no-sandbox; other users need no option', async () => {
     const browser = await BrowserClient.start(['--allow-private', '--browser-path', chromium], {
       PATH: '/nowhere',
     });
@@ -319,7 +319,7 @@ describe('a start of the browser that fails', () => {
     expect(text).toBe('The browser did not start: see the log of the server (stderr).');
   });
 
-  test('does not occur with --no-sandbox, and the browser still does not run as root', async () => {
+  test('can be avoided by --no-sandbox, and the browser still does not run as root', async () => {
     const browser = await start('--no-sandbox');
     await openStart(browser);
     const [main] = browser.processes();

@@ -67,7 +67,7 @@ describe('without --allow-private', () => {
     expect(performance.now() - started).toBeLessThan(15_000);
   });
 
-  test('no script API reaches this machine', async () => {
+  test('no script of a page can reach the local machine, with any API', async () => {
     await browser.call('browser_navigate', { url: 'about:blank' });
     const publicAddress = `127.0.0.1:${canary.port}`;
     const { isError, text } = await browser.call('browser_evaluate', {
@@ -262,7 +262,7 @@ describe('the browser behind its proxy', () => {
     expect(lookups.every((name) => name === '127.0.0.1' || name.endsWith('.invalid'))).toBe(true);
   });
 
-  test('sends datagrams without the command line of the server, which verifies the previous test', async () => {
+  test('sends datagrams if started without the protective options, which verifies the previous test', async () => {
     const datagrams = await udpCanary();
     const allowed = await servePages({ '/': '<title>Secure context</title>' });
     const page = await (await launch(/webrtc|quic|disable-features/)).newPage();

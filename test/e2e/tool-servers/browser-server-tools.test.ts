@@ -376,7 +376,7 @@ describe('browser_click and browser_hover', () => {
     expect(await logOfPage()).toBe('inside;');
   });
 
-  test('accept only CSS and references', async () => {
+  test('accept only CSS selectors and element references', async () => {
     await navigate('/form');
     for (const selector of [
       '::::',
@@ -457,7 +457,7 @@ describe('browser_fill and browser_select', () => {
     expect(await browser.evaluate('document.querySelector("#text").value')).toBe('');
   });
 
-  test('name the right tool for an unsuitable element', async () => {
+  test('reject an unsuitable element with the name of the right tool', async () => {
     await navigate('/form');
     expect(await errorTextOf('browser_fill', { selector: '#box', value: 'x' })).toContain('browser_click');
     expect(await errorTextOf('browser_fill', { selector: '#list', value: 'a' })).toContain('browser_select');
@@ -593,7 +593,7 @@ describe('browser_evaluate', () => {
     expect(text).toContain('from the script');
   });
 
-  test('and clicks return short answers on a page that replaces built-in functions', async () => {
+  test('returns short answers on a page that replaces built-in functions, as do clicks', async () => {
     await navigate('/hostile');
     for (const script of ['"text"', '({ a: 1 })', 'const kept = 1; kept'])
       expect((await works('browser_evaluate', { script })).text.length, script).toBeLessThan(51_000);
@@ -619,9 +619,9 @@ describe('browser_evaluate', () => {
   });
 });
 
-describe('the schemes that pages may open', () => {
+describe('pages in the browser', () => {
   test.each(['file:///etc/passwd', 'chrome://version', 'view-source:http://127.0.0.1/', 'data:text/html,x'])(
-    'do not include %s, neither in the page nor in a new one',
+    'cannot open %s, neither in the same page nor in a new one',
     async (address) => {
       await navigate('/next');
       await works('browser_evaluate', { script: `location.href = ${JSON.stringify(address)}; 1` });
@@ -632,7 +632,7 @@ describe('the schemes that pages may open', () => {
     },
   );
 
-  test('exclude permissions and service workers', async () => {
+  test('cannot get permissions such as geolocation, or register service workers', async () => {
     await navigate('/next');
     for (const name of ['geolocation', 'camera', 'clipboard-read'])
       expect(

@@ -86,7 +86,7 @@ describe('the list of resources', () => {
 });
 
 describe('the list of a folder', () => {
-  test('contains the files of any number of folders, except names that no URI can express', async () => {
+  test('contains files beside 10,000 subfolders, but no names that are not valid UTF-8', async () => {
     const crowded = testFolder();
     for (let count = 0; count <= 10_000; count++) mkdirSync(join(crowded, `d${count}`));
     writeFileSync(join(crowded, 'z.txt'), '');
@@ -108,7 +108,7 @@ describe('the list of a folder', () => {
   });
 });
 
-describe('a resource', () => {
+describe('a file resource', () => {
   test('has a template for all files', async () => {
     const { resourceTemplates } = await server.client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['file:///{+path}']);
@@ -160,7 +160,7 @@ describe('a resource', () => {
   });
 });
 
-describe('a subscription', () => {
+describe('a subscription to a file', () => {
   test('reports writes, atomic replacements and removal, until it is ended', async () => {
     const path = join(first, 'watched.txt');
     const uri = uriOf(path);

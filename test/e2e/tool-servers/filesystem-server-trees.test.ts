@@ -91,7 +91,7 @@ describe('list_directory_with_sizes', () => {
 });
 
 describe('directory_tree', () => {
-  test('nests the content, without excluded names, and follows no link', async () => {
+  test('returns the content as a tree, without excluded names, and follows no link', async () => {
     const excludePatterns = ['node_modules', '.git', 'docs/**'];
     const { structured, text } = await server.call('directory_tree', { path: '.', excludePatterns });
     const tree = [
@@ -129,7 +129,7 @@ describe('directory_tree', () => {
     expect(entries.at(-1)).toMatchObject({ children: [], isPartial: true });
   });
 
-  test('stops at a depth with a notice', async () => {
+  test('stops at the maximum depth with a notice', async () => {
     const deep = join(large, 'many', ...Array(40).fill('d'));
     mkdirSync(deep, { recursive: true });
     const path = join(large, 'many/d');
@@ -180,7 +180,7 @@ describe('search_files', () => {
     expect(structured.note).toContain('1000 matches');
   });
 
-  test('rejects patterns that are too long, too many or lead outside', async () => {
+  test('rejects patterns that are too long, too many or outside the folder', async () => {
     for (const pattern of ['x'.repeat(300), '../*', '/etc/*'])
       expect(await server.refusal('search_files', { path: '.', pattern })).not.toBe('');
     const refusal = (excludePatterns: readonly string[]) =>
@@ -205,7 +205,7 @@ describe('search_files', () => {
     expect(progress[0]).toEqual({ progress: 26, message: '26 entries visited, 0 matches' });
   });
 
-  test('returns at most the size of a message, however long the names are', async () => {
+  test('returns a result below the message size limit even for very long names', async () => {
     const deep = testFolder();
     let path = deep;
     for (let level = 0; level < 14; level++) {

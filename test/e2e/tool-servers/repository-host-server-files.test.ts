@@ -101,7 +101,7 @@ describe('the content of a path', () => {
     expect(sentRequests()[1]).toEqual(['GET', `/git/blobs/${BLOB}`, {}, undefined]);
   });
 
-  test('is an image for pictures, a blob for other bytes, and nothing if there are too many', async () => {
+  test('is an image for pictures, a blob for other binary files, and omitted for files with too many bytes', async () => {
     const png = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(50, 7)]);
     const bytes = Buffer.from([0, 1, 2, 253, 254, 255]);
     const call = async (path: string, content: Buffer) => {
@@ -159,7 +159,7 @@ describe('the content of a path', () => {
     expect(await read('sub')).toMatchObject({ repository: 'git://github.com/jquery/qunit.git' });
   });
 
-  test('is read from a branch, tag or commit by the ref; missing entries have different errors', async () => {
+  test('is read from the given branch, tag or commit; a missing path and a missing branch have different errors', async () => {
     for (const branch of ['old/one', 'v1', HEAD]) await read('v', { branch });
     expect(sentRequests().map(([, , query]) => query)).toEqual([
       { ref: 'old/one' },
@@ -193,7 +193,7 @@ describe('names', () => {
     '~tilde|pipe^caret`',
   ];
 
-  test('with special characters are written and read unchanged, with one segment for each part', async () => {
+  test('of files with special characters are written and read unchanged, with one URL segment per path part', async () => {
     const pushed = odd.map((path) => ({ path, content: `first of ${path}` }));
     await ada.callTool('push_files', { ...repository, branch: 'main', message: 'Odd names', files: pushed });
     const [tree] = host.requestsMatching(/^POST .*\/git\/trees$/);
@@ -250,7 +250,7 @@ describe('names', () => {
     expect(host.requests).toEqual([]);
   });
 
-  test('of owner, repository or branch never lead to another address', async () => {
+  test('of an owner, repository or branch cannot change the rest of the URL', async () => {
     const names = [
       '..',
       '.',
@@ -305,7 +305,7 @@ describe('names', () => {
     expect(host.requests).toEqual([]);
   });
 
-  test('of paths and branches, and queries, never reach another endpoint', async () => {
+  test('of paths and branches, and search queries, cannot lead to another API endpoint', async () => {
     const piece = fc.constantFrom(
       ...['..', '.', '/', '\\', '%2e', '%2F', '%', '?', '#', '&', '=', ' ', ':', '@', '{', '}', '+', ';'],
       ...[

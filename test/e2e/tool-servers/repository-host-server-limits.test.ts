@@ -67,7 +67,7 @@ describe.concurrent('the secondary rate limit', () => {
     await own.stop();
   }
 
-  test('waits one minute after a refusal without a time', () =>
+  test('delays requests by one minute if the response names no retry time', () =>
     apart(async (own, client) => {
       own.failNext(secondaryLimit(403));
       await client.callTool('list_commits', repository);
@@ -75,7 +75,7 @@ describe.concurrent('the secondary rate limit', () => {
       expect(offsets(own.requests)[1]).toBeGreaterThanOrEqual(59);
     }));
 
-  test('uses the clock of the host for any local time', () =>
+  test('is computed with the clock of the host, even if the local clock is hours off', () =>
     apart(async (own, client) => {
       for (const hours of [-5, 5]) {
         const now = own.clock.nowMs() + hours * 3600 * SECOND_MS;
@@ -142,7 +142,7 @@ describe('a wait for a rate limit', () => {
     ]);
   });
 
-  test('of many calls does not delay the exit of the program', async () => {
+  test('does not delay the exit of the program, even if many calls wait', async () => {
     const args = ['--max-wait-seconds', '600'];
     const client = await HostClient.start({ host, token: 'token-of-eve-7Qm2', args });
     host.limits.use('token-of-eve-7Qm2', 'core', 0, 500 * SECOND_MS);

@@ -91,7 +91,7 @@ class Line {
 const idsUpTo = (count: number) => Array.from({ length: count + 1 }, (_, id) => id);
 
 describe('a tool server', () => {
-  test('answers all requests that it read before the client closed, also to a slow reader', async () => {
+  test('answers all requests sent before stdin was closed, even if the client reads late', async () => {
     const line = new Line();
     for (let id = 1; id <= 40; id += 1) line.call(id, 'text', { length: 7_000 });
     line.child.stdin.end();
@@ -118,7 +118,7 @@ describe('a tool server', () => {
     expect((await line.ended)[0]).toBe(0);
   });
 
-  test('exits although the file system does not respond', async () => {
+  test('exits after SIGTERM even if a file operation hangs', async () => {
     const path = join(folder, 'pipe');
     execFileSync('mkfifo', [path]);
     const line = new Line();
@@ -144,7 +144,7 @@ describe('a tool server', () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  test('returns the text of an expected failure, and only a reference for an internal error', async () => {
+  test('returns the text of an expected error, but only a reference to the log for an internal error', async () => {
     const line = new Line();
     line.read();
     line.call(1, 'fail', { isExpected: true });

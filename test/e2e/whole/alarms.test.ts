@@ -71,7 +71,7 @@ test.concurrent('a gateway without a fault has no alarm', async () => {
   expect(stdout).not.toContain('ERROR');
 });
 
-test.concurrent('a store file that cannot be written blocks the triggers, until a write succeeds', async () => {
+test.concurrent('an alarm reports that triggers are blocked while the store file cannot be written', async () => {
   const program = await startAgent();
   const gateway = await startAutomation({ resources: hookOf(program.url) });
   const { url, pid } = gateway;
@@ -116,7 +116,7 @@ test.concurrent('a store file that cannot be written blocks the triggers, until 
   expect(logOf(gateway, 'store_unavailable')).toEqual(['error alarm raised', 'info alarm cleared']);
 });
 
-test.concurrent('an alarm reports files that a restart would refuse, until they are correct', async () => {
+test.concurrent('an alarm reports configuration files that would be invalid at a restart, until they are corrected', async () => {
   const gateway = await startAutomation({ resources: hookOf('http://127.0.0.1:9/'), isWatched: true });
   const { url, folder } = gateway;
   const settings = join(folder, 'gateway.yaml');
@@ -170,7 +170,7 @@ test.concurrent('an alarm reports a public address without a key', async () => {
   expect(keyed.text()).not.toContain('listener_without_key');
 });
 
-test.concurrent('an alarm reports that node:http replaces a missing addon, but not that it was selected', async () => {
+test.concurrent('an alarm reports that node:http replaces a missing uWebSockets.js, but none if node:http was configured', async () => {
   const hide = ['node_modules/uWebSockets.js', 'dist/uWebSockets.js']
     .map((folder) => `mount -t tmpfs tmpfs '${join(root, folder)}'`)
     .join(' && ');
@@ -214,7 +214,7 @@ test.concurrent('alarms report a clock step, a blocked event loop and a suspende
   expect(logOf(suspended, 'event_loop_stalled')).toEqual(['warn alarm raised']);
 });
 
-test.concurrent('one alarm counts all requests that a limit refuses', async () => {
+test.concurrent('all requests that a session limit refuses are counted in one alarm', async () => {
   const gateway = await startGateway({ settings: { limits: { sessions: 1 } } });
   const address = `${gateway.url}/mcp`;
   // An idle session would make room for the next one.

@@ -82,7 +82,7 @@ async function expectNothingLeft({ home }: Run): Promise<void> {
   expect(readdirSync(home)).toEqual([]);
 }
 
-describe('a smoke run of all measures', () => {
+describe('a smoke run of all benchmarks', () => {
   let measures: readonly Measure[];
   let run: Run;
   const samplesOf = (name: string) => measures.find((each) => each.name === name)?.samples ?? [];
@@ -94,7 +94,7 @@ describe('a smoke run of all measures', () => {
     measures = (JSON.parse(readFileSync(json, 'utf8')) as { measures: Measure[] }).measures;
   }, 300_000);
 
-  test('returns samples of all measures', () => {
+  test('returns samples of each benchmark', () => {
     const files = readdirSync(join(root, 'bench', 'measures'));
     expect(measures.map(({ name }) => `${name}.mjs`).sort()).toEqual(files.sort());
     for (const { name, samples } of measures) {
@@ -108,7 +108,7 @@ describe('a smoke run of all measures', () => {
     }
   });
 
-  test('returns samples for each row in the goals of a measure, and the documents have a section per measure', async () => {
+  test('returns samples for each goal, and the documents have a section per benchmark', async () => {
     const docs = join(root, 'docs');
     const files = readdirSync(docs).filter((file) => /^benchmarks.*\.md$/.test(file));
     const page = files.map((file) => readFileSync(join(docs, file), 'utf8')).join('\n');
@@ -123,7 +123,7 @@ describe('a smoke run of all measures', () => {
     }
   });
 
-  test('checks all answers at all addresses of the gateway, sequential and concurrent', () => {
+  test('checks all responses at each endpoint of the gateway, sequential and concurrent', () => {
     const rows = [
       'gateway /rpc',
       'gateway /rpc, every call logged',
@@ -142,7 +142,7 @@ describe('a smoke run of all measures', () => {
     expect(samplesOf('throughput')).toMatchObject(expected);
   });
 
-  test('reports the machine', () => {
+  test('reports the Node version and the number of CPU cores', () => {
     for (const { environment } of measures)
       expect(environment).toMatchObject({ node: process.version, cores: expect.any(Number) });
   });
@@ -150,7 +150,7 @@ describe('a smoke run of all measures', () => {
   test('leaves no process and no file', () => expectNothingLeft(run));
 });
 
-test('leaves no process and no file after an interrupt', async () => {
+test('a benchmark run that is interrupted leaves no process and no file', async () => {
   const run = start('throughput', '--smoke', '--rounds', '1000');
   const { stderr } = run.child;
   if (stderr === null) throw new Error('no stderr');
@@ -162,7 +162,7 @@ test('leaves no process and no file after an interrupt', async () => {
   await expectNothingLeft(run);
 });
 
-test('alternates between two builds in a measure', async () => {
+test('a benchmark of two builds alternates between them in each round', async () => {
   const json = join(scratch, 'against.json');
   const args = ['start', 'throughput', '--smoke', '--only', '/rpc$', '--against', 'dist', '--json', json];
   const run = start(...args);
@@ -180,13 +180,13 @@ test('alternates between two builds in a measure', async () => {
   await expectNothingLeft(run);
 });
 
-test('rejects an unknown measure by name', async () => {
+test('the benchmark command rejects an unknown benchmark and prints its name', async () => {
   const run = start('throughputs');
   expect(await run.ended).toBe(2);
   expect(run.output()).toContain('unknown measure: throughputs');
 });
 
-describe('the check before the load', () => {
+describe('the check of responses before the load benchmark', () => {
   type Target = { row: string; url: string; headers: object; bodyOf: (n: number) => string };
   type Check = (target: Target, options: { calls: number; concurrency: number }) => Promise<number>;
   type Call = { id: unknown; params: { arguments: unknown } };
@@ -226,7 +226,7 @@ describe('the check before the load', () => {
     content: [{ type: 'text', text: JSON.stringify(params.arguments) }],
   });
 
-  test('passes a correct echo', async () => {
+  test('accepts an echo server that responds correctly', async () => {
     expect(await checked((call) => ({ id: call.id, result: result(call) }))).toBe(6);
   });
 
@@ -243,12 +243,12 @@ describe('the check before the load', () => {
       /other/,
     ],
     ['an error', (call: Call) => ({ id: call.id, error: { code: -32603, message: 'no' } }), /an error, no/],
-  ])('rejects %s', async (_, answerOf, message) => {
+  ])('rejects responses with %s', async (_, answerOf, message) => {
     await expect(checked(answerOf)).rejects.toThrow(message);
   });
 });
 
-describe('the report', () => {
+describe('the benchmark report', () => {
   type ReportInput = readonly (Omit<Sample, 'unit'> & { unit?: string })[];
   interface Report {
     reportOf(measure: object, samples: ReportInput): string;
@@ -277,7 +277,7 @@ describe('the report', () => {
     ).toContain('not measured');
   });
 
-  test('contains both builds and the ratio of the second to the first, per round', async () => {
+  test('contains the figures of both builds and their ratio in each round', async () => {
     const of = (build: number, ...values: number[]) =>
       rates('own', ...values).map((sample) => ({ build, ...sample }));
     const text = (await report()).comparisonReportOf(
@@ -288,7 +288,7 @@ describe('the report', () => {
     expect(text).toContain('| own | calls/s | 100 (10–1,000) | 90 (10–1,100) | 1 (0.9–1.1) |');
   });
 
-  test('rewrites only the sections of the measures that ran', async () => {
+  test('rewrites only the sections of the benchmarks that ran', async () => {
     const { replaceFigures } = await report();
     const section = (name: string) => `<!-- figures: ${name} -->\nold\n<!-- end of figures -->`;
     const environment = { node: 'v20', cores: 2 };

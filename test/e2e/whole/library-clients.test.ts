@@ -52,8 +52,8 @@ const clients = {
   },
 };
 
-describe.each(Object.entries(clients))('a client %s', (_, connect) => {
-  test('lists and calls tools of all servers, and of one server', async () => {
+describe.each(Object.entries(clients))('library clients: a client %s', (_, connect) => {
+  test('an in-process MCP client lists and calls tools of all servers, or of one server', async () => {
     const all = await connect();
     const names = (await all.listTools()).tools.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['all__echo', 'asker__ask']));
@@ -64,7 +64,7 @@ describe.each(Object.entries(clients))('a client %s', (_, connect) => {
     await Promise.all([all.close(), client.close()]);
   });
 
-  test('gets progress before the answer, and can cancel', async () => {
+  test('an in-process MCP client receives progress before the result, and can cancel a call', async () => {
     const client = await connect('all');
     const name = 'slow';
     const steps: number[] = [];
@@ -85,7 +85,7 @@ describe.each(Object.entries(clients))('a client %s', (_, connect) => {
     await client.close();
   });
 
-  test('gets an error for a failed request, and for an unknown server', async () => {
+  test('an in-process MCP client receives an error for a failed request and for an unknown server', async () => {
     const client = await connect('all');
     await expect(client.callTool({ name: 'fail', arguments: {} })).rejects.toThrow('It is gone');
     await expect(client.callTool({ name: 'not-there', arguments: {} })).rejects.toThrow('no tool not-there');
@@ -94,7 +94,7 @@ describe.each(Object.entries(clients))('a client %s', (_, connect) => {
   });
 });
 
-test('a client answers server questions, and leaves nothing behind when it closes', async () => {
+test('an in-process MCP client answers server requests, and its session and calls end when it closes', async () => {
   const client = await clients['of SDK v1, with a session']('asker');
   const result = await client.callTool({
     name: 'ask',
@@ -128,7 +128,7 @@ test('a program that embeds the gateway calls a tool directly, and gets errors',
   await expect(late).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
 });
 
-test('a program that embeds the gateway learns of its failure, and the transport rejects any other object', async () => {
+test('a program that embeds the gateway is told of its failure; GatewayTransport accepts only an opened gateway', async () => {
   const other = await openGateway(join(folder, 'gateway.yaml'));
   const failed = new Promise((resolve) => other.whenFailed(resolve));
   coreOf(other).life.fail('store', new Error('the disk is gone'));

@@ -114,7 +114,7 @@ it.each(httpEngines)(
   300_000,
 );
 
-it('servers that were never started share one state machine', async () => {
+it('a hundred servers that were never started need no more state machine nodes in memory than one server', async () => {
   const machines = async (count: number) => {
     const entries = Array.from({ length: count }, (_, at) => [`server-${at}`, fault('echo')]);
     const [gateway, census] = await countable({ servers: Object.fromEntries(entries) });

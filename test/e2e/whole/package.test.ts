@@ -127,7 +127,7 @@ test('the package has one file of type declarations, which compiles in strict mo
   expect(stdout).toBe('');
 });
 
-test('the package is a library for the program that installed it, also with the files of init', async () => {
+test('the package can be imported as a library, which also opens the configuration written by `init`', async () => {
   const bin = join(app, 'node_modules', '.bin', 'actor-gateway');
   const init = await run(bin, ['init', '--yes', 'made'], { cwd: app });
   expect(init.stdout).toContain('  npx actor-gateway --config made/gateway.yaml\n');

@@ -168,7 +168,7 @@ describe('with one gateway and a key', () => {
     },
   );
 
-  test('the Inspector works over HTTP with a key, and through gateway-stdio', {
+  test('the MCP Inspector works over HTTP with the API key, and through gateway-stdio', {
     timeout: 240_000,
   }, async () => {
     const config = configured({ servers: { everything: { ...everythingServer, isolation: 'shared' } } });
@@ -216,7 +216,7 @@ describe('with one gateway and a key', () => {
       await client.close();
     });
 
-    test('bridges to the gateway with the key in its env', async () => {
+    test('connects a client to the gateway with the API key in its env', async () => {
       const headers = ['--header', `X-API-Key: ${KEY}`];
       const file = await printedEntry('--url', `${gateway.url}/mcp/files`, ...headers);
       const { command, args, env } = entryIn(file);

@@ -83,7 +83,7 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
         return { client: await client, prefix };
       };
 
-      test('gets the same results from server-everything as without a gateway', async () => {
+      test('a client gets the same results from server-everything as without a gateway', async () => {
         const { client, prefix } = await atServer('everything');
         expect(await tourOfEverything({ client, prefix })).toEqual(reference[isolation]);
         const unknown = await client.call(`${prefix}none`).then(
@@ -95,24 +95,24 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
 
       // Each call by modern clients with capabilities has a separate process, so toggles do not persist.
       if (isolation === 'shared' || kind === 'v1') {
-        test('gets updates of a subscribed resource', async () => {
+        test('a client gets updates of a resource to which the client has subscribed', async () => {
           await expectUpdatesReceived(await atServer('everything'));
         });
       }
 
       if (kind === 'v1') {
-        test('gets log messages of the server', async () => {
+        test('a client gets the log messages of a server', async () => {
           await expectLogReceived(await atServer('everything'));
         });
       }
 
       if (isolation === 'session') {
-        test('answers questions of the server', async () => {
+        test('a client can answer elicitation and sampling requests of a server', async () => {
           await expectQuestionsAnswered(await atServer('everything'));
         });
       }
 
-      test('reads files of allowed folders, independent of the roots of the client', async () => {
+      test('a client reads files in the allowed folders of a filesystem server, whatever its own roots', async () => {
         const { client, prefix } = await atServer('files');
         const { tools } = await client.listTools();
         expect(tools.filter(({ name }) => name.startsWith(prefix)).length).toBeGreaterThanOrEqual(14);
@@ -124,7 +124,7 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
         expect(textOf(refusal)).toContain('Access denied');
       });
 
-      test('stores data that a client of the other SDK reads', async () => {
+      test('a client stores data that a client of the other SDK can read', async () => {
         const { client, prefix } = await atServer('memory');
         const name = `${kind} ${prefix} ${era}`;
         const entity = { name, entityType: 'client', observations: ['wörd', '12345678901234567890'] };
@@ -138,7 +138,7 @@ describe.each(settings)('with the reference servers, $isolation, era $era,', ({ 
   });
 });
 
-test('can start, watch and cancel tasks of server-everything at its own address', async () => {
+test('a client can start, watch and cancel tasks of server-everything at /mcp/everything', async () => {
   const gateway = await startGateway({
     servers: { everything: { ...everythingServer, isolation: 'session' } },
   });

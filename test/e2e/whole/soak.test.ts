@@ -13,7 +13,7 @@ const SEED = '39';
 let stop = () => {};
 afterAll(() => stop());
 
-test('all invariants hold under mixed load with all kinds of faults', async () => {
+test('the soak test runs mixed load with injected faults, and no invariant is violated', async () => {
   const script = join(root, 'test', 'soak', 'run.mjs');
   const args = [script, '--minutes', String(MINUTES), '--seed', SEED];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -175,7 +175,7 @@ describe('recent calls', () => {
 const alarmLines = (gateway: GatewayProcess) =>
   gateway.logs().filter(({ alarm }) => alarm === 'history_not_stored');
 
-test('a full disk stops the writes with one alarm, and they continue when there is space', async () => {
+test('a full disk stops writing the call history with one alarm, and writing resumes when there is space', async () => {
   const before = await startGateway(setup);
   await before.stop();
   const { folder } = before;

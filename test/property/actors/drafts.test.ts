@@ -263,7 +263,7 @@ async function checkChat(
     expect([id, ['done', 'ignored'].includes(state)]).toEqual([id, true]);
 }
 
-test('a chat with drafts finally contains one answer or a failure notice, and the last message is no draft', async () => {
+test('a chat answer shown as a draft ends as one final answer or failure notice, never as a draft, despite kills', async () => {
   await fc.assert(fc.asyncProperty(arbScenario, checkScenario), {
     numRuns: 25,
     // Regression: the kill came between the arrival of a draft and its acknowledgement.

@@ -185,14 +185,14 @@ async function checkRuns(
 const emittedCount = async (store: Store) =>
   (await store.deliveries({ states: ['queued'], keyPrefix: 'outbox/', limit: 1_000 })).length;
 
-test('every parked run continues at its checkpoint, is woken once per wait, and completes in memory', async () => {
+test('with a store in memory, every parked run continues at its checkpoint, is woken once per wait, and completes', async () => {
   await fc.assert(
     fc.asyncProperty(arbRuns, arbFaults, (scripts, faults) => checkRuns(memoryHarness, scripts, faults)),
     { numRuns: runs(40) },
   );
 });
 
-test('every parked run continues at its checkpoint, is woken once per wait, and completes on disk', async () => {
+test('with a store on disk, every parked run continues at its checkpoint, is woken once per wait, and completes', async () => {
   await fc.assert(
     fc.asyncProperty(arbRuns, arbFaults, (scripts, faults) => checkRuns(engineHarness, scripts, faults)),
     { numRuns: runs(30) },

@@ -78,7 +78,7 @@ async function processRow(creator: Trigger, triggers: readonly Trigger[], hasCre
   return { senders, outcome };
 }
 
-test('an outbox row is sent once: by its trigger, or by one with its account and credential if its trigger changed accounts', async () => {
+test('an outgoing message is sent once: by its trigger, or by one with its credential if its trigger has left the account', async () => {
   await fc.assert(
     fc.asyncProperty(
       anyCreatorLabels,

@@ -75,7 +75,7 @@ const arbSteps = fc.array(
   { maxLength: 12 },
 );
 
-test('no clock step extends the pause of a retry or timer, except by the unrecorded time before a start', () => {
+test('no step of the system clock extends the pause of a retry or timer by more than the unrecorded time at a restart', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300_000 }), arbSteps, (pauseMs, steps) => {
       const world = new World();
@@ -113,7 +113,7 @@ test('no clock step extends the pause of a retry or timer, except by the unrecor
   );
 });
 
-test('a delivery with a time in the future does not prevent the removal of later deliveries', () => {
+test('a delivery with a time in the future does not prevent the removal of old deliveries after it', () => {
   const world = new World();
   const run = <T>(action: (engine: SqliteEngine) => T) =>
     world.engine.transaction(() => action(world.engine));
@@ -145,7 +145,7 @@ test('a failed server is retried after the real time has elapsed, regardless of 
   clock.mockRestore();
 });
 
-test("only a refusal for a catalog server mentions the operator's start request", () => {
+test('only a refusal by a failed catalog server names the API request that starts the server', () => {
   const refusalOf = (id: string) => {
     const breaker = new CircuitBreaker(id, true);
     breaker.open(monotonicNow() + 60_000, 'it failed');

@@ -87,8 +87,8 @@ const nested = fc.oneof(
 /** A tool's input schema, with call arguments. */
 const anyInput = objectOf(nested);
 
-describe('values of a call', () => {
-  test('that are written as words are read back unchanged for any schema', () => {
+describe('tool arguments on the command line', () => {
+  test('are parsed back unchanged after formatting, for any schema', () => {
     fc.assert(
       fc.property(anyInput, ({ schema, value }) => {
         const parsed = readArguments(schema, argumentWords(schema, value as Arguments));
@@ -99,7 +99,7 @@ describe('values of a call', () => {
     );
   });
 
-  test('of a generated example are complete', () => {
+  test('in a generated example are complete and valid', () => {
     fc.assert(
       fc.property(anyInput, ({ schema }) => {
         // A shell removes the quotes.
@@ -111,7 +111,7 @@ describe('values of a call', () => {
     );
   });
 
-  test('cause no exception for any words and schema, and a word NAME=VALUE for a boolean field is a boolean', () => {
+  test('cause no exception for any schema, and NAME=VALUE for a boolean field is a boolean', () => {
     const schemas = fc.oneof(
       anyInput.map(({ schema }) => schema),
       fc.dictionary(fc.constantFrom('properties', 'required', '$ref', 'allOf', 'type', 'items'), json),

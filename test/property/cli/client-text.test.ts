@@ -214,7 +214,7 @@ describe("a client's file", () => {
     );
   });
 
-  test('gets an input for the value of the gateway entry, and loses the input with the entry', () => {
+  test('gets the input definition that the gateway entry refers to, and loses the definition with the entry', () => {
     const input = { type: 'promptString', id: 'key', description: 'The key', password: true } as const;
     const added: ClientEntries = { entry: { url: `http://a.aa/\${input:key}` }, inputs: [input] };
     const others = fc.array(fc.record({ id: fc.constantFrom('a', 'b') }, { noNullPrototype: true }), {

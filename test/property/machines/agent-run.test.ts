@@ -186,7 +186,7 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('calls the model once per response, and no tool that has a result', () => {
+  test('requests each model response only once, and repeats no tool call whose result is stored', () => {
     fc.assert(
       fc.property(arbScenario, (scenario) => {
         const { plannedSteps, rows } = runScenario(scenario);
@@ -204,7 +204,7 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('repeats a call that may have happened only if that is harmless or allowed by the configuration', () => {
+  test('repeats a tool call that may have been executed only if this is harmless or allowed by the configuration', () => {
     fc.assert(
       fc.property(arbScenario, (scenario) => {
         const { calledIds, rows, runSettings } = runScenario(scenario);

@@ -70,7 +70,7 @@ class MachineBench {
   }
 }
 
-describe('the machine of a conversation', () => {
+describe('the state machine of a conversation', () => {
   test('follows the transition table, and a long run exists exactly in the state busy', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 60 }), (events) => {
@@ -135,7 +135,7 @@ describe('the machine of a conversation', () => {
     );
   });
 
-  test('exposes to the inspector only the current attempt', () => {
+  test('shows only the number of the current attempt in the inspector', () => {
     expect(conversationMachine.config.meta).toEqual({ inspect: ['attempt'] });
     const bench = new MachineBench();
     bench.actor.send(eventOf('lasting'));

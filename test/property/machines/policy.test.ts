@@ -39,7 +39,7 @@ const anyRandom = fc.double({ min: 0, max: 1, noNaN: true });
 /** Times of earlier restarts. The decision is at 9,000 ms. */
 const restartTimes = fc.array(fc.nat({ max: 9000 }));
 
-describe('a restart decision', () => {
+describe('the restart decision for a failed server', () => {
   test('has a pause within the limits of the policy or as long as requested, and never 0', () => {
     fc.assert(
       fc.property(anyPolicy, anyEnding, restartTimes, anyRandom, (policy, ending, times, random) => {
@@ -64,7 +64,7 @@ describe('a restart decision', () => {
     );
   });
 
-  test('keeps the restarts of any period within the limit', () => {
+  test('allows no more restarts in any period than the limit', () => {
     fc.assert(
       fc.property(
         anyPolicy,
@@ -91,7 +91,7 @@ describe('a restart decision', () => {
     );
   });
 
-  test('is valid for any restart block of a file', () => {
+  test('is valid for any restart settings in a catalog', () => {
     const settings = fc.record({
       intensity: fc.nat({ max: 1000 }),
       period_seconds: fc.integer({ min: 1, max: 1e9 }),

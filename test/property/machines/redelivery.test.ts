@@ -89,7 +89,7 @@ describe('a failed event', () => {
   });
 });
 
-test('a deferral counts as an attempt only if the event was sent, and is an hour old or of unknown age', () => {
+test('a deferral counts as an attempt only if the receiver was contacted, and the event is an hour old or of unknown age', () => {
   const arbInMs = fc.double({ min: -10, max: 1e12, noNaN: true });
   const arbAgeMs = fc.integer({ min: -HOUR_MS, max: 3 * HOUR_MS });
   fc.assert(

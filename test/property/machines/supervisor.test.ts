@@ -397,7 +397,7 @@ describe('a supervisor with any commands', () => {
   });
 });
 
-test('drains if the last child waits for its restart (regression)', () => {
+test('a supervisor drains even if its last child waits for a restart (regression)', () => {
   const start = { do: 'start', kind: 'transient', isStubborn: false } as const;
   const commandList: Command[] = [
     { ...start, key: 'a' },

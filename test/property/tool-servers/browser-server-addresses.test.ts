@@ -20,7 +20,7 @@ const privateAddress = fc.oneof(
 /** Returns two bytes as a group of an IPv6 address. */
 const hex = (high: number, low: number) => (high * 256 + low).toString(16);
 
-test('the browser server accepts no private address, plain or within an IPv6 address', () => {
+test('the browser server accepts no private IPv4 address, either plain or embedded in an IPv6 address', () => {
   fc.assert(
     fc.property(privateAddress, ([a, b, c, d]) => {
       const [high, low] = [hex(a, b), hex(c, d)];

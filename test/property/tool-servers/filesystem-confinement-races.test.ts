@@ -203,7 +203,7 @@ function callsThrough(door: string): ((count: number) => Promise<void>)[] {
 }
 
 describe('while another process swaps a folder for a link to the outside', () => {
-  test('a program that checks a path before its use reads and writes outside, which verifies the race', async () => {
+  test('check-then-use code reads and writes outside (control)', async () => {
     await swapDoor();
     const checkPath = async (path: string) => {
       const real = await realpath(path);
@@ -244,7 +244,7 @@ describe('while another process swaps a folder for a link to the outside', () =>
     expect(readOutside()).toEqual(before);
   });
 
-  test('tools read and change nothing outside below the link', async () => {
+  test('tools read and change nothing in outside folders below it', async () => {
     const before = readOutside();
     await swapDoor();
     await race(callsThrough('door/sub'));
@@ -282,7 +282,7 @@ test('an allowed folder swapped for a link to the outside is used or refused, ne
   expect(readOutside()).toEqual(before);
 });
 
-test('nothing outside is read on a system without /proc either', async () => {
+test('nothing outside the allowed folder is read on a system without /proc either', async () => {
   // Without /proc, the confinement pins a folder by its name.
   const byName = await openConfinement([box], pinByName);
   await swapDoor();

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { compileGlobs } from '../../../tool-servers/filesystem/paths/glob.ts';
 import { pathGlob, somePath } from '../../fixtures/globs/path-globs.ts';
 
-test('a glob without a slash matches the name at any depth like the common library, and one with a slash the path', () => {
+test('a glob without a slash matches names at any depth and one with a slash matches paths, as in picomatch', () => {
   fc.assert(
     fc.property(pathGlob, somePath, (pattern, path) => {
       const options = { dot: true, noextglob: true, nonegate: true, basename: !pattern.includes('/') };

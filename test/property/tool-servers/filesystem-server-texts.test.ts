@@ -24,7 +24,7 @@ function fileOf(text: string) {
 }
 
 describe('parts of a text', () => {
-  test('read by the offsets in the notes yield the whole file', async () => {
+  test('yield the whole file if each next read uses the offset in the note of the previous part', async () => {
     // The note of an incomplete part contains the offset of the next part.
     await fc.assert(
       fc.asyncProperty(arbText, fc.integer({ min: 1, max: 20 }), async (text, length) => {
@@ -43,7 +43,7 @@ describe('parts of a text', () => {
     );
   });
 
-  test('by head and tail are whole, unchanged lines', async () => {
+  test('read with head or tail are whole, unchanged lines', async () => {
     await fc.assert(
       fc.asyncProperty(arbText, fc.integer({ min: 1, max: 8 }), async (text, count) => {
         const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
@@ -107,7 +107,7 @@ describe('an edit', () => {
     );
   });
 
-  test('after another edit equals an edit of the resulting text', async () => {
+  test('in a list of edits applies to the result of the edits before it', async () => {
     const edit = fc.record({ oldText: fc.constantFrom('a', 'bc', 'a\n', '\n', 'ü'), newText: arbText });
     await fc.assert(
       fc.asyncProperty(arbText, fc.array(edit, { minLength: 1, maxLength: 4 }), async (text, edits) => {
@@ -123,7 +123,7 @@ describe('an edit', () => {
   });
 });
 
-describe('the occurrences of a text', () => {
+describe('the occurrences of a search text', () => {
   test('equal the results of a plain search, also for very long texts', () => {
     // Few letters, so that occurrences overlap.
     const arbLetters = fc

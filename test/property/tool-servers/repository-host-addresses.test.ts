@@ -72,8 +72,8 @@ function segmentsOf(route: string, parameters: object): string[] {
   return pathname.split('/').slice(3).map(decodeURIComponent);
 }
 
-describe('a request URL', () => {
-  test('leads to the given file if the path is not refused', () => {
+describe('a request URL for the repository host API', () => {
+  test('leads to exactly the given file path, unless the path is refused', () => {
     let accepted = 0;
     fc.assert(
       fc.property(name, name, text, (owner, repository, path) => {
@@ -96,7 +96,7 @@ describe('a request URL', () => {
     expect(accepted).toBeGreaterThan(50);
   });
 
-  test('leads to the given branch if the name is not refused', () => {
+  test('leads to exactly the given branch, unless its name is refused', () => {
     let accepted = 0;
     fc.assert(
       fc.property(text, (branchName) => {

@@ -34,7 +34,7 @@ test.each(['http://h/mcp/files', 'http://h/mcp/@home', 'http://h/other', 'h:8080
   },
 );
 
-test('the profile of a configuration is passed on, and cannot be combined with a server', () => {
+test('the command `stdio` accepts --profile with a configuration, but not together with a server', () => {
   const config = ['--config', 'gateway.yaml'];
   expect(targetOf(...config, '--profile', 'work')).toEqual({
     config: 'gateway.yaml',

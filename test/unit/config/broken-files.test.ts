@@ -209,7 +209,7 @@ describe('a configuration problem', () => {
     expect(formatProblem({ ...problem, file: join(process.cwd(), '..b.yaml') })).toBe('..b.yaml:3:7: what');
   });
 
-  test('is in the message of the ConfigError if it is an error; warnings are only in its list', () => {
+  test('is in the message of the ConfigError only if it is an error, not if it is a warning', () => {
     const file = '/elsewhere/b.yaml';
     const error = new ConfigError([
       { ...problem, file },

@@ -130,7 +130,7 @@ test('the configuration hash does not depend on secrets, because it could help t
   expect(await token('ghp_0123456789abcdefghij01')).toBe(await token('ghp_9876543210abcdefghij01'));
 });
 
-test('the configuration hash uses the last valid content of an invalid file', async () => {
+test('the configuration hash of an invalid file uses its last valid content', async () => {
   const { folder, loaded, resources: before, env } = await loadHash({ triggers });
   const hashWith = (next: LoadedResources) =>
     configHash({ ...loaded.digests, resources: resourcesDigest(next.digests) });

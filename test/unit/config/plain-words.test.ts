@@ -10,7 +10,7 @@ import { ConfigFolder } from './config-folder.ts';
 
 const folder = new ConfigFolder();
 
-describe('a field with a common alias', () => {
+describe('a common mistake in a configuration file', () => {
   test.each([
     ['port: 3000', 'port: unknown key; did you mean listen_addr? Write listen_addr: 127.0.0.1:3000'],
     ['host: 0.0.0.0', 'host: unknown key; did you mean listen_addr? Write listen_addr: 0.0.0.0:8080'],
@@ -33,12 +33,15 @@ describe('a field with a common alias', () => {
       'triggers: ./triggers',
       'triggers: unknown key; did you mean spec.triggers.directory? Write spec: { triggers: { directory: ./triggers } }',
     ],
-  ])('in the gateway file, as in %s, is reported with the documented name', async (line, expectedMessage) => {
-    const { lines } = await folder.loadGateway(
-      `listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\n${line}\n`,
-    );
-    expect(lines.map((each) => each.replace(/^gateway\.yaml:3:\d+: /, ''))).toEqual([expectedMessage]);
-  });
+  ])(
+    'such as %s in the gateway file is reported with the documented field name',
+    async (line, expectedMessage) => {
+      const { lines } = await folder.loadGateway(
+        `listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\n${line}\n`,
+      );
+      expect(lines.map((each) => each.replace(/^gateway\.yaml:3:\d+: /, ''))).toEqual([expectedMessage]);
+    },
+  );
 
   test.each([
     [
@@ -83,7 +86,7 @@ describe('a field with a common alias', () => {
       'args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
     ],
   ])(
-    'in a catalog entry, as in { %s }, is reported with the documented name, without the value',
+    'such as { %s } in a catalog entry is reported with the documented field name, without the value',
     async (entry, expectedMessage) => {
       const { lines } = await folder.loadCatalog(`servers:\n  a: { ${entry} }\n`);
       expect(lines.map((each) => each.replace(/^catalog\.yaml:2:\d+: servers\.a\./, ''))).toEqual([
@@ -92,7 +95,7 @@ describe('a field with a common alias', () => {
     },
   );
 
-  test('an id with a space is reported with a valid id', async () => {
+  test('such as a server id with a space is reported with a valid id', async () => {
     const { lines } = await folder.loadCatalog('servers:\n  "my server": { command: x }\n');
     expect(lines).toEqual([expect.stringMatching(/^catalog\.yaml:2:3: .*; did you mean my-server\?$/)]);
   });
@@ -138,7 +141,7 @@ describe('a YAML syntax error', () => {
     expect(mark).toMatch(/^ +\| *\^$/);
   });
 
-  test('is marked in its line, which shows keys, quotes and references', () => {
+  test('is marked in its line, which is shown with keys and references but masked values', () => {
     expect(complaint('a:\n  key: ${NAME} x: "hunter2"').slice(1)).toEqual([
       '    2 |   key: ${NAME} •: "•••••••"',
       '      |        ^',

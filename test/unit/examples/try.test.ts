@@ -11,7 +11,7 @@ const commands = new Map([
 ]);
 const choices = ['Ship it', 'Drop it'];
 
-describe('a typed line', () => {
+describe('a line typed in the local chat example', () => {
   test.each([
     ['  hello there ', { do: 'say', text: 'hello there' }],
     ['   ', { do: 'nothing' }],
@@ -57,7 +57,7 @@ describe('a typed line', () => {
     expect(parseLine(line, { commands, choices })).toEqual(what);
   });
 
-  test('cannot select a group if there are none', () => {
+  test('cannot select a chat group if there are no groups', () => {
     expect(parseLine('/place #team', { commands, choices, hasGroups: false })).toMatchObject({
       do: 'complain',
     });
@@ -72,7 +72,7 @@ describe('a typed line', () => {
   });
 });
 
-test('a typed command has named values in the order of the binding, however they were typed', () => {
+test('a command typed in the local chat example has its parameters in declared order, however they were typed', () => {
   const { parameters } = parseLine('/deploy notes: some words env: prod', { commands, choices }) as {
     parameters?: object;
   };
@@ -82,7 +82,7 @@ test('a typed command has named values in the order of the binding, however they
   ]);
 });
 
-describe('a drawn message', () => {
+describe('a message drawn in the local chat example', () => {
   const message = { id: '1', who: 'bot', text: 'yes', fields: [], choices: [], isEdited: false };
 
   test('is one line for one line of text; further lines are below the name', () => {
@@ -124,7 +124,7 @@ describe('a drawn message', () => {
   });
 });
 
-describe('the stand-in for a model', () => {
+describe('the fake model of the chat example', () => {
   const offered = (...names: string[]) => names.map((name) => ({ function: { name } }));
   const tools = offered('read_text_file', 'list_directory', 'write_file');
   const user = (content: unknown) => ({ role: 'user', content });
@@ -135,7 +135,7 @@ describe('the stand-in for a model', () => {
     ['which files are there?', 'list_directory', { path: '.' }],
     ['write "buy milk" to shopping.txt', 'write_file', { path: 'shopping.txt', content: 'buy milk\n' }],
     ['please write milk into a/b.txt', 'write_file', { path: 'a/b.txt', content: 'milk\n' }],
-  ])('for %s calls %s', (commandLine, name, input) => {
+  ])('for the input %s calls the tool %s', (commandLine, name, input) => {
     expect(standIn({ messages: [user(commandLine)], tools })).toEqual({ calls: [{ name, input }] });
     expect(standIn({ messages: [user([{ type: 'text', text: commandLine }])], tools }).calls).toHaveLength(1);
   });

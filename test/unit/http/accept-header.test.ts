@@ -46,7 +46,7 @@ test.each([
   ['text/ event-stream', 406],
   ['text/event-stream ; q=0', 406],
   ['text/event-stream;x ;\tQ=0.000 ', 406],
-])('the Accept header %j results in %d', (accept, status) => {
+])('a request with the Accept header %j gets status %d', (accept, status) => {
   expect(statusOf(accept)).toBe(status);
 });
 

@@ -48,7 +48,7 @@ function gatewayWithLines() {
   return { lines, follow };
 }
 
-test('a slow reader has a backlog of a thousand lines in order, then its stream ends with a reason', () => {
+test('a slow reader of the log stream gets up to a thousand buffered lines in order, then its stream ends with a reason', () => {
   const { lines, follow } = gatewayWithLines();
   let hasRoom = false;
   const slow = follow(() => hasRoom);
@@ -64,7 +64,7 @@ test('a slow reader has a backlog of a thousand lines in order, then its stream 
   expect(lines.watchers).toBe(0);
 });
 
-test('a follower above the limit of 32 is refused until another one leaves', () => {
+test('a log stream beyond the limit of 32 is refused until another stream ends', () => {
   const { lines, follow } = gatewayWithLines();
   const [first] = Array.from({ length: 32 }, () => follow(() => true));
   expect(() => follow(() => true)).toThrow(OverloadedError);

@@ -72,7 +72,7 @@ describe('beyond loopback, without allowed_origins', () => {
     expect(passes({}, { ...form, path: '/inspector/leave' })).toBe(403);
   });
 
-  test('a page with a rebound host has no cookie and is refused', () => {
+  test('a page that uses DNS rebinding is refused, because it has no valid cookie', () => {
     const rebound = { host: 'evil.example:8080', origin: 'http://evil.example:8080' };
     expect(passes({}, { headers: rebound })).toBe(403);
     const forged = `${cookie.slice(0, -2)}xx`;
@@ -80,7 +80,7 @@ describe('beyond loopback, without allowed_origins', () => {
       expect(passes({}, { headers: { ...rebound, cookie: bad } })).toBe(403);
   });
 
-  test('the cookie is useless for a page of another origin, port or scheme', () => {
+  test('a page of another origin, port or scheme is refused, even with the cookie', () => {
     const refused = [
       { origin: 'http://evil.example' },
       { origin: 'http://gw.example' },
@@ -129,13 +129,13 @@ describe('behind a proxy with TLS', () => {
     expect(passes(setup, { headers: { ...page, host: 'gw.example:80', cookie } })).toBe(403);
   });
 
-  test('the Host header is checked first, for any headers that the page sends', () => {
+  test('a page with a foreign Host header is refused, even with the cookie', () => {
     const rebound = { host: 'evil.example', origin: 'http://evil.example', cookie };
     expect(passes(setup, { headers: rebound })).toBe(403);
   });
 });
 
-test('without the cookie no Origin is admitted beyond loopback, for any Host', () => {
+test('beyond loopback, a request of a web page is refused without the cookie, whatever its Origin and Host', () => {
   const part = fc.oneof(
     fc.string(),
     fc.webAuthority(),

@@ -51,7 +51,7 @@ describe('the text after a command', () => {
     expect(values(two, text)).toEqual(expected);
   });
 
-  test("is the only parameter's value, and ignored without parameters", () => {
+  test('is the value of the only parameter, and is ignored if the command has no parameters', () => {
     expect(values([parameter('question')], 'what is "this", please?')).toEqual({
       question: 'what is "this", please?',
     });

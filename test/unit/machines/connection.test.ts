@@ -56,7 +56,7 @@ function lines(node: DirectedGraphNode): string[] {
   return [...own, ...node.children.flatMap(lines)];
 }
 
-describe('the chart of a connection', () => {
+describe('the state chart of a connection', () => {
   test('has exactly the transitions of the snapshot', () => {
     expect(lines(toDirectedGraph(connectionMachine)).join('\n')).toMatchInlineSnapshot(`
       "connection -- wanted --> connection
@@ -119,7 +119,7 @@ describe('a connection', () => {
     expect(runs).toHaveLength(14);
   });
 
-  test('that is rejected when the platform returns starts with the shortest pause', () => {
+  test('that is refused once the platform is reachable again retries with the shortest pause', () => {
     const { clock, state, tell, pauseMs } = bench();
     for (let count = 0; count < 12; count += 1) {
       tell({ type: 'lost', failure: connectionLoss });

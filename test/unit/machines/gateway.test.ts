@@ -233,14 +233,14 @@ test('each booted part of a gateway is drained once, in reverse order, for any f
   );
 });
 
-describe('an actor spawned under the root by a part', () => {
+describe('an actor started by a gateway part', () => {
   const idle = fromCallback(() => {});
   const spawn = (root: Root, name: string, logic: AnyActorLogic = idle, input?: unknown) =>
     root.actor.send({ type: 'part.spawn', name, logic, input });
   const child = (root: Root, name: string) =>
     (root.actor.getSnapshot().children as Record<string, AnyActorRef | undefined>)[name];
 
-  test('is in the tree and the system by name, receives its input, and lives as long as the root', async () => {
+  test('is registered by name, receives its input, and lives as long as the root', async () => {
     const inputs: unknown[] = [];
     const root = new Root(parts);
     const logic = fromCallback(({ input }) => {
@@ -279,7 +279,7 @@ describe('an actor spawned under the root by a part', () => {
     expect(child(root, 'conversations')).toBeDefined();
   });
 
-  test('that fails is an infrastructure failure: everything is drained, and the cause is returned', async () => {
+  test('shuts down the gateway if it fails, with its error as the cause', async () => {
     const root = new Root(parts);
     await root.endAll();
     const error = new Error('bug');

@@ -106,7 +106,7 @@ describe('the rules of a trigger', () => {
     ['where is my parcel', 'shipping'],
     ['deploy the invoice', 'deploy'],
     ['hello', 'default'],
-  ])('choose for %j: %s', (text, expected) => {
+  ])('choose for the text %j: %s', (text, expected) => {
     expect(ruleOf([desk], text)).toBe(expected);
   });
 
@@ -148,7 +148,7 @@ describe('the score of a match', () => {
     [filters([], ['U2']), undefined],
     [filters([], [], [/zebra/]), undefined],
     [filters(['ops'], ['U2'], [/help/]), undefined],
-  ])('of filter %# depends on the matching parts', (filter, score) => {
+  ])('for filter number %# depends on the matching parts of the filter', (filter, score) => {
     const result = chosenTriggers([trigger('t', [], 'helper')], event, { t: filter });
     expect(typeof result === 'string' ? undefined : result.score).toBe(score);
   });
@@ -186,7 +186,7 @@ describe('matches with equal scores', () => {
     expect(chosenTriggers(triggers.slice(0, 2), event)).toMatchObject({ trigger: 'b' });
   });
 
-  test('are decided by name, in any order', () => {
+  test('are decided by the names of the triggers, in any order of configuration', () => {
     const triggers = [trigger('b', [], 'helper'), trigger('a', [], 'helper')];
     expect(chosenTriggers(triggers, {})).toMatchObject({ trigger: 'a' });
     expect(chosenTriggers([...triggers].reverse(), {})).toMatchObject({ trigger: 'a' });

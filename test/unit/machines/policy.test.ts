@@ -15,13 +15,13 @@ const doneEnding = { kind: 'done' } as const;
 // Arguments of decideRestart: policy, ending, times of counted restarts, current time, random number (0…1),
 // times of uncounted restarts.
 describe('a restart decision', () => {
-  test('forgets a temporary child however it ended', () => {
+  test('does not restart a temporary child, however the child ended', () => {
     const temporary: RestartPolicy = { ...policy, restart: 'temporary' };
     expect(decideRestart(temporary, failed, [], 0, 0)).toEqual({ do: 'forget' });
     expect(decideRestart(temporary, doneEnding, [], 0, 0)).toEqual({ do: 'forget' });
   });
 
-  test('forgets a finished transient child, and restarts a failed child', () => {
+  test('restarts a transient child only if the child failed, not if it finished', () => {
     expect(decideRestart(policy, doneEnding, [], 0, 0)).toEqual({ do: 'forget' });
     expect(decideRestart(policy, failed, [], 0, 0)).toEqual({ do: 'restart', inMs: 100 });
   });
@@ -43,7 +43,7 @@ describe('a restart decision', () => {
     expect(decideRestart(policy, failed, [], 10, 1)).toEqual({ do: 'restart', inMs: 100 });
   });
 
-  test('parks or escalates the failure after the last allowed restart', () => {
+  test('parks the child or escalates the failure, as configured, after the last allowed restart', () => {
     expect(decideRestart(policy, failed, [0, 1, 2], 999, 0)).toEqual({ do: 'park', forMs: 5000 });
     expect(decideRestart({ ...policy, onLimit: 'escalate' }, failed, [0, 1, 2], 999, 0)).toEqual({
       do: 'escalate',
@@ -54,7 +54,7 @@ describe('a restart decision', () => {
     expect(decideRestart(policy, failed, [0, 1, 2], 1000, 0)).toEqual({ do: 'restart', inMs: 300 });
   });
 
-  test('never parks for a failure outside the child, but lengthens the pause with each such failure', () => {
+  test('restarts without a limit after failures outside the child, with a longer pause after each', () => {
     const external = { kind: 'failed', error: new Error('start', { cause: { isExternal: true } }) } as const;
     const spent = [0, 1, 2];
     expect(decideRestart({ ...policy, intensity: 0 }, external, [], 0, 0)).toEqual({
@@ -73,10 +73,10 @@ describe('a restart decision', () => {
   });
 });
 
-describe('a server that is away', () => {
+describe('an unreachable server', () => {
   const away = { kind: 'failed', error: new Error('no', { cause: { isUnreachable: true } }) } as const;
 
-  test('is parked for a second, or as long as it requests', () => {
+  test('is parked at its restart limit for a second at most, or as long as the server requests', () => {
     expect(decideRestart(policy, away, [0, 1, 2], 999, 0)).toEqual({ do: 'park', forMs: 1000 });
     expect(decideRestart({ ...policy, parkMs: 100 }, away, [0, 1, 2], 999, 0)).toEqual({
       do: 'park',
@@ -103,7 +103,7 @@ describe('the restart policy of a catalog entry', () => {
     park_seconds: 60,
   };
 
-  test('is transient, parks at the limit, and uses milliseconds', () => {
+  test('restarts only failed servers, parks them at the limit, and has its times in milliseconds', () => {
     expect(restartPolicy(settings)).toEqual({
       restart: 'transient',
       intensity: 5,

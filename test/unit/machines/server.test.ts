@@ -52,7 +52,7 @@ function lines(node: DirectedGraphNode): string[] {
   return [...own, ...node.children.flatMap(lines)];
 }
 
-describe('the chart of a server', () => {
+describe('the state chart of a server', () => {
   test('has exactly the transitions of the snapshot', () => {
     expect(lines(toDirectedGraph(machine)).join('\n')).toMatchInlineSnapshot(`
       "server.stopped -- start --> server.starting
@@ -118,7 +118,7 @@ describe('the chart of a server', () => {
   });
 });
 
-test('the gate and the pool match the state along every simple path', () => {
+test('the gate and the connection pool of a server match its state along every path of transitions', () => {
   const paths = getSimplePaths(machine, options);
   expect(paths.length).toBeGreaterThan(50);
   for (const { state, steps } of paths) {
@@ -166,7 +166,7 @@ describe('the life of a server', () => {
     bench.check();
   });
 
-  test('cancels the restart after stopping with a stop, and ends with a shutdown', () => {
+  test('contains no restart after stopping if it is stopped again, and ends with a shutdown', () => {
     const bench = new ServerBench();
     for (const type of ['start', 'pool.ready', 'stop', 'start', 'stop', 'pool.drained'] as const)
       bench.send({ type });
@@ -192,7 +192,7 @@ describe('the life of a server', () => {
     expect(bench.snapshot.value).toBe('starting');
   });
 
-  test('reports the end of parking to waiters, and ignores demand while parked', () => {
+  test('reports to waiting callers until when it is parked, and ignores demand while parked', () => {
     const bench = new ServerBench();
     bench.send({ type: 'demand' });
     bench.send({ type: 'pool.lost', error });

@@ -113,7 +113,7 @@ describe('a child that reports a failure', () => {
     expect(room.child('a')?.ref).toBe(ref);
   });
 
-  test('is parked above the limit and notified, and not restarted', () => {
+  test('is parked instead of restarted above the restart limit, and is notified', () => {
     const room = new SupervisorBench();
     room.start('a');
     for (let i = 0; i < 4; i++) {
@@ -235,7 +235,7 @@ describe('a child that throws', () => {
 });
 
 describe('a child that finishes', () => {
-  test('is forgotten if it is transient, without remains', () => {
+  test('is forgotten completely if it is transient', () => {
     const room = new SupervisorBench();
     room.start('a');
     room.tell('a', { type: 'finish' });
@@ -282,7 +282,7 @@ describe('waking a child', () => {
     expect(room.lines).toEqual(['a started', 'a parked', 'a woken']);
   });
 
-  test('keeps the restarts of a child whose server is away, so that the next failure parks it again', () => {
+  test('keeps the restart count of a child whose server is unreachable, so that the next failure parks it again', () => {
     const room = new SupervisorBench();
     const away = { type: 'fail', error: { isUnreachable: true } } as const;
     room.start('a', { policy: { ...policy, intensity: 1 } });

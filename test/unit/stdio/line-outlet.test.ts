@@ -40,7 +40,7 @@ async function until(check: () => boolean): Promise<number> {
   return performance.now() - began;
 }
 
-describe('a response', () => {
+describe('a response to a stdio client', () => {
   test('is sent immediately without earlier progress', async () => {
     const { pipe, outlet, observed } = output();
     const plain = outlet();
@@ -51,7 +51,7 @@ describe('a response', () => {
     expect(observed.done).toBe(1);
   });
 
-  test('is delayed after its progress, while other responses pass', async () => {
+  test('is delayed a little after its progress, and other responses overtake it', async () => {
     const { pipe, outlet, observed } = output();
     const slow = outlet();
     slow.send(progress);
@@ -110,7 +110,7 @@ describe('a response', () => {
     expect(textOf(pipe)).toBe(`${answer}\n${answer}\n`);
   });
 
-  test('is sent on release, after its progress', async () => {
+  test('that is delayed is sent at once when released, after its progress', async () => {
     const { pipe, lines, outlet, observed } = output();
     const slow = outlet();
     slow.send(progress);
@@ -135,7 +135,7 @@ describe('the backlog for a client that does not read', () => {
     expect(observed.lost).toEqual([]);
   });
 
-  test('is dropped once above the limit', () => {
+  test('ends the connection once if it exceeds its limit', () => {
     const { lines, observed } = output(1000, 16);
     for (let n = 0; n < 50; n += 1) lines.write(note);
     expect(observed.lost).toHaveLength(1);

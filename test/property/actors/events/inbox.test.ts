@@ -298,7 +298,7 @@ describe('an event released by a drain is handled again and recorded once', () =
   });
 });
 
-test('every event on the embedded store becomes final once and in order, over drains and restarts', async () => {
+test('every event in the embedded SQLite store becomes final once and in order, despite drains and restarts', async () => {
   const folder = storeFolder();
   const open = () => openSqliteStore({ file: join(folder, 'inbox.db'), workerUrl: storeWorkerUrl() });
   const work = new FakeWork(behave);
@@ -372,7 +372,7 @@ test.each(['appended', 'accepted'] as const)(
   },
 );
 
-test('conversations with endless handlers do not delay others while a slot is free (A6)', async () => {
+test('conversations whose handlers never return do not delay other conversations while a slot is free (A6)', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 6 }),

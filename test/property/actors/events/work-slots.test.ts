@@ -123,7 +123,7 @@ test('work slots never exceed the limits, no trigger or agent gets more than hal
   );
 });
 
-test('events of one agent and trigger are released in order, and later events wait behind them', async () => {
+test('events that wait for a work slot start in order of arrival if they have the same agent and trigger', async () => {
   const inbox = new FakeInbox();
   for (let seq = 1; seq <= 40; seq += 1) inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
   expect(inbox.running).toHaveLength(TOTAL / 2);
@@ -137,7 +137,7 @@ test('events of one agent and trigger are released in order, and later events wa
   inbox.slots.close();
 });
 
-test('a second trigger of an agent at its limit gets the next free slot before all earlier events', async () => {
+test('if one trigger uses all slots of an agent, another trigger of the agent gets the next free slot first', async () => {
   const inbox = new FakeInbox();
   for (let seq = 1; seq <= 40; seq += 1) inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
   inbox.offer({ event: eventOf(41), agent: 'a', trigger: 'u' });
@@ -148,7 +148,7 @@ test('a second trigger of an agent at its limit gets the next free slot before a
   inbox.slots.close();
 });
 
-test('waiting events are released for a new decision when agents or triggers change', async () => {
+test('events that wait for a work slot are assigned anew when agents or triggers change', async () => {
   const inbox = new FakeInbox();
   for (let seq = 1; seq <= 10; seq += 1) inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
   const before = [...inbox.held.values()].flat().length;
@@ -163,7 +163,7 @@ test('waiting events are released for a new decision when agents or triggers cha
   inbox.slots.close();
 });
 
-test('a released event that does not arrive blocks its slot for up to two checks, one per second', async () => {
+test('a work slot reserved for an event that does not arrive is free again after two checks, one per second', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const inbox = new FakeInbox();
   for (let seq = 1; seq <= TOTAL / 2 + 1; seq += 1)

@@ -160,6 +160,6 @@ async function run(steps: readonly Step[]) {
   }
 }
 
-test('each instant is delivered when the clock reaches it, and at most once more per clock correction', async () => {
+test('a scheduled time is delivered when the clock reaches it, and at most once more per clock correction', async () => {
   await fc.assert(fc.asyncProperty(fc.array(anyStep, { maxLength: 10 }), run), { numRuns: runs(40) });
 });

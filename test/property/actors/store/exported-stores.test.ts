@@ -26,7 +26,7 @@ let fileCount = 0;
 const newFile = () => join(folder, `store-${++fileCount}.db`);
 const onDamage = (damage: string) => expect(damage).toBe('');
 
-test('an exported and imported store continues as after a restart, for any operations (S1–S16)', async () => {
+test('an event store that is exported and imported behaves as after a restart, under any operations (S1–S16)', async () => {
   let moveCount = 0;
   await fc.assert(
     fc.asyncProperty(fc.commands(testClockSteps, { maxCommands: 100, size: 'max' }), async (steps) => {
@@ -68,7 +68,7 @@ test('an exported and imported store continues as after a restart, for any opera
   expect(moveCount).toBeGreaterThan(20);
 }, 240_000);
 
-test('a store continues in the database that it was imported into', async () => {
+test('an event store imported into a PostgreSQL database behaves as after a restart, under any operations', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(ownClockSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
       const open = async (url: string) =>

@@ -57,19 +57,19 @@ async function checkEngine(rehearses: boolean, kinds: typeof testClockSteps, num
   );
 }
 
-test('the engine matches its contract for any operations', async () => {
+test('the SQLite event store behaves like its reference model under any operations', async () => {
   await checkEngine(false, testClockSteps, runs(60));
 });
 
-test('the engine matches its contract if each transaction has failed once before', async () => {
+test('the SQLite event store behaves like its reference model if each transaction fails once before it succeeds', async () => {
   await checkEngine(true, testClockSteps, runs(60));
 });
 
-test('the engine matches its contract if the clock is set forward and back between operations', async () => {
+test('the SQLite event store behaves like its reference model if the clock is set forward and back', async () => {
   await checkEngine(true, steppedClockSteps, runs(40));
 });
 
-test('the store in a worker thread matches its contract', async () => {
+test('the event store in a worker thread behaves like its reference model under any operations', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(ownClockSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
       const options = { file: newFile(), maxWaiting: MAX_WAITING, workerUrl: storeWorkerUrl() };

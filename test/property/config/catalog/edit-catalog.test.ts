@@ -160,7 +160,7 @@ function isSubsequence(longer: string, text: string): boolean {
 }
 
 describe('an edit of a catalog', () => {
-  test('starts from valid files, which the test generates', () => {
+  test('is tested only with generated files that are valid', () => {
     fc.assert(
       fc.property(arbFile, (original) => {
         const { servers, errors } = loadCatalog(textOf(original));
@@ -283,7 +283,7 @@ describe('an edit of a catalog', () => {
 /** Returns the comment that follows a server in a flow mapping. It stays if the server is removed. */
 const trailingCommentOf = (text: string) => (text.endsWith(' # about it') ? ' # about it' : '');
 
-describe("an edit of a client's file", () => {
+describe("an edit of an MCP client's configuration", () => {
   const arbCommentLine = (indent: string) =>
     fc.constantFrom('', `${indent}// about "it": {\n`, `${indent}/* one\n${indent}   two } */\n`, '\n');
   const arbTrailingComment = fc.constantFrom('', ' // mine', ' /* mine */');
@@ -373,7 +373,7 @@ describe("an edit of a client's file", () => {
     );
   });
 
-  test("uses the client's format", () => {
+  test('uses the format of that client', () => {
     /** Adds a server `n` to a client's file, and returns its entry. */
     const added = (path: string, text: string, entry: Record<string, unknown>) => {
       const after = editCatalog(text, { do: 'add', name: 'n', entry }, path);

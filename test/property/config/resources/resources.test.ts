@@ -245,7 +245,7 @@ const arbPiece = fc.constantFrom(
 );
 
 describe('loading resources', () => {
-  test('never throws, and each problem is inside its file', async () => {
+  test('never throws, and each problem has a position inside its file', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(

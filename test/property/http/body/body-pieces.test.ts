@@ -7,7 +7,7 @@ import { BodyPieces } from '../../../../src/http/body/incoming-body.ts';
 
 const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1_000, max: 90_000 }));
 
-test('a body equals the joined pieces, and its reported memory is at least its size', () => {
+test('a request body equals its received chunks joined, and its reported memory is at least its size', () => {
   fc.assert(
     fc.property(fc.array(size, { maxLength: 60 }), (sizes) => {
       const pieces = new BodyPieces();

@@ -25,7 +25,7 @@ const steps = fc.array(
 const sizeOf = (buffers: Iterable<Buffer>) => [...buffers].reduce((sum, { length }) => sum + length, 0);
 
 describe('a backlog', () => {
-  test('returns the pushed bytes in order, counts them, and releases all', () => {
+  test('returns the pushed bytes in order, counts them, and releases their memory', () => {
     fc.assert(
       fc.property(steps, fc.boolean(), (stepList, endsWithClear) => {
         const readers = new Readers(64 * 1024 * KIB);
@@ -111,7 +111,7 @@ describe('buffered bytes', () => {
   });
 });
 
-describe('without free capacity for buffered bytes', () => {
+describe('if no buffer capacity is free', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
@@ -167,7 +167,7 @@ describe('without free capacity for buffered bytes', () => {
     { minLength: 10, maxLength: 80 },
   );
 
-  test('no active reader is disconnected, and a new reader is refused only for readers that may be active', () => {
+  test('a new reader is refused only if all others may be active; no active reader is disconnected', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     fc.assert(
       fc.property(arbReaders, (readerList) => {

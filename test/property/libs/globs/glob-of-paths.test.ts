@@ -10,7 +10,7 @@ import { pathGlob, somePath } from '../../../fixtures/globs/path-globs.ts';
 const matches = (pattern: string, text: string, kind: GlobOptions['kind'] = 'path') =>
   compileGlobs([pattern], { kind })(text);
 
-test('globs of paths and refs match like the common library', () => {
+test('globs for paths and git refs match like picomatch', () => {
   fc.assert(
     fc.property(pathGlob, somePath, (pattern, path) => {
       const expected = picomatch.isMatch(path, pattern, { dot: true, noextglob: true, nonegate: true });
@@ -41,23 +41,23 @@ test.each([
   ['a[!x]b', 'a/b', false],
   ['a**b', 'axxb', true],
   ['a**b', 'ax/xb', false],
-])('a glob of paths %s on %s: %s', (pattern, path, expected) => {
+])('the path glob %s on the path %s matches: %s', (pattern, path, expected) => {
   expect(matches(pattern, path)).toBe(expected);
 });
 
-test('two stars within a segment match slashes in refs only', () => {
+test('** within a segment matches slashes in globs for git refs, but not in globs for paths', () => {
   expect(matches('release**', 'release/1/2', 'ref')).toBe(true);
   expect(matches('**-alpha', 'a/b-alpha', 'ref')).toBe(true);
   expect(matches('release*', 'release/1', 'ref')).toBe(false);
 });
 
-test('several globs are compiled into one test, and an empty list matches nothing', () => {
+test('a compiled list of globs matches if one of them matches; an empty list matches nothing', () => {
   const isMatch = compileGlobs(['a', 'b/*'], { kind: 'path', isCaseless: true });
   expect(['A', 'b/C', 'ab', 'a/b/c'].map(isMatch)).toEqual([true, true, false, false]);
   expect(compileGlobs([], { kind: 'path' })('')).toBe(false);
 });
 
-test('any text is a valid glob of each kind', () => {
+test('any text is a valid glob for texts, paths and refs', () => {
   const specialText = fc.string({ unit: fc.constantFrom(...'{},[]*?\\!-/a.😀\ud800') });
   fc.assert(
     fc.property(specialText, specialText, fc.constantFrom('text', 'path', 'ref'), (pattern, text, kind) => {

@@ -18,7 +18,7 @@ function rowsWith(value: string) {
   return { rows, puts };
 }
 
-test('a damaged row is returned as it is, and is not replaced', async () => {
+test('a damaged session row is returned unchanged, and is not overwritten', async () => {
   for (const text of ['', 'null', '[]', '{"node":', '{"node":1,"text":"{}"}', '{"node":"own"}']) {
     const { rows, puts } = rowsWith(text);
     expect(await rows.find('key')).toBe(text);
@@ -27,7 +27,7 @@ test('a damaged row is returned as it is, and is not replaced', async () => {
   }
 });
 
-test('the row of a lost node is taken over with its record', async () => {
+test('a node takes over the session row of a lost node, with the record in the row', async () => {
   const { rows, puts } = rowsWith('{"node":"lost","text":"{}"}');
   expect(await rows.find('key')).toBe('{}');
   expect(puts).toEqual(['{"node":"own","text":"{}"}']);

@@ -9,7 +9,7 @@ import {
   isControlCall,
 } from '../../../../actors/events/built-in-commands.ts';
 
-test('there are four built-in commands, each with its required options first, as menus require', () => {
+test('the four built-in commands list their required options first, as command menus of platforms require', () => {
   expect(builtInCommands.map(({ name }) => name)).toEqual(['agent', 'task', 'fleet', 'flow']);
   for (const { name, description, options } of builtInCommands) {
     expect(name).toMatch(/^[a-z]{1,32}$/);
@@ -54,7 +54,7 @@ test.each([
   },
 );
 
-test('the key of a conversation can be restored from the key of its separate mailbox for control calls', () => {
+test('the key of a conversation can be derived from the key of its separate mailbox for control commands', () => {
   const key = 'conversation/chat/1/room';
   expect(conversationKeyOf(controlKeyOf(key))).toBe(key);
   expect(conversationKeyOf(key)).toBe(key);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decisionActionId, parseDecisionActionId } from '../../../../actors/events/decision-action.ts';
 
-test('the button id of a decision contains approval and decision, in a form that every platform accepts', () => {
+test('the button id of an approval decision contains approval id and decision in a form that every platform accepts', () => {
   for (const verdict of ['approve', 'deny'] as const) {
     const approval = randomUUID();
     const id = decisionActionId(approval, verdict);
@@ -13,7 +13,7 @@ test('the button id of a decision contains approval and decision, in a form that
   }
 });
 
-test('the id of any other button is not a decision', () => {
+test('the id of any other button is not parsed as an approval decision', () => {
   const id = decisionActionId(randomUUID(), 'approve');
   const others = [
     '',
@@ -29,7 +29,7 @@ test('the id of any other button is not a decision', () => {
     expect(parseDecisionActionId(other), other).toBeUndefined();
 });
 
-test('an arbitrary text is not parsed as a decision', () => {
+test('a text is parsed as an approval decision only if the text is the button id of this decision', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const found = parseDecisionActionId(text);

@@ -30,7 +30,7 @@ async function recordedAfter(passed: { steady: number; clock: number; used: numb
   return record.mock.calls;
 }
 
-test('a late tick is a stall by the own work, or by too little processor time', async () => {
+test('a late timer is reported as an event loop stall, caused by own work or by a suspended process', async () => {
   expect(await recordedAfter({ steady: 2_400, clock: 2_400, used: 2_400 })).toEqual([]);
   expect(await recordedAfter({ steady: 3_500, clock: 3_500, used: 3_400 })).toEqual([
     ['event_loop_stalled', expect.stringMatching(/for 3\.0 s, because its own work blocked the event loop/)],
@@ -48,7 +48,7 @@ test.each([
   [-4_000, undefined],
   [6_000, 'forward by 6.0 s'],
   [-6_000, 'back by 6.0 s'],
-])('a step of the clock by %i ms gives the alarm %s', async (stepMs, text) => {
+])('a jump of the system clock by %i ms is reported as %s', async (stepMs, text) => {
   const calls = await recordedAfter({ steady: TICK_MS, clock: TICK_MS + stepMs, used: 0 });
   expect(calls).toEqual(text === undefined ? [] : [['clock_changed', expect.stringContaining(text)]]);
 });

@@ -19,7 +19,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant('restart' as const) },
 );
 
-test('the newest lines are readable in order, and the size is bounded', async () => {
+test('a bounded log file returns its newest lines in order, and stays within its size limit', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-lines-'));

@@ -26,7 +26,7 @@ const requestWith = (n: number, isFailure: boolean) => ({
   origin: { requestId: `request-${n}`, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` },
 });
 
-test('the list has the last calls, and older ones only if they failed', () => {
+test('the list of recent calls contains the last calls, and older ones only if they failed', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 6_000 }),
@@ -59,7 +59,7 @@ test('the list has the last calls, and older ones only if they failed', () => {
   );
 });
 
-test('restored calls are listed like before, and numbers continue', () => {
+test('after a restore, recent calls are listed as before, and the call numbers continue', () => {
   const first = new RecentCalls();
   for (let n = 1; n <= 5_000; n += 1) first.record(requestWith(n, n % 7 === 0));
   const second = new RecentCalls();
@@ -70,7 +70,7 @@ test('restored calls are listed like before, and numbers continue', () => {
   expect(second.list({ limit: 1 }).calls[0]?.n).toBe(5_001);
 });
 
-test('a slow call keeps its details and matches the filter', () => {
+test('a slow call keeps its request id and trace, and is found by the filter for slow calls', () => {
   const recent = new RecentCalls();
   recent.record({ ...requestWith(1, false), ms: 5_000 });
   recent.record(requestWith(2, false));
@@ -97,7 +97,7 @@ const recordedCall: fc.Arbitrary<RecordedCall> = fc.record({
   code: text,
 });
 
-test('a line contains no line break, and is parsed to the same record; other text is ignored', () => {
+test('a recorded call is stored as one line and parsed to the same record; invalid lines are ignored', () => {
   fc.assert(
     fc.property(recordedCall, fc.nat(), (call, cut) => {
       const line = lineOf(call);

@@ -67,7 +67,7 @@ test.each([
     expect(await admit(odd === undefined ? {} : { 'x-hub-signature-256': odd })).toBe(401);
 });
 
-test('HTTP with Standard Webhooks: requires an id, a time in seconds, and a signature of 32 bytes', async () => {
+test('an HTTP trigger with Standard Webhooks requires an id, a time in seconds, and a signature of 32 bytes', async () => {
   const secret = `whsec_${base64}`;
   const admit = http({ webhook_secret: secret, scheme: 'standard' });
   const whole = { 'webhook-id': 'a', 'webhook-timestamp': '1', 'webhook-signature': `v1,${base64}` };

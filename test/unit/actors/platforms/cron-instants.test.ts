@@ -116,7 +116,7 @@ describe('at a backward clock change', () => {
   });
 });
 
-describe('days', () => {
+describe('the days of a cron schedule', () => {
   test.each([
     [
       'of month and week are alternatives',
@@ -131,7 +131,7 @@ describe('days', () => {
     expect(next(cron, 'UTC', '2026-11-21T12:00Z', expected.length)).toEqual(expected);
   });
 
-  test('that do not exist have no instants', () => {
+  test('that do not exist have no scheduled times', () => {
     expect(new CronInstants('0 0 30 2 *', 'UTC').after(0)).toBeUndefined();
   });
 
@@ -141,16 +141,16 @@ describe('days', () => {
   });
 });
 
-describe('the last instants of a period', () => {
+describe('the last scheduled times of a period', () => {
   const to = Date.parse('2026-11-21T12:00:00Z');
-  test('are in order, with the end and without the start', () => {
+  test('are in order, including the end of the period and excluding its start', () => {
     const minutes = new CronInstants('* * * * *', 'UTC');
     expect(lastInstants(minutes, to - 180_000, to, 10)).toEqual([to - 120_000, to - 60_000, to]);
     expect(lastInstants(minutes, to - 180_000, to, 2)).toEqual([to - 60_000, to]);
     expect(lastInstants(minutes, to, to, 2)).toEqual([]);
   });
 
-  test('are found quickly after millions of earlier instants', () => {
+  test('are found quickly after millions of earlier times', () => {
     const startedAt = performance.now();
     for (const zone of ['UTC', 'Europe/Berlin']) {
       const seconds = new CronInstants('* * * * * *', zone);

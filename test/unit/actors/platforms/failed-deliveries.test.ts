@@ -63,7 +63,7 @@ const findLine = (message: string) => host.lines.find((each) => each.message ===
 const REQUESTED = 'requested redelivery of failed deliveries';
 const REQUEST_FAILED = 'could not request redelivery of failed deliveries';
 
-test("missed deliveries of the gateway's hook are requested again, oldest first", async () => {
+test('failed webhook deliveries of the repository host are requested again, oldest first', async () => {
   repoHost.addHook('o/r', 1, 'https://proxy.example/gateway/webhook/repohost');
   repoHost.addHook('o/r', 2, 'https://elsewhere.example/other');
   const failed = '900719925474099301';
@@ -92,7 +92,7 @@ test("missed deliveries of the gateway's hook are requested again, oldest first"
   expect(findLine(REQUESTED)?.fields).toMatchObject({ trigger: 'reviews', repository: 'o/r', count: 3 });
 });
 
-test('deliveries stored for a trigger with the same path and secret are not requested', async () => {
+test('a failed webhook delivery that a trigger with the same path and secret has stored is not requested again', async () => {
   repoHost.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   repoHost.deliveries.set(1, [delivery('12', 'is-here', 500), delivery('11', 'of-another-secret', 500)]);
   await storeHandled('repohost:b-alike/is-here', 'done');
@@ -105,7 +105,7 @@ test('deliveries stored for a trigger with the same path and secret are not requ
   expect(redeliveries()).toEqual(['1/deliveries/11/attempts']);
 });
 
-test('pages are requested from the host of the API, even if the link names another host', async () => {
+test('further pages of webhook deliveries are requested from the API host, even if the link names another host', async () => {
   repoHost.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   repoHost.pageSize = 2;
   repoHost.deliveries.set(
@@ -117,7 +117,7 @@ test('pages are requested from the host of the API, even if the link names anoth
   expect(repoHost.requestsFor('GET', /deliveries$/)).toHaveLength(3);
 });
 
-test('no request is made for repositories with wildcards or without a token', async () => {
+test('failed webhook deliveries are not requested for repositories with wildcards or without a token', async () => {
   await open({ repositories: ['o/*', '*'] });
   await opened?.close();
   await open({ token: undefined, path: '/other' });
@@ -136,7 +136,7 @@ test.each([401, 403, 404])('status %i of the host is only logged', async (status
   expect(JSON.stringify(host.lines)).not.toContain(TOKEN);
 });
 
-test('a closed trigger requests no more deliveries and logs no error', async () => {
+test('a trigger that closes stops requesting failed webhook deliveries and logs no error', async () => {
   repoHost.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   repoHost.deliveries.set(
     1,
@@ -151,7 +151,7 @@ test('a closed trigger requests no more deliveries and logs no error', async () 
   expect(findLine(REQUEST_FAILED)).toBeUndefined();
 });
 
-test('a trigger that closes during the initial delay makes no request', async () => {
+test('a trigger that closes during its initial delay requests no failed webhook deliveries', async () => {
   repoHost.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   await open({}, 100);
   await opened?.close();
@@ -159,7 +159,7 @@ test('a trigger that closes during the initial delay makes no request', async ()
   expect(repoHost.requestsFor('GET', /hooks/)).toEqual([]);
 });
 
-test('each delivery is requested once, even if two triggers have the same path, secret and repository', async () => {
+test('a failed webhook delivery is requested once, even if two triggers have the same path and secret', async () => {
   repoHost.addHook('o/r', 1, 'https://gateway.example/webhook/repohost');
   repoHost.deliveries.set(1, [delivery('11', 'one', 502), delivery('12', 'two', 502)]);
   const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
@@ -208,7 +208,7 @@ async function deliver(id: string, hook: string, kind: string, repository = 'o/r
   expect(response.status).toBe(202);
 }
 
-test('hooks recorded for a trigger are queried as well if no repository is named', async () => {
+test('without named repositories, failed deliveries are requested from the webhooks seen in earlier deliveries', async () => {
   await open({ repositories: [], webhook_secret: SECRET }, 60_000);
   await deliver('a', '7', 'repository');
   await deliver('b', '7', 'repository');
@@ -238,7 +238,7 @@ test('hooks recorded for a trigger are queried as well if no repository is named
     ]);
 });
 
-test('a hook recorded for one trigger is found, even if another trigger with the same secret is first', async () => {
+test('a webhook recorded for one trigger is used, even if another trigger with the same secret comes first', async () => {
   await open({ repositories: [], webhook_secret: SECRET }, 60_000);
   await deliver('a', '7', 'repository');
   await opened?.close();
@@ -257,7 +257,7 @@ test('a hook recorded for one trigger is found, even if another trigger with the
   await first.close();
 });
 
-test('a hook is recorded again once a day while it sends, and silent hooks are removed for new hooks', async () => {
+test('the record of a webhook is renewed daily while it sends, and silent webhooks make room for new ones', async () => {
   const DAY = 86_400_000;
   let now = 0;
   const puts: string[] = [];

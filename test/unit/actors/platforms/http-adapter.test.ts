@@ -43,7 +43,7 @@ function postSigned(body: string, headers: Record<string, string> = {}) {
 
 const json = { 'content-type': 'application/json' };
 
-describe('a secret of scheme hub', () => {
+describe('a trigger with a secret of scheme hub', () => {
   beforeEach(() =>
     open('orders', { webhook_secret: SECRET, webhook_secret_previous: 'the previous secret' }),
   );
@@ -167,7 +167,7 @@ test('the signature header is configurable', async () => {
   expect((await post('x', { 'x-hub-signature-256': hub('x') })).status).toBe(401);
 });
 
-describe('a secret of scheme standard', () => {
+describe('a trigger with a secret of scheme standard', () => {
   beforeEach(() => open('events', { webhook_secret: STANDARD, scheme: 'standard' }));
 
   function signed(body: string, at = new Date(), id = 'msg_1', secret = STANDARD) {
@@ -246,7 +246,7 @@ describe('an unverified trigger', () => {
     ['headers with any value', { required_headers: { 'x-token': '*' } }],
     ['an empty secret', { webhook_secret: '' }],
     ['an empty header', { required_headers: { 'x-token': '' } }],
-  ])('does not open with %s by default', async (_, config) => {
+  ])('is refused at its start with %s, unless unverified requests are allowed', async (_, config) => {
     await expect(open('any', config)).rejects.toThrow(/cannot be verified|empty/);
   });
 
@@ -259,7 +259,7 @@ describe('an unverified trigger', () => {
   });
 });
 
-describe('an unverified trigger and web pages', () => {
+describe('the protection of an unverified trigger against web pages', () => {
   test.each([
     ['a request with an Origin', 'POST', { origin: 'https://evil.example' }],
     ['a request with a null Origin', 'POST', { origin: 'null' }],
@@ -407,7 +407,7 @@ describe('the conversation key', () => {
   });
 });
 
-describe('respond: sync', () => {
+describe('a trigger with respond: sync', () => {
   const config = { webhook_secret: SECRET, respond: 'sync', respond_timeout_seconds: 5 } as const;
 
   async function settledResponse(state: 'done' | 'dead' | 'ignored' | 'waiting', more: object) {
@@ -534,7 +534,7 @@ describe('triggers with a common path and secret', () => {
     expect(await (await waiting).json()).toMatchObject({ answer: 'deployed' });
   });
 
-  test('use the response mode of the matching trigger, or of the first trigger', async () => {
+  test('use the response mode of the matching trigger, or of the first trigger if no trigger matches', async () => {
     expect((await command('status', '1')).status).toBe(202);
     expect((await command('unknown', '2')).status).toBe(202);
     expect(host.event().id).toBe('http:a/2');

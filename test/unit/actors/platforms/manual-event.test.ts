@@ -29,7 +29,7 @@ test('a manual run is an event of its trigger', () => {
   });
 });
 
-test('a manual run is read as command and text', () => {
+test('the event of a manual run is read with its command and its text', () => {
   const run = { command: '/deploy production', input: { version: '2' }, text: 'in a hurry', user: 'ann' };
   expect(read(run)).toMatchObject({
     platform: 'manual',

@@ -69,14 +69,14 @@ async function send({
   return { status: response.status, body: isJson ? JSON.parse(text) : text };
 }
 
-test('there are examples of all known events', () => {
+test('the example payloads of these tests cover all known events', () => {
   expect(new Set(repoExamples.map(({ event }) => event))).toEqual(
     new Set(Object.keys(repoHostEventNames.actions)),
   );
   expect(repoExamples.length).toBeGreaterThan(100);
 });
 
-test('every published payload is accepted and parsed, some of them as a form', async () => {
+test('every published example payload is accepted and parsed, as JSON or as a form', async () => {
   const { trigger } = await open();
   for (const [index, { event, payload }] of repoExamples.entries()) {
     const asForm = index % 10 === 0;
@@ -207,7 +207,7 @@ describe('a delivery', () => {
     expect(host.store.events).toEqual([]);
   });
 
-  test('with the same id and another secret or path is an event of each trigger', async () => {
+  test('with the same id but another secret or path is a separate event of the other trigger', async () => {
     await open({}, 'team-a');
     await open({ webhook_secret: 'another' }, 'team-b');
     await open({ path: '/other' }, 'team-c');
@@ -239,7 +239,7 @@ describe('a delivery', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
-  test('contains a trigger once during its replacement', async () => {
+  test('names its trigger only once while the trigger is being replaced', async () => {
     const { close } = await open();
     await open({ branches: ['main'] });
     await send({ event: 'issues', payload: issue() });

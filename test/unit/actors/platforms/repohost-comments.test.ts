@@ -91,7 +91,7 @@ async function failure(row: StoredEvent, signal?: AbortSignal): Promise<Delivery
 const postedBodies = () => (repoHost.comments.get(PLACE) ?? []).map(({ body }) => body);
 
 describe('an answer', () => {
-  test('becomes one row for its issue, and the row a comment with a mark', async () => {
+  test('becomes one outbox row for its issue, which is posted as a comment with a hidden mark', async () => {
     const row = await rowFor('Thank **you**.');
     expect(row).toMatchObject({
       id: 'outbox:repohost:reviews/d-1/1',
@@ -217,7 +217,7 @@ describe('a comment', () => {
     expect(postedBodies()).toHaveLength(1);
   });
 
-  test('is posted once if the first attempt does not count: a shutdown aborted it, or its dead row is replayed', async () => {
+  test('is posted once although its first attempt, ended by a shutdown or before a replay, is not counted', async () => {
     const row = await rowFor('once');
     repoHost.refuse(POST, { status: 0, isCut: true });
     await failure(row);
@@ -268,7 +268,7 @@ describe('a comment', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a refusal by the repository host', () => {
   const inTenMinutes = () => String(Math.floor(Date.now() / 1000) + 600);
   test.each([
     ['401', { status: 401, message: `Bad credentials ${TOKEN}` }, true, undefined],
@@ -340,7 +340,7 @@ describe('a refusal', () => {
     expect(repoHost.requestsFor('GET', /comments/)).toHaveLength(0);
   });
 
-  test('is immediate if the attempt is aborted', async () => {
+  test('is temporary and needs no request if the attempt was aborted before', async () => {
     const row = await rowFor('x');
     const abort = new AbortController();
     abort.abort();
@@ -393,7 +393,7 @@ describe('a rate limit of the host', () => {
     expect(postedBodies()).toHaveLength(1);
   });
 
-  test('uses the clock of the host', async () => {
+  test('is timed by the clock of the host, not of the gateway', async () => {
     const row = await rowFor('x');
     const tomorrow = Date.now() + 86_400_000;
     repoHost.refuse(POST, {
@@ -421,7 +421,7 @@ test('one of several concurrent comments is sent, and each other comment gets it
   expect(seconds).toEqual(refused.map((_, index) => (index + 1) * 3));
 });
 
-test('a comment is sent in time after the clock is set back', async () => {
+test('a comment is not delayed by hours after the clock is set back', async () => {
   const row = await rowFor('x');
   await send(row);
   const realNow = Date.now;

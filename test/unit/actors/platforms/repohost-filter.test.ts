@@ -36,10 +36,10 @@ function isAccepted(
   return acceptsRepoEvent(htmlMarks, repoHostTrigger('reviews', config), inbound) === true;
 }
 
-describe('the mark of own comments', () => {
+describe('the mark of the gateway', () => {
   const markedText = `${htmlMarks.markFor('outbox:repohost:reviews/1/1')}\n\nhello`;
 
-  test('hides a comment', () => {
+  test('in a comment makes triggers ignore the comment', () => {
     expect(
       isAccepted('issue_comment', {
         ...repoExample('issue_comment', 'created'),
@@ -52,7 +52,7 @@ describe('the mark of own comments', () => {
     ['pull_request', 'opened', 'pull_request'],
     ['issues', 'opened', 'issue'],
     ['pull_request_review', 'submitted', 'review'],
-  ])('does not hide an event of another user: %s.%s', (event, action, member) => {
+  ])('in the text of another kind of event does not hide the event: %s.%s', (event, action, member) => {
     const payload = repoExample(event, action);
     const part = { ...(payload[member] as object), body: markedText };
     expect(isAccepted(event, { ...payload, [member]: part })).toBe(true);
@@ -68,7 +68,7 @@ describe('the branch of a pull request', () => {
     return { ...payload, pull_request: { ...pull, head: { ...pull.head, ref, repo } } };
   };
 
-  test('has published examples of three events, and of a fork of the same repository', () => {
+  test('is tested with published examples of three events, and of a fork of the same repository', () => {
     expect(new Set(published.map(({ event }) => event))).toEqual(
       new Set(['pull_request', 'pull_request_review', 'pull_request_review_comment']),
     );
@@ -84,7 +84,7 @@ describe('the branch of a pull request', () => {
     }
   });
 
-  test('is the target branch for a fork too, for any branch name of the fork', () => {
+  test('is the target branch even for a fork, regardless of the branch name in the fork', () => {
     for (const { event, payload } of published)
       for (const forkRepository of [repoFork, null]) {
         expect(isAccepted(event, fromFork(payload, forkRepository), { branches: ['master'] })).toBe(true);
@@ -139,7 +139,7 @@ test.each([
   expect(isAccepted(event, { ...base, ...part }, { branches: ['main'] })).toBe(expected);
 });
 
-test('only some kinds of events have several branches or no branches', () => {
+test('only events of issues, comments, releases and statuses can have several branches or none', () => {
   const severalBranches = repoExamples.filter(({ event, payload }) => {
     const { branches } = repoHostEvents.facts(event, payload) ?? { branches: [] };
     return branches === undefined || branches.length > 1;

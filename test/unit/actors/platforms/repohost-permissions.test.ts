@@ -24,7 +24,7 @@ test.each([
   ['triage', false],
   ['read', false],
   ['none', false],
-])('%s may write: %s', async (permission, expected) => {
+])('a user with the permission %s may write: %s', async (permission, expected) => {
   repoHost.permissions.set('ada', permission);
   expect(await mayWrite('ada')).toBe(expected);
 });
@@ -43,12 +43,12 @@ test.each(['..', '.', ''])('the user name %j is rejected before any request', as
   expect(repoHost.requests).toEqual([]);
 });
 
-describe('the token', () => {
+describe('the API token of a repository host', () => {
   test.each([
     [401, 'the token is invalid or expired'],
     [403, 'the token needs write access to acme/shop (fine-grained: Metadata, read)'],
   ])(
-    'that the host refuses with status %i lacks permission, which is a permanent error',
+    'that is refused with status %i is a permanent error that names the missing right',
     async (status, right) => {
       void repoHost.refuse(/permission$/, { status });
       await expect(mayWrite('ada')).rejects.toMatchObject({
@@ -79,12 +79,12 @@ test.each([
     { isRateLimited: true, isFinal: false },
   ],
   [{ status: 0, isCut: true }, { isFinal: false }],
-])('a temporary failure of a permission check is no verdict: %j', async (refusal, expected) => {
+])('a temporary failure of a permission check does not count as a denial: %j', async (refusal, expected) => {
   void repoHost.refuse(/permission$/, refusal);
   await expect(mayWrite('ada')).rejects.toMatchObject(expected);
 });
 
-test('a response that contains no permission is an error', async () => {
+test('a response to a permission check that contains no permission is an error', async () => {
   void repoHost.refuse(/permission$/, { status: 200 });
   await expect(mayWrite('ada')).rejects.toMatchObject({
     isFinal: false,

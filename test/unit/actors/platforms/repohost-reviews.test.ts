@@ -71,11 +71,11 @@ const secondAttempt = (row: StoredEvent): StoredEvent => ({ ...row, attempt: 2 }
 const reviews = () => (repoHost.reviews.get(PLACE) ?? []).map(({ state, body }) => [state, body]);
 const comments = () => (repoHost.comments.get(PLACE) ?? []).map(({ body }) => body);
 
-describe('an answer with a verdict', () => {
+describe('an agent answer with a verdict on a pull request', () => {
   test.each([
     ['approve', 'APPROVED', 'APPROVE'],
     ['request_changes', 'CHANGES_REQUESTED', 'REQUEST_CHANGES'],
-  ])('becomes one review with its text for the action %s', async (id, state, event) => {
+  ])('becomes one review with its text if its action is %s', async (id, state, event) => {
     const row = rowFor({ actions: [{ id }], fields: [{ name: 'Risk', value: 'low' }] });
     expect(row.key).toBe(`outbox/repohost/${new URL(repoHost.url).host}/${PLACE}`);
     expect(await send(row)).toEqual({ id: '80' });
@@ -84,7 +84,7 @@ describe('an answer with a verdict', () => {
     expect(comments()).toEqual([]);
   });
 
-  test('may have no text', async () => {
+  test('becomes a review even without a text', async () => {
     await send(rowFor(approving, { text: '' }));
     expect(reviews()).toMatchObject([['APPROVED', expect.stringContaining('<!-- actor-gateway:')]]);
   });
@@ -140,7 +140,7 @@ describe('a review that may already exist', () => {
 describe('if the host refuses a review', () => {
   beforeEach(() => repoHost.ownRequests.add(PLACE));
 
-  test('the answer becomes a comment with a note, in the next free slot', async () => {
+  test('the answer is posted as a comment with a note, within the rate limit', async () => {
     const row = rowFor();
     // The token's slot is occupied.
     await expect(send(row)).rejects.toMatchObject({ isRateLimited: true, isUncontacted: true });
@@ -174,12 +174,12 @@ test('a response without review id is a permanent failure', async () => {
   await expect(send(rowFor())).rejects.toMatchObject({ isFinal: true });
 });
 
-describe('a review with a mark', () => {
+describe('a review marked as written by the gateway', () => {
   const marked = `${htmlMarks.markFor('outbox:1/1')}\n\nFine.`;
   const isAccepted = (login: string, of = trigger) =>
     adapter.accepts?.(of, repoInbound('pull_request_review', reviewPayload(marked, login), ['reviews']));
 
-  test('is ignored by every trigger if the token of its author writes reviews here', async () => {
+  test('is ignored by every trigger if a trigger writes reviews as its author', async () => {
     await send(rowFor());
     expect(isAccepted(repoHost.login)).toBe(false);
     expect(isAccepted(repoHost.login, triggerWith({ token: undefined }))).toBe(false);
@@ -193,7 +193,7 @@ describe('a review with a mark', () => {
     ({ close } = await adapter.open(trigger, host));
   });
 
-  test('is ignored while the account of a token is unknown', async () => {
+  test('is ignored while the account of a trigger token is unknown', async () => {
     const unnamed = triggerWith({});
     void repoHost.refuse(/\/user$/, { status: 403 }, Number.POSITIVE_INFINITY);
     const opened = await adapter.open(unnamed, host);
@@ -210,7 +210,7 @@ describe('a review with a mark', () => {
   });
 });
 
-test("a review by the token's account without a mark is ignored", async () => {
+test('a review by the account of the trigger token is ignored even without the mark of the gateway', async () => {
   await send(rowFor());
   const body = JSON.stringify(reviewPayload('without a mark', repoHost.login));
   const response = await fetch(host.url + trigger.config.path, {
@@ -281,7 +281,7 @@ describe('a host whose verdicts have no text', () => {
     expect(receipts).toEqual([{ id: 'c1' }, { id: 'r1' }]);
   });
 
-  test('gets only the verdict if there is no text, and searches before a second attempt', async () => {
+  test('gets only the verdict if the answer has no text; a retry first looks for it', async () => {
     const { rows, sendWithoutText, calls } = createHost([], 'r1');
     const [row, ...others] = rows(approving, '');
     expect(others).toEqual([]);

@@ -47,8 +47,8 @@ async function storeTick(at: number): Promise<void> {
   host.store.events.length = 0;
 }
 
-describe('an instant', () => {
-  test('becomes one event each time', async () => {
+describe('a scheduled time', () => {
+  test('becomes one event with its time in the event id', async () => {
     await open({ cron: EACH_SECOND });
     await expect.poll(() => host.store.events.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(2);
     const [first, second] = host.store.events;
@@ -87,7 +87,7 @@ describe('an instant', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
-  test('in several months is awaited without an immediate timer', async () => {
+  test('that is months away does not fire at once because of a timer overflow', async () => {
     const inTwoMonths = new Date(Date.now() + 62 * 24 * HOUR);
     await open({ cron: `0 0 1 ${inTwoMonths.getUTCMonth() + 1} *` });
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -107,7 +107,7 @@ describe('an instant', () => {
   });
 });
 
-describe('missed instants', () => {
+describe('missed scheduled times', () => {
   const now = Date.UTC(2026, 10, 21, 12, 30);
   const at = { now: () => now, watchMs: 10 };
 
@@ -130,7 +130,7 @@ describe('missed instants', () => {
     expect(ids().at(-1)).toBe('2026-11-21T12:30:00.000Z');
   });
 
-  test('do not include instants before the first tick', async () => {
+  test('do not include times before the schedule first ran', async () => {
     await open({ cron: '* * * * *', catchup: 'all' }, at);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(ids()).toEqual([]);
@@ -139,7 +139,7 @@ describe('missed instants', () => {
   test.each([
     ['expression', { cron: '*/5 * * * *' }],
     ['zone', { cron: '0 * * * *', timezone: 'Asia/Kolkata' }],
-  ])('do not include instants before a new %s', async (_, changed) => {
+  ])('do not include times before a change of the %s', async (_, changed) => {
     const event = scheduleEvent(scheduleTrigger('nightly', { cron: '0 * * * *' }), now - 6.5 * HOUR);
     await host.store.tick(tickName('nightly'), now - 6.5 * HOUR, event);
     await open({ catchup: 'all', ...changed }, at);
@@ -159,7 +159,7 @@ describe('missed instants', () => {
     expect(ids()).toHaveLength(3);
   });
 
-  test('are not skipped by overlap: skip, which applies only to running deliveries', async () => {
+  test('are all stored even with overlap: skip', async () => {
     await storeTick(Date.UTC(2026, 10, 21, 9));
     await open({ cron: '0 * * * *', catchup: 'all', overlap: 'skip' }, at);
     await expect.poll(() => ids().length).toBe(3);
@@ -183,7 +183,7 @@ describe('a clock change', () => {
     },
   );
 
-  test('forward by seconds delivers the skipped instants', async () => {
+  test('forward by seconds delivers the skipped scheduled times', async () => {
     let time = Date.UTC(2026, 10, 21, 12, 59, 50);
     await open({ cron: '0 * * * *' }, { now: () => time, watchMs: 10 });
     time += 20_000;
@@ -191,7 +191,7 @@ describe('a clock change', () => {
   });
 });
 
-describe('overlapping instants', () => {
+describe('overlapping scheduled times', () => {
   /** Opens an hourly schedule with a clock that moves from hour to hour. */
   async function openHourly(overlap: 'skip' | 'queue' | 'replace', where: TriggerHost = host) {
     let time = Date.UTC(2026, 10, 21, 12, 59, 50);
@@ -249,7 +249,7 @@ describe('overlapping instants', () => {
     expect([await stateOf(0), await stateOf(1)]).toEqual(expected);
   });
 
-  test('notify the waiters of an event that a later instant replaces', async () => {
+  test('notify callers that wait for an event that a later one replaces', async () => {
     const tick = await openHourly('replace');
     await tick();
     const settled = host.waitUntilSettled('nightly', host.event(0).id, 20_000);
@@ -290,7 +290,7 @@ describe('overlapping instants', () => {
     },
   );
 
-  test('of another trigger with the same name prefix are not counted', async () => {
+  test('are not affected by deliveries of a trigger whose name begins with the same text', async () => {
     const other = scheduleTrigger('nightly-2', { cron: EACH_SECOND });
     opened.push(await scheduleAdapter().open(other, host));
     await expect.poll(() => host.store.events.length, { timeout: 5_000 }).toBe(1);

@@ -81,7 +81,7 @@ test.each([
   expect(await runAt('13:10', { ...changed, catchup: 'all' })).toEqual(expected);
 });
 
-test('another expression counts from its own first load, even if the previous one has ticked', async () => {
+test('a changed cron expression misses instants only from its first load on, even if the old one has fired', async () => {
   const runAt = gateway();
   const full = { cron: '0 * * * *', catchup: 'all' } as const;
   const half = { cron: '30 * * * *', catchup: 'all' } as const;
@@ -91,7 +91,7 @@ test('another expression counts from its own first load, even if the previous on
   expect(await runAt('11:40', half)).toEqual(['09:00', '10:00', '10:30', '11:30']);
 });
 
-test('an expression that is used again after another one has missed only instants since its return', async () => {
+test('a cron expression that is restored after a change has missed only the instants since its return', async () => {
   const runAt = gateway();
   await runAt('08:10', { cron: '0 * * * *', catchup: 'all' });
   await runAt('10:10', { cron: '0 23 * * *', catchup: 'all' });
@@ -99,7 +99,7 @@ test('an expression that is used again after another one has missed only instant
   expect(await runAt('13:10', { cron: '0 * * * *', catchup: 'all' })).toEqual(['12:00', '13:00']);
 });
 
-test('a changed catchup does not change which instants were missed', async () => {
+test('a changed catchup setting of a schedule does not change which instants were missed', async () => {
   const runAt = gateway();
   await runAt('08:10', { cron: '0 * * * *', catchup: 'none' });
   expect(await runAt('10:10', { cron: '0 * * * *', catchup: 'all' })).toEqual(['09:00', '10:00']);

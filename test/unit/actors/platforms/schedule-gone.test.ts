@@ -74,7 +74,7 @@ async function daysIn(store: Store): Promise<readonly number[]> {
 const configured = { isConfigured: true };
 const removed = { isConfigured: false };
 
-test('a schedule is deleted after it was removed for the whole period, and is new if it returns', async () => {
+test('the state of a removed schedule is deleted after a period; if the schedule returns later, it starts as new', async () => {
   const runOn = gateway();
   await runOn(1, configured);
   expect(await runOn(3, configured)).toEqual({ days: [2, 3], hasState: true });
@@ -85,7 +85,7 @@ test('a schedule is deleted after it was removed for the whole period, and is ne
   expect(await runOn(21, configured)).toEqual({ days: [2, 3, 21], hasState: true });
 });
 
-test('a schedule that was removed for less than the period has missed the instants since its removal', async () => {
+test('a schedule that returns within the period catches up on the instants missed since its removal', async () => {
   const runOn = gateway();
   await runOn(1, configured);
   await runOn(2, removed);

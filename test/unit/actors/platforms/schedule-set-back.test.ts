@@ -65,7 +65,7 @@ test.each(['none', 'last', 'all'] as const)(
   },
 );
 
-test('after the clock is set back by a year between two openings, the instants of that year occur', async () => {
+test('if the clock is set back by a year while a schedule is closed, the instants of that year occur', async () => {
   await open();
   await setClock('12:59:50');
   await setClock('13:00:05');
@@ -84,7 +84,7 @@ test('after the clock is set back by a year between two openings, the instants o
   ]);
 });
 
-test('a clock set back by a minute repeats no instant, also after reopening; larger sums of changes are corrections', async () => {
+test('a clock set back by a minute repeats no scheduled instant, also after reopening, until such changes add up', async () => {
   await open();
   await setClock('12:59:50');
   await setClock('13:00:10');
@@ -100,7 +100,7 @@ test('a clock set back by a minute repeats no instant, also after reopening; lar
   expect(storedInstants()).toEqual(['13:00:00.000Z', '13:00:00.000Z:2']);
 });
 
-test('instants that were missed after the clock was set back are caught up once', async () => {
+test('scheduled instants that were missed after the clock was set back are caught up once', async () => {
   await open({ catchup: 'all' });
   for (const clock of ['12:59:50', '13:00:05', '13:59:50', '14:00:05', '14:59:50', '15:00:05'])
     await setClock(clock);
@@ -115,7 +115,7 @@ test('instants that were missed after the clock was set back are caught up once'
   }
 });
 
-test('a temporarily wrong clock makes no earlier instants missed', async () => {
+test('a clock that is temporarily far in the past does not make earlier scheduled instants count as missed', async () => {
   await open({ catchup: 'all' });
   await setClock('12:59:50');
   await setClock('13:00:05');
@@ -137,7 +137,7 @@ test('a temporarily wrong clock makes no earlier instants missed', async () => {
   expect(storedInstants()).toEqual(expected);
 });
 
-test('an instant that the store rejected before the clock was set back occurs once, at its time', async () => {
+test('a scheduled instant that the store rejected before the clock was set back occurs once, at its time', async () => {
   await open();
   await setClock('12:59:50');
   host.store.fault = new StoreUnavailableError('the disk is full');
@@ -153,7 +153,7 @@ test('an instant that the store rejected before the clock was set back occurs on
   ]);
 });
 
-test('a kill of the process between the two steps of a clock correction loses no instant', async () => {
+test('a kill of the process between the two steps of a clock correction loses no scheduled instant', async () => {
   await open({ catchup: 'all' });
   await setClock('12:59:50');
   await setClock('13:00:05');

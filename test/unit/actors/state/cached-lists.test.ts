@@ -32,7 +32,7 @@ async function write(name: string, ageMs: number): Promise<string> {
 
 const ageOf = async (path: string) => Date.now() - (await stat(path)).mtimeMs;
 
-test('a sweep keeps and marks the list files in use, and removes list files unused for long', async () => {
+test('the cleanup of cached list files keeps and marks the files in use, and removes files unused for long', async () => {
   const own = await write(`${mine}.json`, 2 * RETENTION_MS);
   await write(`${old}.json`, RETENTION_MS + HOUR_MS);
   const others = await write(`${young}.json`, RETENTION_MS - HOUR_MS);
@@ -57,7 +57,7 @@ test('two gateways that share a folder keep the list files that either of them u
   expect(await readdir(join(folder, 'lists'))).toEqual([`${old}.json`]);
 });
 
-test('a catalog entry that a reload restores during the sweep keeps its list file', async () => {
+test('a catalog entry that a reload restores during the cleanup keeps its cached list file', async () => {
   await write(`${old}.json`, 2 * RETENTION_MS);
   let checks = 0;
   const used = () => {
@@ -68,21 +68,21 @@ test('a catalog entry that a reload restores during the sweep keeps its list fil
   expect(await readdir(join(folder, 'lists'))).toEqual([`${old}.json`]);
 });
 
-test('a sweep removes an incomplete list file of a killed gateway, but not a file being written', async () => {
+test('the cleanup removes an incomplete list file of a killed gateway, but not a list file being written', async () => {
   await write(`${mine}.json.0f0f-left.tmp`, 2 * HOUR_MS);
   await write(`${mine}.json.0f0f-now.tmp`, 1_000);
   expect(await using(mine)).toBe(1);
   expect(await readdir(join(folder, 'lists'))).toEqual([`${mine}.json.0f0f-now.tmp`]);
 });
 
-test('a sweep never removes files with another name format', async () => {
+test('the cleanup of cached list files never removes files with another name format', async () => {
   const names = ['notes.txt', 'short.json', `${old}.json.bak`, `x${old}.json`].sort();
   for (const name of names) await write(name, 10 * RETENTION_MS);
   expect(await using()).toBe(0);
   expect((await readdir(join(folder, 'lists'))).sort()).toEqual(names);
 });
 
-test('a sweep ignores a missing folder, and reports an unreadable folder once', async () => {
+test('the cleanup of cached list files ignores a missing folder, and reports an unreadable folder once', async () => {
   expect(await using()).toBe(0);
   expect(warnings).toEqual([]);
   await writeFile(join(folder, 'lists'), 'a file');

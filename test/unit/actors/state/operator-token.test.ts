@@ -79,7 +79,7 @@ describe('the operator token', () => {
     expect(findOperatorToken(folder)).toMatch(TOKEN);
   });
 
-  test('cannot replace a folder, which is an error that names the state folder', () => {
+  test('is not created if its path is a folder, and the error names the state folder', () => {
     mkdirSync(file());
     expect(() => openOperatorToken(folder)).toThrow(StateFolderError);
     expect(() => openOperatorToken(folder)).toThrow(folder);

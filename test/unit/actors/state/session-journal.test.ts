@@ -10,7 +10,7 @@ const noWarning = (message: string) => {
   throw new Error(message);
 };
 
-test('the journal ignores a line that a kill interrupted, and appends no record to it', async () => {
+test('the session journal ignores a line that a kill cut off, and writes the next record on a new line', async () => {
   const folder = newFolder();
   const first = await SessionJournal.open(folder, noWarning);
   await Promise.all([first.put('a', '{"n":1}'), first.put('b', '{"n":2}')]);
@@ -27,7 +27,7 @@ test('the journal ignores a line that a kill interrupted, and appends no record 
   expect(statSync(join(folder, 'sessions.ndjson')).mode & 0o777).toBe(0o600);
 });
 
-test('the journal rewrites the file when most of its lines are outdated', async () => {
+test('the session journal rewrites its file when most of the lines are outdated', async () => {
   const folder = newFolder();
   const journal = await SessionJournal.open(folder, noWarning);
   const keys = Array.from({ length: 1_000 }, (_, n) => `key-${n}`);
@@ -42,7 +42,7 @@ test('the journal rewrites the file when most of its lines are outdated', async 
   ]);
 });
 
-test('the journal warns once while the file cannot be written, and then stores all records', async () => {
+test('the session journal warns once while its file cannot be written, and later stores all records', async () => {
   const folder = join(newFolder(), 'state');
   const warnings: string[] = [];
   const journal = await SessionJournal.open(folder, (message) => warnings.push(message));
@@ -56,7 +56,7 @@ test('the journal warns once while the file cannot be written, and then stores a
   rmSync(folder, { recursive: true });
 });
 
-test('the journal leaves no unfinished file when it cannot replace the file', async () => {
+test('the session journal leaves no temporary file behind if it cannot replace its file', async () => {
   const folder = newFolder();
   mkdirSync(join(folder, 'sessions.ndjson'));
   const warnings: string[] = [];

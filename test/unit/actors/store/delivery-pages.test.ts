@@ -35,7 +35,7 @@ describe('a page of a delivery search', () => {
     expect([seqs(last.deliveries), last.beforeSeq]).toEqual([[RARE[0]], undefined]);
   });
 
-  test('ends when it is full', async () => {
+  test('ends as soon as it contains the requested number of matches', async () => {
     const page = await store.deliveryPage({ trigger: 'rare', limit: 1 });
     expect([seqs(page.deliveries), page.beforeSeq]).toEqual([[RARE[2]], RARE[2]]);
   });

@@ -169,7 +169,7 @@ describe('the store on a disk', () => {
     expect(output.failed).toBe(0);
   });
 
-  test('that was full does not fill the disk again with the log of small writes', async () => {
+  test('that was full is not filled again by the write-ahead log of small writes', async () => {
     const child = bundledStoreChild('store-tight-disk.ts');
     const folder = mkdtempSync(join(scratch, 'disk-'));
     const { finished } = start(

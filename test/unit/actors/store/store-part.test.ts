@@ -49,7 +49,7 @@ function factory(store = new MemoryStore()) {
 
 const user = () => vi.fn<PrepareStore>(async () => {});
 
-test('a gateway without a user of the store never opens it', async () => {
+test('a gateway never opens its store if no part uses the store', async () => {
   const { open } = factory();
   const { store } = await startPart({ openStore: open });
   await gateway?.stop();
@@ -136,7 +136,7 @@ test('a permanently lost store ends the gateway', async () => {
   );
 });
 
-test('a stopped gateway has no timers for its alarms and its store, also if a call fails at the end', async () => {
+test('a stopped gateway has no timers for its alarms and its store, even if closing the store reports an error', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const { open, store, hosts } = factory();
   const { store: part, alarms } = await startPart({ openStore: open });

@@ -124,14 +124,17 @@ describe.each(['uws', 'node'] as const)('a gateway on %s', (prefer) => {
     ['::', '[::1]'],
     ['::', '127.0.0.1'],
     ['::', 'localhost'],
-  ])('that listens on %s receives the token at %s', async (host, contacted) => {
-    const gateway = await startGateway(host, prefer);
-    await ask(contacted, gateway.port);
-    expect(gateway.requests).toEqual(requestsAfterProof());
-  });
+  ])(
+    'the operator token is sent to a gateway that listens on %s and is contacted at %s',
+    async (host, contacted) => {
+      const gateway = await startGateway(host, prefer);
+      await ask(contacted, gateway.port);
+      expect(gateway.requests).toEqual(requestsAfterProof());
+    },
+  );
 });
 
-describe('a foreign listener does not receive the token', () => {
+describe('a foreign listener does not receive the operator token', () => {
   test('if it sends no proof, like old versions of the gateway', async () => {
     const foreign = await startForeign('127.0.0.1');
     await ask('127.0.0.1', foreign.port);

@@ -64,7 +64,7 @@ describe('the help', () => {
     expect(stdout).toMatch(/\nExamples:\n(?: {2}\S.*\n)+$/);
   });
 
-  test('of a verb without its noun is that of the only command, or a list', async () => {
+  test('of a verb without a noun shows the only command with this verb, or lists all of them', async () => {
     expect(await runHere(['help', 'install'])).toEqual(await runHere(['servers', 'install', '--help']));
     const { code, stdout } = await runHere(['help', 'show']);
     expect(code).toBe(0);

@@ -126,7 +126,7 @@ describe('explain', () => {
     );
   });
 
-  test('completes field by field, and by type if a field depends on the type', () => {
+  test('completes field paths one field at a time, with the type if a field depends on it', () => {
     const next = (text: string) => completeFieldPath(text).map(([path]) => path);
     expect(next('')).toEqual([...kinds]);
     expect(next('gateway.limits.s')).toEqual([

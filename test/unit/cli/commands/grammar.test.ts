@@ -109,7 +109,7 @@ describe('a usage error', () => {
     ['connect', 'cursor', '--api-key', SECRET],
     ['stats', `--api-key=${SECRET}`],
     ['servers', '--url', `http://user:${SECRET}@127.0.0.1:1/`],
-  ])('in %s %s %s %s is reported without the word itself', async (...words) => {
+  ])('in %s %s %s %s is reported without repeating the mistyped word', async (...words) => {
     const typed = words.filter((argument) => argument !== undefined);
     const { code, stdout, stderr } = await runHere(typed);
     expect([code, stdout]).toEqual([2, '']);
@@ -150,7 +150,7 @@ describe('help', () => {
     expect(await runHere(['help', ...name])).toEqual({ code, stdout, stderr });
   });
 
-  test('of a noun lists its verbs with arguments; a noun without a list prints it', async () => {
+  test('of a noun lists its verbs with arguments, and is printed if a verb is missing', async () => {
     const { stdout } = await runHere(['servers', '--help']);
     expect(stdout).toMatch(/^ {2}start <server> {2,}Start a server/m);
     const [store, help] = [await runHere(['store']), await runHere(['store', '--help'])];

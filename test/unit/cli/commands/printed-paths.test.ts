@@ -129,7 +129,7 @@ describe('explain', () => {
     ['servers["my.server"].args[0]', ['catalog']],
     ['spec.config.bot_token', ['trigger']],
     ['spec.output_schema.properties.answer.type', ['agent']],
-  ])('describes %s for the kinds that have it', (path, kinds) => {
+  ])('describes the path %s for each kind of resource that has the path', (path, kinds) => {
     const found = findNamedFields(path).map(({ kind }) => kind);
     expect([...found].sort()).toEqual(kinds);
   });

@@ -36,6 +36,11 @@ test.each([
     { command: 'program', cwd: join(folder, 'none') },
     `there is no folder ${join(folder, 'none')}`,
   ],
-])('the check before a start reports an obstacle, or none, for %s', (_, fields, why) => {
-  expect(findStartObstacle(fakeEntry({ cwd: folder, ...fields }), { PATH: `/nowhere:${folder}` })).toBe(why);
-});
+])(
+  'the check before the start of a server reports the expected obstacle, if any, for %s',
+  (_, fields, why) => {
+    expect(findStartObstacle(fakeEntry({ cwd: folder, ...fields }), { PATH: `/nowhere:${folder}` })).toBe(
+      why,
+    );
+  },
+);

@@ -68,7 +68,7 @@ describe('completion', () => {
     expect(await completionsOf(['init', ''])).toEqual(['(folders)']);
   });
 
-  test('looks up names by their kind and the preceding words', async () => {
+  test('looks up names of the kind that the command expects at this position', async () => {
     expect(await completionsOf(['servers', 'show', ''], names)).toEqual(['server-of--']);
     expect(await completionsOf(['servers', 'stop', '--url', 'http://x', ''], names)).toEqual([
       'server-of----url',
@@ -112,7 +112,7 @@ describe('completion', () => {
   });
 });
 
-test('words split by bash are joined, with the length of the part to skip', () => {
+test('completion joins words that bash splits at colons or equals signs, and omits the text before the split', () => {
   expect(joinWords(['--url', 'http', ':', '//127.0.0.1', ':', '80', 'x'])).toEqual({
     words: ['--url', 'http://127.0.0.1:80', 'x'],
     skip: 0,
@@ -131,7 +131,7 @@ test('names with control characters or line breaks are not candidates', () => {
   expect(responseLines({ mode: 'words', candidates }, 0)).toEqual(['words', 'good one\ta b']);
 });
 
-test('the noun and choices of a value are derived from its help text', () => {
+test('completion derives the kind of a value and its choices from the help text of the option', () => {
   expect(placeholderNoun('id', 'id of a server, as the catalog has it')).toBe('server');
   expect(placeholderNoun('name', 'only runs of this agent', 'agent')).toBe('agent');
   expect(placeholderNoun('triggers', 'names of triggers; without any, all')).toBe('trigger');

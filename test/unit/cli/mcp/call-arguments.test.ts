@@ -26,7 +26,7 @@ const order = {
 };
 const parse = (...typed: string[]) => readArguments(order, ['code=x', ...typed]);
 
-describe('arguments of a call', () => {
+describe('arguments of a tool call on the command line', () => {
   test('are converted by the types of the schema; text stays text', () => {
     expect(
       readArguments(order, ['code=007', 'count=3', 'price=.5', 'isGift=yes', 'size=3', 'note=null']),
@@ -37,7 +37,7 @@ describe('arguments of a call', () => {
     expect(readArguments(order, ['code={"a":1}']).values).toEqual({ code: '{"a":1}' });
   });
 
-  test('may give an array as JSON or by item, and an object as JSON or by member', () => {
+  test('can contain an array as JSON or item by item, and an object as JSON or member by member', () => {
     expect(parse('tags=a', 'tags=b').values).toMatchObject({ tags: ['a', 'b'] });
     expect(parse('tags=a').values).toMatchObject({ tags: ['a'] });
     expect(parse('tags=["a","b"]').values).toMatchObject({ tags: ['a', 'b'] });
@@ -58,7 +58,7 @@ describe('arguments of a call', () => {
     });
   });
 
-  test('are refused together, each with a suggestion', () => {
+  test('are all checked, and all invalid ones are reported together, each with a suggestion', () => {
     const { problems } = readArguments(order, [
       ...[
         'cuont=1',
@@ -108,7 +108,7 @@ describe('arguments of a call', () => {
     expect(readArguments({ $ref: 'https://example.com/a' }, []).values).toEqual({});
   });
 
-  test('of an example are placeholders, defaults or allowed values, quoted for a shell', () => {
+  test('are placeholders, defaults or allowed values in a generated example, quoted for a shell', () => {
     const schema = {
       properties: {
         path: { type: 'string' },

@@ -14,7 +14,7 @@ import { plain } from '../../../../src/terminal/paint.ts';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('a result in a terminal', () => {
-  test('is its text without control sequences, and type and size of other content', () => {
+  test('is shown as text without control sequences; other content as type and size', () => {
     const { lines, attachments, text } = formatResult(
       {
         content: [
@@ -60,7 +60,7 @@ describe('a result in a terminal', () => {
     expect(formatResult({}, false).lines).toEqual([]);
   });
 
-  test('is the text of a resource, or the messages of a prompt with their roles', () => {
+  test('is shown as text for a resource, as messages with roles for a prompt', () => {
     expect(formatContents({ contents: [{ uri: 'a://b', text: 'x\ny\n' }] }).lines).toEqual(['x\ny']);
     expect(
       formatContents({
@@ -111,7 +111,7 @@ describe('lists in a terminal', () => {
     ]);
   });
 
-  test('a tool is shown with its arguments, including nested arguments, and an example call', () => {
+  test('show a single tool with its arguments, also nested ones, and an example call', () => {
     const inputSchema = {
       type: 'object',
       properties: {

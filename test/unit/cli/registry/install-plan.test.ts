@@ -73,7 +73,7 @@ describe('a package of a registry entry', () => {
     });
   });
 
-  test('has repeated arguments, options with values, boolean options and absolute paths', () => {
+  test('may have repeated arguments, options with values and flags, and gets absolute paths', () => {
     const plan = planOf(files);
     const answers = { target_dir: ['/srv/a', 'b'], depth: ['3'], watch: ['true'] };
     expect(entryOf(plan, answers)).toEqual({
@@ -122,7 +122,7 @@ describe('a package of a registry entry', () => {
     });
   });
 
-  test('has separate options for its runner and itself, with variables, choices and secrets', () => {
+  test('has separate options for its runner and its program, with variables and secrets', () => {
     const plan = planOf(database);
     expect(asksFor(plan)).toEqual(['db_type', 'database_name', 'DB_USERNAME', 'DB_PASSWORD']);
     const answers = { db_type: ['mysql'], database_name: ['shop'], DB_USERNAME: ['ada'], DB_PASSWORD: ['p'] };
@@ -137,7 +137,7 @@ describe('a package of a registry entry', () => {
     });
   });
 
-  test('of another kind, or with its own listener, is not installed, with the reason', () => {
+  test('of an unsupported kind, or with its own listener, is refused with the reason', () => {
     const { plans, unusable: others } = plansOf(bundled);
     expect(plans).toEqual([]);
     expect(others).toEqual([
@@ -230,7 +230,7 @@ describe('text from a registry', () => {
   });
 });
 
-test('answers are checked against format and choices, and errors never repeat them', () => {
+test('user answers for a registry entry are checked against format and choices; errors never repeat an answer', () => {
   const question = (more: object) =>
     ({
       name: 'x',

@@ -88,7 +88,7 @@ describe('a variable of a registry entry', () => {
     expect(namesOf(withPackage('npm', { environmentVariables: [{ name, value: 'x' }] }))).toEqual([]);
   });
 
-  test('is not unusual without a value; with a value, it is listed with the value and the reason', () => {
+  test('named PATH is unusual only if the entry sets a value, and is then listed with value and reason', () => {
     expect(namesOf(withPackage('npm', { environmentVariables: [{ name: 'PATH' }] }))).toEqual([]);
     const [item] = withPackage('npm', {
       environmentVariables: [{ name: 'PATH', value: '/tmp/evil' }],
@@ -107,7 +107,7 @@ describe('a variable of a registry entry', () => {
   });
 });
 
-describe('an unusual option of the program', () => {
+describe('an option that is reported as unusual in a registry entry', () => {
   const option = (values: readonly string[]) => ({
     runtimeArguments: values.map((value) => ({ type: 'positional', value })),
   });
@@ -187,7 +187,7 @@ describe('an unusual option of the program', () => {
   });
 });
 
-describe('an unusual source of a package', () => {
+describe('a package source that is reported as unusual in a registry entry', () => {
   test.each([
     ['npm', { registryBaseUrl: 'https://registry.npmjs.org' }, []],
     [

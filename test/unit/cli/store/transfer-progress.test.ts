@@ -47,7 +47,7 @@ test('output other than a terminal gets a progress line every few seconds, in me
   expect(drawn).toEqual([]);
 });
 
-test('countsInWords lists only counts above zero', () => {
+test('countsText lists only counts above zero', () => {
   expect(countsText(zeroCounts())).toBe('nothing');
   expect(countsText({ ...zeroCounts(), delivery: 1, body: 1, run: 2, kv: 1 })).toBe(
     '1 event, 2 runs, 1 value',

@@ -107,7 +107,7 @@ describe('a frame of top', () => {
     ]);
   });
 
-  test('names the command for the reason of failed servers beyond the limit', () => {
+  test('names the command that shows the reasons of failed servers beyond the display limit', () => {
     const ids = Array.from({ length: MAX_TROUBLES + 1 }, (_, at) => `s${String(at).padStart(2, '0')}`);
     const trouble = { isParked: false, nextRetryAt: null, reason: 'gone' };
     const now = sample(

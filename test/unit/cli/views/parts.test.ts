@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { partLine } from '../../../../src/cli/views/parts.ts';
 
-test('a step of a node or member is described in one line, internal steps in none', () => {
+test('each step of a flow node or fleet member is shown as one line, and internal steps are not shown', () => {
   const line = (step: Omit<Parameters<typeof partLine>[0], 'n' | 'at' | 'part'>) =>
     partLine({ n: 1, at: '', part: 'ship', ...step });
   expect(line({ kind: 'entered' })).toBe('ship has started');

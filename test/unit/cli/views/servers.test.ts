@@ -21,7 +21,7 @@ test('the number of tools of a server that never ran is unknown', () => {
   expect(entry('tools')).toMatch(/^tools +not known yet$/);
 });
 
-test('a failed server has its next retry: a time, or the next request if the time has passed', async () => {
+test('the next retry of a failed server is shown as a time, or as the next request if that time has passed', async () => {
   managed = new FakeManagedServer({}, { hasManualInitialize: true });
   const { server } = managed;
   const nextTry = () => entry('next try');
@@ -36,7 +36,7 @@ test('a failed server has its next retry: a time, or the next request if the tim
   expect(nextTry()).toMatch(/^next try +with the next request$/);
 });
 
-test('alarms are the first lines, with the number of their occurrences', () => {
+test('the statistics page begins with the alarms and their numbers of occurrences', () => {
   const requests = { total: 3, failed: 1, tool_errors: 0, in_flight: 0 };
   const alarm = { severity: 'warning', since: new Date().toISOString(), message: 'a fact' } as const;
   const alarms = [
@@ -52,7 +52,7 @@ test('alarms are the first lines, with the number of their occurrences', () => {
   ]);
 });
 
-test('the figures of profiles are below those of the gateway, if there are any', () => {
+test('the statistics page shows profiles, if there are any, below the figures of the gateway', () => {
   const requests = { total: 3, failed: 1, tool_errors: 0, in_flight: 0 };
   const stats = { uptime_seconds: 1, alarms: [], requests, sessions: 1, listens: 0, servers: {} };
   expect(statsPage(stats, plain)).toHaveLength(5);

@@ -45,7 +45,7 @@ describe('a table', () => {
   });
 });
 
-describe('formatted figures', () => {
+describe('text helpers of the command line', () => {
   test.each([
     [0, '0s'],
     [59.9, '59s'],
@@ -66,7 +66,7 @@ describe('formatted figures', () => {
     [2_100, '2.1s'],
   ])('a latency of %s ms is %s', (ms, text) => expect(latency(ms)).toBe(text));
 
-  test('counted uses the singular for one', () => {
+  test('counted() uses the singular for the count 1', () => {
     expect([0, 1, 2].map((count) => counted(count, 'server'))).toEqual([
       '0 servers',
       '1 server',
@@ -74,7 +74,7 @@ describe('formatted figures', () => {
     ]);
   });
 
-  test('printable reduces foreign text to one line without control sequences', () => {
+  test('printable() reduces untrusted text to one line without control sequences', () => {
     expect(printable('two\nlines\t\u001b[2J\u009b31m \u202eback')).toBe('two lines ?back');
   });
 });

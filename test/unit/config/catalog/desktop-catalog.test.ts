@@ -8,7 +8,7 @@ const json = (servers: Record<string, unknown>, more: object = {}) =>
   folder.loadCatalog(JSON.stringify({ mcpServers: servers, ...more }, null, '\t'), {}, 'desktop.json');
 
 describe("a desktop client's file", () => {
-  test('is a catalog, with tabs, unknown keys and stray empty lists', async () => {
+  test('is accepted even with tabs, unknown keys and stray empty lists', async () => {
     const { loaded, lines } = await json(
       {
         files: { command: 'npx', args: ['-y', 'files'], env: { A: 'b' }, autoApprove: ['x'], zebra: 1 },
@@ -137,7 +137,7 @@ describe("a desktop client's file", () => {
     ]);
   });
 
-  test('skips the second of two names that yield the same id', async () => {
+  test('provides only the first of two servers whose names yield the same id', async () => {
     const { loaded, lines } = await json({ 'a b': { command: 'x' }, 'a-b': { command: 'y' } });
     expect(loaded?.catalog.servers).toEqual({ 'a-b': expect.objectContaining({ command: 'x' }) });
     expect(lines).toContain(

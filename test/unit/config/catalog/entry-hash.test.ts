@@ -12,7 +12,7 @@ async function entryOf(text: string): Promise<ServerEntry> {
   return entry;
 }
 
-describe('entryHash', () => {
+describe('the hash of a catalog entry', () => {
   test('is equal for an explicit default and an omitted value', async () => {
     const short = entryHash(await entryOf('{ command: x }'));
     expect(short).toMatch(/^[0-9a-f]{16}$/);

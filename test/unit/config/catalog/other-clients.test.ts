@@ -56,7 +56,7 @@ function zipped(name: string, text: string, method: 0 | 8): Buffer {
 }
 
 describe('the configuration file of', () => {
-  test('Codex is a catalog, in TOML', async () => {
+  test('Codex, in TOML, can be used as a catalog', async () => {
     const env = { DOCS_TOKEN: 'd0cs', REGION: 'eu', FIGMA_TOKEN: 'f1gma-of-ann', FIGMA_TEAM: 'blue' };
     const { servers, lines } = await load('.codex/config.toml', fixture('codex.toml'), env);
     expect(lines).toEqual([]);
@@ -99,7 +99,7 @@ describe('the configuration file of', () => {
     expect((await load('config.toml', deep)).lines).toEqual(['1:5: error: values are nested too deeply']);
   });
 
-  test('VS Code may be its settings, a workspace or a development container', async () => {
+  test('VS Code can be a catalog: its settings, a workspace file or a development container file', async () => {
     const mcp = {
       inputs: [{ id: 'the-key', type: 'promptString', password: true }],
       servers: { db: { type: 'stdio', command: 'x', env: { KEY: '${input:the-key}' } } },
@@ -115,7 +115,7 @@ describe('the configuration file of', () => {
     }
   });
 
-  test('Copilot CLI is a catalog', async () => {
+  test('Copilot CLI can be used as a catalog', async () => {
     const mcpServers = {
       near: { type: 'local', command: 'npx', args: ['$ROOT'], tools: ['*'], env: { KEY: '${KEY}' } },
       far: { type: 'http', url: 'https://h/mcp', tools: ['find'], headers: { 'X-Key': '$KEY' } },
@@ -129,7 +129,7 @@ describe('the configuration file of', () => {
     });
   });
 
-  test.each([1, 2])('OpenCode is a catalog, version %i', async (version) => {
+  test.each([1, 2])('OpenCode, version %i, can be used as a catalog', async (version) => {
     const env = { ONE_ROOT: '/srv', ONE_KEY: 'k3y-of-ann', FAR_TOKEN: 't0ken-of-ann' };
     const text = fixture('opencode.json');
     const nested = text.replace('"mcp": {', '"mcp": { "servers": {').replace(/\}\s*$/, '},}');
@@ -147,7 +147,7 @@ describe('the configuration file of', () => {
     });
   });
 
-  test('Goose is a catalog without its own extensions', async () => {
+  test('Goose can be used as a catalog, without the built-in extensions of Goose', async () => {
     const env = { GITHUB_PERSONAL_ACCESS_TOKEN: 't0ken-of-ann' };
     const { servers, lines } = await load('goose/config.yaml', fixture('goose.yaml'), env);
     expect(lines).toEqual([
@@ -165,7 +165,7 @@ describe('the configuration file of', () => {
     });
   });
 
-  test('an unpacked MCP bundle is a catalog', async () => {
+  test('an unpacked MCP bundle can be used as a catalog', async () => {
     const env = { API_KEY: 'k3y-of-ann' };
     const { servers, lines } = await load('notes/manifest.json', fixture('manifest.json'), env);
     expect(lines).toEqual([]);
@@ -179,7 +179,7 @@ describe('the configuration file of', () => {
   });
 
   test.each([0, 8] as const)(
-    'an MCP bundle is a catalog if it is unpacked in the same folder (ZIP method %i)',
+    'an MCP bundle can be used as a catalog if it is unpacked in the same folder (ZIP method %i)',
     async (method) => {
       const env = { API_KEY: 'k3y-of-ann' };
       const bundle = zipped('manifest.json', fixture('manifest.json'), method);
@@ -229,7 +229,7 @@ describe('a file in another format', () => {
     expect(lines[0]).toMatch(new RegExp(`^1:1: error: this resembles a file of ${client}: `));
   });
 
-  test('is searched in linear time', () => {
+  test('is recognized in linear time', () => {
     expect(foreignFormatHint(undefined, `mcpServers:${'\n'.repeat(300_000)}x`)).toBeUndefined();
   });
 

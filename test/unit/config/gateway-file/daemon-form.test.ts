@@ -18,7 +18,7 @@ spec:
   runtime: { default_agent: helper }
 `;
 
-describe('a gateway file in the form of a resource', () => {
+describe('a gateway file in resource form (kind DaemonConfig)', () => {
   test('is a complete configuration without servers', async () => {
     const { loaded, lines } = await folder.loadGateway(daemonConfig);
     expect(lines).toEqual([]);

@@ -222,7 +222,7 @@ history: { enabled: false, max_mb: 1 }
     ['Trigger', 'triggers'],
     ['Agent', 'agents'],
   ])(
-    'that is a %s file is reported only with the setting for the folder of such files',
+    'that contains a %s resource is reported only with the setting for the folder of such files',
     async (kind, folders) => {
       const { lines } = await folder.loadGateway(
         `apiVersion: a/v1\nkind: ${kind}\nmetadata: { name: a }\nspec: { type: Manual, model: "x:y" }\n`,

@@ -8,7 +8,7 @@ const folder = new ConfigFolder();
 
 const head = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
 
-describe('a provider', () => {
+describe('a model provider', () => {
   test.each([
     ['openai', 'OPENAI_API_KEY', 'https://api.openai.com/v1', 'json_schema'],
     ['anthropic', 'ANTHROPIC_API_KEY', 'https://api.anthropic.com/v1', 'json_schema'],
@@ -22,7 +22,7 @@ describe('a provider', () => {
     ],
     ['groq', 'GROQ_API_KEY', 'https://api.groq.com/openai/v1', 'json_object'],
   ])(
-    'of the name %s needs no entry if the variable %s is set',
+    '%s needs no entry in the gateway file if the environment variable %s is set',
     (name, variable, base_url, structured_output) => {
       expect(findProvider(name, {}, { [variable]: 'the-usual-key' })).toEqual({
         name,
@@ -47,7 +47,7 @@ describe('a provider', () => {
     expect(findProvider('ollama', {}, { OLLAMA_HOST })).toMatchObject({ base_url, api_key: undefined });
   });
 
-  test('with an unsendable key in its usual variable is reported without the key', () => {
+  test('with characters in its key that no header may contain is reported, without the key', () => {
     for (const OPENAI_API_KEY of ['sk-first\nsk-second', 'sk-\u00e9', 'sk\u0000'])
       expect(findProvider('openai', {}, { OPENAI_API_KEY })).toEqual({
         fault:
@@ -193,7 +193,7 @@ test('loading agents adds the provider keys of the usual variables to the secret
   expect(messages.join()).not.toContain('the-usual-key');
 });
 
-describe('providers and prices of the gateway file', () => {
+describe('the gateway file', () => {
   const fields = `providers:
   local: { base_url: "http://127.0.0.1:8000/v1", api_key: "\${LOCAL_KEY}", structured_output: json_object }
 prices:
@@ -211,7 +211,7 @@ prices:
   };
   const env = { LOCAL_KEY: 'the-local-key' };
 
-  test('are accepted in every form of the file, also in spec', async () => {
+  test('the providers and prices in a gateway file are accepted in every form of the file, also in spec', async () => {
     for (const text of [
       head + fields,
       `http_port: 0\n${fields}`,
@@ -242,12 +242,12 @@ prices:
     ],
     ['prices: { "a:b": { input: 1 } }', 'prices["a:b"].output: required, but missing'],
     ['prices: { "a:b": { input: -1, output: 1 } }', 'prices["a:b"].input: expected a number >= 0, found -1'],
-  ])('refuse %s', async (text, problem) => {
+  ])('invalid providers or prices in a gateway file are refused: %s', async (text, problem) => {
     const { lines } = await folder.loadGateway(head + text);
     expect(lines.map((line) => line.replace(/^[^ ]* /, ''))).toEqual([problem]);
   });
 
-  test('cannot be defined twice, and no message shows a key', async () => {
+  test('providers in a gateway file cannot be defined twice, and no error message shows a key', async () => {
     const { lines } = await folder.loadGateway(
       'http_port: 0\nproviders: {}\nspec: { providers: { a: { api_key: [k-secret] } } }\n',
     );

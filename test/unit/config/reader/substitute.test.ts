@@ -32,7 +32,7 @@ describe('shell syntax or an unset variable', () => {
     },
   );
 
-  test('is not repeated if it may be a secret, and no default is suggested for a secret', async () => {
+  test('is not quoted if it may be a secret, and no default is suggested for it', async () => {
     const { lines } = await folder.loadCatalog(
       `servers: { a: { url: "http://a", headers: { X-Key: "$ECRET", Y: "\${GONE}" } }, b: { command: x, args: ["\${API_KEY}"], env: { TOKEN: "\${GONE}" } } }\n`,
     );
@@ -99,7 +99,7 @@ describe('substitute', () => {
     expect(names).toEqual(['A', 'B', 'C']);
   });
 
-  test('referenceOffset finds the n-th reference in the original text', () => {
+  test('leaves the original text, where referenceOffset finds the n-th reference', () => {
     expect(referenceOffset('"a ${X} $${Y} ${Z}"', 2)).toBe(14);
     expect(referenceOffset('"nothing"', 0)).toBe(0);
   });

@@ -23,7 +23,7 @@ describe('suggest', () => {
     ['envs', 'env'],
     ['evn', 'env'],
     ['agrs', 'args'],
-  ])('finds for %s the key %s', (input, meant) => {
+  ])('proposes for the unknown key %s the known key %s', (input, meant) => {
     expect(suggest(input, knownKeys)).toBe(meant);
   });
 

@@ -73,7 +73,7 @@ describe('an unknown key', () => {
     expect(messages.join('\n')).toContain(`: ${path}: unknown key; did you mean ${field}?`);
   });
 
-  test('is compared only with synonyms of fields that a schema has', () => {
+  test('is compared with a table of synonyms that contains only fields of the schemas', () => {
     const fields = new Set(
       kinds.flatMap((kind) => [...fieldsBelow(rootField(kind))].map(({ path }) => path.at(-1))),
     );
@@ -100,7 +100,7 @@ describe('a value in place of a mapping', () => {
     expect(messages.join('\n')).toContain(`; write ${form}`);
   });
 
-  test('is in the form only if a member accepts it', async () => {
+  test('is used in the suggested mapping only if a field of the mapping accepts the value', async () => {
     const messages = await messagesOf('gateway', 'limits: 0');
     expect(messages.join('\n')).toMatch(/limits: expected a mapping.*; write limits: \{ \w+: [1-9]\d* \}$/);
   });
@@ -122,7 +122,7 @@ describe('a duration', () => {
     },
   );
 
-  test('is not converted for a field whose name only ends like a unit', async () => {
+  test('is not converted for a field such as platforms, whose name only seems to end with a unit', async () => {
     const messages = await messagesOf('gateway', 'platforms: 5m');
     expect(messages.join('\n')).toContain(': platforms: expected a mapping');
     expect(messages.join('\n')).not.toContain('the field name contains the unit');
@@ -133,7 +133,10 @@ test.each([
   ['servers: { a: { command: x } }', 'this is a catalog, checked with --catalog FILE --check'],
   ['{ "mcpServers": {} }', 'this is a catalog, checked with --catalog FILE --check'],
   ['listen_addr: 127.0.0.1:0', 'this is a gateway file, checked with --config FILE --check'],
-])('another kind of file in place of a resource is reported with its kind: %s', async (text, advice) => {
-  const messages = await messagesOf('resource', `${text}\n`);
-  expect(messages).toEqual([`t.yaml:1:1: kind: required, but missing; ${advice}`]);
-});
+])(
+  'a file of another kind in place of a resource file is recognized, and its kind is reported: %s',
+  async (text, advice) => {
+    const messages = await messagesOf('resource', `${text}\n`);
+    expect(messages).toEqual([`t.yaml:1:1: kind: required, but missing; ${advice}`]);
+  },
+);

@@ -13,7 +13,7 @@ const context = (env: Record<string, string> = {}) => ({
   secrets: new SecretValues(),
 });
 
-it('the definition of a flow restores the flow with its inline agents (R4)', async () => {
+it('the stored definition of a flow restores the same flow, with its inline agents (R4)', async () => {
   const flow = await flowOf(`  parameters: [{ name: version }]
   nodes:
     - { id: check, type: Agent, config: { spec: { model: "google:g" } } }
@@ -38,7 +38,7 @@ it.each(['http://127.0.0.1{{ input }}/', '{{ input }}'])(
   },
 );
 
-it('the definition of a fleet restores the fleet (R4)', async () => {
+it('the stored definition of an agent fleet restores the same fleet (R4)', async () => {
   const spec = {
     agents: [{ name: 'a' }, { name: 'b', spec: { model: 'google:g' } }],
     coordination: { mode: 'pipeline' },

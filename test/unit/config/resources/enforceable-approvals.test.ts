@@ -34,7 +34,7 @@ async function errors(...documents: readonly string[]): Promise<readonly string[
   return lines.filter((line) => / approvals cannot be enforced: /.test(line));
 }
 
-describe('a trigger without verification', () => {
+describe('a trigger that allows unverified events', () => {
   test('cannot have a command with approval, because its requester is unverified', async () => {
     const [line, ...more] = await errors(clerkAgent(), hook(INSECURE, GUARDED));
     expect(more).toEqual([]);
@@ -64,7 +64,7 @@ describe('a trigger without verification', () => {
       ', approval_allowed_users: ["49170"]',
     ],
     ['members of a channel', clerkAgent(', policy: { ask: [pay], approval_channel: "49170" }'), ''],
-  ])('cannot receive decisions of %s', async (_, agent, config) => {
+  ])('cannot receive approval decisions of %s', async (_, agent, config) => {
     const lines = await errors(agent, messenger(INSECURE + config));
     expect(lines).toEqual([
       expect.stringMatching(/agent clerk requires approval, .*; give the trigger an app_secret$/),
@@ -72,7 +72,7 @@ describe('a trigger without verification', () => {
     expect(await errors(agent, messenger(`app_secret: "0123456789abcdef"${config}`))).toEqual([]);
   });
 
-  test('cannot receive decisions about an Approval node of its flow, or of a flow with an approval channel in its chat', async () => {
+  test('cannot receive decisions for its flow, or for a flow that asks in its chat', async () => {
     const flow = (rules: string) =>
       resource(
         'Flow',
@@ -90,7 +90,7 @@ describe('a trigger without verification', () => {
     expect(await errors(clerkAgent(), flow('approvers: ["49170"]'), messenger(INSECURE))).toEqual([]);
   });
 
-  test('can lead to an agent that only the operator can approve', async () => {
+  test('can call an agent whose calls only the operator can approve', async () => {
     expect(await errors(clerkAgent(', policy: { ask: [pay] }'), messenger(INSECURE))).toEqual([]);
     expect(await errors(clerkAgent(', policy: { ask: [pay], approvers: [ada] }'), hook(INSECURE))).toEqual(
       [],

@@ -182,7 +182,7 @@ describe('the commands of a trigger', () => {
   const withCommands = (commands: string) =>
     folder.loadText(triggerText('Manual', '', `  commands:\n${commands.replace(/^/gm, '    ')}`));
 
-  test('become bindings, without a leading slash', async () => {
+  test('are loaded as bindings whose names have no leading slash', async () => {
     const { triggers, lines } = await withCommands(`/deploy:
   agent: echo
   description: Deploys.
@@ -332,7 +332,7 @@ spec:
     expect(secrets).toContain('the-key-of-it');
   });
 
-  test('may be a script next to its file, and differs after a change of the script', async () => {
+  test('may answer from a script file, and counts as changed after a change of the script', async () => {
     folder.write('scripts/a.yaml', '- answer: first');
     const file = folder.write('a.yaml', agent('a', 'model: "scripted:./scripts/a.yaml"'));
     const first = await folder.load({ files: [file] });
@@ -549,7 +549,7 @@ describe('variables in resources', () => {
     ]);
   });
 
-  test('that are not set count as proof of the sender, in a secret and in a header', async () => {
+  test('that are not set count as configured sender verification in a lenient check', async () => {
     for (const config of ['webhook_secret: "${GONE}"', 'required_headers: { Authorization: "${GONE}" }']) {
       const { errors } = await folder.loadConfig('HTTP', config, { isLenient: true });
       expect(errors).toEqual([]);
@@ -668,7 +668,7 @@ describe('several resources', () => {
     ['an additional header', http('b', `${signed}, required_headers: { X-Kind: b }`), tie],
     ['only commands', http('b', signed, 'commands: { x: { agent: echo } }'), []],
   ])(
-    'that are triggers, the second with %s, cause a warning with the used trigger if both accept the same events',
+    'that are triggers, the second with %s, cause a warning if both accept the same events',
     async (_, other, expected) => {
       expect((await together(http('a', signed), other)).lines).toEqual(expected);
     },

@@ -60,7 +60,7 @@ describe('the target of a command', () => {
     expect(await hashOf(flow.replace('version', 'release'))).not.toBe(await hashOf(flow));
   });
 
-  test('is reported with missing and unknown parameters', async () => {
+  test('is reported if parameters are missing or unknown', async () => {
     const { lines } = await load(
       agent,
       fleet,
@@ -87,7 +87,7 @@ test('an agent with an error is not reported as missing by a fleet or flow', asy
   expect(lines).toEqual([expect.stringContaining('spec.runtime.http.url')]);
 });
 
-test('an error of an inline agent excludes its fleet', async () => {
+test('a fleet with an invalid inline agent is not loaded', async () => {
   const { lines, fleets } = await load(
     resource(
       'Fleet',
@@ -99,7 +99,7 @@ test('an error of an inline agent excludes its fleet', async () => {
   expect(fleets).toEqual([]);
 });
 
-test('two resources with one name are reported, in both notations of their kind', async () => {
+test('two resources with the same name are reported, even if their kinds are spelled Fleet and AgentFleet', async () => {
   const { lines } = await load(agent, fleet, fleet.replace('AgentFleet', 'Fleet'));
   expect(lines).toEqual([expect.stringContaining('duplicate Fleet review')]);
 });

@@ -61,6 +61,6 @@ test.each([
   [{ minLength: 2 }, 'a', 'must have at least 2 characters'],
   [{ maxLength: 1 }, 'ab', 'must have at most 1 characters'],
   [{ minItems: 1 }, [], 'must have at least 1 items'],
-])('a value beyond the bound %j is reported in words', (schema, value, text) => {
+])('a value that violates the schema limit %j is reported in plain words', (schema, value, text) => {
   expect(checkValue(schema, value).findings).toMatchObject([{ text }]);
 });

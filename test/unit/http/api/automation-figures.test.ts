@@ -58,7 +58,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('the figures contain every trigger, the deliveries and the current work', async () => {
+test('the statistics contain every trigger, the delivery counts and the current work', async () => {
   expect(await figuresOf(async () => counts).stats(1_000)).toEqual({
     triggers: {
       orders: {
@@ -117,7 +117,7 @@ test('the figures contain every trigger, the deliveries and the current work', a
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an unresponsive store delays figures only until the deadline, and is queried once', async () => {
+test('an unresponsive store delays the statistics only until the deadline, and is queried once', async () => {
   let answer = (_: DeliveryCounts) => {};
   let queryCount = 0;
   const figures = figuresOf(() => {
@@ -144,7 +144,7 @@ test.each([
       throw new Error('the store is not open');
     },
   ],
-])('a store that %s yields no figures, and is queried again', async (_, fail) => {
+])('a store that %s yields no delivery counts, and is queried again later', async (_, fail) => {
   let isGood = false;
   const figures = figuresOf(() => (isGood ? Promise.resolve(counts) : fail()));
   expect(await figures.deliveries(1_000)).toBeNull();

@@ -59,7 +59,7 @@ function detailsOf(body: Buffer, view = new RecordView(new Redactor([SECRET]))) 
   return deliveryDetails({ ...secret, meta: '{"principal":"key:api_key"}', body }, false, view);
 }
 
-test('the brief view contains no configured secret, except in the id (RV1)', () => {
+test('the brief view of a delivery contains no configured secret, except in the id (RV1)', () => {
   const brief = detailsOf(Buffer.from(`{"key":"${SECRET}"}`));
   expect(brief.body).toEqual({ bytes: 23, text: '{"key":"[redacted]"}', is_cut: false });
   expect([brief.principal, brief.has_run, brief.started_at]).toEqual(['key:api_key', false, null]);
@@ -68,7 +68,7 @@ test('the brief view contains no configured secret, except in the id (RV1)', () 
   expect(detailsOf(Buffer.from(SECRET), fullView).body.text).toBe(SECRET);
 });
 
-test('the brief view marks truncated text, never shows part of a secret, and omits binary content (RV1)', () => {
+test('the brief view of a delivery marks truncated text, and shows no part of a secret and no binary content (RV1)', () => {
   const long = detailsOf(Buffer.from(`${'x'.repeat(19_995)}${SECRET}`));
   expect([long.body.is_cut, long.body.text?.includes('sk-')]).toEqual([true, false]);
   expect(detailsOf(Buffer.from('ä'.repeat(60_000))).body).toMatchObject({ bytes: 120_000, is_cut: true });
@@ -77,7 +77,7 @@ test('the brief view marks truncated text, never shows part of a secret, and omi
   expect(detailsOf(bytes, fullView).body).toEqual({ bytes: 3, base64: 'AAEC', is_cut: false });
 });
 
-test('the full view marks a body that is longer than its excerpt', () => {
+test('the full view of a delivery marks the body as truncated if it is longer than the excerpt', () => {
   const { body } = detailsOf(Buffer.from('x'.repeat(65_537)), fullView);
   expect([body.bytes, body.text?.length, body.is_cut]).toEqual([65_537, 65_536, true]);
   expect(detailsOf(Buffer.from('x'.repeat(65_536)), fullView).body.is_cut).toBe(false);

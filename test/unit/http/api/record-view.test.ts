@@ -4,7 +4,7 @@ import { InvalidQueryError } from '../../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';
 import { fullView, RecordView, viewIn } from '../../../../src/http/api/record-view.ts';
 
-test('a query names a view at most once, and an unknown view is refused with the valid names', () => {
+test('a query may have one view parameter, and an unknown view is refused with the valid names', () => {
   expect(viewIn('', false)).toEqual({ isBrief: false, rest: '' });
   expect(viewIn('view=full', true)).toEqual({ isBrief: true, rest: '' });
   expect(() => viewIn('view=short', true)).toThrow(InvalidQueryError);
@@ -16,7 +16,7 @@ test('a query names a view at most once, and an unknown view is refused with the
   expect(() => viewIn('view=brief&view=full', false)).toThrow('give view once');
 });
 
-test('the other parameters of a query keep their values', () => {
+test('removing the view parameter from a query leaves the other parameters unchanged', () => {
   const pairs = fc.array(fc.tuple(fc.constantFrom('state', 'before', 'a b', 'ä'), fc.string()));
   fc.assert(
     fc.property(pairs, fc.constantFrom(undefined, 'full', 'brief'), (record, view) => {

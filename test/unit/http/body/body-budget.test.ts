@@ -16,7 +16,7 @@ function body(bodies: BodyBudget, remoteAddress: string, announced: number) {
   return { incoming, delivered };
 }
 
-test('bodies from one address use at most about half of the capacity, which refused or closed bodies release', () => {
+test('request bodies from one address use at most about half of the capacity, and release it when refused or closed', () => {
   const bodies = new BodyBudget(100 * KB);
   const greedy = Array.from({ length: 10 }, () => body(bodies, '198.51.100.1', 11 * KB));
   for (const { incoming } of greedy) incoming.push(Buffer.alloc(10 * KB));
@@ -36,7 +36,7 @@ test('bodies from one address use at most about half of the capacity, which refu
   expect(bodies.heldBytes).toBe(0);
 });
 
-test('a body in many small pieces uses little more capacity than its bytes, and a body in one piece uses none', () => {
+test('a request body in many small pieces uses little more capacity than its size, and one in a single piece none', () => {
   const bodies = new BodyBudget(64 * KB);
   const dribble = body(bodies, '198.51.100.1', 10 * KB);
   for (let n = 0; n < 1_000; n += 1) dribble.incoming.push(Buffer.alloc(1));

@@ -36,7 +36,7 @@ function bench() {
   };
 }
 
-test('a whole body uses capacity until its sender is identified, and is then passed on', async () => {
+test('a request body counts against a memory budget until its sender is authenticated, and is then passed on', async () => {
   const budget = new BodyBudget(1_000 * KB);
   const { deferred, reply, received, next } = bench();
   const onBody = deferUntilVerified(request, budget, deferred.promise);
@@ -48,7 +48,7 @@ test('a whole body uses capacity until its sender is identified, and is then pas
   expect([received.length, budget.heldBytes]).toEqual([1, 0]);
 });
 
-test('without capacity the body is dropped, and the request is refused when its sender is identified', async () => {
+test('with no memory budget left a body is dropped, and its request is refused once the sender is authenticated', async () => {
   const budget = new BodyBudget(1_000 * KB);
   const all = Array.from({ length: 20 }, () => {
     const reader = bench();
@@ -68,7 +68,7 @@ test('without capacity the body is dropped, and the request is refused when its 
   expect(budget.heldBytes).toBe(0);
 });
 
-test('requests without a body use capacity too, which limits their number', () => {
+test('requests without a body count against the budget for unauthenticated bodies too, which limits their number', () => {
   const budget = new BodyBudget(100 * KB);
   for (let n = 0; n < 1_000; n += 1) {
     const { deferred, reply } = bench();
@@ -77,7 +77,7 @@ test('requests without a body use capacity too, which limits their number', () =
   expect(budget.heldBytes).toBeLessThanOrEqual(60 * KB);
 });
 
-test('a refused sender has received its response, and its capacity is released', async () => {
+test('if authentication has refused a request, its body is dropped and its memory budget released', async () => {
   const budget = new BodyBudget(1_000 * KB);
   const { deferred, reply, received, faults } = bench();
   deferUntilVerified(request, budget, deferred.promise)(request, Buffer.alloc(KB), reply);
@@ -86,7 +86,7 @@ test('a refused sender has received its response, and its capacity is released',
   expect([received, faults, budget.heldBytes]).toEqual([[], [], 0]);
 });
 
-test('an error during identification ends the request, even if its body never arrives', async () => {
+test('an exception during authentication ends the request, even if its body never arrives', async () => {
   const budget = new BodyBudget(1_000 * KB);
   const { deferred, reply, faults } = bench();
   const onBody = deferUntilVerified(request, budget, deferred.promise);

@@ -28,7 +28,7 @@ function head(headers: Readonly<Record<string, string>>, principal = anonymous):
   return requestHead(context, nodeConnection, undefined) ?? '';
 }
 
-test('the operator token is not forwarded; a header tells the other node that the operator sent the request', () => {
+test('a request forwarded to another node contains no operator token, but a header that marks the operator', () => {
   for (const credentials of [{ authorization: 'Bearer agop_x' }, { 'x-api-key': 'agop_x' }]) {
     const text = head(credentials, operator);
     expect(text).toContain('\r\nx-node-operator: 1\r\n');
@@ -36,7 +36,7 @@ test('the operator token is not forwarded; a header tells the other node that th
   }
 });
 
-test('a client cannot claim to be the operator, and its other credentials are forwarded', () => {
+test('a request forwarded to another node keeps the credentials of the client, but not a forged operator header', () => {
   const text = head({ 'x-node-operator': '1', authorization: 'Bearer key' });
   expect(text).not.toContain('x-node-operator');
   expect(text).toContain('\r\nauthorization: Bearer key\r\n');

@@ -39,7 +39,7 @@ async function startFirstNode(lookMs: number) {
   return { peers, node, comes: addNode };
 }
 
-test('a starting node knows nodes that could not contact it before', async () => {
+test('a starting node knows the existing cluster members, also those that could not greet it', async () => {
   const nodes = new FakeCluster();
   const { cluster, node } = nodes.join('first');
   node.publish('instance', 'first');
@@ -51,7 +51,7 @@ test('a starting node knows nodes that could not contact it before', async () =>
   expect(peers.at('second')).toBeDefined();
 });
 
-test('a greeting node is known before it receives a response, whenever the members were last read', async () => {
+test('a node that greets another node is known there before it gets a response, whenever the members were last read', async () => {
   const { peers, node, comes: addNode } = await startFirstNode(40);
   addNode('second');
   await peers.awaitMember('second');
@@ -63,7 +63,7 @@ test('a greeting node is known before it receives a response, whenever the membe
   expect(node.reads).toBe(2);
 });
 
-test('a node that greets during a read of the members, and is not in it, waits for the next read', async () => {
+test('a node that greets during a read of the member list waits for the next read if the list lacks it', async () => {
   const { peers, node, comes: addNode } = await startFirstNode(60);
   addNode('second');
   const second = peers.awaitMember('second');
@@ -75,7 +75,7 @@ test('a node that greets during a read of the members, and is not in it, waits f
   expect(node.reads).toBe(2);
 });
 
-test('concurrent greetings share reads, and an unknown node receives a response after two reads', async () => {
+test('concurrent greetings of nodes share reads of the member list; an unknown node is answered after two reads', async () => {
   const { peers, node, comes: addNode } = await startFirstNode(10);
   const names = Array.from({ length: 50 }, (_, n) => `node-${n}`);
   for (const name of names) addNode(name);

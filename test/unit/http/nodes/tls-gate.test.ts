@@ -105,7 +105,7 @@ const exchangeBytes = (port: number, bytes: string | Buffer) =>
     socket.on('close', () => resolve(text));
   });
 
-test('only a peer with the secret is admitted', async () => {
+test('the cluster port admits only a TLS peer with the cluster secret', async () => {
   const proof = await nodeProof({ secret: SECRET });
   const { port, refused } = await listening(proof);
   expect(await requestAt(port, proof.client)).toBe('in');
@@ -118,7 +118,7 @@ test('only a peer with the secret is admitted', async () => {
   expect(proof.isValid(undefined)).toBe(true);
 });
 
-test('with certificates both sides verify the node authority and the secret', async () => {
+test('with certificates, both cluster nodes verify the certificate authority and the cluster secret', async () => {
   const proof = await nodeProof({ secret: SECRET, tls: files('node') });
   const { port } = await listening(proof);
   expect(await requestAt(port, proof.client)).toBe('in');
@@ -135,7 +135,7 @@ test('with certificates both sides verify the node authority and the secret', as
     expect(proof.isValid(wrong)).toBe(false);
 });
 
-test('plain HTTP receives a refusal before anything is read', async () => {
+test('plain HTTP at the cluster port gets 403 before its body is read', async () => {
   const { port, listener } = await listening(await nodeProof({ secret: SECRET }));
   const answer = await exchangeBytes(
     port,

@@ -81,7 +81,7 @@ function feedOf(root: ReturnType<typeof parentWithChildren>) {
   return { feed, frames, leave, tick: () => vi.advanceTimersByTime(100) };
 }
 
-describe('a feed of actors', () => {
+describe('the actor feed of the inspector', () => {
   test('reports a step once, with event, sender and new state', () => {
     const root = parentWithChildren(2);
     const { frames, tick } = feedOf(root);
@@ -156,7 +156,7 @@ describe('a feed of actors', () => {
     expect(feed.tree().actors.map(({ name }) => name)).toEqual(['root', 'child-1', 'work']);
   });
 
-  test('shows an actor without a machine by its status', () => {
+  test('shows the status of an actor that has no state machine', () => {
     const { feed } = feedOf(parentWithChildren(0));
     expect(feed.tree().actors[1]).toMatchObject({ name: 'work', machine: null, state: 'active' });
   });
@@ -171,7 +171,7 @@ describe('a feed of actors', () => {
     expect([feed.tree().dropped, feed.unseen]).toEqual([34, 0]);
   });
 
-  test('omits actors from a full frame, and counts them (AF3)', () => {
+  test('omits more than 2,000 actors per frame, and counts them (AF3)', () => {
     const root = parentWithChildren(2_050);
     const { feed, frames, tick } = feedOf(root);
     for (let index = 0; index < 2_050; index += 1) childOf(root, index).send({ type: 'note' });

@@ -104,8 +104,8 @@ function automationOf(names: readonly string[], counts: () => Promise<DeliveryCo
   };
 }
 
-describe('watchers', () => {
-  test('start the inspection with the first and stop it with the last', () => {
+describe('watchers of the inspector', () => {
+  test('start the inspection when the first one connects, and stop it when the last one leaves', () => {
     const { root, watchers, inspect } = gatewayOf([]);
     root.send({ type: 'ping' });
     expect([inspect.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0]);
@@ -119,7 +119,7 @@ describe('watchers', () => {
     expect([inspect.mock.calls.length, vi.getTimerCount()]).toEqual([2, 0]);
   });
 
-  test('receive a server only if its figures have changed', () => {
+  test('receive a server only if its statistics have changed', () => {
     const firstServer = server('one');
     const { watchers } = gatewayOf([firstServer, server('two')]);
     const { http, numbers } = stream();
@@ -137,7 +137,7 @@ describe('watchers', () => {
     ]);
   });
 
-  test('receive the state of a server after a brief change, if a new watcher received only the changed state', () => {
+  test('receive the final state of a server after a brief change, even if a watcher joined during it', () => {
     const firstServer = server('one');
     const { watchers } = gatewayOf([firstServer]);
     watchers.watch(stream().http);
@@ -161,7 +161,7 @@ describe('watchers', () => {
     expect(numbers().at(-1)?.gone).toEqual(['two']);
   });
 
-  test('receive a trigger only if its figures have changed, and the number of dead deliveries', async () => {
+  test('receive a trigger only if its statistics have changed, and the number of dead deliveries', async () => {
     let dead = 0;
     const none = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0 };
     const { triggers, figures } = automationOf(['a', 'b'], async () => ({ ...none, dead }));

@@ -16,7 +16,7 @@ const chartOf = (id: string) => {
   return chart.chart;
 };
 
-test('each machine of the tree has a definition under its actor name', () => {
+test('each state machine in the inspector has a chart definition with the name of its actor', () => {
   expect(definitions.map(({ id }) => id)).toEqual([
     'gateway',
     'supervisor',
@@ -88,7 +88,7 @@ describe.each(charts)('the chart of $definition.id', ({ definition, chart }) => 
   });
 });
 
-describe('the highlighting of a chart', () => {
+describe('the highlighting of a state chart', () => {
   const chart = chartOf('server');
   const lit = (light: ReturnType<typeof highlightOf>) =>
     [...light.arrows].map((index) => `${chart.arrows[index]?.source} ${chart.arrows[index]?.target}`);
@@ -110,7 +110,7 @@ describe('the highlighting of a chart', () => {
     expect(lit(highlightOf(chart, 'starting', last))).toEqual(['stopping starting']);
   });
 
-  test('matches wildcards', () => {
+  test('matches an event with a transition that has a wildcard', () => {
     expect(matchesEvent('xstate.done.actor.*', 'xstate.done.actor.files#1')).toBe(true);
     expect(matchesEvent('stop', 'stopped')).toBe(false);
   });

@@ -26,7 +26,7 @@ const graph = {
   ],
 } as GraphRecord;
 
-test('each connection and each on_error of a flow is one arrow, with paths within loops', () => {
+test('the graph of a flow has one arrow for each connection and each on_error, also within loops', () => {
   const { nodes, arrows } = partsOf(graph);
   expect(nodes.map(({ place }) => place)).toEqual(['check', 'told', 'each', 'each/a', 'each/b']);
   expect(arrows.map((arrow) => [arrow.source, arrow.target, arrowText(arrow)])).toEqual([

@@ -197,7 +197,7 @@ const graphs = (depth: number): fc.Arbitrary<GraphRecord> =>
 describe('the picture of a flow', () => {
   const flows = writtenFlows();
 
-  test('has examples', () => {
+  test('is tested with several example flows', () => {
     expect(flows.length).toBeGreaterThan(1);
   });
 

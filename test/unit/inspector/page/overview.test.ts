@@ -256,7 +256,7 @@ test('the address of a tool is unique for any name', () => {
   expect([viewAt(other), toolIn(viewAt(other))]).toEqual([{ actor: 'files', tab: 'tools' }, undefined]);
 });
 
-test('counted uses the singular for one', () => {
+test('pluralize uses the singular for one', () => {
   expect([pluralize(0, 'run'), pluralize(1, 'run'), pluralize(2, 'run')]).toEqual([
     '0 runs',
     '1 run',

@@ -102,7 +102,7 @@ describe('the state of the page', () => {
     ]);
   });
 
-  test("contains the sender's name, even if the sender ends in the same frame", () => {
+  test('contains the sender of a log entry by name, even if the sender ends in the same update', () => {
     const pool: ActorNode = { id: 'x:2', parent: 'x:1', name: 'pool', machine: null, state: 'stopped' };
     const { actors, log } = stateAfter(
       tree(),
@@ -148,13 +148,13 @@ describe('the state of the page', () => {
     expect(early.log.map(({ event }) => event)).toEqual(['a']);
   });
 
-  test('keeps the figures of an unmentioned server, and drops the figures of a removed server', () => {
+  test('keeps the figures of a server that an update omits, and drops the figures of a removed server', () => {
     const quiet = stateAfter(tree(), numbers(), numbers({ at: 4_000, servers: [] }));
     expect(quiet.servers.get('files')).toMatchObject({ requests: 1, at: 3_000 });
     expect(reduce(quiet, numbers({ servers: [], gone: ['files'] })).servers.size).toBe(0);
   });
 
-  test('keeps the figures of an unmentioned trigger, and drops the figures of a removed trigger', () => {
+  test('keeps the figures of a trigger that an update omits, and drops the figures of a removed trigger', () => {
     const trigger: TriggerState = {
       name: 'orders',
       type: 'HTTP',

@@ -122,7 +122,7 @@ describe('the lines of the tree', () => {
     expect([open.at(-1), open.at(9), lines(true, false).at(6)]).toEqual([undefined, undefined, undefined]);
   });
 
-  test('have a parent line', () => {
+  test('name their parent line', () => {
     const open = lines(true, true);
     expect(Array.from({ length: open.length }, (_, line) => open.parentOf(line))).toEqual([
       ...[undefined, 0, 1, 2, 1],
@@ -196,7 +196,7 @@ describe('the lines of the tree', () => {
     expect(matchingNodes(nodes, 'node other').map(({ name }) => name)).toEqual(['d']);
   });
 
-  test('have addresses that no actor has, restored from their paths', () => {
+  test('have, if they are sessions, addresses that no actor uses, restored from their paths', () => {
     for (const actor of actors.values()) expect(sessionAt(addressOf(actor, actors))).toBeUndefined();
     expect(actorAt(SESSIONS, actors)).toBeUndefined();
     expect(viewAt(pathOf({ actor: sessionAddress(42), tab: 'log' })).actor).toBe(sessionAddress(42));
@@ -215,7 +215,7 @@ describe('the lines of the tree', () => {
 });
 
 describe('the address of a view', () => {
-  test('finds its actor again in any generation', () => {
+  test('leads to the same actor after the actor was restarted', () => {
     for (const actor of actors.values()) {
       const address = addressOf(actor, actors);
       expect(actorAt(address, actors)).toBe(actor);
@@ -302,7 +302,7 @@ describe('the address of a view', () => {
     expect(laneLabel('a-server-with-a-long-name#1')).toBe('a-server-with-a…');
   });
 
-  test('is the log of the root for an incomplete path', () => {
+  test('leads to the log tab, and to the root if the path names no actor', () => {
     for (const path of ['/inspector', '/inspector/', '/inspector/view/', '/elsewhere'])
       expect(viewAt(path)).toEqual({ actor: '', tab: 'log' });
     expect(viewAt('/inspector/view/files')).toEqual({ actor: 'files', tab: 'log' });
@@ -310,7 +310,7 @@ describe('the address of a view', () => {
   });
 });
 
-describe('lifelines', () => {
+describe('the lifelines of a sequence diagram', () => {
   const entry = (n: number, name: string, sourceName: string | null): LogEntry => ({
     n,
     actor: name,
@@ -337,7 +337,7 @@ describe('lifelines', () => {
     expect(lifelines(log, new Set(['a'])).arrows.map(({ n }) => n)).toEqual([1, 3]);
   });
 
-  test('are bounded in both directions, and every arrow has its lanes', () => {
+  test('are limited in number, as are the arrows, and each arrow connects existing lifelines', () => {
     const name = fc.integer({ min: 0, max: 30 }).map(String);
     fc.assert(
       fc.property(fc.array(fc.tuple(name, fc.option(name)), { maxLength: 200 }), (pairs) => {
@@ -354,7 +354,7 @@ describe('lifelines', () => {
   });
 });
 
-describe('the history of figures', () => {
+describe('the history of the statistics', () => {
   const sample = (at: number, requests: number, in_flight = 0) => ({
     at,
     requests,
@@ -380,7 +380,7 @@ describe('the history of figures', () => {
   });
 });
 
-describe('texts', () => {
+describe('the texts of the inspector', () => {
   test('describe nested states', () => {
     expect(stateText({ failed: 'parked' })).toBe('failed.parked');
     expect(activePaths({ failed: 'parked' })).toEqual(['failed', 'failed.parked']);
@@ -398,7 +398,7 @@ describe('texts', () => {
   });
 });
 
-test('the inspector finds the figures of a work queue by the address of its actor', () => {
+test('the inspector finds the statistics of a work queue by the address of its actor', () => {
   const none = { done: 0, ignored: 0, held: 0, deferred: 0, failed: 0, retried: 0, dead: 0, lost: 0 };
   const work = (name: string, handled: number): WorkNumbers => ({
     ...none,

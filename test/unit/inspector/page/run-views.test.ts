@@ -80,7 +80,7 @@ describe('the addresses of runs', () => {
     );
   });
 
-  test('of sections differ from addresses of runs and all other views', () => {
+  test('differ from the addresses of sections and of all other views', () => {
     for (const section of sections) {
       const { actor } = viewAt(pathOf(sectionView(section)));
       expect([sectionAt(actor), runAt(actor), nameAt(actor)]).toEqual([section, undefined, section]);
@@ -113,7 +113,7 @@ describe('the page state of a run', () => {
 });
 
 describe('the cards of a run', () => {
-  test('combine a call with its result, and an approval with its decision, at its start', () => {
+  test('combine a call with its result and an approval with its decision, at the position of the start', () => {
     const cards = cardsOf([
       step(1, 'begun', { text: 'Look.' }),
       step(2, 'answer', { text: 'So.' }),
@@ -147,7 +147,7 @@ describe('the cards of a run', () => {
     expect(cardsOf(open, true)).toMatchObject([{ state: 'no result' }, { state: 'cancelled' }]);
   });
 
-  test('show unknown rows, and rows without their beginning', () => {
+  test('show unknown steps, and steps whose beginning is missing', () => {
     const cards = cardsOf([
       step(1, 'later', { text: 'x' }),
       step(2, 'decided', { approval: 'a9', state: 'approved' }),
@@ -227,7 +227,7 @@ describe('texts about a run', () => {
     );
   });
 
-  test('name the approvers, and no one in a chat if there are neither approvers nor a channel', () => {
+  test('name the approvers or the channel of an approval, and nobody if both are missing', () => {
     expect(decidersText({ approvers: ['ada', 'ben'], approval_channel: 'ops' })).toBe('ada, ben');
     expect(decidersText({ approvers: [], approval_channel: 'ops' })).toBe('any member of ops');
     expect(decidersText({ approvers: [], approval_channel: null })).toBeUndefined();
@@ -242,7 +242,7 @@ describe('texts about a run', () => {
     expect(shortWait({ ...run, note, waiting_for: 'approval' })).toBe('for an approval');
   });
 
-  test('describe its wait', () => {
+  test('describe what the run waits for', () => {
     expect(waitText(run, 0)).toBeUndefined();
     expect(waitText({ ...run, waiting_for: 'approval', until: iso(61_000) }, 1_000)).toBe(
       'an approval, for at most 60 s',

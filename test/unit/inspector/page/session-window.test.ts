@@ -56,7 +56,7 @@ class FakeGateway {
 const numbersIn = ({ window }: FakeGateway, first: number, last: number) =>
   Array.from({ length: last - first }, (_, index) => window.row(first + index)?.number);
 
-describe('the visible sessions', () => {
+describe('the visible sessions of the inspector', () => {
   test('are requested immediately, then every second, and no longer once hidden', async () => {
     const gateway = new FakeGateway();
     await vi.advanceTimersByTimeAsync(5_000);
@@ -73,7 +73,7 @@ describe('the visible sessions', () => {
     expect(numbersIn(gateway, 0, 1)).toEqual([undefined]);
   });
 
-  test('show no rows of the previous filter, but its count until the response for the new filter', async () => {
+  test('show no rows of the previous filter, but its count until the new response', async () => {
     const gateway = new FakeGateway();
     gateway.window.setRange('2', { first: 0, last: 2 });
     await vi.advanceTimersByTimeAsync(1_000);
@@ -100,7 +100,7 @@ describe('the visible sessions', () => {
     expect(gateway.window.at).toBeGreaterThan(before);
   });
 
-  test('are complete after any scrolling, with one request at a time and few requests', async () => {
+  test('are complete after any scrolling, with few requests, one at a time', async () => {
     const move = fc.record({
       first: fc.nat(TOTAL + 50),
       size: fc.integer({ min: 0, max: 400 }),

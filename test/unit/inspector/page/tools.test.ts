@@ -22,7 +22,7 @@ const readFields = (schema: object, fieldDrafts: Readonly<Record<string, FieldDr
 };
 const kinds = (schema: object) => fieldsOf(schema)?.map(({ name, kind }) => `${name} ${kind}`);
 
-describe('the fields of a form', () => {
+describe('the form fields of a tool', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -47,7 +47,7 @@ describe('the fields of a form', () => {
     $defs: { Model: { enum: ['m1', 'm2'] } },
   };
 
-  test('have the kinds of their schemas, and JSON otherwise', () => {
+  test('have a kind that fits their schema, or are JSON text', () => {
     expect(kinds(schema)).toEqual([
       ...['text text', 'count number', 'ratio number', 'flag flag', 'size choice', 'titled choice'],
       ...['model choice', 'tags lines', 'place group', 'any json', 'map json', 'both json'],
@@ -95,7 +95,7 @@ describe('the fields of a form', () => {
     });
   });
 
-  test('are not created for too many properties, and stop at a depth', () => {
+  test('do not exist for schemas with too many properties, and become JSON text if nested too deep', () => {
     const properties = Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`p${at}`, {}]));
     expect(fieldsOf({ type: 'object', properties })).toBeUndefined();
     expect(fieldsOf({ anyOf: [{}, {}] })).toBeUndefined();
@@ -105,8 +105,8 @@ describe('the fields of a form', () => {
   });
 });
 
-describe('the events of a call', () => {
-  test('are the same for any split into chunks', () => {
+describe('the event stream of a tool call', () => {
+  test('is parsed into the same events, however it is split into chunks', () => {
     const text = `: \n\nevent: progress\ndata: {"progress":1}\n\n: \n\nevent: end\ndata: {"ms":1,"text":"a\\n\\nb"}\n\n`;
     fc.assert(
       fc.property(fc.array(fc.nat({ max: text.length })), (cuts) => {
@@ -122,7 +122,7 @@ describe('the events of a call', () => {
   });
 });
 
-describe('the tool bench of a server', () => {
+describe('the tool page of a server', () => {
   const end: CallEnd = { ms: 5, result: null, problem: null };
 
   test('has one call at a time, and keeps the last result until the next call starts', async () => {

@@ -155,7 +155,7 @@ describe('the picture of a flow', () => {
     ]);
   });
 
-  test('contains only the last turn of a loop', () => {
+  test('contains only the last iteration of a loop', () => {
     const { take, newPaths, receivedPicture } = picture();
     const inner = [{ id: 'look', type: 'Fleet' }];
     take(flowRow({ nodes: [{ id: 'poll', type: 'Loop', config: { nodes: inner, connections: [] } }] }));
@@ -196,7 +196,7 @@ describe('the picture of a flow', () => {
 });
 
 describe('the picture of a fleet', () => {
-  test('shows the members with their votes, and restarts failed members', () => {
+  test('shows the members with their votes, and a failed member as working after its retry', () => {
     const { take, newPaths, receivedPicture } = picture();
     take(fleetRow());
     expect(newPaths()).toEqual(['ada', 'ben']);
@@ -233,7 +233,7 @@ describe('the picture of a fleet', () => {
     expect(receivedPicture.members.get('ben')?.state).toBe('dropped');
   });
 
-  test('shows a member called by its manager as working per question, and done per answer', () => {
+  test('shows a member as working after each question of its manager, and as done after each answer', () => {
     const { take, newPaths, receivedPicture } = picture();
     take(fleetRow(), { kind: 'entered', in: 'ben' });
     const states = (...rows: readonly object[]) =>

@@ -177,7 +177,7 @@ describe('a viewer of a run', () => {
     expect(texts()).toEqual(['abc']);
   });
 
-  test('receives the end of a long journal; a result names its tool even if the call precedes this end', async () => {
+  test('receives only the last steps of a long run, in which each result names its tool', async () => {
     const rows = [begunRow('Look.'), answerRow(1, '', [call('c1')])];
     for (let n = 0; n < MAX_STEPS; n += 1) rows.push(answerRow(n + 2, `answer ${n}`));
     rows.push(resultRow('c1', 'Late.'));
@@ -196,7 +196,7 @@ describe('a viewer of a run', () => {
     expect(steps().at(-1)).toMatchObject({ n: 1, text: 'Two.' });
   });
 
-  test('receives a change without a feed event', async () => {
+  test('receives a change of the run state even if no event announces it', async () => {
     const { setState, runs } = viewerOf();
     await advance();
     setState('cancelled');
@@ -223,7 +223,7 @@ describe('a viewer of a run', () => {
     expect(stream.end).toHaveBeenCalledOnce();
   });
 
-  test('is refused before a response if too many watch', () => {
+  test('is refused before the response starts if there are too many viewers', () => {
     expect(() => viewerOf({ feed: new RunFeed({ max: 0 }) })).toThrow(OverloadedError);
   });
 });

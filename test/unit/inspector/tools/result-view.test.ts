@@ -11,7 +11,7 @@ const redactor = new Redactor([SECRET]);
 const resultShown = (result: unknown) => createResultView(result as ToolResult, redactor);
 const image = (mimeType: unknown, data: unknown) => ({ type: 'image', mimeType, data });
 
-test('text, images, audio, links, resources and structured content have their own kinds', () => {
+test('the inspector shows text, images, audio, links, resources and structured content of a result each as its kind', () => {
   const { parts, structured, is_error } = resultShown({
     content: [
       { type: 'text', text: 'hello' },
@@ -61,7 +61,7 @@ test('an image is shown with any padding, up to the size limit', () => {
   expect(part?.kind).toBe('note');
 });
 
-test('many parts, long texts and large images are truncated with a notice', () => {
+test('a tool result with many parts, long texts or large images is truncated with a notice', () => {
   const many = resultShown({ content: Array.from({ length: 150 }, () => ({ type: 'text', text: 'a' })) });
   expect(many.parts.length).toBe(101);
   expect(many.parts.at(-1)).toEqual({ kind: 'note', text: '50 more parts omitted' });
@@ -73,7 +73,7 @@ test('many parts, long texts and large images are truncated with a notice', () =
   expect(resultShown({ content: [large, large] }).parts.map(({ kind }) => kind)).toEqual(['image', 'note']);
 });
 
-test('no secret is shown, for any result', () => {
+test('the inspector redacts secrets in any tool result', () => {
   const part = fc.oneof(
     fc.jsonValue(),
     fc.record(

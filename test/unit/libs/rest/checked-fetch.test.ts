@@ -168,7 +168,7 @@ test('a redirect is returned as a response', async () => {
   expect([answer.status, requests.length]).toEqual([302, 1]);
 });
 
-test('empty and large responses, silent servers and lost connections have the same faults as with fetch', async () => {
+test('empty and large responses, silent servers and lost connections give the same results as with plain fetch', async () => {
   const api = apiAt('name.test', all, answers(['127.0.0.1']));
   expect(await api.request({ path: '/empty' })).toMatchObject({ status: 204, text: '' });
   expect((await api.request({ method: 'HEAD', path: '/a' })).text).toBe('');

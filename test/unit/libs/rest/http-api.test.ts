@@ -234,7 +234,7 @@ describe('a response', () => {
   });
 });
 
-describe('a fault', () => {
+describe('an error of an HTTP request', () => {
   test('of a refused connection means that the request has not arrived', async () => {
     const { host } = await platform(() => {});
     await closers.pop()?.();
@@ -334,7 +334,7 @@ describe('a fault', () => {
     expect(received).toHaveLength(1);
   });
 
-  test('leaves no listeners at a long-lived signal', async () => {
+  test('leaves no listeners on a long-lived abort signal', async () => {
     const { host } = await platform(({ url }, response) =>
       url.endsWith('lost') ? response.destroy() : response.end('{}'),
     );

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { path } from '../../../../libs/rest/path.ts';
 
-test('path keeps every value as one unchanged segment', () => {
+test('the template tag `path` encodes any value as one URL segment, which decodes to the same value', () => {
   const value = fc.string({ unit: 'grapheme' }).filter((text) => !/^\.{0,2}$/.test(text));
   fc.assert(
     fc.property(value, value, (first, second) => {

@@ -46,7 +46,7 @@ const requestForms: Readonly<Record<string, (signal: AbortSignal) => Promise<unk
 };
 
 for (const [what, ask] of Object.entries(requestForms)) {
-  test(`a request to ${what} is not sent if the suspension check ends its deadline`, async () => {
+  test(`a request to ${what} is not sent if its deadline expired while the process was suspended`, async () => {
     const suspended = suspendUntilCheck(1);
     await expect(ask(suspended.signal)).rejects.toThrow();
     expect(requests).toBe(0);
@@ -55,14 +55,14 @@ for (const [what, ask] of Object.entries(requestForms)) {
     expect(requests).toBe(1);
   });
 
-  test(`a request to ${what} is not sent if the suspension check after connecting ends its deadline`, async () => {
+  test(`a request to ${what} is not sent if its deadline expired in a suspension while connecting`, async () => {
     const suspended = suspendUntilCheck(2);
     await expect(ask(suspended.signal)).rejects.toThrow();
     expect([requests, suspended.looks()]).toEqual([0, 2]);
     suspended.end();
   });
 
-  test(`a request to ${what} over a reused connection is not sent if the suspension check ends its deadline`, async () => {
+  test(`a request to ${what} over a reused connection is not sent if its deadline expired in a suspension`, async () => {
     await ask(new AbortController().signal);
     const suspended = suspendUntilCheck(2);
     await expect(ask(suspended.signal)).rejects.toThrow();
@@ -71,7 +71,7 @@ for (const [what, ask] of Object.entries(requestForms)) {
   });
 }
 
-test('a cancelled suspension check is not called', () => {
+test('a callback for process suspensions is not called after it is cancelled', () => {
   const suspended = suspendUntilCheck(1);
   suspended.end();
   abortOverdueWork();

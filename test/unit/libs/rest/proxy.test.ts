@@ -5,7 +5,7 @@ const HTTPS_PROXY = 'http://proxy.example:3128';
 const isProxied = (url: string, NO_PROXY = '') =>
   proxyFor(new URL(url), { HTTPS_PROXY, HTTP_PROXY: HTTPS_PROXY, NO_PROXY }) !== undefined;
 
-test('the variable of the scheme names the proxy; the lower case takes precedence', () => {
+test('the proxy is taken from the variable for the URL scheme, and the lower-case variable takes precedence', () => {
   const env = { HTTPS_PROXY: 'http://upper:1', https_proxy: 'lower:2' };
   expect(proxyFor(new URL('https://a.example'), env)?.href).toBe('http://lower:2/');
   expect(proxyFor(new URL('http://a.example'), env)).toBeUndefined();
@@ -32,7 +32,7 @@ test.each([
   ['[fd00::1]', '[fd00::1]:443', false],
   ['a.example', '10.0.0.0/8', true],
   ['a.example', ',', true],
-])('%s with NO_PROXY=%s: the proxy is used = %s', (host, exceptions, expected) => {
+])('a request to %s with NO_PROXY=%s uses the proxy: %s', (host, exceptions, expected) => {
   expect(isProxied(`https://${host}/x`, exceptions)).toBe(expected);
 });
 
@@ -54,7 +54,7 @@ describe('an unusable proxy', () => {
     expect(check).not.toThrow(/secret/);
   });
 
-  test('is not reported if no variable is set', () => {
+  test('is not assumed if the proxy variables are empty or missing', () => {
     expect([hasProxy({}), hasProxy({ HTTP_PROXY: ' ' }), hasProxy({ HTTPS_PROXY })]).toEqual([
       false,
       false,

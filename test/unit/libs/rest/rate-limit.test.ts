@@ -18,7 +18,7 @@ describe('a refusal by rate limits', () => {
     });
   });
 
-  test('uses the clock of the host, not the local clock', () => {
+  test('has its delay computed with the clock of the host, not the local clock', () => {
     const otherClock = { ...exhausted, date: 'Tue, 20 Jan 1990 10:00:00 GMT' };
     const resetAt = Date.parse(otherClock.date) / 1000 + 5;
     expect(usedUpMs(new Headers({ ...otherClock, 'x-ratelimit-reset': String(resetAt) }))).toBe(5_000);
@@ -37,7 +37,7 @@ describe('a refusal by rate limits', () => {
     expect(limitOf(403, headers, 'You have exceeded a secondary rate limit.')?.kind).toBe('secondary');
   });
 
-  test("without a pause has the host's general pause", () => {
+  test('without a requested delay has the default delay of the host', () => {
     for (const [status, message] of [
       [403, 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.'],
       [403, 'You have triggered an abuse detection mechanism.'],
@@ -91,7 +91,7 @@ describe('rate limit headers', () => {
     });
   });
 
-  test('yield nothing if they are missing', () => {
+  test('that are missing yield no limit and no reset time', () => {
     expect(rateLimitOf(new Headers())).toEqual({ remaining: undefined, resetMs: undefined });
   });
 });

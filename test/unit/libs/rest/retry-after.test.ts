@@ -27,12 +27,12 @@ describe('Retry-After', () => {
     expect(pauseOf(undefined, 0)).toBeUndefined();
   });
 
-  test('without a platform clock uses the local clock', () => {
+  test('is read by the local clock if the response has no Date header', () => {
     const inAMinute = new Date(Date.now() + 60_000).toUTCString();
     expect(retryAfterMs(new Headers({ 'retry-after': inAMinute }))).toBeGreaterThan(50_000);
   });
 
-  test('is an integer of at most one day, or undefined, for any value', () => {
+  test('of any value is read as at most one day, or as undefined', () => {
     const header = fc.oneof(
       fc.string(),
       fc.double().map(String),

@@ -3,7 +3,7 @@ import { toolArguments } from '../../../../machines/agent-run/tool-arguments.ts'
 
 const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
 
-test('arguments that are too deeply nested are refused', () => {
+test('tool arguments that are nested too deeply are refused', () => {
   expect(toolArguments(nested(128))).toBeTypeOf('object');
   for (const levels of [129, 100_000])
     expect(toolArguments(nested(levels))).toBe('nested deeper than 128 levels');
@@ -16,6 +16,6 @@ test.each([
   ['a surrogate pair', '{"a":"\\ud83d\\ude00 \\uD83D\\uDE00"}', '😀 😀'],
   ['an escaped backslash before u', '{"a":"\\\\ud83d"}', '\\ud83d'],
   ['a lone surrogate after a backslash', '{"a":"\\\\\\ud83d"}', '\\\ufffd'],
-])('%s in arguments reaches a tool as valid Unicode', (_, input, a) => {
+])('%s in tool arguments reaches the tool as valid Unicode', (_, input, a) => {
   expect(toolArguments(input)).toEqual({ a });
 });

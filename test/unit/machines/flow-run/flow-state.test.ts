@@ -18,7 +18,7 @@ function stateAfter(graph: FlowGraph, ...rows: readonly FlowRow[]): FlowState {
   return state;
 }
 
-it('an End ends the flow while other nodes work', () => {
+it('an End node ends the flow even if other nodes are still working', () => {
   const graph = {
     nodes: [node('a'), node('b'), node('end'), node('c')],
     connections: [...line('a', 'end'), ...line('b', 'c')],
@@ -37,7 +37,7 @@ it('an End ends the flow while other nodes work', () => {
   expect(state.stateOf('c')?.state).toBe('dropped');
 });
 
-it('an End inside a loop ends the iteration and the loops inside it', () => {
+it('an End node inside a loop ends the iteration and the loops inside it', () => {
   const inner = { nodes: [node('x')], connections: [] };
   const inside = { nodes: [node('stop'), node('deep', { inside: inner })], connections: [] };
   const graph = { nodes: [node('loop', { inside })], connections: [] };
@@ -68,7 +68,7 @@ it('a flow without an end fails after the maximum number of steps', () => {
   });
 });
 
-it('the state contains the reason why a node was skipped', () => {
+it('the state of a flow contains the reason why a node was skipped', () => {
   const graph = {
     nodes: [node('a'), node('b'), node('c'), node('most', { join: 'majority' }), node('after')],
     connections: [...line('a', 'most', 'after'), ...line('b', 'most'), ...line('c', 'most')],
@@ -86,7 +86,7 @@ it('the state contains the reason why a node was skipped', () => {
   expect(state.next().end).toEqual({ how: 'done', at: undefined });
 });
 
-it('the state contains the position of a failure, with loop and iteration', () => {
+it('the state of a flow contains the position of a failure, with loop and iteration', () => {
   const inside = { nodes: [node('x')], connections: [] };
   const graph = { nodes: [node('loop', { inside })], connections: [] };
   const state = stateAfter(
@@ -104,7 +104,7 @@ it('the state contains the position of a failure, with loop and iteration', () =
   expect(state.next().end).toEqual({ how: 'failed', at: 'loop', reason: 'loop#1/x: status 500' });
 });
 
-it('journal rows of work inside a node are not rows of the node itself', () => {
+it('a failure recorded for a part of a flow node does not fail the node itself', () => {
   const graph = { nodes: [node('review')], connections: [] };
   const state = stateAfter(
     graph,

@@ -21,8 +21,8 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-describe('the console log', () => {
-  test('keeps the newest thousand entries, truncated, and keeps counting', () => {
+describe('the console log of the browser', () => {
+  test('keeps the newest thousand entries, truncates long ones, and counts all', () => {
     let changes = 0;
     const log = new ConsoleLog(() => changes++);
     expect(log.text()).toContain('console is empty');
@@ -38,7 +38,7 @@ describe('the console log', () => {
     expect(log.since(0)).toHaveLength(1000);
   });
 
-  test('returns the number of new errors once', () => {
+  test('returns the number of errors since the last query', () => {
     const log = new ConsoleLog(() => {});
     log.add('error', 'a', '');
     log.add('warning', 'b', '');
@@ -57,7 +57,7 @@ describe('the console log', () => {
   });
 });
 
-describe('a flood of the console', () => {
+describe('a flood of browser console entries', () => {
   /** Returns the number of lines until a flood is detected; undefined if it is not detected. */
   const linesUntil = (perSecond: number, chars: number, seconds = 600) => {
     const flood = new ConsoleFlood();
@@ -65,7 +65,7 @@ describe('a flood of the console', () => {
     return undefined;
   };
 
-  test('is a sustained rate, not a burst', () => {
+  test('is detected for a sustained rate, not for a burst', () => {
     expect(linesUntil(900, 10)).toBeUndefined();
     expect(linesUntil(1_000_000, 10)).toBeGreaterThan(4_900);
     expect(linesUntil(1_000_000, 10)).toBeLessThan(5_200);
@@ -96,7 +96,7 @@ describe('the screenshots', () => {
     at: new Date(0),
   });
 
-  test('are at most fifty: the oldest are dropped, and the same name replaces', () => {
+  test('are at most fifty: the oldest is dropped, and one with the same name is replaced', () => {
     const shots = new Screenshots();
     for (let n = 0; n < 50; n++) expect(shots.add(shot(`${n}`))).toEqual([]);
     expect(shots.add(shot('0'))).toEqual([]);
@@ -119,8 +119,8 @@ describe('the screenshots', () => {
   });
 });
 
-describe('the activity log', () => {
-  test('returns each entry once, ten of each kind, with refusals grouped', () => {
+describe('the activity log of the browser', () => {
+  test('returns each entry once, at most ten of each kind, with equal refusals grouped', () => {
     const activity = new ActivityLog();
     activity.addNavigation();
     for (let n = 0; n < 25; n++) activity.addDialog(`dialog ${n}`);
@@ -140,7 +140,7 @@ describe('the activity log', () => {
     });
   });
 
-  test('finds the problem of an address, and otherwise prefers a refusal', () => {
+  test('returns the last failure of an address, or without an address prefers a refusal', () => {
     const activity = new ActivityLog();
     activity.addFailure({ authority: 'a:80', reason: 'first', isRefusal: false });
     activity.addFailure({ authority: 'b:80', reason: 'second', isRefusal: true });

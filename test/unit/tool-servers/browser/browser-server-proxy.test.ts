@@ -165,7 +165,7 @@ describe('requests through the proxy', () => {
   });
 });
 
-describe('tunnels', () => {
+describe('CONNECT tunnels of the proxy', () => {
   test('carry bytes both ways', async () => {
     const echo = await servePages({ '/x': 'through' });
     const proxy = await startProxy({ resolve: toLoopback });

@@ -20,13 +20,13 @@ function pagesWith(answer: () => Promise<unknown>, goneAfterMs: number) {
 
 const neverAborted = new AbortController().signal;
 
-test('a page that closes itself is awaited until it is gone', async () => {
+test('after an action, the browser server waits until a page that closes itself is gone', async () => {
   const pages = pagesWith(async () => ({ result: { value: true } }), 400);
   await waitForEffects(pages as unknown as PageStack, neverAborted);
   expect(pages.current).toBe(lowerPage);
 });
 
-test('an unresponsive page is awaited for a limited time', async () => {
+test('after an action, the browser server waits for an unresponsive page only for a limited time', async () => {
   const closing = pagesWith(() => new Promise(() => {}), 400);
   await waitForEffects(closing as unknown as PageStack, neverAborted);
   expect(closing.current).toBe(lowerPage);
@@ -35,7 +35,7 @@ test('an unresponsive page is awaited for a limited time', async () => {
   expect(hanging.current).toBe(page);
 });
 
-test('a page that stays is not awaited', async () => {
+test('after an action, the browser server does not wait for a page that stays open', async () => {
   const pages = pagesWith(async () => ({ result: { value: false } }), 1_000);
   await waitForEffects(pages as unknown as PageStack, neverAborted);
   expect(pages.current).toBe(page);

@@ -71,7 +71,7 @@ describe('a file watch', () => {
     expect(counts.changes).toBeLessThanOrEqual(Math.ceil(elapsedMs / 100));
   });
 
-  test('finds missed changes by its sweep, and watches the new folder', async () => {
+  test('finds missed changes by periodic checks, and then watches a folder that was replaced', async () => {
     const below = join(folder, 'below');
     await mkdir(below);
     await writeFile(join(below, 'a.txt'), 'old');
@@ -97,7 +97,7 @@ describe('a file watch', () => {
     expect(counts.changes).toBe(0);
   });
 
-  test('for the names in a folder reads it when a name is added or removed, not on writes', async () => {
+  test('for the names in a folder reads the folder only when a name is added or removed, not on writes', async () => {
     await writeFile(join(folder, 'a.txt'), '');
     const watch = new ChangeWatch(NEVER_MS);
     watches.push(watch);
@@ -136,7 +136,7 @@ describe('a file watch', () => {
     expect((second?.start ?? 0) - (first?.end ?? 0)).toBeGreaterThan(300);
   });
 
-  test('sweeps a folder that cannot be watched', async () => {
+  test('checks a folder periodically if the folder cannot be watched', async () => {
     const missing = join(folder, 'missing');
     const { seen: counts } = await watching(20, 'a.txt', missing);
     await mkdir(missing);

@@ -98,7 +98,7 @@ function changeOwner(path: string): void {
   for (const name of readdirSync(path)) if (name !== 'foreign') changeOwner(join(path, name));
 }
 
-test('a write without space keeps the old content and leaves no new or temporary file', async () => {
+test('a write on a full disk keeps the old content and leaves no new or temporary file', async () => {
   writeFileSync(join(box, 'old'), 'old content');
   const large = 'x'.repeat(100_000);
   const [toOld, toNew, changed, small] = await answersTo(
@@ -118,7 +118,7 @@ test('a write without space keeps the old content and leaves no new or temporary
   expect(readdirSync(box)).toEqual(['old', 'small']);
 });
 
-test('a call without permission changes nothing and reports it', async () => {
+test('a call without file permission changes nothing and reports the missing permission', async () => {
   mkdirSync(join(box, 'locked'));
   mkdirSync(join(box, 'closed'));
   writeFileSync(join(box, 'locked', 'inside'), 'inside');
@@ -159,7 +159,7 @@ test('a call without permission changes nothing and reports it', async () => {
   expect(readFileSync(join(box, 'read-only'), 'utf8')).toBe('kept');
 });
 
-test("an ordinary user can read, write and move, also another user's file that cannot be hard-linked", async () => {
+test("a non-root user can read, write and move files, even another user's file that cannot be hard-linked", async () => {
   writeFileSync(join(box, 'own'), 'own');
   chmodSync(join(box, 'own'), 0o640);
   // Linux does not allow hard links to files of other users (fs.protected_hardlinks).

@@ -36,7 +36,7 @@ const SECRET = 'what nobody may read';
 describe.each([
   { method: 'by /proc', pin: pinByProc },
   { method: 'by name', pin: pinByName },
-])('the confinement, with files pinned $method', ({ pin }) => {
+])('with files pinned $method', ({ pin }) => {
   let root: string;
   let box: string;
   let outside: string;
@@ -82,7 +82,7 @@ describe.each([
     () => confinement.move('a.txt', path),
   ];
 
-  describe('accepts a path', () => {
+  describe('the filesystem confinement accepts a path', () => {
     test.each(['a.txt', './a.txt', 'sub/../a.txt', 'sub//..//a.txt', 'no-such/../a.txt'])(
       'relative to the first folder: %s',
       async (path) => {
@@ -90,11 +90,11 @@ describe.each([
       },
     );
 
-    test('that is absolute, and returns it below the folder as given', async () => {
+    test('that is absolute, and returns it normalized', async () => {
       expect((await confinement.facts(`${box}//sub/./b.txt`)).path).toBe(join(box, 'sub', 'b.txt'));
     });
 
-    test('that leaves the folder and returns', async () => {
+    test('that leads out of the folder and back in', async () => {
       expect(await textAt('../box/a.txt')).toBe('a');
     });
 
@@ -119,7 +119,7 @@ describe.each([
     });
   });
 
-  describe('refuses', () => {
+  describe('the filesystem confinement refuses', () => {
     test.each([
       ['..'],
       ['../outside/secret.txt'],
@@ -130,7 +130,7 @@ describe.each([
       ['/proc/self/root/etc/passwd'],
       ['/dev/fd/0'],
       ['/proc/self/cwd'],
-    ])('%s, for every kind of call, and lists the allowed folders', async (path) => {
+    ])('the path %s in every kind of call, and the error lists the allowed folders', async (path) => {
       for (const call of allCallsOn(path)) {
         const message = await refusal(call);
         expect(message).toContain('outside the allowed folders');
@@ -167,7 +167,7 @@ describe.each([
       expect(await refusal(confinement.makeDirectory('a.txt'))).toContain('is not a folder');
     });
 
-    test('a missing path, with its first missing name', async () => {
+    test('a missing path, and the error names its first missing part', async () => {
       expect(await refusal(textAt('no/such/file'))).toContain(`"${join(box, 'no')}" does not exist`);
       expect(await refusal(textAt('sub/none'))).toContain(`"${join(box, 'sub', 'none')}" does not exist`);
       expect(await refusal(confinement.write('no/file', 'x'))).toContain(
@@ -194,7 +194,7 @@ describe.each([
     });
   });
 
-  describe('follows links', () => {
+  describe('the filesystem confinement follows links', () => {
     test('to targets inside, in any notation', async () => {
       symlinkSync('a.txt', join(box, 'relative'));
       symlinkSync(join(box, 'a.txt'), join(box, 'absolute'));
@@ -211,7 +211,7 @@ describe.each([
       }
     });
 
-    test('that lead inside by another name of the folder', async () => {
+    test('that lead into the folder by another path to it', async () => {
       symlinkSync(box, join(root, 'other-name'));
       symlinkSync(join(root, 'other-name', 'a.txt'), join(box, 'link'));
       expect(await textAt('link')).toBe('a');
@@ -279,7 +279,7 @@ describe.each([
     });
   });
 
-  describe('writes', () => {
+  describe('the filesystem confinement writes', () => {
     test('a new file with the default mode, without creating parents', async () => {
       const before = process.umask(0o027);
       try {
@@ -293,7 +293,7 @@ describe.each([
       expect(statSync(join(box, 'new.txt')).mode & 0o7777).toBe(0o640);
     });
 
-    test('over a file with the same mode, as a new file that hard links do not see', async () => {
+    test('over a file by replacing it, with the same mode; hard links keep the old content', async () => {
       chmodSync(join(box, 'a.txt'), 0o6751);
       linkSync(join(box, 'a.txt'), join(box, 'hard'));
       expect(await confinement.write('a.txt', new Uint8Array([0, 255]))).toMatchObject({ existed: true });
@@ -334,7 +334,7 @@ describe.each([
     });
   });
 
-  describe('changes a file', () => {
+  describe('the filesystem confinement edits a file', () => {
     test('and does not touch a file whose content stays the same', async () => {
       const before = statSync(join(box, 'a.txt'), { bigint: true });
       expect(await confinement.change('a.txt', 10, (content) => Buffer.from(content))).toEqual({
@@ -388,7 +388,7 @@ describe.each([
     });
   });
 
-  describe('makes folders', () => {
+  describe('the filesystem confinement creates folders', () => {
     test('with their parents, and accepts an existing folder', async () => {
       expect(await confinement.makeDirectory('x/y/z')).toEqual({
         path: join(box, 'x', 'y', 'z'),
@@ -406,7 +406,7 @@ describe.each([
     });
   });
 
-  describe('moves', () => {
+  describe('the filesystem confinement moves', () => {
     test('a file, a folder and a link, unchanged', async () => {
       symlinkSync('b.txt', join(box, 'sub', 'link'));
       const { ino } = statSync(join(box, 'a.txt'));
@@ -459,7 +459,7 @@ describe.each([
     });
   });
 
-  describe('accepts a trailing slash', () => {
+  describe('the filesystem confinement accepts a trailing slash', () => {
     test('for folders only', async () => {
       expect((await confinement.facts('sub/')).kind).toBe('directory');
       expect(await refusal(confinement.facts('a.txt/'))).toContain('is not a folder');
@@ -470,7 +470,7 @@ describe.each([
     });
   });
 
-  describe('accepts a name in another Unicode form', () => {
+  describe('the filesystem confinement accepts a name in another Unicode form', () => {
     const composed = 'caf\u00e9';
     const existingName = 'cafe\u0301';
 
@@ -507,21 +507,21 @@ describe.each([
     );
   });
 
-  test('refuses Windows paths and URIs, and says so', async () => {
+  test('the filesystem confinement refuses Windows paths and URIs, and the error says why', async () => {
     expect(await refusal(() => confinement.write('C:\\Users\\x.txt', 'x'))).toContain('a Windows path');
     expect(await refusal(() => textAt(`file://${box}/a.txt`))).toContain('is a URI');
     await confinement.write('./C:\\x.txt', 'x');
     expect(readdirSync(box)).toEqual(['C:\\x.txt', 'a.txt', 'sub']);
   });
 
-  test('suggests create_directory for a missing folder, not for a missing file', async () => {
+  test('the filesystem confinement suggests create_directory for a missing folder, not for a missing file', async () => {
     expect(await refusal(confinement.write('none/x', 'x'))).toContain(
       'Use create_directory to create folders',
     );
     expect(await refusal(textAt('none'))).not.toContain('create_directory');
   });
 
-  test('returns the latest possible date for a file time out of range', async () => {
+  test('the filesystem confinement returns the latest possible date for a file time out of range', async () => {
     const seconds = 9e12;
     utimesSync(join(box, 'a.txt'), seconds, seconds);
     const { modifiedAt } = await confinement.facts('a.txt');
@@ -531,7 +531,7 @@ describe.each([
     expect(factsOf('a.txt', far).modifiedAt.toISOString()).toBe('9999-12-31T00:00:00.000Z');
   });
 
-  describe('lists a folder', () => {
+  describe('the filesystem confinement lists a folder', () => {
     test('without the temporary files of writes', async () => {
       writeFileSync(join(box, `.actor-gateway-${'0'.repeat(24)}.tmp`), 'half');
       expect((await confinement.list('.', 9)).entries.map(({ name }) => name)).toEqual(['a.txt', 'sub']);
@@ -551,7 +551,7 @@ describe.each([
     });
   });
 
-  describe('with several folders', () => {
+  describe('the confinement to several folders', () => {
     test('links from one folder to another are followed, and entries can be moved between them', async () => {
       const second = join(root, 'second');
       mkdirSync(second);
@@ -578,7 +578,7 @@ describe.each([
       await nested.close();
     });
 
-    test('a configured link to a folder is accepted by its own name and by the name of its target, and returned as configured', async () => {
+    test('accepts paths by a configured link and by its target, and returns the link', async () => {
       const alias = join(root, 'alias');
       symlinkSync(box, alias);
       const aliased = await openConfinement([alias], pin);
@@ -591,7 +591,7 @@ describe.each([
       await aliased.close();
     });
 
-    test('the root folder allows everything', async () => {
+    test('including the root folder allows every path', async () => {
       const all = await openConfinement(['/'], pin);
       expect(await textAt(join(box, 'a.txt'), all)).toBe('a');
       expect(await textAt(join(box, 'a.txt').slice(1), all)).toBe('a');
@@ -604,7 +604,7 @@ describe.each([
     });
   });
 
-  describe('an allowed folder', () => {
+  describe('an allowed folder of the filesystem confinement', () => {
     test('that is removed causes an error', async () => {
       rmSync(box, { recursive: true });
       for (const call of allCallsOn('a.txt'))
@@ -645,7 +645,7 @@ describe.each([
     });
   });
 
-  test('leaves no open file behind after accepted and refused calls', async () => {
+  test('the filesystem confinement leaves no file descriptor open after accepted and refused calls', async () => {
     symlinkSync(outside, join(box, 'out'));
     const openNow = () => readdirSync('/proc/self/fd').length;
     const before = openNow();

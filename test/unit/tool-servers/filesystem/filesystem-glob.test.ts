@@ -49,7 +49,7 @@ describe('a glob', () => {
     expect(matches(pattern, path)).toBe(false);
   });
 
-  test('without patterns matches nothing', () => {
+  test('list without patterns matches no path', () => {
     expect(compileGlobs([])('a')).toBe(false);
   });
 

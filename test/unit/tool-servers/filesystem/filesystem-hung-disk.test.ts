@@ -33,7 +33,7 @@ afterEach(async () => {
   rmSync(box, { recursive: true, force: true });
 });
 
-test('a change that hangs in its last step blocks others only for the time limit of a call', async () => {
+test('a file change that hangs in its last step blocks other changes only for the time limit of a call', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const hanging = expect(disk.write('hangs', 'x')).rejects.toThrow('aborted');
   await vi.waitUntil(() => hungCalls.count === 1);

@@ -13,7 +13,7 @@ describe('a file URI', () => {
     },
   );
 
-  test('accepts the names of this machine, and unescaped letters', () => {
+  test('may have localhost as host, and unescaped letters in the path', () => {
     expect(uriToPath('file://localhost/a')).toBe('/a');
     expect(uriToPath('FILE:///a')).toBe('/a');
     expect(uriToPath('file:///ü')).toBe('/ü');
@@ -47,13 +47,13 @@ describe('a file URI', () => {
     'file:///a\nb',
     'file:///a\u0000b',
     `file:///${'a'.repeat(20_000)}`,
-  ])('%j is refused with the correct form', (uri) => {
+  ])('%j is refused with an error that shows the correct form', (uri) => {
     expect(() => uriToPath(uri)).toThrow('file:///folder/name.txt');
   });
 });
 
-describe('a file name on its own line', () => {
-  test('is unchanged unless it could be mistaken for another line', () => {
+describe('a file name in a list with one name per line', () => {
+  test('is unchanged unless it contains a line break, and is then quoted', () => {
     expect(toOneLine('a "b" \\ ü')).toBe('a "b" \\ ü');
     expect(toOneLine('a\n[DIR] b')).toBe('"a\\n[DIR] b"');
     expect(toOneLine('a\u2028b\u0085')).toBe('"a\\u2028b\\u0085"');
@@ -81,7 +81,7 @@ describe('a media type', () => {
     expect(mediaTypeOf('unknown', bytes(start))).toEqual({ kind, mimeType });
   });
 
-  test('is not derived from three letters of text', () => {
+  test('is not audio for a text that begins with the letters ID3', () => {
     for (const start of ['ID3 is an algorithm', 'ID3\n', 'ID3'])
       expect(mediaTypeOf('id3.txt', bytes(start)).kind, start).toBe('other');
   });
@@ -94,7 +94,7 @@ describe('a media type', () => {
     expect(mediaTypeOf('a.svg', bytes('<svg/>'))).toEqual({ kind: 'other', mimeType: 'image/svg+xml' });
   });
 
-  test('is derived from the name alone if it needs no proof', () => {
+  test('is derived from the name alone for JSON, but not for images', () => {
     expect(mimeTypeOfName('A.JSON')).toBe('application/json');
     expect(mimeTypeOfName('a.png')).toBeUndefined();
     expect(mimeTypeOfName('Makefile')).toBeUndefined();

@@ -29,7 +29,7 @@ async function pathsOfWalk(walk: Walk): Promise<string[]> {
   return folders;
 }
 
-describe('a walk', () => {
+describe('a directory walk', () => {
   test('proceeds level by level, without following links or entering excluded folders', async () => {
     const confinement = disk({
       '/s': [directory('a'), directory('b'), link('l'), directory('skip')],
@@ -95,7 +95,7 @@ describe('a walk', () => {
     expect(rounds).toBeGreaterThan(2);
   });
 
-  test('ends within a folder when it is cancelled', async () => {
+  test('that is cancelled ends even in the middle of a large folder', async () => {
     const names = Array.from({ length: 100_000 }, (_, index) => file(`n${index}`));
     const cancelled = new AbortController();
     const slow = () => {
@@ -108,7 +108,7 @@ describe('a walk', () => {
     await expect(selecting).rejects.toThrow('enough');
   });
 
-  test('ends when it is cancelled', async () => {
+  test('that is cancelled ends before the next folder', async () => {
     const cancelled = new AbortController();
     const walk = new Walk(disk({ '/s': [directory('a')], '/s/a': [] }), bounds, compileGlobs([]));
     const paths: string[] = [];

@@ -14,7 +14,7 @@ function refusal(env: NodeJS.ProcessEnv, options = secure): string {
 }
 
 describe('the token', () => {
-  test("comes from this server's variable, otherwise from that of its public sibling", () => {
+  test("comes from this server's environment variable, otherwise from the variable of the public server", () => {
     expect(accessFrom({ REPOHOST_PERSONAL_ACCESS_TOKEN: token }, secure).token).toBe(token);
     expect(accessFrom({ GITHUB_PERSONAL_ACCESS_TOKEN: ` ${token}\n` }, secure).token).toBe(token);
     const both = { REPOHOST_PERSONAL_ACCESS_TOKEN: token, GITHUB_PERSONAL_ACCESS_TOKEN: 'tok_of_another' };

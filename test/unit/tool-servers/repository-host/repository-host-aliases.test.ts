@@ -17,7 +17,7 @@ function rewritten(name: string, callArguments: Record<string, unknown>): unknow
   return params.arguments;
 }
 
-describe('arguments with other names', () => {
+describe('tool arguments with alternative names', () => {
   test.each(['search_repositories', 'search_code', 'search_issues', 'search_users'])(
     'are renamed to the published ones in %s',
     (tool) => {
@@ -25,7 +25,7 @@ describe('arguments with other names', () => {
     },
   );
 
-  test('are known for every tool that has them', () => {
+  test('are renamed to the published names, for every tool that has these parameters', () => {
     expect(rewritten('get_pull_request', { pullNumber: 3 })).toEqual({ pull_number: 3 });
     expect(rewritten('get_issue', { issueNumber: 3 })).toEqual({ issue_number: 3 });
     expect(rewritten('create_repository', { autoInit: true })).toEqual({ auto_init: true });
@@ -44,7 +44,7 @@ describe('arguments with other names', () => {
   });
 });
 
-describe('arguments in another form', () => {
+describe('tool arguments in an alternative form', () => {
   test('are converted between lists and comma-separated labels', () => {
     expect(rewritten('create_issue', { labels: 'bug, help wanted,,' })).toEqual({
       labels: ['bug', 'help wanted'],
@@ -75,7 +75,7 @@ describe('arguments in another form', () => {
   });
 });
 
-describe('messages of other kinds', () => {
+describe('messages other than valid tool calls', () => {
   test.each<JSONRPCMessage>([
     { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { q: 'x' } },
     { jsonrpc: '2.0', id: 1, result: { q: 'x' } },
@@ -87,7 +87,7 @@ describe('messages of other kinds', () => {
     expect(normalizeArguments(message)).toBe(message);
   });
 
-  test('with names from Object.prototype are unchanged and harmless', () => {
+  test('with argument names from Object.prototype are passed on unchanged, and do not change Object.prototype', () => {
     const callArguments = JSON.parse('{"__proto__":{"polluted":1},"constructor":2,"hasOwnProperty":3}');
     expect(Object.entries(rewritten('constructor', callArguments) as object)).toEqual(
       Object.entries(callArguments),

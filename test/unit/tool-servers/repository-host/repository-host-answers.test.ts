@@ -128,7 +128,7 @@ describe('the checks of a pull request', () => {
     };
   }
 
-  test('are "none" if there are none, though the host reports pending', async () => {
+  test('have state "none" if there are none, even if the host reports pending', async () => {
     expect(await checks(none, noRuns)).toEqual({ sha, state: 'none', total_count: 0, checks: [] });
   });
 
@@ -165,12 +165,12 @@ describe('the checks of a pull request', () => {
     expect(host.requestsMatching(/check-runs/)).toHaveLength(10);
   });
 
-  test('that the host withholds in part are unknown', async () => {
+  test('have state unknown if the host returns only some of them', async () => {
     expect((await checks(none, { total_count: 3, check_runs: good(2) })).state).toBe('unknown');
     expect((await checks({ total_count: 2, statuses: [okay] }, noRuns)).state).toBe('unknown');
   });
 
-  test('that cannot be read are neither successful nor absent', async () => {
+  test('that cannot be read have state unknown or failure, not success or none', async () => {
     for (const [statuses, state] of [
       [none, 'unknown'],
       [{ state: 'success', total_count: 1, statuses: [okay] }, 'unknown'],
@@ -183,7 +183,7 @@ describe('the checks of a pull request', () => {
     }
   });
 
-  test('without a conclusion are unknown', async () => {
+  test('have state unknown if a completed check has no conclusion', async () => {
     const check_runs = [...good(1), { name: 'odd', status: 'completed', conclusion: null }];
     const expectedText = await checks(none, { total_count: 2, check_runs });
     expect(expectedText.state).toBe('unknown');
@@ -192,7 +192,7 @@ describe('the checks of a pull request', () => {
   });
 });
 
-describe('a protected branch', () => {
+describe('branch protection', () => {
   const messages = [
     'Could not update file: Required status check "ci" is expected.',
     'Repository rule violations found\n\nChanges must be made through a pull request.',
@@ -236,13 +236,13 @@ describe('a protected branch', () => {
     expect(await refusal('push_files', push)).toMatch(/was moved concurrently/);
   });
 
-  test('is not assumed for other reasons of the host', async () => {
+  test('is not assumed if the host gives another reason', async () => {
     answers(/^PATCH/, { message: 'Validation Failed: expected something else' }, 422);
     expect(await refusal('push_files', push)).toMatch(/^The host responded with 422/);
   });
 });
 
-describe('another write', () => {
+describe('a write with special input', () => {
   test('never replaces a symbolic link by a file', async () => {
     const tree = [{ path: 'link', mode: '120000' }];
     host.on('GET /repos/{owner}/{repo}/git/trees/{tree_sha}', { body: { truncated: false, tree } });
@@ -251,7 +251,7 @@ describe('another write', () => {
     expect(host.requestsMatching(/^(POST|PATCH|PUT)/)).toHaveLength(0);
   });
 
-  test('refused for its sha does not report an unreadable file as missing', async () => {
+  test('that is refused because of its sha does not report an unreadable file as missing', async () => {
     answers(/^PUT/, { message: 'a.txt does not match' }, 409);
     answers(/^GET/, { message: 'No' }, 403);
     const message = await refusal('create_or_update_file', { ...write, sha });
@@ -269,14 +269,14 @@ describe('another write', () => {
     expect(host.requests).toHaveLength(0);
   });
 
-  test('can assign apps', async () => {
+  test('can assign an issue to an app', async () => {
     answers(/^POST/, { number: 1, title: 'T', state: 'open', created_at: '', html_url: '' }, 201);
     await run('create_issue', { title: 'T', assignees: ['helper[bot]'] });
     expect(host.requests[0]?.body).toMatchObject({ assignees: ['helper[bot]'] });
   });
 });
 
-describe('a list', () => {
+describe('a list from the repository host', () => {
   test('with very many invalid entries is refused quickly', async () => {
     const body = `[${'{},'.repeat(500_000)}{}]`;
     answers(/\/issues\?/, body);
@@ -289,7 +289,7 @@ describe('a list', () => {
     expect(await refusal('get_issue', { issue_number: 1 })).toMatch(/does not match its API/);
   });
 
-  test('is truncated between characters', async () => {
+  test('has long texts cut between characters, not inside a surrogate pair', async () => {
     const issue = { number: 1, title: 'T', state: 'open', created_at: '', html_url: '' };
     answers(/\/issues\?/, [{ ...issue, body: `${'x'.repeat(499)}😀tail` }]);
     expect(await structured('list_issues')).toMatchObject({ items: [{ body: `${'x'.repeat(499)}…` }] });
@@ -305,7 +305,7 @@ describe('a list', () => {
     });
   });
 
-  test('of comments contains only ids from the host', async () => {
+  test('of comments contains no invented ids, and is refused if an id is missing', async () => {
     const comment = { id: 5, in_reply_to_id: null, path: 'a', body: 'b', created_at: '', html_url: '' };
     answers(/\/comments\?/, [comment]);
     const { items } = (await structured('get_pull_request_comments', { pull_number: 1 })) as {
@@ -346,7 +346,7 @@ describe('a file', () => {
     });
   });
 
-  test('that is too large for the host is not reported as forbidden', async () => {
+  test('that is too large for the host API is reported as too large, not as forbidden', async () => {
     const errors = [{ resource: 'Blob', field: 'data', code: 'too_large' }];
     answers(/\/contents/, { message: 'This API returns blobs up to 1 MB in size.', errors }, 403);
     const message = await refusal('get_file_contents', { path: 'a' });
@@ -358,7 +358,7 @@ describe('a file', () => {
 describe('a diff', () => {
   const headers = { 'content-type': 'text/html; charset=utf-8' };
 
-  test('cannot be an HTML page', async () => {
+  test('is refused if the host returns an HTML page instead', async () => {
     answers(/\/pulls\/1$/, '<!doctype html><html>', 200, headers);
     expect(await refusal('get_pull_request_diff', { pull_number: 1 })).toMatch(/does not match its API/);
     answers(/\/pulls\/1$/, 'diff --git a/a b/a\n', 200, headers);

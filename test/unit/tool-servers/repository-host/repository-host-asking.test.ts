@@ -166,7 +166,7 @@ describe('a read request', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('has a deadline for the body too', async () => {
+  test('times out if the response body does not end in time', async () => {
     steps = [
       (_, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -332,7 +332,7 @@ describe('a rate limit', () => {
     expect(requests).toHaveLength(10);
   });
 
-  test('announced by the last response is respected', async () => {
+  test('announced by the previous response prevents the next request', async () => {
     const resetTime = String(Math.floor(Date.now() / 1000) + 30);
     steps = [
       answer(200, { ok: true }, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': resetTime }),
@@ -447,7 +447,7 @@ describe('a refusal of the host', () => {
     );
   });
 
-  test('with a truncated token does not reveal its beginning', async () => {
+  test('that is truncated within a token does not reveal the beginning of the token', async () => {
     for (let before = 585; before <= 605; before++) {
       steps = [answer(422, { message: `${'x'.repeat(before)}${token}` })];
       expect(await errorMessageOf(get())).not.toContain(token.slice(0, 5));
@@ -491,7 +491,7 @@ describe('a refusal of the host', () => {
     [410, {}, 'disabled'],
     [422, {}, 'Correct them'],
     [451, {}, 'legal reasons'],
-  ])('with %i %j contains a remedy', async (status, headers, advice) => {
+  ])('with status %i and headers %j contains a remedy', async (status, headers, advice) => {
     steps = [answer(status, { message: 'No' }, headers)];
     expect(await errorMessageOf(get())).toContain(advice);
   });

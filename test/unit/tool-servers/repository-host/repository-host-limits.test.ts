@@ -10,7 +10,7 @@ const quotaExceeded = (seconds: number) =>
     'x-ratelimit-reset': String(Date.parse(date) / 1000 + seconds),
   });
 
-test('requests are counted in the buckets of the host', () => {
+test('each request is counted in the rate limit bucket that the repository host uses for it', () => {
   expect(bucketOf('GET /search/code')).toBe('code_search');
   expect(bucketOf('GET /search/issues')).toBe('search');
   expect(bucketOf('GET /repos/{owner}/{repo}')).toBe('core');
@@ -88,7 +88,7 @@ describe('the rate meter', () => {
     expect(meter.tryBegin('core')).toBeUndefined();
   });
 
-  test('stops everything for a requested pause, which a shorter one does not end', () => {
+  test('blocks all requests during a requested pause, which a later shorter pause does not end', () => {
     const meter = new RateMeter({ hasToken: true });
     meter.recordRefusal('search', { kind: 'secondary', waitMs: 10_000 });
     meter.recordRefusal('core', { kind: 'secondary', waitMs: 1_000 });

@@ -46,8 +46,8 @@ function push(files: readonly { path: string; content: string }[]) {
   return pushFiles(asking, { owner: 'ann', repo: 'vast', branch: 'main', message: 'm', files });
 }
 
-describe('a very large repository', () => {
-  test('keeps executable files executable, and only the folders above the files are read', async () => {
+describe('a push to a very large repository', () => {
+  test('keeps executable files executable, and reads only the folders above the pushed files', async () => {
     await push([
       { path: 'a/run.sh', content: '#!/bin/sh\necho\n' },
       { path: 'a/b/c.txt', content: 'C\n' },

@@ -13,7 +13,7 @@ const press = fc.record({
   afterMs: fc.oneof(fc.constant(0), fc.nat(5_000), fc.nat(90_000)),
 });
 
-test('a refused person receives an explanation once per request and minute, with at most 30 repetitions per minute for all persons', () => {
+test('a person who may not approve gets one explanation per request and minute; all get at most 30 repeats a minute', () => {
   fc.assert(
     fc.property(fc.array(press, { maxLength: 300 }), (presses) => {
       let now = 1;
@@ -37,7 +37,7 @@ test('a refused person receives an explanation once per request and minute, with
   );
 });
 
-test('30 repeated explanations of a refusal per minute are sent, and first explanations are not limited', () => {
+test('at most 30 repeated explanations of refusals per minute are sent, and first explanations are not limited', () => {
   let now = 1;
   const limit = new RefusalLimit(() => now);
   const people = Array.from({ length: 100 }, (_, n) => `person ${n}`);
@@ -50,7 +50,7 @@ test('30 repeated explanations of a refusal per minute are sent, and first expla
   expect(limit.mayExplain('somebody else', 'one', 'x')).toBe(true);
 });
 
-test('a press is explained again if its event is handled again, and a second press in a minute is not', () => {
+test('a refused button press is explained again if its event is handled again, but not a second press in a minute', () => {
   const limit = new RefusalLimit(() => 1);
   const isExplained = (event: string) => limit.mayExplain('ann', 'one', event);
   expect([isExplained('a'), isExplained('a')]).toEqual([true, true]);

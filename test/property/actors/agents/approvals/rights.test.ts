@@ -94,7 +94,7 @@ const files = fc.constantFrom(
   },
 );
 
-test('texts and arguments do not change approvers, channel, timeout or requester', async () => {
+test('text and arguments of an approval request cannot change its approvers, channel, timeout or requester', async () => {
   await fc.assert(
     fc.asyncProperty(
       files,

@@ -244,7 +244,7 @@ it('cancelling a fleet cancels the members called by its manager', async () => {
   expect(stopped.sort()).toEqual(['answers', 'waits']);
 });
 
-it('members whose answers arrive at the same time start once each', async () => {
+it('each member of a fleet starts exactly once, even if many members answer at the same time', async () => {
   const started: string[] = [];
   const member = { description: undefined, weight: 1_000, isManager: false, tier: 1 };
   const members = Array.from({ length: 16 }, (_, n) => ({ ...member, name: `m${n}`, agent: `m${n}` }));

@@ -63,7 +63,7 @@ beforeAll(async () => {
 
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-it('each external effect has one key, and each approval and message occurs once, at whichever commits the process is killed', async () => {
+it('flow calls keep one idempotency key, and approvals and messages occur once, wherever the process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 8 }),

@@ -43,7 +43,7 @@ test('the tool names of an agent do not depend on the order of the tools', () =>
   );
 });
 
-test('a tool keeps a unique name, unless providers reject it, or it looks like `server__tool` or ends like a digest', () => {
+test('a unique tool name stays unchanged, unless providers reject it, or it looks like a generated name', () => {
   fc.assert(
     fc.property(anyTools, (tools) => {
       const names = toolNames(tools, []);
@@ -56,7 +56,7 @@ test('a tool keeps a unique name, unless providers reject it, or it looks like `
   );
 });
 
-test('`server__tool` names only the tool `tool` of `server`, for any other tools, unless a longer server id fits too', () => {
+test('the name `server__tool` always means that tool of that server, unless a longer server id fits too', () => {
   fc.assert(
     fc.property(anyTools, (tools) => {
       // The servers also offer tools named like the full names of tools on other servers.

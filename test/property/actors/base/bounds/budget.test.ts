@@ -18,7 +18,7 @@ const steps = fc.array(
 );
 
 describe('a budget', () => {
-  test('is never exceeded, and gives no holder more than the free part', () => {
+  test('is never exceeded, and no holder gets more than is still free', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), steps, (total, sequence) => {
         const budget = new Budget(total);
@@ -48,7 +48,7 @@ describe('a budget', () => {
     );
   });
 
-  test('with a common part gives this part to any single holder, and reserves the rest for other holders', () => {
+  test('with a common part gives one holder that part, or half of the total, and keeps the rest for others', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 500 }), fc.nat(499), (total, part) => {
         const common = part % total;
@@ -62,7 +62,7 @@ describe('a budget', () => {
     );
   });
 
-  test('leaves a part to a new holder, even if holders never release anything', () => {
+  test('has a part left for a new holder even if other holders never release anything', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 8 }),
@@ -82,7 +82,7 @@ describe('a budget', () => {
     );
   });
 
-  test('converges to equal shares of greedy holders that release', () => {
+  test('converges to equal shares if each holder acquires as much as possible and releases regularly', () => {
     const budget = new Budget(1000);
     const shares = Array.from({ length: 4 }, () => new Share());
     const [first] = shares as [Share];

@@ -117,7 +117,7 @@ describe('a platform outage', () => {
   });
 });
 
-describe('a circuit', () => {
+describe('a circuit breaker', () => {
   const setUp = () => {
     const clock = { now: 1_000 };
     const lines: string[] = [];
@@ -186,7 +186,7 @@ describe('a circuit', () => {
     expect(circuits.status('a')).toMatchObject({ state: 'open', lastError: 'cut' });
   });
 
-  test('opens once for all concurrent failures, with the pause of the first', async () => {
+  test('opens once for all concurrent failures, with the pause of the first failure', async () => {
     const { circuits } = setUp();
     /** Functions that let a pending request fail. */
     const failPending: (() => void)[] = [];

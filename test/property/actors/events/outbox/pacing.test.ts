@@ -40,8 +40,8 @@ async function sendAll(counts: readonly number[], stepMs: number) {
   return sent;
 }
 
-describe('sending', () => {
-  test('respects the limits of the credential and of each destination, and completes', async () => {
+describe('sending chat messages', () => {
+  test('never exceeds the rate limits of the credential and of each destination, and sends all messages', async () => {
     const counts = fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(counts, fc.integer({ min: 1, max: 40 }), async (wanted, stepMs) => {
@@ -104,7 +104,7 @@ describe('a rate limit response', () => {
     await expect(send('p')).resolves.toBe('sent');
   });
 
-  test('does not extend the delay: a refused message is sent directly after the requested pause', async () => {
+  test('delays messages no longer than it requests, even if it arrives repeatedly', async () => {
     const { clock, refuse, send } = setUp();
     for (let at = 0; at < 500; at += 100) {
       clock.now = at;
@@ -117,7 +117,7 @@ describe('a rate limit response', () => {
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 1_000 });
   });
 
-  test('announced by a header is respected like an actual response', async () => {
+  test('that a header announces in advance delays messages like an actual one', async () => {
     const { clock, pacing, send } = setUp();
     pacing.hold('a', 'p', 2_000);
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 2_000 });

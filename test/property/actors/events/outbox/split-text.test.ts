@@ -73,7 +73,7 @@ function openAtEnd(part: string, openAtStart?: string): string | undefined {
 }
 
 describe('a split text', () => {
-  test('has parts within the limit in the unit of the platform, with space for a mark of the sender in the first part', () => {
+  test('has parts within the size limit of the platform, and a first part with space for a mark of the sender', () => {
     fc.assert(
       fc.property(text, optionsWithMark, (written, { limit, unit, markSpace }) => {
         for (const [i, part] of splitText(written, { limit, unit, markSpace }).entries())

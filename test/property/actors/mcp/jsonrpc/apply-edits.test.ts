@@ -103,7 +103,7 @@ test.each([
   { start: 11, end: 11 },
   { start: Number.NaN, end: 3 },
   { start: 1, end: Number.NaN },
-])('an edit of bytes $start to $end of ten is rejected', (span) => {
+])('an edit of the span from $start to $end in a message of ten bytes is rejected', (span) => {
   expect(() => applyEdits(Buffer.alloc(10), [{ ...span, text: 'a' }])).toThrowError(
     expect.objectContaining({ code: 'ERR_EDIT_CONFLICT' }),
   );

@@ -446,7 +446,7 @@ test('nesting is accepted up to the documented depth', () => {
   );
 });
 
-test('a text is found in a message, wherever the message is cut', () => {
+test('a text is found in a message that arrives in pieces, for any position of the cuts', () => {
   const arbMessage = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 30 });
   fc.assert(
     fc.property(

@@ -37,7 +37,7 @@ const key = fc.oneof(fc.string(), fc.constantFrom('result', 'params', 'Id', 'ids
 const indent = fc.constantFrom(undefined, 1, '\t');
 
 describe('an oversized message', () => {
-  test('returns the raw id of the top level, for any object and any chunks', () => {
+  test('returns the unparsed top-level id of any JSON object, however the message is split into chunks', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(key, member)),
@@ -77,7 +77,7 @@ describe('an oversized message', () => {
     expect(idOf(text)).toBeUndefined();
   });
 
-  test('returns an id after deeply nested content for any cuts, and no response', () => {
+  test('returns the id after deeply nested content, but no response, however the message is split', () => {
     // Text with brackets in strings, deeper than a response may be.
     const nested = fc
       .array(fc.constantFrom('[', '{"id":9,"a":', '[{"]}":"\\"}]"},'), { minLength: 300, maxLength: 400 })
@@ -94,7 +94,7 @@ describe('an oversized message', () => {
     );
   });
 
-  test('accepts any bytes', () => {
+  test('may consist of any bytes without an error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const message = new LargeMessage();
@@ -104,7 +104,7 @@ describe('an oversized message', () => {
     );
   });
 
-  test("returns no response id for a server's own request", () => {
+  test("that is a server's own request has a request id, but no response id", () => {
     for (const text of ['{"id":7,"method":"x"}', '{"method":"x","params":{},"id":7}']) {
       const message = new LargeMessage();
       message.feed(Buffer.from(text));
@@ -113,7 +113,7 @@ describe('an oversized message', () => {
     }
   });
 
-  test('returns no request id for a response', () => {
+  test('that is a response has a response id, but no request id', () => {
     const message = new LargeMessage();
     message.feed(Buffer.from('{"id":7,"result":{}}'));
     expect(message.id).toBe('7');

@@ -122,7 +122,7 @@ function changedModel(members: readonly Member[], changes: Changes): [string, st
 const parsed = (text: string) => JSON.parse(text) as unknown;
 
 describe('the members of an object', () => {
-  test('are found as written, in order, with any escapes', () => {
+  test('are read as written, in order, with any escape sequences in the keys', () => {
     fc.assert(
       fc.property(membersFrom(anyKey), (members) => {
         const bytes = Buffer.from(objectOf(members));
@@ -168,7 +168,7 @@ describe('the members of an object', () => {
     );
   });
 
-  test('are empty for values other than objects', () => {
+  test('are an empty list for a JSON value that is not an object', () => {
     for (const text of ['[{"a":1}]', '"{}"', '1', 'null']) {
       const bytes = Buffer.from(text);
       expect(membersOf(bytes, { start: 0, end: bytes.length })).toEqual([]);
@@ -233,7 +233,7 @@ const anyRequest: fc.Arbitrary<RequestCase> = fc
 
 const modernKeys = new Set(callerMeta.map(([key]) => key));
 
-describe('converting a request to the other era', () => {
+describe('converting an MCP request to the modern version', () => {
   test("adds the caller's metadata as first members, and keeps everything else", () => {
     fc.assert(
       fc.property(anyRequest, ({ params, meta, text }) => {
@@ -254,7 +254,7 @@ describe('converting a request to the other era', () => {
     );
   });
 
-  test('and back to the legacy era restores the request, except for an empty _meta', () => {
+  test('and back restores the request, except for an empty _meta', () => {
     fc.assert(
       fc.property(anyRequest, ({ params, meta, text }) => {
         const back = toLegacy(
@@ -276,7 +276,7 @@ describe('converting a request to the other era', () => {
     );
   });
 
-  test('and back to the legacy era removes all modern members, at any position', () => {
+  test('and back removes all members of the modern version', () => {
     const more = { requestState: '"s"', inputResponses: '{"a":[1]}' };
     fc.assert(
       fc.property(anyRequest, ({ text }) => {
@@ -291,7 +291,7 @@ describe('converting a request to the other era', () => {
   });
 });
 
-describe('a result', () => {
+describe('a rewritten MCP result', () => {
   test('gets additional members and _meta members, and keeps everything else', () => {
     const results = fc.record({
       members: membersFrom(anyKeyExcept(['_meta', 'resultType'])).map(unique),

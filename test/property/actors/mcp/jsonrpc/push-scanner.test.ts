@@ -107,8 +107,8 @@ const syntaxError = fc.oneof(
   ),
 );
 
-describe('a chunked text', () => {
-  test('is accepted with the same members as the whole text', () => {
+describe('a JSON text scanned in chunks', () => {
+  test('is accepted with the same members as if scanned whole', () => {
     fc.assert(
       fc.property(arbJson, arbCuts, (text, cuts) => {
         const bytes = Buffer.from(text);
@@ -120,7 +120,7 @@ describe('a chunked text', () => {
     );
   });
 
-  test('with errors has the same result as the whole text', () => {
+  test('with syntax errors has the same result as if scanned whole', () => {
     fc.assert(
       fc.property(
         arbJson,
@@ -141,7 +141,7 @@ describe('a chunked text', () => {
     );
   });
 
-  test('of a few random JSON characters has the same result as the whole text', () => {
+  test('of random JSON characters has the same result as if scanned whole', () => {
     const randomCharacters = fc.string({
       unit: fc.constantFrom(...'{}[]",:\\u0123e.-+E truefalsn\r\n'.split('')),
       maxLength: 14,
@@ -155,7 +155,7 @@ describe('a chunked text', () => {
     );
   });
 
-  test('has the same result in two chunks with any cut, and in chunks of one byte', () => {
+  test('has the same result for any division into two chunks, and for chunks of one byte', () => {
     const texts = [
       '{"a":-12.50e+07,"b":[true,false,null,0,{"c":"\\u00e9\\n\\\\"}],"\\u0069d":"x" , "d" : 1E5}\r\n',
       '{"a":01}',
@@ -187,7 +187,7 @@ describe('a chunked text', () => {
     }
   });
 
-  test('has the same maximum depth as a whole text', () => {
+  test('has the same maximum depth as a text scanned whole', () => {
     fc.assert(
       fc.property(
         fc.boolean(),

@@ -38,7 +38,7 @@ const anyText = fc.string({
   unit: fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('"', '\\', 'ä', '😀', '\u2028', '\ud800')),
 });
 
-it('the envelope of a composed call equals the envelope read from its bytes', () => {
+it('a composed tools/call message equals the message parsed from its bytes', () => {
   fc.assert(
     fc.property(
       fc.nat(),
@@ -58,7 +58,7 @@ it('the envelope of a composed call equals the envelope read from its bytes', ()
   );
 });
 
-it('the arguments of a composed call are rejected exactly if a reader rejects its bytes', () => {
+it('composing a tools/call message rejects exactly the nesting depths that the parser rejects', () => {
   for (const levels of [1, MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH]) {
     // Arrays in arrays, `levels` deep.
     const args = { deep: JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown };

@@ -58,7 +58,7 @@ async function sendAll(messageCounts: readonly number[], delays: readonly Reques
 
 const anyCounts = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
 
-test('a business number never exceeds its limit or the limit per person', async () => {
+test('messages of a business number never exceed its rate limit or the rate limit per recipient', async () => {
   await fc.assert(
     fc.asyncProperty(anyCounts, requestDelays, async (counts, delays) => {
       const { refused, tookMs } = await sendAll(counts, delays);
@@ -73,7 +73,7 @@ test('a business number never exceeds its limit or the limit per person', async 
   );
 });
 
-test("if the limit of a person was used up before a restart, one message is refused and the rest follows the platform's rate", async () => {
+test('if a recipient limit was used up before a restart, at most two messages are refused, and all are sent', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 20 }), requestDelays, async (count, delays) => {
       const { refused, tookMs } = await sendAll([count, 3], delays, BURST);

@@ -65,7 +65,7 @@ function textOf(body: Readonly<Record<string, unknown>>): string {
   return text?.body ?? interactive?.body.text ?? '';
 }
 
-test("no body exceeds the platform's limits, and the whole text arrives", () => {
+test('a rendered message exceeds no limit of the platform, and contains the whole text', () => {
   fc.assert(
     fc.property(arbMessage, (sent) => {
       const bodies = messageBodies(sent);
@@ -79,7 +79,7 @@ test("no body exceeds the platform's limits, and the whole text arrives", () => 
   );
 });
 
-test('every choice that the platform supports is offered once with its id, and all other choices become text', () => {
+test('a rendered message offers each supported choice once with its id, and contains other choices as text', () => {
   fc.assert(
     fc.property(arbMessage, (sent) => {
       const bodies = messageBodies(sent);

@@ -82,7 +82,7 @@ class Sockets {
   }
 }
 
-test('one socket is in use until the platform greets the next, every socket is tracked, and the connection closes once', () => {
+test('a connection uses one socket until the platform greets its replacement, tracks all sockets, and closes once', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
       const sockets = new Sockets();
@@ -185,7 +185,7 @@ test('a second greeting has no effect, and a new socket cuts the socket that was
   ]);
 });
 
-test('socket failures are counted since the last greeting, and brief sockets are counted in a row', () => {
+test('failed sockets are counted since the last greeting, and short-lived sockets only if they are consecutive', () => {
   const again = after(hello(1), disconnect(1), lost(2), { type: 'due' }, hello(3), disconnect(3), lost(4));
   expect(again.commands).toMatchObject([{ do: 'pause', count: 1 }]);
   const brief = [hello(1), disconnect(1, true), hello(2), disconnect(2), hello(3), disconnect(3, true)];

@@ -76,7 +76,7 @@ test('no request exceeds a known rate limit, and no request waits longer than th
   );
 });
 
-test('if kinds of requests share a bucket, each destination gets at most one refusal before the client knows it', async () => {
+test('if request types unexpectedly share a rate limit, each destination gets at most one 429 response', async () => {
   await fc.assert(
     fc.asyncProperty(arbCounts, requestDelays, arbAllowance, async (counts, delays, allowed) => {
       const { refused } = await sendAll(counts, delays, allowed, true);
@@ -86,7 +86,7 @@ test('if kinds of requests share a bucket, each destination gets at most one ref
   );
 });
 
-test('a global refusal delays all requests of the bot, but not answers to interactions', async () => {
+test('a global 429 response delays all requests of the bot, but not answers to interactions', async () => {
   let now = 0;
   const buckets = new RateBuckets(() => now);
   const answer =
@@ -117,7 +117,7 @@ test.each([
   ['an answer, with an edge page', false, {}, { 'content-type': 'text/html' }],
   ['the bot, with an edge page', true, {}, { 'content-type': 'text/html; charset=UTF-8' }],
 ])(
-  'a refusal of %s delays all requests by the longest requested pause, at most an hour',
+  'a 429 response for %s delays all requests by the longest requested pause, at most an hour',
   async (_, isOfBot, json, headers) => {
     let now = 0;
     const buckets = new RateBuckets(() => now);
@@ -149,7 +149,7 @@ test.each([
   },
 );
 
-test('exceeded rate limits are listed by channel, and for interactions without their tokens', async () => {
+test('exceeded rate limits are listed by channel; interactions are listed together, without their tokens', async () => {
   let now = 0;
   const buckets = new RateBuckets(() => now);
   const exhausted = (seconds: number) => async () =>

@@ -88,7 +88,7 @@ test("no message exceeds the platform's limits, and the whole text arrives in or
   );
 });
 
-test('no title, field or action is lost; each action is a control or text', () => {
+test('a rendered card keeps its title, all fields and all actions, and each action is a control or text', () => {
   fc.assert(
     fc.property(longText, anyCard, (text, card) => {
       const bodies = messagesOf({ text, card }).map(({ body }) => body as unknown as Members);

@@ -253,7 +253,7 @@ const doubtBeforeRefusal: Step[] = [
   { afterMs: 0, command: { do: 'say', conversation: 0 } },
 ];
 
-test('despite all faults of the services, messages are posted in order, one per second and once, or their records note a possible duplicate', async () => {
+test('despite service faults, messages are posted once, in order, one per second, or the record notes a possible duplicate', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 40 }), async (steps) => {
       const { conversations, sentAt, availableNotes, counts } = await sendAll(steps);

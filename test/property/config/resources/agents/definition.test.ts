@@ -106,7 +106,7 @@ const document = (value: object) => ({
   spec: value,
 });
 
-test('a definition contains no values of variables, and is read back as the same agent', async () => {
+test('the stored definition of an agent contains no variable values, and is read back as the same agent', async () => {
   await fc.assert(
     fc.asyncProperty(arbSpec, async (value) => {
       const file = folder.write('a.yaml', JSON.stringify(document(value)));
@@ -123,7 +123,7 @@ test('a definition contains no values of variables, and is read back as the same
   );
 });
 
-test('a missing variable of a definition is reported without any value', async () => {
+test('a missing variable of a stored agent definition is reported, without the values of other variables', async () => {
   await fc.assert(
     fc.asyncProperty(arbSpec, fc.constantFrom('ONE', 'TWO'), async (value, missingVariable) => {
       const file = folder.write('a.yaml', JSON.stringify(document(value)));

@@ -86,7 +86,7 @@ describe('the check of cron expressions', () => {
     );
   });
 
-  test('refuses a value that its field does not allow, like the parser', () => {
+  test('refuses a value above the maximum of its field, as node-schedule does', () => {
     // Maxima of minute, hour, day and month.
     const limits = [59, 23, 31, 12] as const;
     fc.assert(

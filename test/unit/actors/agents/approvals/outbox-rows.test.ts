@@ -42,7 +42,7 @@ test.each<[Trigger, OutboundTarget, isEdited: boolean]>([
   [teamChatTrigger('t'), { place: '19:a', serviceUrl: 'https://chat.example/' }, true],
   [businessMessengerTrigger('t'), { place: '491' }, false],
 ])(
-  '$type: a long approval request is one message with both buttons; its outcome is one message without them',
+  '$type: a long approval request is sent as one message with two buttons, its outcome as one without buttons',
   (trigger, target, isEdited) => {
     const adapter = adapters.ofType(trigger.type);
     const at = { adapter, trigger, target };
@@ -70,7 +70,7 @@ test.each<[Trigger, OutboundTarget, isEdited: boolean]>([
   },
 );
 
-test('approval requests and outcomes do not replace the reply on platforms with a single reply', () => {
+test('on a platform with one reply per event, approval requests and outcomes do not use up the reply', () => {
   const trigger = communityChatTrigger('t');
   const adapter = adapters.ofType(trigger.type);
   const target = { place: '1', repliesTo: '2', orderedWith: '1/2' };

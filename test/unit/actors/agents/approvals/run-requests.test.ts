@@ -19,7 +19,7 @@ function chatOf(...requests: readonly ApprovalRequest[]): ApprovalChat {
   return chat;
 }
 
-test('a run requests approval in the channel, parks without a slot and resumes after the decision; the message shows it', async () => {
+test('a run asks for approval in the channel, waits without a work slot, and resumes after the decision', async () => {
   const requestChat = chatOf(paymentRequest);
   const { shown } = requestChat;
   await requestChat.say('a:1');
@@ -110,7 +110,7 @@ test('the message of a pending approval request shows that its run was cancelled
   expect((await requestChat.approvalsOf('a:1'))[0]?.state).toBe('cancelled');
 });
 
-test('an action equals its approved request, regardless of the order of JSON members', async () => {
+test('an action matches its approved request regardless of the order of JSON members', async () => {
   const requestChat = chatOf(paymentRequest);
   await requestChat.say('a:1');
   const [request] = await requestChat.waitForApprovals('a:1');
@@ -146,7 +146,7 @@ test('a run cannot read the approval requests of another run', async () => {
   expect(outcomes).toEqual(['pending', undefined]);
 });
 
-test('an unreachable approval channel ends the run without a request', async () => {
+test('if the approval channel cannot be reached, the run fails and no approval request is stored', async () => {
   const requestChat = chatOf({
     ...paymentRequest,
     rules: { ...paymentRequest.rules, approval_channel: '#No Such' },
@@ -157,7 +157,7 @@ test('an unreachable approval channel ends the run without a request', async () 
   expect(await requestChat.approvalsOf('a:1')).toEqual([]);
 });
 
-test("only the configuration files name approvers; the trigger's list applies if the request names none", async () => {
+test('approvers come only from configuration; without an own list the list of the trigger applies', async () => {
   const rules = { ...paymentRequest.rules, approvers: [], approval_channel: undefined };
   const arguments_ = { approvers: ['mallory'], approval_channel: 'room', self_approval: true };
   const requestChat = chatOf({

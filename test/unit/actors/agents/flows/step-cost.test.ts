@@ -79,7 +79,7 @@ async function costOf(spec: string): Promise<RowCost> {
   }
 }
 
-it('the cost of a flow step does not depend on the number of earlier rows', async () => {
+it('the cost of a flow step does not depend on the number of earlier journal rows', async () => {
   const [short, long] = [await costOf(loop(20)), await costOf(loop(320))];
   expect(long.rows).toBeGreaterThan(900);
   expect(long.calls).toBeLessThan(short.calls * 1.1);

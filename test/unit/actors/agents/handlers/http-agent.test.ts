@@ -129,7 +129,7 @@ describe("an HTTP agent's response", () => {
     expect(await run()).toEqual({ text: 'Grüße{"a":1}' });
   });
 
-  test('is shown while it streams, without the text of progress events', async () => {
+  test('is reported as progress while it streams, and its progress events are not part of the answer', async () => {
     const progressTexts: string[] = [];
     const events = [
       'event: progress\ndata: Looking',

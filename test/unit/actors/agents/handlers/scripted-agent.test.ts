@@ -46,7 +46,7 @@ test.each([
   expect(await script(rules).agent.run(aJob(job), contextWithoutAbort)).toEqual({ text });
 });
 
-test('a scripted agent expands the placeholders of a reply once, and none with the name of an inherited property', async () => {
+test('a scripted agent expands no placeholders in inserted values, and none with the name of an inherited property', async () => {
   const { agent } = script(`- answer: '{{input}} {{constructor}} {{parameters.toString}}'`);
   const answer = await agent.run(
     aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }),
@@ -83,7 +83,7 @@ describe('a rule of a scripted agent', () => {
     expect(await agent.run(aJob({ attempt: 3 }), contextWithoutAbort)).toEqual({ text: 'well' });
   });
 
-  test('may park its event and reply when it wakes', async () => {
+  test('may make its event wait for wait_ms and reply afterwards', async () => {
     const { agent } = script('- { answer: well, wait_ms: 60000 }');
     const parked = await agent.run(aJob(), contextWithoutAbort);
     expect(parked).toMatchObject({
@@ -159,15 +159,18 @@ test.each([
     /rule 1: match.text is not a regular expression/,
   ],
   ['that is not YAML', '- {', /line 1, column 4: YAML syntax/],
-])('a script %s fails the attempt, not the event, with the reason', async (_, text, message) => {
-  const { agent, file } = script(text);
-  const running = agent.run(aJob(), contextWithoutAbort);
-  await expect(running).rejects.toMatchObject({ code: 'ERR_HANDLER', isFinal: false });
-  await expect(running).rejects.toThrow(`cannot use the script ${basename(file)}: `);
-  await expect(running).rejects.toThrow(message);
-  writeFileSync(file, '- answer: well');
-  expect(await agent.run(aJob({ attempt: 2 }), contextWithoutAbort)).toEqual({ text: 'well' });
-});
+])(
+  'a script %s fails only the current attempt, with the reason; the event is retried',
+  async (_, text, message) => {
+    const { agent, file } = script(text);
+    const running = agent.run(aJob(), contextWithoutAbort);
+    await expect(running).rejects.toMatchObject({ code: 'ERR_HANDLER', isFinal: false });
+    await expect(running).rejects.toThrow(`cannot use the script ${basename(file)}: `);
+    await expect(running).rejects.toThrow(message);
+    writeFileSync(file, '- answer: well');
+    expect(await agent.run(aJob({ attempt: 2 }), contextWithoutAbort)).toEqual({ text: 'well' });
+  },
+);
 
 test('the error for a missing script contains the file name without its folder', async () => {
   const running = new ScriptedAgent(join(folder, 'none.yaml')).run(aJob(), contextWithoutAbort);

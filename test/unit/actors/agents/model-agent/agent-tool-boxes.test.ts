@@ -126,7 +126,7 @@ test('a tool call carries its idempotency key, and the tool can report progress'
 });
 
 describe('the servers of an agent', () => {
-  test('are absent from lists and addresses, and clients receive no events about them', async () => {
+  test('are in no list and at no address for MCP clients, which receive no events about them', async () => {
     const box = boxes.open('clerk', [ownServer('own')], []);
     await pidOf(box, 'own');
     expect(hidden()).toContain('clerk/own');

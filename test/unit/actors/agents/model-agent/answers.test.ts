@@ -25,7 +25,7 @@ it.each(['', ' \n'])('an empty answer (%j) is requested once more', async (text)
   ]);
 });
 
-it('two empty answers in sequence fail the run, and two others do not', async () => {
+it('two consecutive empty model answers fail the run, and two with a tool call between them do not', async () => {
   const twice = new AgentWorld({ answer: () => modelAnswer('') });
   const error = await twice.attempt().catch((reason: unknown) => reason as HandlerError);
   expect(error).toMatchObject({ isFinal: true });
@@ -58,7 +58,7 @@ it.each([
   expect(await world.attempt()).toMatchObject({ text });
 });
 
-it('the results of calls are durable before the next model request', async () => {
+it('the results of tool calls are stored durably before the next model request', async () => {
   const durable: number[] = [];
   const world: AgentWorld = new AgentWorld({
     tools: [aFoundTool('pay'), aFoundTool('look', { isReadOnly: true })],
@@ -89,7 +89,7 @@ it('an agent makes no model request after its timeout, in this attempt and in th
   expect(world.modelRequests).toHaveLength(1);
 });
 
-it('the working time of failed attempts counts', async () => {
+it('the working time of failed attempts counts towards the timeout of the agent run', async () => {
   const unavailable = new HandlerError('the model answered 503', { isFinal: false });
   const world = new AgentWorld({
     runtime: aRuntime({ timeout_seconds: 0.5 }),
@@ -104,7 +104,7 @@ it('the working time of failed attempts counts', async () => {
   expect(world.modelRequests).toHaveLength(3);
 });
 
-it('images of results reach the model, and only the newest do', async () => {
+it('the newest images of tool results are sent to the model, and older images are omitted', async () => {
   const images = [{ mediaType: 'image/png', data: png }];
   const world = new AgentWorld({
     tools: [aFoundTool('shot')],

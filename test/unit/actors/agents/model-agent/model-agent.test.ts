@@ -194,7 +194,7 @@ describe('a model agent', () => {
     });
   });
 
-  it('keeps the results of finished calls when another call hangs until the attempt ends', async () => {
+  it('keeps the results of finished calls if another call hangs until the attempt is aborted', async () => {
     const end = new AbortController();
     const world = new AgentWorld({
       answer: (request) =>
@@ -336,7 +336,7 @@ describe('a model agent', () => {
     expect(performance.now() - startedAt).toBeLessThan(2_900);
   });
 
-  it('can be retried while its tools cannot be listed; the time limit starts after the listing', async () => {
+  it('can be retried if its tools cannot be listed, and its time limit starts only after the listing', async () => {
     let answerCount = 0;
     const world = new AgentWorld({
       answer: () => modelAnswer('Here.'),
@@ -384,7 +384,7 @@ describe('a model agent', () => {
     for (const state of states) expect(JSON.parse(state ?? '').worked_ms).toBeLessThan(200);
   });
 
-  it('fails without a retry if a row is too large for the journal, and names the row', async () => {
+  it('fails without a retry if a step is too large for the journal, and names the step', async () => {
     const long = new AgentWorld({ answer: () => modelAnswer('x'.repeat(1_000_000)) });
     await expect(long.attempt()).rejects.toMatchObject({
       isFinal: true,
@@ -492,7 +492,7 @@ describe('a call that needs approval', () => {
     expect(world.modelRequests).toHaveLength(2);
   });
 
-  it('needs a new approval if the approved request differs', async () => {
+  it('needs a new approval if the approved request was for another call', async () => {
     const world = asking();
     await world.attempt();
     world.decide('approval-1', 'approved', undefined, 'of something else');
@@ -513,7 +513,7 @@ describe('a call that needs approval', () => {
     expect(world.made.map(({ tool }) => tool)).toEqual(['read_file']);
   });
 
-  it('is not made if the approval expires or approvals are not available', async () => {
+  it('is not made if the approval expires, or if nobody can be asked', async () => {
     const late = asking();
     await late.attempt();
     late.decide('approval-1', 'expired');

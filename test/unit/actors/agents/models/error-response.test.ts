@@ -111,7 +111,7 @@ it.each<[string, unknown, string]>([
     'invalid_api_key',
   ],
 ])(
-  'status 400 of %s for an unknown model, a wrong key or a spent budget concerns the model (ME3)',
+  'status 400 of %s for an unknown model, a wrong key or a spent budget permits a fallback model (ME3)',
   (_, body, reason) => {
     const answer = readError({}, body);
     expect(answer.reason).toBe(reason);
@@ -125,11 +125,14 @@ it.each([
   'I asked why the Invalid model name passed in was refused',
   'the text "x - y is not a valid model ID" is not allowed',
   'content policy: Incorrect API key provided in the prompt',
-])('status 400 that only quotes a known error text concerns the request, not the model: %s', (message) => {
-  const answer = readError({}, openaiError(message));
-  expect(answer.reason).toBeUndefined();
-  expect(faultOfStatus(400, answer)).toMatchObject({ mayFallbackAnswer: false });
-});
+])(
+  'status 400 whose message only quotes a known error text does not permit a fallback model: %s',
+  (message) => {
+    const answer = readError({}, openaiError(message));
+    expect(answer.reason).toBeUndefined();
+    expect(faultOfStatus(400, answer)).toMatchObject({ mayFallbackAnswer: false });
+  },
+);
 
 it.each([
   ['Anthropic', 'prompt is too long: 213462 tokens > 200000 maximum'],
@@ -175,7 +178,7 @@ it.each([
   { error: { code: 400, type: 'exceed_context_size_error', message: 'x', n_ctx: 4096 } },
   { type: 'error', error: { type: 'request_too_large', message: 'x' } },
   { error: { code: 'context_length_exceeded', message: 'x' } },
-])('a code for the context window is recognized: %j', (body) => {
+])('an error code for an exceeded context window is recognized: %j', (body) => {
   expect(readError({}, body).reason).toBe('context_length_exceeded');
 });
 
@@ -184,7 +187,7 @@ it.each([
   'max_tokens must be at least 1',
   'messages: text content blocks must be non-empty',
   'the context of this answer is not allowed',
-])('another message is not about the context window: %s', (message) => {
+])('an error message about something else is not taken for an exceeded context window: %s', (message) => {
   expect(readError({}, openaiError(message)).reason).toBeUndefined();
 });
 
@@ -208,7 +211,7 @@ it.each<[string, object]>([
     'Groq behind LiteLLM',
     openaiError('litellm.BadRequestError: GroqException - {"error":{"code":"tool_use_failed"}}'),
   ],
-])('a call that the model wrote badly is temporary: %s', (_, body) => {
+])('an error because the model wrote an invalid tool call is temporary: %s', (_, body) => {
   const answer = readError({}, body);
   expect(answer.reason).toBe('tool_use_failed');
   expect(faultOfStatus(400, answer)).toMatchObject({ isFinal: false, isRateLimited: false });
@@ -245,16 +248,21 @@ it.each<[string, object, string | undefined]>([
     undefined,
   ],
   ['an index that the request did not contain', { message: 'tools.9.custom: x' }, undefined],
-])('the refused tool is named if the request contained it: %s', (_, error, tool) => {
-  const answer = readErrorAnswer(new Headers(), JSON.stringify({ error }), tools);
-  expect(answer.tool).toBe(tool);
-  const { description, refusedTool } = faultOfStatus(400, answer);
-  expect(refusedTool).toBe(tool);
-  if (tool === undefined) expect(description).not.toContain('the tool');
-  else
-    expect(description).toMatch(new RegExp(`: it refuses the name or the inputSchema of the tool ${tool}$`));
-  expect(description).not.toContain('secret');
-});
+])(
+  'the error about a refused tool names the tool only if the request contained this tool: %s',
+  (_, error, tool) => {
+    const answer = readErrorAnswer(new Headers(), JSON.stringify({ error }), tools);
+    expect(answer.tool).toBe(tool);
+    const { description, refusedTool } = faultOfStatus(400, answer);
+    expect(refusedTool).toBe(tool);
+    if (tool === undefined) expect(description).not.toContain('the tool');
+    else
+      expect(description).toMatch(
+        new RegExp(`: it refuses the name or the inputSchema of the tool ${tool}$`),
+      );
+    expect(description).not.toContain('secret');
+  },
+);
 
 it.each<[object, string]>([
   [{ type: 'invalid_request_error', message: 'x' }, ' (invalid_request_error)'],
@@ -273,7 +281,10 @@ it.each<[object, string]>([
   [{ code: 'sk_secret_key_1', param: 'secret' }, ''],
   [{ code: 'secret', param: 'tools[0].secret.x' }, ' (tools[0])'],
   [{ type: 'x'.repeat(200), param: '../../etc' }, ''],
-])('the code and the path of a refusal are reported, in fixed forms only (ME1): %j', (error, details) => {
-  const answer = readErrorAnswer(new Headers(), JSON.stringify({ error }), tools);
-  expect(faultOfStatus(422, { ...answer, tool: undefined }).description).toBe(`answered 422${details}`);
-});
+])(
+  'the code and the field path of a provider error are reported only in fixed forms (ME1): %j',
+  (error, details) => {
+    const answer = readErrorAnswer(new Headers(), JSON.stringify({ error }), tools);
+    expect(faultOfStatus(422, { ...answer, tool: undefined }).description).toBe(`answered 422${details}`);
+  },
+);

@@ -33,7 +33,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     ['an empty body', { body: '' }],
     ['JSON of another form', { body: '[{"error":null}]' }],
     ['an error without message', { body: '{"error":{"message":7,"details":[null]}}' }],
-  ])('that fails with %s is classified by its status', async (_, { body }) => {
+  ])('a failed model response with %s as its body is classified by its HTTP status', async (_, { body }) => {
     server.reply({ status: 503, body, contentType: 'text/html' }, whole);
     expect((await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 1 })).text).toBe(
       'We are open.',
@@ -54,7 +54,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     },
   );
 
-  it('that refuses in the format of its provider ends with finish "filtered", and is not requested again', async () => {
+  it('a provider-specific refusal of a model ends with finish "filtered", and is not requested again', async () => {
     server.reply(only(refusals[type]));
     const answer = await requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 });
     expect(answer).toMatchObject({ finish: 'filtered', calls: [] });

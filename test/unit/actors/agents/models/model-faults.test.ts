@@ -25,7 +25,7 @@ beforeEach(() => server.reset());
 const whole: Reply = { text: ['We ', 'are open.'] };
 const secret = 'what a provider writes';
 
-describe.each(providerTypes)('a model of %s', (type) => {
+describe.each(providerTypes)('with provider %s', (type) => {
   it.each([
     [400, 1, ''],
     [401, 2, ': is the key of its provider right?'],
@@ -38,7 +38,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     ],
     [422, 1, ''],
   ])(
-    'that responds %i fails without a retry after %i requests with its fallback; its text is not reported (ME1, ME3)',
+    'a model response %i is not retried, fails after %i requests with a fallback, and is not quoted (ME1, ME3)',
     async (status, times, advice) => {
       const reply = { status, message: secret, headers: { 'x-note': secret } };
       server.reply(reply, reply);
@@ -68,7 +68,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     ['resets the connection mid-stream', { ...whole, cut: { afterBytes: 300, how: 'reset' } }],
     ['ends its stream too early', { ...whole, cut: { afterBytes: 300, how: 'end' } }],
     ['sends invalid JSON', { ...whole, inserted: { at: 1, raw: `data: {"${secret}\n\n` } }],
-  ])('that %s is requested again, and its partial text is discarded', async (_, reply) => {
+  ])('a model that %s is requested again, and its partial text is discarded', async (_, reply) => {
     server.reply(reply, { text: ['No, ', 'closed.'] });
     const requests: string[] = [];
     const answer = await requestModel(modelsAt(server.url), [type], modelRequest(), {
@@ -86,7 +86,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
   it.each<[string, Reply]>([
     ['stops sending', { ...whole, cut: { afterBytes: 300, how: 'silence' } }],
     ['does not answer', { ...whole, delayMs: 60_000 }],
-  ])('that %s is requested again (XC1)', async (_, reply) => {
+  ])('a model that %s is requested again (XC1)', async (_, reply) => {
     server.reply(reply, { text: ['No, ', 'closed.'] });
     const models = modelsAt(server.url, { limits: { firstByteMs: 400, idleMs: 400 } });
     expect(await requestModel(models, [type], modelRequest(), { retries: 1 })).toMatchObject({
@@ -95,14 +95,14 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(server.requests.map(({ wasCancelled: wasGivenUp }) => wasGivenUp)).toEqual([true, false]);
   });
 
-  it('that is slow, but never silent for too long, is not interrupted', async () => {
+  it('a model that is slow, but never silent for too long, is not interrupted', async () => {
     const text = Array.from({ length: 12 }, (_, n) => `${n} `);
     server.reply({ text, pauseMs: 100 });
     const models = modelsAt(server.url, { limits: { firstByteMs: 600, idleMs: 600 } });
     expect((await requestModel(models, [type], modelRequest())).text).toBe(text.join(''));
   });
 
-  it('that sends Retry-After is requested after the delay; a long delay is left to the caller', async () => {
+  it('a model that sends Retry-After is requested again after the delay; a long delay is left to the caller', async () => {
     const rateLimited = (seconds: string): Reply => ({ status: 429, headers: { 'retry-after': seconds } });
     server.reply(rateLimited('1'), whole, rateLimited('90'));
     const began = performance.now();
@@ -115,7 +115,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('that responds with a web page is reported as a wrong address, and is not requested again', async () => {
+  it('a model address that returns a web page is reported as wrong, and is not requested again', async () => {
     server.reply({ ...whole, contentType: 'text/html' });
     const error = await failure(requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 }));
     expect(error.message).toBe(
@@ -124,7 +124,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(error.isFinal).toBe(true);
   });
 
-  it('that never ends its answer is stopped', async () => {
+  it('a request to a model that never ends its answer is cancelled', async () => {
     const text = Array.from({ length: 40 }, () => 'x'.repeat(100));
     server.reply({ text, cut: { afterBytes: 4_500, how: 'silence' } });
     const models = modelsAt(server.url, { limits: { maxAnswerSize: 1_000 } });
@@ -134,7 +134,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     await expect.poll(() => server.requests[0]?.wasCancelled).toBe(true);
   });
 
-  it('that never ends a line, or sends too much besides its text, is stopped (XC1)', async () => {
+  it('a request to a model that never ends a line, or sends too much besides its text, is cancelled (XC1)', async () => {
     const models = modelsAt(server.url, { limits: { maxLineBytes: 10_000, maxBytes: 50_000 } });
     server.reply({ text: 'x'.repeat(100_000) });
     expect(await failure(requestModel(models, [type], modelRequest()))).toMatchObject({ isFinal: true });
@@ -143,7 +143,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(error.message).toMatch(/answered more than (50000|10000) bytes/);
   });
 
-  it('loses its connection when the caller aborts the request', async () => {
+  it('the connection to a model is closed when the caller aborts the request', async () => {
     const control = new AbortController();
     server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
     const answer = requestModel(modelsAt(server.url), [type], modelRequest(), {
@@ -157,7 +157,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is not requested again when the remaining time of the attempt is over', async () => {
+  it('a model is not requested again when the attempt has no time left', async () => {
     server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
     const began = performance.now();
     const error = await failure(
@@ -169,7 +169,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('that responds with a redirect is not requested at the new address', async () => {
+  it('a model that responds with a redirect is not requested at the new address', async () => {
     const other = await ModelServer.start();
     server.reply({ status: 307, headers: { location: `${other.url}/v1/messages` } });
     const error = await failure(requestModel(modelsAt(server.url), [type], modelRequest(), { retries: 3 }));
@@ -178,7 +178,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(other.requests).toHaveLength(0);
   });
 
-  it('that cannot be reached is requested again, and the error allows later attempts', async () => {
+  it('a model that cannot be reached is requested again, and the error allows later attempts', async () => {
     const closedServer: Server = createServer();
     await new Promise<void>((resolve) => closedServer.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(closedServer.address() as AddressInfo).port}`;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { fetchFor, fetchWith } from '../../../../../actors/agents/models/provider-models.ts';
 
-it("fetchFor lifts Node's header timeout for providers that may be silent for longer", async () => {
+it("Node's fetch header timeout does not end requests to providers with a longer timeout", async () => {
   const server = createServer((_, response) => setTimeout(() => response.end('late'), 1_800));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;

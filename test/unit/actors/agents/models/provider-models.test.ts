@@ -17,7 +17,7 @@ beforeAll(async () => {
 beforeEach(() => server.reset());
 
 describe.each(providerTypes)('a model of %s', (type) => {
-  it('streams text in pieces, and returns the whole text with its usage', async () => {
+  it('a model answer is streamed in pieces, and returned as a whole with its token usage', async () => {
     server.reply({
       text: ['We ', 'are ', 'open.'],
       usage: { input: 1_000, output: 200, cached: 400 },
@@ -42,7 +42,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     expect(JSON.stringify(server.requests[0]?.headers)).toContain(KEY);
   });
 
-  it('returns several calls with their original arguments, and accepts their results', async () => {
+  it('a model answer with several tool calls has their original arguments, and their results can be sent', async () => {
     server.reply(
       {
         thoughts: ['Two ', 'words.'],
@@ -91,7 +91,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
     if (type === 'openai-compatible') expect(bodyText).toContain('"reasoning_content":"Two words."');
   });
 
-  it('reports truncated and filtered answers', async () => {
+  it('a model answer that is truncated or filtered is marked as such', async () => {
     server.reply({ text: 'We a', finish: 'length' }, { text: 'We', finish: 'filtered' });
     const models = modelsAt(server.url);
     expect(await requestModel(models, [type], modelRequest())).toMatchObject({
@@ -102,7 +102,7 @@ describe.each(providerTypes)('a model of %s', (type) => {
   });
 });
 
-it('reading a model answer yields to other work, however large a chunk is', async () => {
+it('reading a large chunk of a model answer does not block the event loop', async () => {
   server.reply({ text: Array.from({ length: 20_000 }, () => 'a') });
   let round = 0;
   let isOver = false;

@@ -86,7 +86,7 @@ describe('repeatRequest', () => {
     });
   });
 
-  it('rejects with a retryable error while any model may answer later, and only such models make it rate limited', async () => {
+  it('throws a retryable error if any model may answer later, and marks it rate limited only for such models', async () => {
     const revoked = fault({ description: 'answered 401', isFinal: true, mayFallbackAnswer: true });
     const rateLimited = fault({ description: 'answered 429', isRateLimited: true, retryAfterMs: 90_000 });
     for (const outcomes of [
@@ -144,7 +144,7 @@ describe('repeatRequest', () => {
     });
   });
 
-  it('leaves a pause longer than the remaining time to the caller', async () => {
+  it('fails immediately with the requested pause if the pause is longer than the remaining time', async () => {
     const rateLimited = fault({ description: 'answered 429', isRateLimited: true, retryAfterMs: 20_000 });
     const { result, requestedModels, tookMs } = await run([rateLimited], { leftMs: 5_000 });
     expect(requestedModels).toBe('a');
@@ -152,7 +152,7 @@ describe('repeatRequest', () => {
     expect(result).toMatchObject({ isRateLimited: true, isFinal: false, retryAfterMs: 20_000 });
   });
 
-  it('is rate limited only if each model is, until the first model can answer', async () => {
+  it('fails as rate limited only if every model is, with the shortest of their pauses', async () => {
     const rateLimited = (retryAfterMs: number) =>
       fault({ description: 'answered 429', isRateLimited: true, retryAfterMs });
     const both = await run([rateLimited(90_000), rateLimited(40_000)], { models: ['a', 'b'] });

@@ -45,7 +45,7 @@ it.each([
   ['secret ◁/think▷ We are open.', 'We are open.'],
   ['<think>secret', ''],
   ['<think>secret </thinki', ''],
-])('the text %j has the answer %j', (text, answer) => {
+])('thinking tags are removed: the model text %j becomes the answer %j', (text, answer) => {
   expect(filtered([text]).text).toBe(answer);
 });
 
@@ -58,7 +58,7 @@ it.each([
   'The mark "</think>" ends a thought.',
   '```\n<think>\n</think>\n```\nThis is the form.',
   '<b>We</b> are open. <think> is a mark.',
-])('a text without leading thoughts is unchanged: %j', (text) => {
+])('a model text without leading thinking tags is unchanged: %j', (text) => {
   expect(filtered([text]).text).toBe(text);
 });
 
@@ -81,7 +81,7 @@ const parts = fc.oneof(
   fc.string({ maxLength: 4 }),
 );
 
-it('the answer does not depend on the pieces of the stream', () => {
+it('the same thinking text is removed from a model answer, however its stream is split into chunks', () => {
   fc.assert(
     fc.property(
       fc.array(parts, { maxLength: 12 }),
@@ -103,7 +103,7 @@ it('the answer does not depend on the pieces of the stream', () => {
   );
 });
 
-it('an opened thought is never shown', () => {
+it('text after an opening thinking tag is never streamed to the user', () => {
   fc.assert(
     fc.property(fc.constantFrom('<think>|</think>', '◁think▷|◁/think▷'), fc.nat(5), (marks, size) => {
       const text = marks.replace('|', 'SECRET');
@@ -116,7 +116,7 @@ it('an opened thought is never shown', () => {
 });
 
 describe.each(providerTypes)('a model of %s that writes thoughts into its text', (type) => {
-  it('answers without them: in the text, the stream and the next request', async () => {
+  it('thinking text is in neither the answer, the stream nor the next request', async () => {
     const models = modelsAt(server.url);
     const texts: string[] = [];
     const onText = (text: string) => texts.push(text);
@@ -138,7 +138,7 @@ describe.each(providerTypes)('a model of %s that writes thoughts into its text',
     expect(JSON.stringify(server.lastBody)).toContain('We are open.');
   });
 
-  it('shows none of them after the first answer with an unopened closing mark', async () => {
+  it('after one answer with a closing but no opening thinking tag, no thinking text is streamed', async () => {
     const models = modelsAt(server.url);
     const reply = { text: ['sec', 'ret', '</think>', '\nWe are ', 'open.'] };
     server.reply(reply, reply, { text: ['We ', 'are closed.'] });

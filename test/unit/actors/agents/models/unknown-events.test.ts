@@ -51,14 +51,14 @@ it.each(cases)('a stream of %s with an unknown part has its answer: %s', async (
   expect(answer).toMatchObject({ text: 'We are open.', finish: 'stop' });
 });
 
-describe('a call in chat completions', () => {
+describe('a tool call in a chat completions stream', () => {
   const called = { name: 'look_up', arguments: '{"word":"a"}' };
   it.each<[string, object]>([
     ['a number as its id', { index: 0, id: 17, type: 'function', function: called }],
     ['a text as its index', { index: '0', id: 'x', function: called }],
     ['no id', { index: 0, id: null, function: called }],
     ['an object as its arguments', { index: 0, id: 'x', function: { ...called, arguments: { word: 'a' } } }],
-  ])('with %s is made', async (_, call) => {
+  ])('with %s is accepted', async (_, call) => {
     const finish = data({ id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] });
     const raw = `${chunk({ tool_calls: [call] })}${finish}data: [DONE]\n\n`;
     server.reply({
@@ -72,7 +72,7 @@ describe('a call in chat completions', () => {
   });
 });
 
-it('a malformed event of a known kind is a fault, not an unknown event', async () => {
+it('a malformed stream event of a known type is an error, and is not skipped like an unknown event', async () => {
   const raw = named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 7 } });
   server.reply({ text: ['We ', 'are open.'], inserted: { at: 3, raw } }, { text: 'We are closed.' });
   const answer = await requestModel(modelsAt(server.url), ['anthropic'], modelRequest(), { retries: 1 });

@@ -10,7 +10,7 @@ function subscribe(feed: RunFeed, id = 'r1', agent = 'a') {
   return { received, stop };
 }
 
-test('the run feed keeps the newest text of an unwatched run until its attempt ends', () => {
+test('the feed of agent runs keeps the latest text of a run without subscribers until its attempt ends', () => {
   const feed = new RunFeed();
   const attempt = feed.begin('r1', agentTarget('a'));
   attempt.reportText('One');
@@ -50,7 +50,7 @@ test('a watcher receives all events of its run in order, across attempts, and no
   ]);
 });
 
-test('the number of watchers is limited, no agent can use all slots, and a watcher that stops frees its slot', () => {
+test('run feed subscriptions are limited in total and per agent, and unsubscribing frees a slot', () => {
   const feed = new RunFeed({ max: 4 });
   const stops = [subscribe(feed, 'r1', 'greedy'), subscribe(feed, 'r2', 'greedy')];
   expect(() => subscribe(feed, 'r3', 'greedy')).toThrow(/2 of 4/);
@@ -63,7 +63,7 @@ test('the number of watchers is limited, no agent can use all slots, and a watch
   subscribe(feed, 'r3', 'greedy');
 });
 
-test('closing the run feed notifies all watchers, and later watchers immediately', () => {
+test('closing the feed of agent runs notifies all subscribers, and later subscribers immediately', () => {
   const feed = new RunFeed();
   const { received } = subscribe(feed);
   feed.close();

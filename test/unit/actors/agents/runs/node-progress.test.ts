@@ -27,7 +27,7 @@ const DEPLOY = `
 
 const nodeStates = (nodes: ReturnType<typeof runNodes>) => nodes.map(({ path, state }) => `${path} ${state}`);
 
-test('the nodes of a flow have states, times and outputs, and a skipped node has its reason', async () => {
+test('the progress of a flow shows states, times and outputs of its nodes, and why a node was skipped', async () => {
   const { definition } = await flowOf(DEPLOY);
   const rows = [
     { kind: 'flow', name: 'f', nonce: 'n', definition, parameters: {}, input: '' },
@@ -62,7 +62,7 @@ test('the nodes of a flow have states, times and outputs, and a skipped node has
   expect(nodeStates(runNodes(stepsOf(rows), definition, excerpt, true))[1]).toBe('ask dropped');
 });
 
-test('a retried node waits with its reason, a failed node continues on its error path, and an ended run has no working node', async () => {
+test('a flow node waits with a reason before its retry, and after a failure the flow continues on the error path', async () => {
   const { definition } = await flowOf(DEPLOY);
   const nodes = new RunNodes(definition, excerpt);
   const rows = stepsOf([
@@ -96,7 +96,7 @@ test('a retried node waits with its reason, a failed node continues on its error
   expect(nodes.list(true)[3]).toMatchObject({ state: 'dropped' });
 });
 
-test('retrying a failed flow resets the failure and its consequences', async () => {
+test('a retry of a failed flow resets the failed node and the nodes stopped by its failure', async () => {
   const { definition } = await flowOf(`
   nodes:
     - { id: a, type: Tool, config: { server: s, tool: t } }
@@ -129,7 +129,7 @@ const POLL = `
   connections: [{ from: poll, to: told }]
 `;
 
-test('the last turn of a loop is shown, also after the loop has ended', async () => {
+test('the progress of a loop in a flow shows its last iteration, also after the loop has ended', async () => {
   const { definition } = await flowOf(POLL);
   const iteration = (n: number) => [
     { kind: 'turn', in: 'poll', n },
@@ -162,14 +162,14 @@ test('the last turn of a loop is shown, also after the loop has ended', async ()
   expect(nodes.list()[0]).toMatchObject({ turn: 2 });
 });
 
-test('an unreadable definition has no nodes', () => {
+test('the progress of a flow with an unreadable definition has no nodes', () => {
   expect(runNodes(stepsOf([{ kind: 'entered', in: 'a' }]), 'no JSON', excerpt)).toEqual([]);
   expect(
     runNodes([{ at: 1, text: 'no JSON' }], '{"nodes":[7,{"id":"a","type":"What"}]}', excerpt),
   ).toMatchObject([{ id: 'a', type: 'What', state: 'idle' }]);
 });
 
-test('the members of a fleet have states and answers', () => {
+test('the progress of a fleet of agents shows the states and answers of its members', () => {
   const definition = JSON.stringify({ members: ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name })) });
   const rows = [
     { kind: 'asked', approval: 'before' },
@@ -199,7 +199,7 @@ test('the members of a fleet have states and answers', () => {
   expect(parts.list(true).members?.[2]).toMatchObject({ state: 'dropped' });
 });
 
-test("a member ends with each answer, and works again with the manager's next question", () => {
+test('a fleet member is done after each answer, and works again after the next question of the manager', () => {
   const definition = JSON.stringify({ members: [{ name: 'manager' }, { name: 'a' }] });
   const rows = [
     { kind: 'fleet', name: 'f', nonce: 'n', definition, input: 'x' },
@@ -217,7 +217,7 @@ test("a member ends with each answer, and works again with the manager's next qu
   expect(parts.list(true).members?.[1]).toMatchObject({ why: 'gone', tookMs: 3_000 });
 });
 
-test('a flow shows inputs of nodes, approvals, and the fleet members of the current turn', () => {
+test('the progress of a flow shows inputs of nodes, approvals, and the fleet members of the current loop iteration', () => {
   const inside = { nodes: [{ id: 'look', type: 'Fleet' }], connections: [] };
   const definition = JSON.stringify({
     nodes: [

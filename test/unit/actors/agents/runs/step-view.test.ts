@@ -53,7 +53,7 @@ test('calls of several agents in one run are distinguished, even with equal ids'
   });
 });
 
-test('rows of flows and fleets are shown redacted, with part, output, taken connections and wait', () => {
+test('journal rows of flows and fleets are shown with node or member, output, taken connections and wait, redacted', () => {
   const steps = new StepViews((text, most) => text.replaceAll('secret', '***').slice(0, most));
   const definition = JSON.stringify({
     nodes: [

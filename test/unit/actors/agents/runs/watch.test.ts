@@ -154,7 +154,7 @@ test('a watcher of a run first receives the journal once and in order, then new 
   expect(run.ended).toBe('yes');
 });
 
-test('a watcher receives restarted answer text whole, and no text that a journal row has replaced', async () => {
+test('a watcher receives answer text from its beginning if it restarts, and no text that the journal already contains', async () => {
   const run = startRun();
   await run.begin();
   const attempt = run.feed.begin('r1', agentTarget('a'));
@@ -170,7 +170,7 @@ test('a watcher receives restarted answer text whole, and no text that a journal
   expect(kindsOf(run.events)).toEqual(['=Let me', '=Another', '+ way.']);
 });
 
-test('a watcher receives the reason for a delay, and discarded answer text restarts', async () => {
+test('a watcher receives the reason for a retry, and then the answer text again from its beginning', async () => {
   const run = startRun();
   await run.begin();
   const attempt = run.feed.begin('r1', agentTarget('a'));
@@ -248,7 +248,7 @@ test('a watcher receives no further event until it has consumed the first event'
   expect(kindsOf(run.events)).toEqual(['=One']);
 });
 
-test('a watcher that does not read causes no further reads, and later receives the newest text', async () => {
+test('a watcher that consumes no events causes no further store reads, and later receives the newest text', async () => {
   const run = startRun({ isSlow: true });
   void run.begin();
   await settle();
@@ -279,7 +279,7 @@ test("a watcher receives the agent's own text unchanged, and everything else red
   expect(JSON.stringify(events.filter(({ event }) => event === 'tool'))).not.toContain('hunter2');
 });
 
-test('calls of agents within a run carry their parts, and parts report when they begin, wait and end', async () => {
+test('a watcher of a run with several agents sees which part makes a call, and when parts begin, wait and end', async () => {
   const run = startRun();
   await run.begin();
   const attempt = run.feed.begin('r1', agentTarget('a'));

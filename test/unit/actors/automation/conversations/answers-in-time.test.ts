@@ -152,7 +152,7 @@ describe('no retry starts after the reply deadline', () => {
     expect(reply.at(-1)).toMatchObject({ to: 'e4', text: 'yes' });
   });
 
-  test('a parked event wakes before its reply deadline and expires with a notice', async () => {
+  test('a waiting event expires with a notice before its reply deadline', async () => {
     let runs = 0;
     const { store, sentMessages: reply } = await begin(async () => {
       runs += 1;
@@ -196,16 +196,16 @@ test('an event that was running or queued at kill -9 runs no handler and gets no
   expect([requests, reply.map(({ to }) => to)]).toEqual([['e3'], ['e3']]);
 });
 
-describe('the time until the reply deadline of an event', () => {
+describe('the remaining time until the reply deadline', () => {
   const event = { at: START } as StoredEvent;
   const of = (answerBy: number, now: number) => answerTime(event, { answerBy } as InboundEvent, now);
 
-  test('never exceeds the original time, even if the clock is changed', () => {
+  test('is between zero and its original value, even if the clock is changed', () => {
     expect(of(ANSWER_BY, START - 3600_000)?.remainingMs).toBe(14.5 * MINUTE_MS);
     expect(of(ANSWER_BY, ANSWER_BY + 3600_000)?.remainingMs).toBe(0);
   });
 
-  test('keeps a fraction of a short time, and is zero if the deadline passed before the event arrived', () => {
+  test('is reduced by a quarter if short, and is zero if the event arrives too late', () => {
     expect(of(START + 60_000, START)).toEqual({
       endsAt: START + 45_000,
       remainingMs: 45_000,

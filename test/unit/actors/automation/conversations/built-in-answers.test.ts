@@ -248,7 +248,7 @@ describe('the reply to a built-in command', () => {
     expect(events).toEqual(['none']);
   });
 
-  test("is omitted for a trigger's command of the same name, without built-in commands, and for refused callers", async () => {
+  test('is not sent if the trigger has its own such command, no built-ins, or refuses the caller', async () => {
     const own = triggerFor('chat', undefined, [binding('flow', 'flows')]);
     expect(await call(begin({ triggers: [own] }), 'flow', { workflow: 'x' })).toMatch(/^flows heard/);
     await chat?.end();

@@ -58,7 +58,7 @@ function chatOf({
 const kinds = async (chat: ApprovalChat) =>
   (await chat.store.steps('a:1')).map(({ text }) => (JSON.parse(text) as { kind: string }).kind);
 
-test('a command with approval waits without running, names its approvers, and runs once approved', async () => {
+test('a command that needs approval does not run but names its approvers, and runs once it is approved', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy now', isAwaited: false });
   const [asked] = await chat.waitForApprovals('a:1');
@@ -128,7 +128,7 @@ test('the sender of a denied command receives a reply, and the handler does not 
   expect(jobs).toEqual([]);
 });
 
-test('a command with approval and a missing parameter reaches neither handler nor approvers', async () => {
+test('a command that needs approval and lacks a parameter is sent neither to the handler nor to the approvers', async () => {
   const trigger = deployTrigger();
   const [command] = trigger.commands;
   if (command === undefined) throw new Error('expected a command');
@@ -176,7 +176,7 @@ test('an approved command needs a new approval if a reload changes its target', 
   expect(both.map((each) => bodyOf(each).agent).sort()).toEqual(['another', 'deployer']);
 });
 
-test('the sender of a denied command receives a reply even if the handler no longer exists', async () => {
+test('the sender of a denied command receives a reply even if the agent of the command no longer exists', async () => {
   const deleted = new Set<string>();
   const { chat } = chatOf({ gone: deleted });
   await chat.say('a:1', { text: '/deploy' });
@@ -187,7 +187,7 @@ test('the sender of a denied command receives a reply even if the handler no lon
   expect((await chat.waitForState('a:1', 'done')).answer).toBe('Denied by ben.');
 });
 
-test('an approved command without a handler fails, and the approval message reports the failure', async () => {
+test('an approved command whose agent was deleted fails, and the approval message reports the failure', async () => {
   const deleted = new Set<string>();
   const { chat, jobs } = chatOf({ gone: deleted });
   await chat.say('a:1', { text: '/deploy' });
@@ -207,7 +207,7 @@ test('an approved command without a handler fails, and the approval message repo
   expect([jobs.length, (await chat.approvalsOf('a:1')).length]).toEqual([1, 1]);
 });
 
-test('the approvers that were named at the request of the approval decide, even after a reload', async () => {
+test('after a reload changes the approvers, those named in a pending approval request still decide', async () => {
   const { chat } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.waitForApprovals('a:1');

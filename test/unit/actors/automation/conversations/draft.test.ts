@@ -159,7 +159,7 @@ test('the end of a draft waits for a pending edit, aborts a hanging edit, and re
   expect(signals[0]?.aborted).toBe(true);
 });
 
-test('the end of a draft waits for the whole edit if a new message replaces the preview', async () => {
+test('the end of a draft waits longer for a pending edit if a new message will replace the draft', async () => {
   const slow = async () => {
     await new Promise((resolve) => setTimeout(resolve, 9_000));
     return { id: '7' };
@@ -178,7 +178,7 @@ test('the end of a draft waits for the whole edit if a new message replaces the 
   expect(await ended).toBe(false);
 });
 
-test('neither a replayed event with an answer nor an aborted run has a draft', async () => {
+test('no draft message is sent for a replayed event that already has an answer, or for an aborted run', async () => {
   const replayed = bench({ [ANSWER]: { state: 'done' }, [DRAFT]: { state: 'done', receipt: '7' } });
   replayed.draft.show('a');
   await after(10_000);

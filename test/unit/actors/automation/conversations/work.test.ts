@@ -101,7 +101,7 @@ test('an answer that cannot be rendered counts as a failed attempt, not as an an
   expect(feed.counters.of(agentTarget('echo'))).toMatchObject({ runs: 0, failed: 1, running: 0 });
 });
 
-test('a manual run has its own timeout, not the timeout of other triggers', async () => {
+test('a run of a manual trigger is limited by its setting timeout, or by timeout_seconds if that is not set', async () => {
   const trigger = manualTrigger('deploy', { timeout: 0.05 });
   const { perform } = bench(trigger, endless);
   expect(await perform()).toMatchObject({ kind: 'failed', note: 'no answer within timeout (0.05)' });
@@ -145,7 +145,7 @@ test.each([
   },
 );
 
-test('an event is not passed to a trigger of the same name with another type', async () => {
+test('an event is ignored if its trigger was replaced by one of the same name but another type', async () => {
   const adapter = { ...manualAdapter, type: 'HTTP' } as unknown as Adapter;
   const { perform } = bench(manualTrigger('deploy'), endless, {}, {}, [], adapter);
   const note = 'its triggers were removed or disabled';
@@ -222,7 +222,7 @@ test('the trigger with the most specific filters accepts a chat event, and filte
   expect(created).toBe(configs.size);
 });
 
-describe('a parked event', () => {
+describe('an event that waits for a decision or a time', () => {
   const trigger = manualTrigger('deploy');
 
   test('stores what its handler returned, with its own timer if the wait is limited', async () => {
@@ -265,7 +265,7 @@ describe('a parked event', () => {
     expect(commits).toEqual(['told', { cancelTimers: ['x'] }]);
   });
 
-  test('that no longer waits lets its waking event be ignored without reading it', async () => {
+  test('and has ended meanwhile: the event that should wake it is ignored', async () => {
     const handler: Handler = { run: () => Promise.reject(new Error('unexpected run of the handler')) };
     const { perform } = bench(trigger, handler, {}, { kind: 'decision', wakes: 'yes' });
     expect(await perform()).toEqual({
@@ -275,7 +275,7 @@ describe('a parked event', () => {
   });
 });
 
-test("the handler is the trigger's target, and an agent does not replace a flow of the same name", async () => {
+test('a trigger runs its target of the given kind: an agent does not replace a flow of the same name', async () => {
   const handlers = new Handlers({
     agent: (each) => makeHandler(each),
     fleet: () => undefined,
@@ -298,7 +298,7 @@ test("the handler is the trigger's target, and an agent does not replace a flow 
   expect(handlers.of(agentTarget('echo'))).toBeDefined();
 });
 
-test('a timer event causes no notice, and no adapter reads it', () => {
+test('an internal timer event is not parsed by a platform adapter, and its failure sends no notice', () => {
   let reads = 0;
   const readState = () => {
     reads += 1;
@@ -372,7 +372,7 @@ test('channel names are looked up only if the other filters match and a channel 
   expect(requested).toBe(1);
 });
 
-test('a message is marked as seen at the first attempt, and not again when its parked event resumes', async () => {
+test('a chat message is marked as seen at the first attempt, and not again when its run resumes after a wait', async () => {
   let received = 0;
   const outbound = {
     target: () => undefined,
@@ -389,7 +389,7 @@ test('a message is marked as seen at the first attempt, and not again when its p
   expect(received).toBe(2);
 });
 
-test('an error of the adapter fails the attempt and releases its slot', async () => {
+test('an exception in a platform adapter fails the attempt and releases its concurrency slot', async () => {
   const outbound = {
     addressOf: () => {
       throw new Error('unknown host');

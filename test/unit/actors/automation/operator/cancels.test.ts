@@ -29,7 +29,7 @@ test('a cancel request reaches the node that runs the delivery, and the requeste
   expect([notes, await store.keys('cancel')]).toEqual([['a: not wanted'], []]);
 });
 
-test('a cancel of an ended delivery has no effect, and a cancel without a response is an error', async () => {
+test('a request to cancel an ended delivery has no effect, and a cancel request without a response fails', async () => {
   const { store, turn } = await running('a');
   const localCancels = new Cancels({ store, log: silentLog, cancel: () => false });
   await expect(localCancels.request('a', 'not wanted')).rejects.toThrow(UnavailableError);

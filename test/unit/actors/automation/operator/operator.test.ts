@@ -64,7 +64,7 @@ test('a manual run above the limit of waiting callers is refused before its even
   expect([unhandled, await store.deliveries({ limit: 10 })]).toEqual([[], []]);
 });
 
-test('a manual run that the store refuses no longer counts as a waiting caller', async () => {
+test('a manual run does not count as a waiting caller after the store has refused its event', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store, maxWaiting: 1 });
   const operator = new Operator({
@@ -140,7 +140,7 @@ test.each(['cancel', 'discard'] as const)(
   },
 );
 
-test('a removed paused trigger can be resumed; an unknown trigger is an error', async () => {
+test('a paused trigger that was removed can be resumed, and the resume of an unknown trigger is an error', async () => {
   const store = new MemoryStore();
   const pauses = new Pauses();
   await pauses.pause(store, 'gone');

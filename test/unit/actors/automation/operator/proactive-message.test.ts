@@ -3,7 +3,7 @@ import { proactiveMessage } from '../../../../../actors/automation/operator/proa
 
 const input = { conversation: 'botmessenger/1/2', text: 'hello' };
 
-test('a proactive message may have a card, and its conversation may be a stored key', () => {
+test('a proactive message may have a card, and may name its conversation by the key in the store', () => {
   expect(proactiveMessage(input)).toEqual({ ...input, card: undefined });
   const actions = [{ id: 'a', title: 'A', style: 'danger', url: 'https://example.com/' }];
   const whole = { title: 'T', fields: [{ name: 'n', value: 1 }], actions };

@@ -52,7 +52,7 @@ test.each([
   [2, 3, ['one', 'two', 'three']],
   [3, 2, ['one', 'two three']],
 ])(
-  'the repetition of a killed proactive send with %i stored ids and no rows sends all %i parts',
+  'a proactive send that was killed after %i ids and no rows were stored sends all %i parts when repeated',
   async (before, after, texts) => {
     const { parts, send, appendRows, textsOf } = bench();
     parts.most = before;

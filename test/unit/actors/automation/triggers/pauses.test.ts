@@ -33,7 +33,7 @@ const loadPauses = async () => {
   return pauses;
 };
 
-test('an event is released if its trigger is resumed between the check of the pause and the hold', async () => {
+test('an event that is about to be held is released if its trigger is resumed meanwhile', async () => {
   const pauses = new Pauses();
   let resolveCheck = () => {};
   const isResumed = new Promise<void>((resolve) => {
@@ -136,7 +136,7 @@ test('a node follows pauses and resumes of other nodes, and releases events held
   expect(await there.follow(store)).toEqual({ paused: [], resumed: [] });
 });
 
-test('each update of the member list reads the pauses once, without overlap, and a failed read is repeated', async () => {
+test('a node reads the pauses once per change of the cluster members, without overlap, and repeats a failed read', async () => {
   const pauses = await loadPauses();
   let onMembers = () => {};
   const marks: unknown[] = [];

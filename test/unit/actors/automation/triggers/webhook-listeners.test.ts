@@ -61,7 +61,7 @@ test('a webhook path is refused to a second trigger type while a trigger of the 
   expect(answer()).toBe('one');
 });
 
-test('a webhook path is free for a second trigger type after the first type has closed it, and vice versa', async () => {
+test('a webhook path can be used by another trigger type once all triggers of the first type have left it', async () => {
   const [firstTable, two] = [table('one'), table('two')];
   const leaveOne = await firstTable.add(member('a'), '/in');
   await leaveOne();
@@ -114,7 +114,7 @@ describe('a separate webhook listener', () => {
     }, LINGER_MS);
   });
 
-  test('stops listening when its last trigger leaves, and responds 503 on open connections', async () => {
+  test('stops accepting connections when its last trigger is closed, and responds 503 on open ones', async () => {
     const leave = await table('one').add(member('a'), '/in', address);
     expect(answerOf(opened[0]?.at('/in'))).toBe('one');
     await leave();
@@ -131,7 +131,7 @@ describe('a separate webhook listener', () => {
     expect(opened.map(({ graces }) => graces.length)).toEqual([1, 1]);
   });
 
-  test('responds 503, later 404, at the path of a closed trigger if other triggers keep the listener open', async () => {
+  test('responds 503, and later 404, at the path of a closed trigger if other triggers use it', async () => {
     const firstTable = table('one');
     const leave = await firstTable.add(member('a'), '/in', address);
     await firstTable.add(member('b'), '/other', address);
@@ -141,7 +141,7 @@ describe('a separate webhook listener', () => {
     expect([answerOf(opened[0]?.at('/other')), opened[0]?.graces]).toEqual(['one', []]);
   });
 
-  test('serves a closed trigger again at its path if other triggers kept the listener open', async () => {
+  test('serves a trigger again that is closed and reopened while others keep the listener open', async () => {
     const firstTable = table('one');
     const leave = await firstTable.add(member('a'), '/in', address);
     await firstTable.add(member('b'), '/other', address);

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { bundledStoreChild, start } from '../../../../fixtures/store/store-child.ts';
 
-test('a run of a newly registered kind of work survives kill -9 at its checkpoints and while it is parked', async () => {
+test('a run of a newly registered kind of work survives kill -9 at its checkpoints and while it waits', async () => {
   const bundle = bundledStoreChild('additional-work.ts');
   const file = join(storeFolder(), 'runs.db');
   const begin = (stay: string) => start(process.execPath, [bundle.script, file, stay]);

@@ -66,14 +66,14 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
   return { requests, perform };
 }
 
-test('an edit uses the receipt of the original row, and becomes a new message if there is no receipt', async () => {
+test('an edit uses the message id from the delivery of the original, and becomes a new message if there is no id', async () => {
   const { requests, perform } = bench({ before: '7' });
   expect(await perform({ do: 'edit', of: 'before' })).toMatchObject({ kind: 'done', receipt: '7' });
   expect(await perform({ do: 'edit', of: 'other' })).toMatchObject({ kind: 'done', receipt: 'new' });
   expect(requests).toEqual(['edit 7 hi', 'post hi']);
 });
 
-test('an edit of a deleted message becomes a new message, and a deferred retry does not search the old one again', async () => {
+test('an edit of a deleted message becomes a new message, and later retries do not try the edit again', async () => {
   const { requests, perform } = bench({ before: '7' }, [missingTarget(), rateLimitError(), rateLimitError()]);
   const edit = { do: 'edit', of: 'before' } as const;
   expect(await perform(edit)).toMatchObject({ kind: 'deferred', inMs: 5 });
@@ -82,7 +82,7 @@ test('an edit of a deleted message becomes a new message, and a deferred retry d
   expect(requests).toEqual(['edit 7 hi', 'post hi', 'post hi', 'post hi']);
 });
 
-test('an edit with `onlyEdits` sends nothing if its message does not exist', async () => {
+test('an edit with orElse "nothing" sends nothing if its message does not exist', async () => {
   const { requests, perform } = bench({ before: '7' }, [undefined, missingTarget()]);
   const action = { do: 'edit', of: 'before', orElse: 'nothing' } as const;
   expect(await perform({ ...action, of: 'other' })).toMatchObject({ kind: 'ignored' });

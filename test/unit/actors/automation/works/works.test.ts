@@ -141,7 +141,7 @@ test('a hanging destination leaves slots for another destination, however many t
   });
 });
 
-test('a handler that ignores its abort keeps its slot, so that its agent gets no additional slots', async () => {
+test('an agent run that ignores its abort still occupies a slot of its agent', async () => {
   let hanging = 0;
   const answeredIds: string[] = [];
   const { store, dispatcher } = start({
@@ -181,7 +181,7 @@ test('a handler that ignores its abort keeps its slot, so that its agent gets no
   expect(hanging).toBe(AGENT_SLOTS);
 });
 
-test('an answer whose sending crashed the process up to the limit is dead and is not sent again', async () => {
+test('an answer whose sending has crashed the process as often as allowed is marked dead and not sent again', async () => {
   const sentTexts: string[] = [];
   const adapter = adapterOf(async (row) => {
     sentTexts.push(row);
@@ -213,7 +213,7 @@ test('an answer whose sending crashed the process up to the limit is dead and is
   slots.close();
 });
 
-test('an answer is not sent by a trigger of the same name with another account or type', async () => {
+test('an answer is not sent if its trigger was replaced by one of the same name with another account or type', async () => {
   const sentTexts: string[] = [];
   const adapter = adapterOf(async (row) => {
     sentTexts.push(row);
@@ -281,7 +281,7 @@ test('a hanging platform uses no slots of another platform, for any number of tr
   expect(await store.delivery('t0/1000')).toMatchObject({ attempts: 1, receipt: 'm1' });
 });
 
-test('`send` receives earlier receipts and whether the row was tried before; an expired row is not sent', async () => {
+test('a platform adapter is told of earlier sends and attempts of a message; an expired message is not sent', async () => {
   const sends: unknown[] = [];
   const adapter = adapterOf(async (row, { wasTried, rowId, receiptOf }) => {
     sends.push([row, wasTried, await receiptOf('t/1'), await receiptOf('nothing')]);

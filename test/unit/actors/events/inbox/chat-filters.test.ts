@@ -5,7 +5,7 @@ import { scoreOf } from '../../../../../machines/matching.ts';
 const event = { names: [], text: 'Please HELP me', channel: '#ops', user: 'U1' };
 
 describe('the filters of a chat', () => {
-  test('match names with and without #, users, and patterns with flags', () => {
+  test('match channel names with or without #, users, and text patterns with flags', () => {
     expect(scoreOf(chatFilters({}), event)).toBe(10);
     expect(scoreOf(chatFilters({ channels: ['ops'] }), event)).toBe(110);
     expect(scoreOf(chatFilters({ channels: ['#ops'] }), { ...event, channel: 'ops' })).toBe(110);
@@ -17,7 +17,7 @@ describe('the filters of a chat', () => {
     ).toBe(70);
   });
 
-  test('accept nothing with an invalid pattern', () => {
+  test('match no message if a text pattern is invalid', () => {
     expect(scoreOf(chatFilters({ patterns: ['('] }), event)).toBeUndefined();
   });
 

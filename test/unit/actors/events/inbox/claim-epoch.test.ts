@@ -41,7 +41,7 @@ function inbox(work: FakeWork, store = new SharedStore()) {
   return { store, dispatcher, append: (id: string) => store.append([newEvent('conversation/a', id)]) };
 }
 
-test('runs are aborted before the loss of the membership is reported, and their outcomes are discarded', async () => {
+test('a node that loses its cluster membership first aborts its runs, whose outcomes are discarded', async () => {
   const signals: AbortSignal[] = [];
   const work = new FakeWork(({ signal }: Assignment) => {
     signals.push(signal);
@@ -105,6 +105,6 @@ test('the next event under a claim does not start if the membership has ended si
   expect(work.runs.map(({ id }) => id)).toEqual(['one']);
 });
 
-test('without a cluster the membership epoch of a claim never ends', () => {
+test('a claim of a gateway without a cluster never ends because of lost membership', () => {
   expect(currentClaimEpoch(undefined).isOver).toBe(false);
 });

@@ -14,7 +14,7 @@ const claimed = (fence: number, expiresAt: number, seq = fence) => ({
   epoch: { isOver: false },
 });
 
-test('the newest claim of a mailbox is renewed, and a queued claim begins after the end of the run', () => {
+test('the newest claim of an event queue is renewed, and a queued claim begins when the current run ends', () => {
   const claim = new Claim(KEY);
   claim.begin(claimed(1, 100));
   claim.queue(claimed(2, 200));
@@ -40,7 +40,7 @@ test('a queued claim is dropped when it expires, or when the store no longer has
   expect([claim.onClaimGone(3), claim.onClaimGone(1)]).toEqual([false, true]);
 });
 
-test('a claim without an event keeps only its fence, to count the consecutive events under this fence', () => {
+test('a finished claim keeps only its fencing token, to count the consecutive events under this token', () => {
   const claim = new Claim(KEY);
   const first = claimed(1, 100);
   claim.begin(first);

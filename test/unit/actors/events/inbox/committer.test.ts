@@ -47,7 +47,7 @@ const storeWithCommit = (commit: (results: readonly TurnResult[]) => void): Pick
   },
 });
 
-test('a result that the store rejects as invalid is replaced, and other results of its batch are committed', async () => {
+test('if the store rejects one result of a batch as invalid, it is replaced and the others are committed', async () => {
   const store = storeWithCommit((results) => {
     if (results.some(({ answer }) => answer === 'poison'))
       throw new InternalError('could not be carried out');

@@ -26,7 +26,7 @@ test('a waiting caller receives the outcome of its delivery once, and no timer r
   expect([vi.getTimerCount(), deliveryWaits.size]).toEqual([0, 0]);
 });
 
-test('the listener receives each outcome and each deferral, with or without waiting callers', async () => {
+test('the listener for deliveries receives each outcome and each deferral, with or without waiting callers', async () => {
   const notified: unknown[] = [];
   const deliveryWaits = new DeliveryWaits(10, {
     onSettled: (id, { state }) => notified.push([id, state]),
@@ -72,7 +72,7 @@ test('waits for deliveries beyond the limit are rejected until another wait ends
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a trigger with endless events leaves slots for waiting callers of other triggers', async () => {
+test('a trigger with many waiting callers leaves slots for waiting callers of other triggers', async () => {
   const deliveryWaits = new DeliveryWaits(16);
   const greedy = Array.from({ length: 20 }, (_, n) => deliveryWaits.wait('slow', `s${n}`, 100));
   for (const wait of greedy) wait.catch(() => {});

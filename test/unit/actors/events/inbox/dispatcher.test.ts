@@ -121,7 +121,7 @@ describe('an event', () => {
     ]);
   });
 
-  test('that parks is reported to its waiting caller with its wake-up, unless it is woken immediately', async () => {
+  test('that starts a wait is reported to its caller with its wake-up time', async () => {
     const alarm = { ...newEvent('conversation/a', 'alarm'), kind: 'timer', wakes: 'it' };
     const work = new FakeWork(async ({ event }) => {
       if (event.woken !== undefined) return { kind: 'done', answer: `after ${event.woken.id}` };
@@ -145,7 +145,7 @@ describe('an event', () => {
     expect(await second).toMatchObject({ state: 'done', answer: 'after w2' });
   });
 
-  test('commits the snapshot for the next event of its key, emitted events and timers together', async () => {
+  test('commits its snapshot (for the next event of its key), emitted events and timers together', async () => {
     const seen: (string | undefined)[] = [];
     const work = new FakeWork(async ({ event, snapshot }) => {
       seen.push(snapshot);
@@ -275,7 +275,7 @@ describe('accepting an event', () => {
     expect(seen[0]).toBe(parsed);
   });
 
-  test('takes no slot from conversations that have waited longer', async () => {
+  test('does not overtake events of conversations that wait longer for a slot', async () => {
     const gate = new Gate();
     const work = new FakeWork(({ event }) =>
       event.id === 'a1' ? gate.opened.then(() => done) : Promise.resolve(done),
@@ -295,7 +295,7 @@ describe('accepting an event', () => {
     expect(work.mostAtOnce).toBe(1);
   });
 
-  test('above the number of slots leaves further events waiting in the store', async () => {
+  test('beyond the free slots leaves further events queued in the store', async () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
     const { dispatcher, store, stats } = inbox({ works: [work], places: 3 });
@@ -308,7 +308,7 @@ describe('accepting an event', () => {
     expect(work.mostAtOnce).toBe(3);
   });
 
-  test('finds a slot while the store is queried for waiting events', async () => {
+  test('runs it in a free slot while a query for waiting events is pending', async () => {
     const gate = new Gate();
     const store = new CountingStore();
     const claim = store.claim.bind(store);
@@ -321,7 +321,7 @@ describe('accepting an event', () => {
     gate.open();
   });
 
-  test('that is a duplicate uses the reserved slot for waiting events', async () => {
+  test('that is a duplicate frees its reserved slot for waiting events', async () => {
     const file = join(storeFolder(), 'store.db');
     const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl() });
     const work = new FakeWork(async () => done);
@@ -394,7 +394,7 @@ describe('a handler', () => {
     expect((await store.delivery('a1'))?.note).toBe('the attempt did not end within 30 ms');
   });
 
-  test('that ignores its signal delays its conversation but loses its slot; runs never overlap (A4)', async () => {
+  test('that ignores its abort signal delays only its own conversation, and runs never overlap (A4)', async () => {
     const gate = new Gate();
     const work = new FakeWork(async ({ event, signal }) => {
       if (event.id !== 'a1' || event.attempt > 1) return done;
@@ -425,7 +425,7 @@ describe('a handler', () => {
     expect(work.overlaps).toEqual([]);
   });
 
-  test('that ignores its signal keeps its slot when the limit of zombie runs is reached', async () => {
+  test('that ignores its abort signal keeps its slot if too many others do so', async () => {
     const gate = new Gate();
     const work = new FakeWork(async () => {
       await gate.opened;
@@ -618,7 +618,7 @@ function suspendedClock() {
 }
 
 describe('a store', () => {
-  test('receives the outcomes of one tick in one call', async () => {
+  test('receives all outcomes of one event loop tick in one commit', async () => {
     const store = new FlakyStore();
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
@@ -645,7 +645,7 @@ describe('a store', () => {
     expect(linesWith('the store accepts outcomes of events again')).toHaveLength(1);
   });
 
-  test('that accepts no commits until the claim is lost gets no outcome, and delivers the event again', async () => {
+  test('that accepts no commits until the claim expires delivers the event again', async () => {
     const store = new FlakyStore();
     store.commitError = () => new UnavailableError('disk is full', 1);
     const work = new FakeWork(async () => done);
@@ -798,7 +798,7 @@ describe('a claim', () => {
     expect(work.overlaps).toEqual([]);
   });
 
-  test('that is replaced by a newer claim during the commit discards the outcome, and the newer claim runs', async () => {
+  test('that is replaced during its commit discards the outcome, and the event runs again', async () => {
     const gate = new Gate();
     let now = 0;
     const store = new FlakyStore({ now: () => Date.now() + now });
@@ -815,7 +815,7 @@ describe('a claim', () => {
     expect(stats()).toMatchObject({ lost: 1, done: 1 });
   });
 
-  test('that is replaced by a newer claim aborts the run, and the newer claim waits for its real end (A4)', async () => {
+  test('that is replaced aborts the run, and the new run waits until the old one has ended (A4)', async () => {
     const gate = new Gate();
     let now = 0;
     const store = new MemoryStore({ now: () => Date.now() + now });
@@ -837,7 +837,7 @@ describe('a claim', () => {
   });
 });
 
-describe('a drain', () => {
+describe('draining the dispatcher', () => {
   test('lets current runs end, claims no more events, and releases every claim', async () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
@@ -937,7 +937,7 @@ describe('a drain', () => {
     expect(reasons).toEqual([expect.any(StoppedError)]);
   });
 
-  test('of an idle dispatcher ends immediately, and a second drain has no effect', async () => {
+  test('ends immediately if it is idle, and has no effect a second time', async () => {
     const { dispatcher } = inbox({ works: [new FakeWork(async () => done)] });
     const startedAt = performance.now();
     await Promise.all([dispatcher.drain(10_000), dispatcher.drain(10_000)]);

@@ -40,20 +40,20 @@ const resultOf = (outcome: TurnResult['outcome'], more: Partial<TurnResult> = {}
 const withNoticeAt = (result: TurnResult, of: StoredEvent = event, now = AT) =>
   withNotice(result, of, work, now);
 
-describe('the sender of an event is notified', () => {
-  test('that the event is discarded, in the same commit', () => {
+describe('the sender of an event', () => {
+  test('is notified that the event has failed, in the same commit', () => {
     const emit = [rowOf('other')];
     expect(withNoticeAt(resultOf('dead', { emit })).emit).toEqual([...emit, rowOf('failed')]);
   });
 
-  test('that the event waits, if its next attempt is not soon', () => {
+  test('is notified that the event waits if its next attempt is 3 seconds or more away', () => {
     for (const outcome of ['retrying', 'deferred'] as const) {
       expect(withNoticeAt(resultOf(outcome, { retryInMs: 3_000 })).emit).toEqual([rowOf('waits')]);
       expect(withNoticeAt(resultOf(outcome, { retryInMs: 2_999 })).emit).toBeUndefined();
     }
   });
 
-  test('that the event waits for a slot or a paused trigger, after a short time', () => {
+  test('is notified that the event waits for a slot or a paused trigger, but only after 3 seconds', () => {
     const heldResult = resultOf('held', { heldBy: 'chat' });
     const timer = { id: 'notice/7', inMs: 3_000, event: rowOf('waits') };
     expect(withNoticeAt(heldResult).timers).toEqual([timer]);
@@ -64,13 +64,13 @@ describe('the sender of an event is notified', () => {
     expect(withNoticeAt(resultOf('queued', { heldBy: 'place: x' })).timers).toEqual([timer]);
   });
 
-  test('by no notice when the gateway stops or the event was answered', () => {
+  test('is not notified when the gateway stops or the event was handled', () => {
     for (const result of [resultOf('queued'), resultOf('done'), resultOf('ignored')])
       expect(withNoticeAt(result)).toBe(result);
   });
 });
 
-test('a notice timer is cancelled at the end of its event; a first attempt has no timer to cancel', () => {
+test('a timer for a notice to the sender is cancelled when the event ends, unless it ends at the first attempt', () => {
   for (const outcome of ['done', 'ignored', 'dead'] as const) {
     const waited = withNoticeAt(resultOf(outcome), { ...event, wasClaimed: true });
     expect(waited.cancelTimers).toEqual(['notice/7', 'notice/7/late']);
@@ -82,7 +82,7 @@ test('a notice timer is cancelled at the end of its event; a first attempt has n
   }
 });
 
-test('the results of a kind of work without notices stay unchanged', () => {
+test('for work that has no notices to senders, results stay unchanged', () => {
   const { noticeRows: _, ...silent } = work;
   const result = resultOf('dead');
   expect(withNotice(result, { ...event, attempt: 2 }, silent, AT)).toBe(result);

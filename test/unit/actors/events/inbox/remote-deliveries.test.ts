@@ -31,7 +31,7 @@ function bench() {
   return { remote, awaited, becomes, reported, pollCount: () => polls };
 }
 
-test('start, rows and end of an attempt on another node are reported once, and only awaited events are polled', async () => {
+test('start, new steps and end of an attempt on another node are reported once; only awaited events are polled', async () => {
   const { remote, awaited, becomes, reported, pollCount } = bench();
   becomes('a', 'queued', { attempts: 0 });
   await remote.poll();

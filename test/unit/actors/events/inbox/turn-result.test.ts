@@ -16,7 +16,7 @@ const event = {
 };
 const claim = { key: 'k', fence: 1 };
 
-test('the note of every outcome is redacted', () => {
+test('secrets in the note of an event outcome are redacted, for every kind of outcome', () => {
   const note = 'refused: Bearer hunter2';
   const outcomes: readonly WorkOutcome[] = [
     { kind: 'done', note },

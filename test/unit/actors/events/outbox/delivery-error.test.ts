@@ -17,7 +17,7 @@ const all: Required<Omit<DeliveryErrorOptions, 'cause'>> = {
   isTargetMissing: true,
 };
 
-describe.each([DeliveryError, NoTokenError])('%o.with', (Kind) => {
+describe.each([DeliveryError, NoTokenError])('the copy of an error made by %o.with', (Kind) => {
   test('keeps its class, its message and every unchanged member', () => {
     const error = new Kind('the message is gone', all);
     const changed = error.with({});

@@ -84,7 +84,7 @@ describe('the rows of a message', () => {
       expect(count / text.length).toBeCloseTo(missingShare, 2);
     });
 
-    test('are complete up to a hundred, and never more for any text', () => {
+    test('have the whole text if a hundred rows suffice, and never exceed a hundred', () => {
       const word = `${'w'.repeat(99)} `;
       const texts = textsOf({ text: word.repeat(MAX_PARTS) });
       expect(texts.map((text) => text.trimEnd())).toEqual(Array(MAX_PARTS).fill(word.trimEnd()));

@@ -41,7 +41,7 @@ describe('a typing indicator', () => {
     end();
   });
 
-  test('may fail, immediately or later, without effect on the run', async () => {
+  test('that fails, immediately or later, does not affect the run', async () => {
     const typing = new TypingIndicators();
     const late = vi.fn(() => Promise.reject(new Error('no')));
     const early = vi.fn(() => {
@@ -55,7 +55,7 @@ describe('a typing indicator', () => {
     for (const end of ends) end();
   });
 
-  test('that hangs is called once at a time, is aborted, and leaves slots for other platforms', async () => {
+  test('whose call hangs is aborted, is not called twice at a time, and leaves slots for other platforms', async () => {
     const typing = new TypingIndicators({ maxCalls: 8 });
     const signals: AbortSignal[] = [];
     const hang = vi.fn((signal: AbortSignal) => {

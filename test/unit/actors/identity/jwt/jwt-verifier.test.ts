@@ -72,7 +72,7 @@ test('the verifier takes the principal name from the first claim that contains a
   expect(await nameOf({ sub: 'x'.repeat(300) })).toEqual(refusalWith('has no name'));
 });
 
-test('the verifier never gives an application the name of a person with an equal subject', async () => {
+test('the verifier gives different principal names to an application and a person with the same id', async () => {
   const verifier = verifierWith();
   const claimSets = [
     { sub: 'alice' },
@@ -244,7 +244,7 @@ test('the verifier fetches keys for two rotations within seconds; unknown keys c
   expect(server.requestCounts.keys).toBeLessThanOrEqual(3 + 10);
 });
 
-test('the verifier does not reject an unknown key while the provider is unavailable', async () => {
+test('the verifier reports the provider as unavailable, not the token as invalid, if it cannot fetch an unknown key', async () => {
   const verifier = verifierWith();
   await verifier.verify(await server.token(first));
   const second = await signingKey('second');

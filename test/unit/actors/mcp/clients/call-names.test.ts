@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CallNames } from '../../../../../actors/mcp/clients/call-names.ts';
 
-test('a name is decoded correctly, whatever other names the cache contains', () => {
+test('a tool name is decoded correctly, regardless of other names in the cache', () => {
   const names = new CallNames((raw) => JSON.parse(raw) as string);
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 80 }), { minLength: 1 }), (texts) => {
@@ -18,7 +18,7 @@ test('a name is decoded correctly, whatever other names the cache contains', () 
   );
 });
 
-test('equal names are decoded once, and the received message is not retained', () => {
+test('equal tool names are decoded once, and the cache does not retain the received message', () => {
   let decoded = 0;
   const names = new CallNames((raw) => {
     decoded += 1;

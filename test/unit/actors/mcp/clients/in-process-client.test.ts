@@ -96,12 +96,15 @@ test.each([
   ['an error that is a number', { error: 5 }, { code: -32603 }],
   ['a result that is null', { answer: 'null' }, { code: 'ERR_UPSTREAM_PROTOCOL' }],
   ['a result that is a number', { answer: '5' }, { code: 'ERR_UPSTREAM_PROTOCOL' }],
-])('the in-process client fails the call after %s, and the server continues', async (_, step, error) => {
-  const call = (steps: readonly object[]) =>
-    client.callTool('do', { steps }, { server: 'puppet', timeoutMs: 10_000 });
-  await expect(call([step])).rejects.toMatchObject(error);
-  expect(await call([{ answer: '{"content":[]}' }])).toMatchObject({ content: [] });
-});
+])(
+  'the in-process client fails the call after the server sends %s, and the server keeps running',
+  async (_, step, error) => {
+    const call = (steps: readonly object[]) =>
+      client.callTool('do', { steps }, { server: 'puppet', timeoutMs: 10_000 });
+    await expect(call([step])).rejects.toMatchObject(error);
+    expect(await call([{ answer: '{"content":[]}' }])).toMatchObject({ content: [] });
+  },
+);
 
 interface ReceivedRequest {
   readonly params: { readonly _meta: Readonly<Record<string, unknown>>; readonly arguments: unknown };
@@ -194,7 +197,7 @@ test.each([
   else await expect(called).rejects.toMatchObject(error);
 });
 
-test('the in-process client counts and limits a call like a call of any other client, and logs its tool', async () => {
+test('calls of the in-process client are counted, limited and logged like calls of other clients', async () => {
   const before = { ...gateway.mcp.clients.router.counts };
   await client.callTool('echo', {}, { server: 'files' });
   await expect(client.callTool('none', {}, { server: 'files' })).rejects.toThrow();

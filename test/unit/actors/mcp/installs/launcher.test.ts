@@ -51,7 +51,7 @@ test.each([
   expect(found(line)).toBeUndefined();
 });
 
-test('the package folder of npx is unknown with unknown options, and an option may set its cache', () => {
+test('an npx command with an unknown option has no known package, and its option --cache sets the package cache', () => {
   expect(found('npx --unknown one')).toMatchObject({ packages: [], npm: { cache: undefined } });
   expect(found('npx --cache /c one')).toMatchObject({ packages: ['one'], npm: { cache: '/c' } });
 });

@@ -105,14 +105,14 @@ describe('a JSON-RPC message', () => {
     expect(client('{"jsonrpc":"2.0","id":1,"method":"x","params":["name"]}').param('name')).toBeUndefined();
   });
 
-  test('may contain member names in other cases inside arguments, and anywhere in a server message', () => {
+  test('may contain upper-case variants of member names in arguments, and anywhere if a server sent it', () => {
     const text =
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{"NAME":1,"ID":2},"_meta":{"NAME":3}}}';
     expect(client(text).kind).toBe('request');
     expect(server('{"id":1,"result":{},"ID":2}').rawId).toBe('1');
   });
 
-  test('has params members only at the top level of params', () => {
+  test('has its name and progress token read only from the top level of params', () => {
     const envelope = client(
       '{"jsonrpc":"2.0","id":1,"method":"x","name":"top","params":{"arguments":{"name":"inner","_meta":{"progressToken":1}}}}',
     );
@@ -255,7 +255,7 @@ describe('unlimited nesting', () => {
       expect(fault(() => client(text)).code).toBe(-32700);
   });
 
-  test('is not an array of a million items, which is accepted', () => {
+  test('is not reported for an array of a million items', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":[${'[],'.repeat(1_000_000)}[]]}`;
     expect(client(text).kind).toBe('answer');
   });

@@ -46,7 +46,7 @@ describe('converting a request to the other protocol era', () => {
     }
   });
 
-  test('leaves a request with an array as params unchanged, since no method of the protocol accepts an array', () => {
+  test('leaves a request whose params are an array unchanged', () => {
     const text = '{"id":1,"method":"m","params":[1.0, {"_meta":{}}]}';
     expect(toModern(read(text), caller).bytes.toString()).toBe(text);
     expect(legacyEdits(read(text))).toEqual([]);
@@ -68,7 +68,7 @@ describe('a gateway result for a modern client', () => {
     expect(complete('{"tools":[]}')).toEqual({ ...added, tools: [] });
   });
 
-  test('contains the result type even if a tool schema has a member of the same name', () => {
+  test('contains resultType even if a tool schema has a property of that name', () => {
     const tool = {
       name: 't',
       inputSchema: { type: 'object', properties: { resultType: { type: 'string' } } },
@@ -79,7 +79,7 @@ describe('a gateway result for a modern client', () => {
     });
   });
 
-  test('keeps its own result type', () => {
+  test('keeps the result type that it already has', () => {
     expect(complete('{"resultType":"input_required","requestState":"s"}')).toMatchObject({
       resultType: 'input_required',
       requestState: 's',

@@ -264,7 +264,7 @@ describe('a server start', () => {
 });
 
 describe('the end of the last connection', () => {
-  test('is a server failure although calls wait, and only the supervisor retries', async () => {
+  test('is a server failure even if calls wait, and only the supervisor restarts the server', async () => {
     const managed = make({ pool: { ...pool, in_flight: 1 } });
     const first = managed.call(undefined, '1', 'a');
     const second = managed.call(undefined, '2', 'b');
@@ -285,7 +285,7 @@ describe('the end of the last connection', () => {
 describe('a server that does not answer its health pings', () => {
   const health = { interval_seconds: 0.01, timeout_seconds: 0.01, failures: 2 };
 
-  test('fails after its calls, with that reason in the server record, the log and after parking', async () => {
+  test('fails after its calls, and log, record and later errors name that reason', async () => {
     const warnings: unknown[] = [];
     const managed = make({ health }, {}, 0, { ...silentLog, warn: (fields) => warnings.push(fields) });
     const { recorder } = managed.call(undefined, '1', 'a');
@@ -492,7 +492,7 @@ describe('a manual stop', () => {
 describe('a message of a shared server', () => {
   const notice = (method: string, params: object) => ({ jsonrpc: '2.0', method, params });
 
-  test('reaches the linked call, the subscribers, or the listening or waiting clients, and no other client', async () => {
+  test('reaches only its call, its subscribers, or the clients that listen or wait', async () => {
     const managed = make();
     const [anna, ben, carl] = [new FakeOwner('anna'), new FakeOwner('ben'), new FakeOwner('carl')];
     managed.call(anna, '1', 'anna');
@@ -621,7 +621,7 @@ describe('a server stop', () => {
     ]);
   }, 5000);
 
-  test('lets a call continue that its client resumes while another is in flight', async () => {
+  test('lets a suspended call continue if its client resumes it while another call is in flight', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const managed = make({}, {}, 60_000);
     const [parked, working] = [managed.call(undefined, '1', 'a'), managed.call(undefined, '2', 'b')];

@@ -10,7 +10,7 @@ function clients() {
   );
 }
 
-test('triggers with the same credential share a client, also after a trigger is replaced', () => {
+test('triggers with the same credential share an API client, also after a trigger is replaced', () => {
   const { of } = clients();
   const first = repoHostTrigger('first', { token: 't' });
   const client = of(first);
@@ -20,7 +20,7 @@ test('triggers with the same credential share a client, also after a trigger is 
   expect(of(repoHostTrigger('first', { token: 't' }))).toBe(client);
 });
 
-test('each credential at each API root has its own client; a trigger without a credential has none', () => {
+test('each credential at each API root has its own API client, and a trigger without a credential has none', () => {
   const { of } = clients();
   const all = [
     of(repoHostTrigger('a', { token: 't' })),
@@ -31,7 +31,7 @@ test('each credential at each API root has its own client; a trigger without a c
   expect(of(repoHostTrigger('d'))).toBeUndefined();
 });
 
-test('required() returns the same client, and throws an error with the trigger name if the credential is missing', () => {
+test('required() returns the shared API client, and throws an error that names a trigger without a credential', () => {
   const { of, required } = clients();
   const trigger = repoHostTrigger('first', { token: 't' });
   expect(required(trigger)).toBe(of(trigger));

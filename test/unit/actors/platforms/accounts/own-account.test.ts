@@ -18,7 +18,7 @@ function account(answers: readonly (string | undefined | Error)[], retryEveryMs 
   return { own, learn, asked: () => requests };
 }
 
-test('no sender matches before the own account name is known; then the name matches in upper and lower case', async () => {
+test('no sender counts as the bot itself before its account name is known; then its name matches in any case', async () => {
   const { own, learn, asked } = account(['The-Bot']);
   expect(own.isName('the-bot')).toBe(false);
   expect(own.isName(undefined)).toBe(false);

@@ -61,7 +61,7 @@ describe('commandFormOf', () => {
 });
 
 describe('botEvent', () => {
-  test('maps an update to its bot and chat, and reads it the same after a restart', () => {
+  test('assigns an update to its bot and chat, and the stored event is read back with all its data', () => {
     const event = textUpdate('/deploy@ops_bot prod');
     expect(event).toMatchObject({ id: 'botmessenger:77/9', key: 'conversation/botmessenger/77/-1001' });
     expect(readBack(event)).toMatchObject({
@@ -83,13 +83,13 @@ describe('botEvent', () => {
     });
   });
 
-  test('maps a topic to its own conversation, but not a plain thread', () => {
+  test('assigns a forum topic its own conversation, but a plain thread that of its chat', () => {
     const topic = textUpdate('hi', { message_thread_id: 42, is_topic_message: true });
     expect(topic?.key).toBe('conversation/botmessenger/77/-1001/42');
     expect(textUpdate('hi', { message_thread_id: 42 })?.key).toBe('conversation/botmessenger/77/-1001');
   });
 
-  test('maps a migrated supergroup to the conversation of the group, with both ids', () => {
+  test('assigns a supergroup the conversation of the group from which it was migrated', () => {
     const event = eventOf({ message: { message_id: 3, chat: team, from: ann, text: 'hi' } }, ['-20', '-10']);
     expect(event?.key).toBe('conversation/botmessenger/77/-10');
     expect(readBack(event)).toMatchObject({ channel: '-1001', channelAliases: ['-20', '-10'] });
@@ -137,21 +137,27 @@ describe('botEvent', () => {
     ['member', 'administrator', false],
     ['member', 'left', false],
     ['left', 'restricted', false],
-  ])("reads a change of the bot's membership from %s to %s as arrival: %s", (before, after, isArrival) => {
-    const user = { id: 77, is_bot: true, first_name: 'Ops' };
-    const statuses = { old_chat_member: { user, status: before }, new_chat_member: { user, status: after } };
-    const event = eventOf({ my_chat_member: { chat: team, from: ann, date: 1, ...statuses } });
-    if (!isArrival) return expect(event).toBeUndefined();
-    expect(event?.key).toBe('conversation/botmessenger/77/-1001');
-    expect(readBack(event)).toMatchObject({
-      isArrival: true,
-      names: [],
-      text: undefined,
-      channel: '-1001',
-      user: '5',
-      context: { 'chat.event': 'my_chat_member' },
-    });
-  });
+  ])(
+    'reads a change of the bot membership from %s to %s as arrival of the bot in a chat: %s',
+    (before, after, isArrival) => {
+      const user = { id: 77, is_bot: true, first_name: 'Ops' };
+      const statuses = {
+        old_chat_member: { user, status: before },
+        new_chat_member: { user, status: after },
+      };
+      const event = eventOf({ my_chat_member: { chat: team, from: ann, date: 1, ...statuses } });
+      if (!isArrival) return expect(event).toBeUndefined();
+      expect(event?.key).toBe('conversation/botmessenger/77/-1001');
+      expect(readBack(event)).toMatchObject({
+        isArrival: true,
+        names: [],
+        text: undefined,
+        channel: '-1001',
+        user: '5',
+        context: { 'chat.event': 'my_chat_member' },
+      });
+    },
+  );
 
   test.each<[string, object]>([
     [
@@ -183,7 +189,7 @@ describe('botEvent', () => {
   });
 });
 
-describe('botEvent for decisions', () => {
+describe('botEvent for approval decisions', () => {
   const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
   const message = { message_id: 8, date: 0, chat: team, message_thread_id: 42, is_topic_message: true };
   const press = (data: string, from: object = ann) =>
@@ -194,7 +200,7 @@ describe('botEvent for decisions', () => {
     return eventOf({ message_reaction: { chat: team, message_id: 8, date: 1, ...lists, ...more } });
   };
 
-  test('reads a gateway button with the control key of its conversation and without text', () => {
+  test('reads a pressed approval button as a decision, in the control mailbox of the chat', () => {
     const event = press(decisionActionId(approval, 'deny'));
     expect(event?.key).toBe('conversation/botmessenger/77/-1001/42/commands');
     expect(readBack(event)).toMatchObject({
@@ -209,7 +215,7 @@ describe('botEvent for decisions', () => {
     });
   });
 
-  test('reads a typed text that looks like a gateway button as text', () => {
+  test('reads a typed text that looks like the data of an approval button as text', () => {
     const id = decisionActionId(approval, 'approve');
     const event = textUpdate(id);
     expect(event?.key).toBe('conversation/botmessenger/77/-1001');
@@ -217,7 +223,7 @@ describe('botEvent for decisions', () => {
     expect(readBack(event).decision).toBeUndefined();
   });
 
-  test('reads a reaction with the id of its message and the control key of the chat', () => {
+  test('reads a reaction as a decision about its message, in the control mailbox of the chat', () => {
     const event = react(['❤'], ['❤', '👍']);
     expect(event?.key).toBe('conversation/botmessenger/77/-1001/commands');
     expect(readBack(event)).toMatchObject({

@@ -76,7 +76,7 @@ test('a card becomes a title, fields and buttons; content that does not fit a bu
   ]);
 });
 
-test('an edit changes the message of the named row; text beyond the size limit becomes new messages', () => {
+test('an edit changes the message of the named delivery; text beyond the size limit becomes new messages', () => {
   const action = { do: 'edit', of: 'outbox:e/1' } as const;
   const calls = botCalls(
     post({ action, text: 'word '.repeat(1000), target: { place: '5', repliesTo: '7' } }),

@@ -94,7 +94,7 @@ test('a sent message has the platform’s id for later edits, and a repeated edi
   expect(platform.messagesBy(bot, chat).map(({ text }) => text)).toEqual(['second', 'third']);
 });
 
-test('an edit without buttons removes the buttons', async () => {
+test('an edit of a chat message without buttons removes its buttons', async () => {
   const card = { actions: [{ id: 'a', title: 'A' }] };
   receipts.set('outbox:e/1', (await send('asked', { card }))!);
   expect(buttonsOf(platform.messagesBy(bot, chat)[0]!).length).toBe(1);
@@ -123,7 +123,7 @@ test.each(['message to edit not found', "message can't be edited", 'MESSAGE_ID_I
   },
 );
 
-test('an edit in a migrated group reports a missing message, and the next attempt posts', async () => {
+test('an edit after a group became a supergroup fails as message missing, and the next attempt posts anew', async () => {
   chat = platform.group('Team', bot);
   receipts.set('outbox:e/1', (await send('first'))!);
   const large = platform.migrate(chat, 'Large');
@@ -151,7 +151,7 @@ test('mentions in an answer are kept, unless the trigger suppresses them', () =>
   expect(text('none')).toBe('ask `@\u2060ann_b`, not a@example.org');
 });
 
-test('a reaction is shown, and has no receipt', async () => {
+test('a reaction is set on a chat message and returns no message id', async () => {
   const message = platform.say(chat, platform.person('Bob'), 'hi');
   const to = String(message.message_id);
   expect(await send('', { action: { do: 'react', to, emoji: '👀' } })).toEqual({ id: '' });
@@ -186,14 +186,14 @@ describe('a refused message', () => {
     ['an error page of a proxy', { kind: 'page', status: 502 }],
     ['a page with status 200', { kind: 'page', status: 200 }],
     ['a lost response', { kind: 'cut after' }],
-  ])('reports an unknown outcome without the token: %s', async (_what, fault) => {
+  ])('reports that it may have been sent, without the bot token: %s', async (_what, fault) => {
     platform.faults.plan('sendMessage', fault);
     const error = await refusalOf(send('hello'));
     expect(error).toMatchObject({ isFinal: false, isRateLimited: false, isOutcomeUnknown: true });
     expect(error.message).not.toContain(bot.token.split(':')[1]);
   });
 
-  test('with a rate limit of one chat does not hold other chats', async () => {
+  test('due to the rate limit of one chat does not delay other chats', async () => {
     const other = platform.group('Team', bot);
     platform.faults.plan('sendMessage', { kind: 'error', error: tooManyRequests(30) });
     await refusalOf(send('one'));
@@ -213,7 +213,7 @@ test('all messages to a migrated group are sent to the supergroup, also the firs
   expect(platform.callsOf('sendMessage')).toHaveLength(3);
 });
 
-test('the typing indicator is shown in the topic', async () => {
+test('the typing indicator is shown in the forum topic of the message', async () => {
   const forum = platform.forum('Forum', bot);
   const topic = forum.addTopic();
   await outbound.showTyping?.(
@@ -231,7 +231,7 @@ test('the typing indicator is shown in the topic', async () => {
 describe('a pressed button', () => {
   const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-  test('is answered, with a retry after a failure, but without one if the platform refuses the id', async () => {
+  test('is acknowledged, with a retry after a server error, without one if the platform refuses the id', async () => {
     const answers = new QueryAnswers(new BotApi(trigger.config), log);
     const message = platform.say(chat, platform.person('Ann'), 'x');
     platform.faults.plan('answerCallbackQuery', { kind: 'page', status: 502 });
@@ -286,7 +286,7 @@ describe('a pressed button', () => {
     );
   });
 
-  test('is answered with a limited number of concurrent calls', async () => {
+  test('is acknowledged with at most eight concurrent API calls', async () => {
     const answers = new QueryAnswers(new BotApi(trigger.config), log);
     platform.faults.plan('answerCallbackQuery', { kind: 'hang' }, { times: 100 });
     for (let id = 0; id < 30; id += 1) answers.answer(`${id}`);

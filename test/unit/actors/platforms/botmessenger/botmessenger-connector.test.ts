@@ -240,7 +240,7 @@ describe('the command menu', () => {
   });
 });
 
-test('a webhook is deleted at connection, and its pending updates are received', async () => {
+test('a registered webhook of the bot is deleted when polling starts, and its pending updates are received', async () => {
   const bot = platform.addBot('a_bot');
   const ann = platform.person('Ann');
   bot.setWebhook({ url: 'http://127.0.0.1:1/', secretToken: undefined, maxConnections: 1 });

@@ -90,13 +90,13 @@ describe('the handshake', () => {
   });
 });
 
-describe('a decision', () => {
+describe('an approval decision', () => {
   const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
   const id = decisionActionId(approval, 'deny');
   const react = (emoji: string | undefined, person: Person = ada) =>
     message(person, 'reaction', { message_id: 'wamid.asked', ...(emoji !== undefined && { emoji }) });
 
-  it('by a gateway button has the control key, and belongs to the chat with the sender', async () => {
+  it('by an approval button is queued with commands, and belongs to the chat with the sender', async () => {
     await open({ allowed_numbers: ['1'] });
     await sendMessage(both, buttonReply(both, id, 'Deny'));
     expect(host.event().key).toMatch(/^conversation\/businessmessenger\/100000000000001\/[^/]+\/commands$/);
@@ -113,7 +113,7 @@ describe('a decision', () => {
     });
   });
 
-  it('is ignored for a text or a list row that looks like a gateway button', async () => {
+  it('is not read from a text or a list row that looks like an approval button', async () => {
     await open();
     for (const message of [
       textMessage(ada, id),
@@ -127,7 +127,7 @@ describe('a decision', () => {
     }
   });
 
-  it('by a reaction names the message as in its receipt, only while an approval is pending', async () => {
+  it('by a reaction names the id of the request message, and is read only while an approval is pending', async () => {
     await open();
     await sendMessage(ada, react('👍'));
     expect(last()).toMatchObject({ unsupported: 'UnsupportedMessageType: reaction' });
@@ -185,7 +185,7 @@ describe('a notification', () => {
     expect(last().context).not.toHaveProperty(['sender.number']);
   });
 
-  it('of replies reads as button:ID and list:ID', async () => {
+  it('of a button or list reply has the text button:ID or list:ID', async () => {
     await open();
     await sendMessage(ada, buttonReply(ada, 'yes please', 'Yes'));
     expect(last()).toMatchObject({ text: 'button:yes please', context: { 'reply.title': 'Yes' } });
@@ -216,7 +216,7 @@ describe('a notification', () => {
     expect(host.store.events).toHaveLength(kinds.length);
   });
 
-  it('is read as recorded from the platform: two texts of a conversation, a status, and a message with a user id only', async () => {
+  it('is parsed as recorded from the platform: two texts, a status, and a message with only a user id', async () => {
     await open();
     const metadata = { display_phone_number: '15550001111', phone_number_id: business.phone_number_id };
     const recordedBody = (value: Members) => ({
@@ -361,7 +361,7 @@ describe('a notification', () => {
   });
 });
 
-describe('a message that the platform accepted and could not deliver', () => {
+describe('an accepted message that the platform could not deliver', () => {
   const failedStatus = (id: string, code: number | null = 131047) => ({
     id,
     status: 'failed',
@@ -408,7 +408,7 @@ describe('a message that the platform accepted and could not deliver', () => {
     });
   });
 
-  it('is found even if the platform reports the failure before the receipt is stored; other failures do not wait', async () => {
+  it('is found even if the failure arrives before the receipt is stored', async () => {
     const platform = await new BusinessPlatform({
       token: 'the token',
       phoneNumberIds: [business.phone_number_id],
@@ -440,7 +440,7 @@ describe('a message that the platform accepted and could not deliver', () => {
     expect(await reportStatuses(failedStatus('wamid.1'))).toBe(503);
   });
 
-  it('limits the log lines per notification, and the length of their texts', async () => {
+  it('causes only a few log lines of limited length per notification', async () => {
     await open();
     const ids = Array.from({ length: 60 }, (_, i) => `wamid.${i}`);
     for (const id of ids.slice(0, 30)) await storeSentRow(id, id);

@@ -58,7 +58,7 @@ it('an HTML page with status 200 as response to a message is an unknown outcome'
   expect(await refusalOf()).toMatchObject({ isFinal: false, isRateLimited: false, isOutcomeUnknown: true });
 });
 
-describe('the code of a refusal', () => {
+describe('the error code of a refused message', () => {
   it.each([100, 190, 368, 131008, 131009, 131026, 131030, 131047, 131051])(
     '%i is permanent',
     async (code) => {
@@ -92,7 +92,7 @@ describe('the code of a refusal', () => {
     expect(platform.calls).toHaveLength(1);
   });
 
-  it('without Retry-After the pauses of spec.retry grow, until a message is accepted', () => {
+  it('without Retry-After causes growing pauses by spec.retry, until a message is accepted', () => {
     const pauses = new GrowingPauses();
     const { retry } = trigger;
     expect([1, 2, 3, 4].map(() => pauses.next('a', retry))).toEqual([2_000, 6_000, 15_000, 15_000]);
@@ -101,12 +101,12 @@ describe('the code of a refusal', () => {
     expect(pauses.next('a', retry)).toBe(2_000);
   });
 
-  it('with Retry-After requests that pause', async () => {
+  it('with Retry-After causes a pause of this length', async () => {
     platform.refuse(130429, 'too much', { headers: { 'retry-after': '7' } });
     expect(await refusalOf()).toMatchObject({ isRateLimited: true, retryAfterMs: 7_000 });
   });
 
-  it('about one person holds only messages to this person, and one about the number holds all messages', async () => {
+  it('for one recipient delays only messages to this recipient; the code for the sender number delays all messages', async () => {
     platform.refuse(131056);
     expect(await refusalOf('hello', ADA)).toMatchObject({ platformCode: 131056 });
     await send('hello', '15550003333');
@@ -119,7 +119,7 @@ describe('the code of a refusal', () => {
   });
 });
 
-describe('without a code', () => {
+describe('without a platform error code', () => {
   const cases: readonly (readonly [string, Fault, object])[] = [
     [
       'an error page of a proxy is temporary',
@@ -148,7 +148,7 @@ describe('without a code', () => {
     expect(await refusalOf()).toMatchObject(expected);
   });
 
-  it('a request to a hanging platform ends with the attempt', async () => {
+  it('a request to a hanging platform is aborted at the end of the attempt', async () => {
     platform.fail({ kind: 'hang' });
     const error = await send('hello', ADA, AbortSignal.timeout(100)).catch((reason: DeliveryError) => reason);
     expect(error).toMatchObject({ isFinal: false, isOutcomeUnknown: true });

@@ -27,7 +27,7 @@ async function bodyOfClient(
 }
 
 describe('an answer', () => {
-  it('has the same body as the client makes of the marked text', async () => {
+  it('has the same request body as the client library builds for the text with its mark', async () => {
     const [body, ...others] = post('hello 🦋\n\n```js\nlet a;\n```');
     const ofClient = await bodyOfClient(
       { phone: NUMBER, bsuid: '' },
@@ -45,7 +45,7 @@ describe('an answer', () => {
     ]);
   });
 
-  it('to a user without a number has a recipient and no to', async () => {
+  it('to a user without a phone number has the field `recipient` instead of `to`', async () => {
     const userId = 'US.13491208655302741918';
     const [body] = post('hi', undefined, { target: { place: userId } });
     const ofClient = await bodyOfClient({ bsuid: userId }, new Text('✅ hi'));
@@ -54,7 +54,7 @@ describe('an answer', () => {
     expect(body).not.toHaveProperty('to');
   });
 
-  it('with up to three choices has the same buttons as the client makes', async () => {
+  it('with up to three choices has the same buttons as the client library builds', async () => {
     const actions = [
       { id: 'yes', title: 'Yes' },
       { id: 'no', title: 'No' },

@@ -14,7 +14,7 @@ test('a press of a gateway button decides its approval, and other buttons do not
     expect(decisionOfPress(id)).toBeUndefined();
 });
 
-test('only ids of approval buttons decide, and each reaction means one verdict or none', () => {
+test('no button id other than those of approval buttons decides, and a reaction means approve, deny or nothing', () => {
   const verdict = fc.constantFrom('approve' as const, 'deny' as const);
   const part = fc.constantFrom(
     'approval',
@@ -55,7 +55,7 @@ test('only ids of approval buttons decide, and each reaction means one verdict o
   );
 });
 
-describe('the reaction', () => {
+describe('a reaction to an approval request', () => {
   test.each([
     '👍',
     '👍🏽',
@@ -97,7 +97,7 @@ describe('the reaction', () => {
     },
   );
 
-  test('decides beside neutral reactions, but not beside the opposite reaction', () => {
+  test('decides together with neutral reactions, but not with the opposite one', () => {
     expect(decisionOfReactions(['❤', '👍'], '7')?.verdict).toBe('approve');
     expect(decisionOfReactions(['👍', '✅'], '7')?.verdict).toBe('approve');
     expect(decisionOfReactions(['👍', '👎'], '7')).toBeUndefined();

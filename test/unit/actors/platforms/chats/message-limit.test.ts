@@ -23,7 +23,7 @@ test('after ten bot messages in a row, further ones in the conversation are igno
   expect(admit(true)).toBe(true);
 });
 
-test('the first ignored message of a row is logged, once', () => {
+test('only the first bot message that is ignored in a row of bot messages is logged', () => {
   for (let count = 0; count < 10; count += 1) admit(true);
   expect(warnings).toEqual([]);
   const warning = [{ chat: 'a' }, expect.stringContaining('bots answer each other')];
@@ -34,7 +34,7 @@ test('the first ignored message of a row is logged, once', () => {
   expect(warnings).toEqual([warning, warning]);
 });
 
-test('a redelivered bot message is counted once, with the same result', () => {
+test('a bot message that is delivered again is counted once, and accepted or ignored as before', () => {
   for (let count = 0; count < 10; count += 1) {
     expect(admit(true, 'a', `${count}`)).toBe(true);
     expect(admit(true, 'a', `${count}`)).toBe(true);

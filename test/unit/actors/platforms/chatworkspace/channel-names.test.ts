@@ -192,7 +192,7 @@ describe('a filter by channel names', () => {
     expect(await matches()).toBe('ops');
   });
 
-  test('rejects the lookup while the platform does not return the name', async () => {
+  test('fails with a temporary error while the platform does not return the channel name', async () => {
     const { id } = platform.addChannel('another', [app]);
     void platform.fail('conversations.info', { kind: 'refuse', error: new WebError('internal_error') });
     await expect(adapter.addLookups?.(event(id), [trigger(['#ops'])])).rejects.toMatchObject({

@@ -59,7 +59,7 @@ const expectIdentified = () => eventually(() => expect(platform.callsOf('auth.te
 const ids = () => host.store.events.map(({ id }) => id);
 
 describe('a reaction to a message', () => {
-  test("is stored only while an approval is pending, if it decides, and if the message may be the bot's", async () => {
+  test('is stored only if it can be a decision about a pending approval on a message of the bot', async () => {
     await open();
     await expectIdentified();
     const ownMessage = channel.add({ user: app.user, bot_id: app.bot, text: 'May I?' });
@@ -81,8 +81,8 @@ describe('a reaction to a message', () => {
   });
 });
 
-describe('a request', () => {
-  test('without a valid signature is rejected, a handshake too', async () => {
+describe('a webhook request', () => {
+  test('without a valid signature is rejected, even if it is a handshake', async () => {
     await open();
     const challenge = JSON.stringify({ type: 'url_verification', challenge: 'c' });
     const sender = senderOf();
@@ -106,7 +106,7 @@ describe('a request', () => {
     await senderOf().subscribe();
   });
 
-  test('that is no JSON is rejected, and unknown payloads are accepted', async () => {
+  test('that is no JSON object is rejected, and one with an unknown payload type gets 200', async () => {
     await open();
     const sender = senderOf();
     expect(await sender.post('{')).toMatchObject({ status: 400 });
@@ -119,7 +119,7 @@ describe('a request', () => {
     expect(host.store.events).toEqual([]);
   });
 
-  test('with a command or a press gets an empty response, because people would see a body', async () => {
+  test('with a command or a button press gets an empty response, since the chat would show a body', async () => {
     await open();
     const sender = senderOf();
     app.deliver = (kind, payload) => sender.send(kind, payload);
@@ -139,7 +139,7 @@ describe('a request', () => {
 });
 
 describe('a message', () => {
-  test('is one event, for any order and number of mention and message deliveries', async () => {
+  test('is stored once, even if it is delivered several times as mention and as message', async () => {
     await open();
     await expectIdentified();
     const sender = senderOf();
@@ -159,7 +159,7 @@ describe('a message', () => {
     );
   });
 
-  test('in a channel with two apps is an event of each, in separate conversations', async () => {
+  test('in a channel with two bot apps becomes one event per app, in separate conversations', async () => {
     const other = platform.addApp('A2');
     channel.members.add(other.user);
     await open();
@@ -185,7 +185,7 @@ describe('a message', () => {
     expect(adapter.accepts?.(ignoring, last())).toBe(false);
   });
 
-  test('that arrives before the bot is identified is stored, and matched after the identification', async () => {
+  test('that arrives before the bot identity is known is stored, and matched once it is known', async () => {
     const { 'auth.test': authTest } = webMethods;
     platform.methods.set('auth.test', () => {
       throw new WebError('internal_error');
@@ -241,7 +241,7 @@ describe('a message', () => {
       return there;
     };
 
-    test('is accepted by the trigger whose bot is known there, and by any trigger if no bot is known there', async () => {
+    test('is accepted by the trigger whose bot is there, or by any if no bot is known', async () => {
       const here = await open();
       await expectIdentified();
       await eventually(async () => expect(adapter.accepts?.(here, await say('1.2', otherTeam))).toBe(true));
@@ -255,7 +255,7 @@ describe('a message', () => {
       expect(JSON.parse(host.event().meta)).toMatchObject({ triggers: ['there'] });
     });
 
-    test('is not accepted by other triggers, and waits while several bots are unidentified', async () => {
+    test('waits while several bots are unidentified, then reaches only its own trigger', async () => {
       const { 'auth.test': authTest } = webMethods;
       const unidentified = new Set([app.name, 'there']);
       platform.methods.set('auth.test', (call) => {
@@ -293,7 +293,7 @@ describe('a message', () => {
   });
 });
 
-test('only the arrival of the own bot in a channel is an event', async () => {
+test('when a member joins a channel, an event is created only if the member is the bot itself', async () => {
   await open();
   const memberJoined = (user: string) =>
     callbackPayload(app, channel, { type: 'member_joined_channel', user, event_ts: '1.5' });
@@ -307,13 +307,13 @@ test('only the arrival of the own bot in a channel is an event', async () => {
   });
 });
 
-test('bot messages in the channel itself, each in its own thread, are not limited', async () => {
+test('messages of other bots are not limited in number if each starts its own thread in the channel', async () => {
   await open({ bots: 'allow' });
   for (let n = 0; n < 12; n += 1) await platform.say(channel, 'UMONITOR', `alarm ${n}`, { bot_id: 'B9' });
   expect(ids()).toHaveLength(12);
 });
 
-test('bot messages in one thread are limited until a person writes', async () => {
+test('messages of other bots in one thread are ignored after the tenth, until a person writes', async () => {
   await open({ bots: 'allow' });
   const thread = channel.add({ user: 'UANN', text: 'begin' }).ts;
   for (let n = 0; n < 12; n += 1)

@@ -29,7 +29,7 @@ function isAccepted(inbound: WebhookRequest, body: string): boolean {
   return verifier.hasProof(inbound) && !isRefusal(verdict);
 }
 
-test('the verifier accepts the example of the platform documentation', () => {
+test('the webhook signature verifier accepts the example of the platform documentation', () => {
   const body =
     'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c';
   const signature = 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503';
@@ -39,7 +39,7 @@ test('the verifier accepts the example of the platform documentation', () => {
   expect(example.verify(come, Buffer.from(body))).toEqual({ kind: 'signature', name: 'signing_secret' });
 });
 
-describe('the verifier', () => {
+describe('the webhook signature verifier', () => {
   const body = '{"type":"event_callback"}';
   const now = String(NOW);
   test.each([
@@ -55,7 +55,7 @@ describe('the verifier', () => {
     ['a request with an invalid time', `${now}.0`, signatureOf(`${now}.0`, body), false],
     ['a request with another time', String(NOW - 1), signatureOf(now, body), false],
     ['a request with another body', now, signatureOf(now, `${body} `), false],
-  ])('decides on %s: %s %s %s', (_, time, signature, isGood) => {
+  ])('checks %s with the time %s and the signature %s: accepted is %s', (_, time, signature, isGood) => {
     expect(isAccepted(request(time, signature), body)).toBe(isGood);
   });
 
@@ -73,6 +73,6 @@ describe('the verifier', () => {
   });
 });
 
-test('the verifier cannot be created without a secret', () => {
+test('a webhook signature verifier cannot be created without a secret', () => {
   expect(() => signatureVerifier('')).toThrow('signing_secret is empty');
 });

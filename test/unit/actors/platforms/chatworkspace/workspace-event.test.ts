@@ -97,7 +97,7 @@ describe('a message', () => {
     expect(readStored(message({ text: 'Hey' })).context).toMatchObject({ 'chat.event': 'message' });
   });
 
-  test('belongs to its thread, or else to its channel if that is direct', () => {
+  test('belongs to its thread, or outside a thread to its direct channel', () => {
     const inThread = message({ thread_ts: '1771287000.000100' });
     expect(inThread?.key).toBe('conversation/chatworkspace/A1/C1/1771287000.000100');
     const direct = { channel: 'D1', channel_type: 'im' };
@@ -370,7 +370,7 @@ describe('a decision', () => {
       },
     });
 
-  test('by a gateway button has the control key of its conversation and no text', () => {
+  test('by a gateway button is queued with the commands of its conversation, and has no text', () => {
     const event = press({ action_id: decisionActionId(approval, 'approve') }, { thread_ts: '3.4' });
     expect(event?.key).toBe('conversation/chatworkspace/A1/C1/3.4/commands');
     expect(readStored(event)).toMatchObject({
@@ -399,7 +399,7 @@ describe('a decision', () => {
     }
   });
 
-  test('by a reaction names the message as in its receipt, with the control key of the channel', () => {
+  test('by a reaction has the id of the message, and is queued with the commands of the channel', () => {
     const event = react('+1::skin-tone-3');
     expect(event?.key).toBe('conversation/chatworkspace/A1/C1/commands');
     expect(readStored(event)).toMatchObject({

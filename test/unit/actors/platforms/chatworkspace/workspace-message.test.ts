@@ -153,7 +153,7 @@ describe('a card', () => {
     expect(JSON.stringify(message?.blocks)).toContain('- Drop it: For good');
   });
 
-  test('in the channel keeps the conversation of the channel when a button is pressed', () => {
+  test('outside a thread has buttons whose press continues the conversation of the channel', () => {
     const [message] = render('Choose', { actions: actions(1) }, { target: { place: 'C1' } });
     expect(message?.blocks?.at(-1)?.block_id).toBe('actor-gateway.channel.1');
     expect(render('Choose', { actions: actions(1) })[0]?.blocks?.at(-1)).not.toHaveProperty('block_id');
@@ -226,7 +226,7 @@ describe('a card', () => {
   });
 });
 
-test('an edit changes the first message, and a reaction cannot be rendered', () => {
+test('an edit of a long text changes the first message, and a reaction is refused as unsupported', () => {
   const edit = { action: { do: 'edit', of: 'row' } } as const;
   expect(render('word '.repeat(1000), undefined, edit).map(({ of }) => of)).toEqual(['row', undefined]);
   expect(() => render('x', undefined, { action: { do: 'react', to: '1.2', emoji: '👍' } })).toThrow(

@@ -223,7 +223,7 @@ describe('after an attempt with unknown outcome', () => {
   });
 });
 
-test('a destination must be a conversation of the app', async () => {
+test('the destination of a proactive message must be a conversation of the app', async () => {
   const destination = (name: string) => outbound.destination?.(trigger, name);
   expect(await destination('chatworkspace/A1/C123/1771287144.743569')).toEqual({
     place: 'C123',

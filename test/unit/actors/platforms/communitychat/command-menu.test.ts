@@ -58,7 +58,7 @@ const menuRequests = () => platform.calls.filter(({ method }) => method === 'PUT
 const register = (triggers: readonly CommunityChatTrigger[], guild?: string) =>
   adapter.register?.(triggers, { guild, signal: AbortSignal.timeout(10_000) });
 
-describe('register', () => {
+describe('register() of the community chat', () => {
   test('sends the commands of all triggers and the built-in ones in one request', async () => {
     const triggers = [
       triggerOf('a', { deploy: '', page: 'Call a person' }),
@@ -105,7 +105,7 @@ describe('register', () => {
     ]);
   });
 
-  test('sends the same commands as `menu`, without triggers that register elsewhere', () => {
+  test('sends the same commands as menu(), without triggers that have register: never', () => {
     const never = triggerOf('a', { deploy: '' }, { register: 'never' });
     expect(adapter.menu?.([never])).toEqual([]);
     const lines = adapter.menu?.([never, triggerOf('b', { page: 'y' })]);
@@ -118,7 +118,7 @@ describe('register', () => {
     expect(later).toMatchObject({ isFinal: false, isRateLimited: true, retryAfterMs: 3_600_000 });
   });
 
-  test('registers the commands on one server', async () => {
+  test('registers the commands only on the chat server that is passed', async () => {
     await register([triggerOf('a', { deploy: '' })], platform.world.guild);
     expect([...platform.world.commands.keys()]).toEqual([platform.world.guild]);
   });

@@ -66,11 +66,11 @@ const post = (body: unknown, headers?: Readonly<Record<string, string>>) => {
   return platform.post(text, headers ?? platform.signed(text));
 };
 
-describe('a decision', () => {
+describe('an approval decision', () => {
   const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
   const id = decisionActionId(approval, 'approve');
 
-  it('by a gateway button leaves its message unchanged, and has the control key', async () => {
+  it('by an approval button leaves the message unchanged and is sent to the control mailbox', async () => {
     const trigger = await open({ channels: ['elsewhere'], guild_ids: ['1'] });
     const reply = await platform.send({ act: click(id) });
     expect(reply).toMatchObject({ status: 200, body: { type: 6 } });
@@ -91,7 +91,7 @@ describe('a decision', () => {
     expect(adapter.outbound?.target(trigger, last())).toEqual({ place: platform.ops.id });
   });
 
-  it('is ignored for a text, a choice or a form that looks like a button press', async () => {
+  it('is not read from a text, a choice or a form that looks like a button press', async () => {
     await open();
     const acts = [
       command('ask', { text: id }),
@@ -106,7 +106,7 @@ describe('a decision', () => {
   });
 });
 
-describe('a request', () => {
+describe('a webhook request', () => {
   it('with a ping or an autocompletion is answered immediately and not stored', async () => {
     await open();
     expect(await post(ping)).toMatchObject({ status: 200, body: { type: 1 } });
@@ -147,7 +147,7 @@ describe('a request', () => {
     expect((await post(forged, { ...good })).status).toBe(401);
   });
 
-  it('is accepted by the triggers of its key whose time limit it meets', async () => {
+  it('is accepted by the triggers with its public key whose max_skew_seconds it meets', async () => {
     await open({ max_skew_seconds: 60 }, 'strict');
     await open({ max_skew_seconds: 600 }, 'easy');
     const at = async (secondsAgo: number, id: string) => {
@@ -163,7 +163,7 @@ describe('a request', () => {
     expect(host.store.events).toHaveLength(2);
   });
 
-  it('is rejected for weak and for invalid keys', async () => {
+  it('is rejected if the public key of the trigger is weak or invalid', async () => {
     for (const public_key of ['00'.repeat(32), `01${'00'.repeat(31)}`, `02${'00'.repeat(31)}`]) {
       await open({ public_key, path: `/in/${public_key.slice(0, 2)}` });
       platform.webhookUrl = `${host.url}/in/${public_key.slice(0, 2)}`;
@@ -185,7 +185,7 @@ describe('a request', () => {
     expect((await post(text)).status).toBe(413);
   });
 
-  it('is accepted or rejected as by the library of the vendor', async () => {
+  it('is accepted or rejected with the same result as in the signature library of the vendor', async () => {
     await open();
     const body = JSON.stringify(ping);
     const good = platform.signed(body);
@@ -327,7 +327,7 @@ describe('an interaction', () => {
     ).toBe('1\ud800');
   });
 
-  it('of a message menu reads the message by its exact id, not as a path', async () => {
+  it('of a message menu reads the message by its exact id, even if the id contains a dot', async () => {
     await open();
     const target_id = '86.77';
     const resolved = {
@@ -347,7 +347,7 @@ describe('an interaction', () => {
     expect(await receive({ type: 77 })).toMatchObject({ unsupported: expect.stringContaining('type 77') });
   });
 
-  it('with a status command uses the control key, unless an accepting trigger has that command', async () => {
+  it('with the built-in status command is sent to the control mailbox, unless a trigger defines it', async () => {
     await open();
     const key = `conversation/communitychat/${platform.world.applicationId}/${platform.ops.id}`;
     await receive(command('agent', { action: 'status' }));
@@ -418,7 +418,7 @@ describe('an interaction', () => {
   });
 });
 
-describe('a button press without the required parameters of its command', () => {
+describe('a button press for a command', () => {
   const parameter = (name: string, required: boolean, description?: string, byDefault?: string) => ({
     name,
     required,
@@ -437,7 +437,7 @@ describe('a button press without the required parameters of its command', () => 
     await adapter.open({ ...own, commands: [binding] }, host);
   };
 
-  it('opens a form immediately and is not stored; the submitted form is the command', async () => {
+  it('opens a form if a required parameter is missing, and only the submitted form is stored', async () => {
     await openWithParameters([
       parameter('env', true, 'Where to'),
       parameter('size', false),
@@ -475,7 +475,7 @@ describe('a button press without the required parameters of its command', () => 
     expect((await receive(command('deploy'))).names).toEqual(['deploy']);
   });
 
-  it('opens no form if no parameter is missing, the sender is not allowed, or the form would be refused', async () => {
+  it('opens no form if nothing is missing, the sender is not allowed, or the form is too large', async () => {
     await openWithParameters([parameter('env', true, undefined, 'prod')]);
     expect((await receive(click('deploy'))).names).toEqual(['deploy']);
     const many = Array.from({ length: 6 }, (_, i) => parameter(`p${i}`, true));

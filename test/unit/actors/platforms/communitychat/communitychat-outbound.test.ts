@@ -82,7 +82,7 @@ const refusalOf = (sending: Promise<unknown>): Promise<DeliveryError> =>
     (error: DeliveryError) => error,
   );
 
-test('the reply replaces the deferred reply without the bot token, and further parts follow', async () => {
+test('a reply replaces the placeholder of its interaction without the bot token, and further parts follow it', async () => {
   expect(platform.thinkingIn()).toBe(1);
   const text = `${'a '.repeat(999)}\n\n${'b '.repeat(999)}`;
   const [first, second] = await send(text);
@@ -98,7 +98,7 @@ test('the reply replaces the deferred reply without the bot token, and further p
     expect(each).toEqual([expect.stringMatching(/^DiscordBot \(https:.*, \d/), undefined]);
 });
 
-test('parts of a reply share an order, independent of other interactions in the channel', async () => {
+test('the parts of one reply are sent in order, independently of other interactions in the channel', async () => {
   const secondResponse = await platform.send({ act: command('deploy') });
   const long = 'a '.repeat(1_500);
   const keys = [-2, -1]
@@ -108,7 +108,7 @@ test('parts of a reply share an order, independent of other interactions in the 
   expect(keys).toEqual([interaction, secondResponse].map(({ id }) => Array(2).fill(`${channel}/${id}`)));
 });
 
-test('a reply whose card is removed has neither card nor buttons', async () => {
+test('a reply that is replaced by one without a card shows neither card nor buttons', async () => {
   await send('x', { card: { title: 'T', actions: [{ id: 'a', title: 'A' }] } });
   await send('y');
   expect(platform.visibleMessages()).toMatchObject([{ body: { content: 'y', embeds: [], components: [] } }]);
@@ -146,7 +146,7 @@ test('a message that is accepted with an unreadable response is not sent again',
   expect(platform.textsIn()).toHaveLength(2);
 });
 
-describe('a further part', () => {
+describe('the retry of a later part of a reply', () => {
   const part = async (more: Partial<SendContext>) => {
     const text = `${'a '.repeat(999)}\n\n${'b '.repeat(999)}`;
     const [, row = {}] = outbound.render(trigger, { target: eventTarget(), action: { do: 'post' }, text });
@@ -212,7 +212,7 @@ describe('a refused message', () => {
     );
   });
 
-  test('without a known code is judged by its status', async () => {
+  test('without a known error code is classified by its HTTP status', async () => {
     platform.fail({ kind: 'refuse', error: chatError(0) });
     expect(await refusalOf(send('x'))).toMatchObject({
       isFinal: true,
@@ -227,7 +227,7 @@ describe('a refused message', () => {
     expect(await refusalOf(send('x'))).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
   });
 
-  test('with code 10015 for a recent row is retried twice, and is then a permanent failure', async () => {
+  test('with code 10015 is retried twice if the message is recent, and then fails permanently', async () => {
     platform.refuse(10015);
     await send('x');
     expect(platform.textsIn()).toEqual(['x']);

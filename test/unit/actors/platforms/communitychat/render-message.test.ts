@@ -15,7 +15,7 @@ const bodies = (text: string, card?: MessageCard, more: Partial<OutboundMessage>
 const actions = (count: number, more = {}) =>
   Array.from({ length: count }, (_, i) => ({ id: `a${i}`, title: `A ${i}`, ...more }));
 
-test('a text with a card is one message with text, title, fields and buttons', () => {
+test('an answer with a card becomes one chat message with text, title, fields and buttons', () => {
   const [body, ...others] = bodies('Shall I?', {
     title: 'Release',
     fields: [{ name: 'Tests', value: 'green' }],
@@ -46,7 +46,7 @@ test('a text with a card is one message with text, title, fields and buttons', (
   });
 });
 
-test('up to 25 actions become buttons in rows of five; more become selects of 25, and links stay buttons', () => {
+test('up to 25 actions of a chat card become buttons in rows of five; more become select menus', () => {
   const sizes = (count: number) =>
     bodies('x', { actions: actions(count) })[0]?.components.map(
       ({ components }) => (components as []).length,
@@ -96,12 +96,12 @@ test("fields beyond an embed's limit go to further messages, and a long field be
   expect(all[0]?.content).toContain(`**long**: ${'y'.repeat(1500)}`);
 });
 
-test('actions without text get a sign above them, and an empty message is not sent', () => {
+test('a chat message with only buttons gets an emoji as its text, and an empty message is not sent', () => {
   expect(bodies('', { actions: actions(1) })).toMatchObject([{ content: '👇' }]);
   expect(bodies(' ')).toEqual([]);
 });
 
-test('the first part replaces the deferred reply, and an edit names its row', () => {
+test('the first part of an answer to a chat command replaces the deferred reply; an edit names its message', () => {
   const message = { target: { place: '1', repliesTo: '2' }, text: 'x'.repeat(3000) };
   expect(communityMessages({ ...message, action: { do: 'edit', of: 'row' } })).toMatchObject([
     { channel: '1', interaction: '2', isFirst: true, of: 'row' },

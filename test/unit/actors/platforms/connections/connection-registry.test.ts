@@ -54,7 +54,7 @@ class TestRegistry {
 
 const refusal = () => new ConnectionError('Unauthorized', { kind: 'refused' });
 
-describe('a connection', () => {
+describe('the connection of a chat account', () => {
   test('is shared by all triggers of an account, and is closed after the last trigger', async () => {
     const registry = new TestRegistry();
     const { account } = registry;

@@ -16,7 +16,7 @@ class CountingStore extends MemoryStore {
 const options = { platform: 'teamchat', account: '42', keepMs: 1_000_000, max: 3 };
 const reference = (place: string) => ({ target: { place }, serviceUrl: 'https://smba.example' });
 
-test('another process finds a conversation reference, which is written on changes and not for each event', async () => {
+test('a conversation reference is stored for other processes, and is written only when it changes', async () => {
   const store = new CountingStore();
   let time = 0;
   const references = new ConversationReferences({ ...options, store, now: () => time });
@@ -76,7 +76,7 @@ test('a conversation reference that is saved again counts as the latest, without
   expect((await store.keys('references/teamchat/42')).toSorted()).toEqual(['d', 'daily', 'e']);
 });
 
-test('a caller with the same conversation reference waits for the pending write', async () => {
+test('a caller that saves the same conversation reference waits for the pending write', async () => {
   const store = new MemoryStore();
   const references = new ConversationReferences({ ...options, store });
   const put = store.put.bind(store);

@@ -70,7 +70,7 @@ test.each([
   [600, 300],
   [300, 240],
   [60, 48],
-])('a token of %i s is renewed after %i s', async (lifeSeconds, afterSeconds) => {
+])('an access token that is valid for %i s is renewed after %i s', async (lifeSeconds, afterSeconds) => {
   const { token, requests, advance } = createBench();
   const first = token.get();
   requests[0]?.answer(1000 * lifeSeconds);
@@ -154,7 +154,7 @@ test('a token refresh without a response is aborted, and the next refresh may su
   }
 });
 
-test('with any timing, refreshes do not overlap, expired values are not used, and all callers receive a result', async () => {
+test('with any timing token refreshes never overlap, no expired token is returned, and every caller gets a result', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constantFrom('get', 'refuse', 'fail'), ms: fc.constant(0) }),
     fc.record({ do: fc.constantFrom('answer', 'advance'), ms: fc.integer({ min: 0, max: 700_000 }) }),

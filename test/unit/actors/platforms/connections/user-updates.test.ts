@@ -44,7 +44,7 @@ function createBench(answer: (names: readonly string[], signal: AbortSignal) => 
 }
 
 describe('an open connection', () => {
-  test('receives triggers that join together in one call, and triggers that join during that call in a second call', async () => {
+  test('is notified of triggers that join together in one call, and of later triggers in a second call', async () => {
     let end = (): void => {};
     const { names, calls, notice } = createBench(() => new Promise((resolve) => (end = resolve)));
     names.push('a');

@@ -106,7 +106,7 @@ describe('a disabled hook', () => {
   });
 });
 
-describe('a failed check', () => {
+describe('a failed check for disabled hooks', () => {
   test('is reported once per reason', async () => {
     bench.platform.refuse(LIST, restRefusal(2010), 3);
     bench.platform.refuse(LIST, restRefusal(2006), 2);

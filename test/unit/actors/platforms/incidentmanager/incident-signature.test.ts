@@ -65,7 +65,7 @@ async function isAccepted(secrets: readonly string[], signature: string | undefi
   return verifier.hasProof(request(signature)) && !isRefusal(verdict);
 }
 
-describe('the verifier', () => {
+describe('the webhook signature verifier', () => {
   const { secret, signature, mismatch, body } = published;
 
   test.each([
@@ -113,12 +113,12 @@ describe('the verifier', () => {
   });
 });
 
-test('the verifier requires a secret, or explicit permission for requests from this machine', () => {
+test('the webhook signature verifier requires a secret, unless unverified requests are explicitly allowed', () => {
   expect(() => incidentVerifier({ secrets: [], allowsUnverified: false })).toThrow('webhook_secret is empty');
   expect(incidentVerifier({ secrets: [], allowsUnverified: true }).isOpen).toBe(true);
 });
 
-test('verifiers with the same secrets in any order have the same identity', () => {
+test('webhook signature verifiers with the same secrets, in any order, have the same identity', () => {
   const identity = (...secrets: string[]) => incidentVerifier({ secrets, allowsUnverified: false }).identity;
   expect(identity('a', 'b')).toBe(identity('b', 'a'));
   expect(identity('a')).not.toBe(identity('a', 'b'));

@@ -52,7 +52,7 @@ describe('a webhook', () => {
     expect(bench.host.store.events).toHaveLength(1);
   });
 
-  test('with one valid signature of several secrets is accepted, during a rotation on both sides', async () => {
+  test('with one valid signature among several is accepted, so that both sides can rotate secrets', async () => {
     await bench.open({ webhook_secret: 'the new one', webhook_secrets: ['the old one', 'another'] });
     for (const secrets of [
       ['the old one'],
@@ -127,7 +127,7 @@ describe('a webhook', () => {
 });
 
 describe('an event', () => {
-  test('has the documented names and fields, and reads the same each time', async () => {
+  test('has the documented names and fields, with the same result at each read', async () => {
     await bench.open();
     const incident = incidentOf({
       id: 'PGR0VU2',
@@ -216,7 +216,7 @@ describe('filters', () => {
 
   const note = { id: 'PNOTE01', content: 'What now?' };
 
-  test('cannot be checked on an event with only a reference', async () => {
+  test('cannot be checked on an event that only refers to its incident', async () => {
     const trigger = await bench.open({ ...events, service_ids: ['PSHOP01'] });
     const event = await bench.read(noteEvent(incident, note));
     expect(bench.adapter.addLookups?.(event, [trigger])).toBeUndefined();
@@ -301,7 +301,7 @@ describe('an action of the gateway', () => {
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ignored' }]);
   });
 
-  test('is recognised by the user from the response, if no note named the user before', async () => {
+  test('is recognised by the user in its response if no earlier note has revealed the user', async () => {
     await bench.open(notes);
     const incident = bench.platform.add();
     const reported: Members[] = [];

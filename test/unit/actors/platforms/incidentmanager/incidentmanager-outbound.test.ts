@@ -49,8 +49,8 @@ async function failure(row: NewEvent, more?: Parameters<IncidentBench['send']>[1
 
 const requestLines = () => bench.platform.calls.map(({ what }) => what);
 
-describe('an answer with an api_key', () => {
-  test('becomes one note on the incident with a mark, in the name of the user', async () => {
+describe('an answer sent with an api_key', () => {
+  test('becomes one note on the incident, with an identifying mark and the configured author', async () => {
     await bench.open({ ...notes, ...events });
     const row = await oneRow('Thank **you**.');
     const place = `${new URL(bench.platform.url).host}/${incident.id}`;
@@ -67,7 +67,7 @@ describe('an answer with an api_key', () => {
     expect(`${row.meta}${row.body}`).not.toMatch(new RegExp(`${API_KEY}|${ROUTING_KEY}`));
   });
 
-  test('is also written to a resolved incident, and to one without a key', async () => {
+  test('is also written to a resolved incident, and to one without an incident key', async () => {
     await bench.open(notes);
     for (const more of [{ status: 'resolved' }, { incident_key: undefined }] as const) {
       const other = bench.platform.add(more);
@@ -76,7 +76,7 @@ describe('an answer with an api_key', () => {
     }
   });
 
-  test('is also written in reply to a note event with only a reference', async () => {
+  test('is also written if the event is a note that contains only a reference to the incident', async () => {
     await bench.open(notes);
     await bench.answer(noteEvent(incident, { id: 'PN', content: 'And now?' }), 'Wait.');
     expect(bench.platform.contentsOn(incident.id)[0]).toMatch(/^Wait\.\n/);
@@ -87,7 +87,7 @@ describe('an answer with an api_key', () => {
     expect(await bench.rows(incidentEvent('triggered', incident), ' ')).toEqual([]);
   });
 
-  test('posted by an attempt that did not record it is found and not posted again', async () => {
+  test('that was posted by an attempt with unknown outcome is found and not posted again', async () => {
     await bench.open(notes);
     const row = await oneRow();
     bench.platform.fail(POST_NOTE, { kind: 'cut', isTaken: true });
@@ -174,7 +174,7 @@ describe('an answer with an api_key', () => {
     expect(bench.platform.callsMatching(POST_NOTE)).toHaveLength(1);
   });
 
-  test('that gets no response ends with its signal', async () => {
+  test('that gets no response ends with an unknown outcome when it is aborted', async () => {
     await bench.open(notes);
     bench.platform.fail(POST_NOTE, { kind: 'hang' });
     const signal = AbortSignal.timeout(100);
@@ -224,7 +224,7 @@ describe('an answer with an api_key', () => {
   });
 });
 
-describe('an answer with only a routing_key', () => {
+describe('an answer sent with only a routing_key', () => {
   test('becomes an event for the open alert', async () => {
     await bench.open(events);
     const [receipt] = await bench.answer(incidentEvent('triggered', incident), 'It was the deploy.');
@@ -263,7 +263,7 @@ describe('an answer with only a routing_key', () => {
     expect(await bench.rows(event, 'Why?', action('trigger', 'acknowledge'))).toEqual([]);
   });
 
-  test('to a note sends no event, because the alert is unknown', async () => {
+  test('to a note event sends nothing, because the note does not name the alert', async () => {
     await bench.open(events);
     expect(await bench.rows(noteEvent(incident, { id: 'PN', content: 'And now?' }), 'Wait.')).toEqual([]);
   });
@@ -278,7 +278,7 @@ describe('an answer with only a routing_key', () => {
     });
   });
 
-  test('is sent again under the same key if the outcome is unknown', async () => {
+  test('is sent again with the same deduplication key if the outcome is unknown', async () => {
     await bench.open(events);
     const row = await oneRow();
     bench.platform.fail(ENQUEUE, { kind: 'cut', isTaken: true });
@@ -302,7 +302,7 @@ describe('actions of an answer', () => {
   const sentEvents = () =>
     bench.platform.events.map(({ event_action, dedup_key }) => [event_action, dedup_key]);
 
-  test('are events in addition to the note if there are both keys, after the note', async () => {
+  test('are sent as events after the note if both an api_key and a routing_key are set', async () => {
     await bench.open({ ...notes, ...events });
     const rows = await bench.rows(
       incidentEvent('triggered', incident),
@@ -324,7 +324,7 @@ describe('actions of an answer', () => {
     expect(bench.platform.events[2]).toMatchObject({ payload: { summary: 'Rolled back.' } });
   });
 
-  test('are only events if there is only a routing_key, and the answer triggers one event', async () => {
+  test('are sent as events if only a routing_key is set, and the answer itself triggers one event', async () => {
     await bench.open(events);
     await bench.answer(incidentEvent('triggered', incident), 'Seen.', action('trigger', 'acknowledge'));
     const key = incident.incident_key;
@@ -335,7 +335,7 @@ describe('actions of an answer', () => {
     expect(incident.status).toBe('acknowledged');
   });
 
-  test('need no text', async () => {
+  test('are sent even if the answer has no text', async () => {
     await bench.open({ ...notes, ...events });
     await bench.answer(incidentEvent('triggered', incident), '', action('resolve'));
     expect(requestLines()).toEqual(['POST /v2/enqueue']);
@@ -363,7 +363,7 @@ describe('actions of an answer', () => {
     expect([incident.status, sentEvents()]).toEqual(['resolved', []]);
   });
 
-  test('do not reopen a resolved incident, and are done if it already has the state', async () => {
+  test('do not reopen a resolved incident, and succeed if it already has the requested state', async () => {
     await bench.open(notes);
     const [, row] = await bench.rows(incidentEvent('triggered', incident), 'On it.', action('acknowledge'));
     incident.status = 'resolved';
@@ -391,7 +391,7 @@ describe('actions of an answer', () => {
   });
 });
 
-test('a row whose key was removed reports the missing key', async () => {
+test('an outgoing note whose api_key was removed from the trigger fails with an error about the missing key', async () => {
   await bench.open(notes);
   const row = await oneRow();
   const { api_key: _, ...config } = bench.trigger.config;
@@ -402,7 +402,7 @@ test('a row whose key was removed reports the missing key', async () => {
   });
 });
 
-test('triggers with the same keys have the same digest, which does not contain them', async () => {
+test('triggers with the same keys have the same credential digest, which does not contain the keys', async () => {
   const credentialNameOf = bench.adapter.outbound!.credentialNameOf!;
   const [a, b, c] = [await bench.open(notes), await bench.open(notes, 'b'), await bench.open(events, 'c')];
   expect(credentialNameOf(a)).toBe(credentialNameOf(b));

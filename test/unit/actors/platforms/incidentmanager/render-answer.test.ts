@@ -36,8 +36,8 @@ const texts = fc.oneof(
     .map(([text, times]) => text.repeat(Math.ceil(times / text.length))),
 );
 
-describe('a note', () => {
-  test('contains the whole answer and its mark, or a note that it was cut', () => {
+describe('an incident note', () => {
+  test('contains its mark, and the whole answer or a hint that the answer was cut', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const [note] = notesOf(text);
@@ -53,15 +53,15 @@ describe('a note', () => {
     );
   });
 
-  test('has no mark of another row, even if the agent repeats it', () => {
+  test('contains only its own mark, even if the agent repeats the mark of another note', () => {
     const other = noteMark('another row');
     const [note] = notesOf(`It says\n\n${other}\nand ${other}.\n${other}`);
     expect(noteContent(note?.text ?? '', 'row').match(/^-- actor-gateway/gm)).toHaveLength(1);
   });
 });
 
-describe('an event', () => {
-  test('is valid for the platform, and has the whole answer or a note that it was cut', () => {
+describe('an incident event', () => {
+  test('is valid for the platform, and contains the whole answer or a hint that the answer was cut', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const [event] = eventsOf(text);
@@ -92,7 +92,7 @@ describe('an event', () => {
   });
 });
 
-test('a reaction cannot be rendered', () => {
+test('rendering a reaction for the incident manager fails', () => {
   const react = { do: 'react', to: 'PN', emoji: '👍' } as const;
   expect(() => incidentRequests(withNotes, { target, action: react, text: '' })).toThrow('not reacted to');
 });

@@ -40,7 +40,7 @@ function allText(node: unknown): string {
   return [language, words, allText(content), allText(marks), ...more].join(' ');
 }
 
-test('the schema rejects invalid documents', () => {
+test('the test schema for comment documents of the issue tracker rejects invalid documents', () => {
   expect(documentFaults({ version: 1, type: 'doc', content: [p({ type: 'text', text: '' })] })).not.toBe('');
   expect(documentFaults({ type: 'doc', content: [] })).not.toBe('');
 });
@@ -421,7 +421,7 @@ describe('a very long text', () => {
     expect(spentFor(4_194_304)).toBeLessThan(10 * Math.max(quarter, 100));
   });
 
-  test('is split into at most one comment document more than the maximum that the caller requests', () => {
+  test('becomes at most one document more than the requested maximum', () => {
     expect(commentDocuments(fill('a word ', 7_000_000), 3)).toHaveLength(4);
     expect(MAX_COMMENT).toBe(32_767);
   });

@@ -151,7 +151,7 @@ describe('textOfDocument', () => {
   });
 });
 
-test('documents by the gateway have the original text', () => {
+test('a document that the gateway has written converts back to its original text', () => {
   const word = fc.stringMatching(/^[a-z]{1,8}$/);
   const line = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
   const block = fc.oneof(

@@ -76,8 +76,8 @@ async function read(payload: unknown): Promise<InboundEvent> {
   return adapter.read(host.event());
 }
 
-describe('an event', () => {
-  test('of a new issue has its text, its fields and the conversation of its key', async () => {
+describe('an issue tracker event', () => {
+  test('of a new issue has the text and fields of the issue, and a conversation named by the issue key', async () => {
     const trigger = await open({ base_url: 'https://acme.example' });
     const payload = issueCreated();
     const inbound = await read(payload);
@@ -148,7 +148,7 @@ describe('an event', () => {
     expect(context).not.toHaveProperty(['issue.reporter']);
   });
 
-  test('with documents has their text', async () => {
+  test('with rich-text documents contains their text', async () => {
     await open();
     const body = document(paragraph('Have you ', 'looked?'), paragraph('It is urgent.'));
     expect((await read(commentCreated(body))).text).toBe('Have you looked?\n\nIt is urgent.');
@@ -193,7 +193,7 @@ describe('an event', () => {
     },
   );
 
-  test('reads the same from the store', async () => {
+  test('is read from the store with the same result', async () => {
     await open();
     for (const payload of [issueCreated(), issueUpdated(), commentCreated('x'), sprint('sprint_closed')]) {
       const inbound = await read(payload);
@@ -285,7 +285,7 @@ describe('a request of an automation rule', () => {
     });
   });
 
-  test('is a new event each time', async () => {
+  test('that is sent twice creates two events', async () => {
     await open({ auth_mode: 'static' });
     const [one, other] = [await rule(issueOfRule()), await rule(issueOfRule())];
     expect([one.status, other.status]).toEqual([202, 202]);
@@ -325,7 +325,7 @@ describe('a repeated delivery', () => {
     },
   );
 
-  test('to another path is also an event of that trigger', async () => {
+  test('to another path is a separate event for the trigger of that path', async () => {
     await open();
     await open({ path: '/other' }, 'other');
     const payload = issueCreated();
@@ -436,7 +436,7 @@ describe('a static header', () => {
     expect(other.status).toBe(202);
   });
 
-  test('must equal the current or previous secret, and other proofs are rejected', async () => {
+  test('must equal the current or previous secret, and a signature instead of the header is rejected', async () => {
     await open({ auth_mode: 'static', webhook_secret_previous: 'the old one' });
     expect((await by('x-webhook-secret', 'the old one')).status).toBe(202);
     for (const value of [`${SECRET}x`, SECRET.slice(1), SECRET.toUpperCase(), ''])
@@ -460,7 +460,7 @@ describe('a token', () => {
   });
 });
 
-describe('filters', () => {
+describe('trigger filters', () => {
   const isAccepted = async (config: Partial<IssueTrackerTrigger['config']>, payload: unknown) => {
     const trigger = await open(config);
     return adapter.accepts?.(trigger, await read(payload));
@@ -475,11 +475,11 @@ describe('filters', () => {
     [{ ignore_senders: ['ada lovelace'] }, false],
     [{ ignore_senders: ['712020:ADA'] }, false],
     [{ ignore_senders: ['ada'] }, true],
-  ])('%j accept a Bug of TES by Ada: %s', async (config, isTaken) => {
+  ])('%j accept a bug of project TES by user Ada: %s', async (config, isTaken) => {
     expect(await isAccepted(config, issueCreated())).toBe(isTaken);
   });
 
-  test('use the project of the issue key if it is missing, but require the type', async () => {
+  test('use the project of the issue key if the project field is missing, but require the issue type', async () => {
     const bare = issueCreated({ fields: { project: undefined, issuetype: undefined } });
     expect(await isAccepted({ projects: ['TES'] }, bare)).toBe(true);
     expect(
@@ -487,7 +487,7 @@ describe('filters', () => {
     ).toBe(false);
   });
 
-  test('use the author of a comment', async () => {
+  test('apply ignore_senders to the author of a comment', async () => {
     expect(await isAccepted({ ignore_senders: [grace.accountId] }, commentCreated('x'))).toBe(false);
   });
 });

@@ -90,7 +90,7 @@ const paragraph = (text: string) => ({
 });
 
 describe('an answer', () => {
-  test('becomes one row for its issue, and the row a comment with an invisible mark', async () => {
+  test('becomes one outbox row for its issue, which is posted as a comment with an invisible mark', async () => {
     const row = await rowFor('Thank **you**.');
     const account = new URL(tracker.url).host;
     expect(row).toMatchObject({ key: `outbox/issuetracker/${account}/${KEY}` });
@@ -113,7 +113,7 @@ describe('an answer', () => {
     });
   });
 
-  test('becomes no row if it is empty, for a deleted issue, for a sprint, and without a token', async () => {
+  test('becomes no outbox row if it is empty, for a deleted issue, for a sprint, or without a token', async () => {
     const event = await receive();
     expect(rowsOfAnswer(adapter, trigger, event, ' \n ')).toEqual([]);
     expect(rowsOfAnswer(adapter, issueTrackerTrigger('silent'), event, 'hello')).toEqual([]);
@@ -175,7 +175,7 @@ describe('an answer', () => {
     expect(() => adapter.outbound?.render(trigger, message)).toThrow(/not reacted to/);
   });
 
-  test("can be sent to an issue without an event, with the trigger's account only", async () => {
+  test('can be sent to an issue without an earlier event, but only at the tracker of the trigger', async () => {
     const account = new URL(tracker.url).host;
     const place = async (name: string, of = trigger) =>
       (await adapter.outbound?.destination?.(of, `issuetracker/${name}`))?.place;
@@ -219,7 +219,7 @@ describe('a comment whose response was lost', () => {
     expect(tracker.callsOf('GET', POST)).toHaveLength(3);
   });
 
-  test('is searched back to the age of its row, and further if the clocks differ', async () => {
+  test('is searched back to the time of its outbox row, and further if the clocks differ', async () => {
     tracker.pageSize = 1;
     const row = { ...(await rowFor('Thank you.')), at: Date.now() + 3_600_000 };
     await send(row);
@@ -320,7 +320,7 @@ describe('a tracker that', () => {
     expect(error.message).toContain(words);
   });
 
-  test('requests a pause is not called before its end, for any row of the token', async () => {
+  test('requests a pause is not called before its end, for any message with the same token', async () => {
     const row = await rowFor('hello');
     const answer = { ...refusal(429, ['Rate limit exceeded.']), headers: { 'retry-after': '7' } };
     tracker.fail({ kind: 'refuse', refusal: answer }, 'POST', POST);
@@ -342,7 +342,7 @@ describe('a tracker that', () => {
     expect(texts()).toEqual([]);
   });
 
-  test('limits one issue receives comments for other issues', async () => {
+  test('limits the rate for one issue still receives comments for other issues', async () => {
     const row = await rowFor('hello');
     const headers = { 'retry-after': '5', 'ratelimit-reason': 'jira-per-issue-on-write' };
     tracker.fail({ kind: 'refuse', refusal: { ...refusal(429, []), headers } }, 'POST', POST);

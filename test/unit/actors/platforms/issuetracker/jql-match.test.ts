@@ -23,7 +23,7 @@ async function errorOf(verdicts: Promise<unknown>): Promise<DeliveryError> {
 }
 
 describe('the tracker', () => {
-  test('evaluates all queries in one request, by issue number', async () => {
+  test('evaluates all JQL queries for an issue in one request, which has the numeric issue id', async () => {
     const { ask, requests } = requesterOf(matches([10040], [], [1, 10040]));
     const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
       'a',
@@ -84,7 +84,7 @@ describe('the tracker', () => {
     [401, { message: 'Client must be authenticated' }, '401: Client must be authenticated'],
     [403, {}, '403 not a response of the platform (from tracker.example)'],
     [404, { errorMessages: [] }, '404 not a response of the platform (from tracker.example)'],
-  ])('refuses the account permanently with %i', async (status, body, note) => {
+  ])('refuses the account with %i, and every query fails without a retry', async (status, body, note) => {
     const { ask, requests } = requesterOf(answerOf(status, body));
     const found = await new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore()).verdicts(issue, [
       'a',
@@ -159,7 +159,7 @@ describe('the tracker', () => {
   });
 });
 
-describe('a negative verdict about a new event', () => {
+describe('a negative JQL match of a new event', () => {
   const fresh = { ...issue, isFresh: true };
   const found = (...ids: readonly string[]) => answerOf(200, { issues: ids.map((id) => ({ id })) });
   const verdict = async (answer: ApiResponse, query = 'a') => {
@@ -170,7 +170,7 @@ describe('a negative verdict about a new event', () => {
     return { verdict: verdicts.get(query), asked: requests[1]?.json };
   };
 
-  test('is final if a search is negative or refused, and changes if the search finds the issue', async () => {
+  test('is final unless a search for the issue finds it', async () => {
     expect((await verdict(found('10040'))).verdict).toBe(true);
     for (const answer of [found(), found('10041'), answerOf(400), answerOf(404), answerOf(200, 'a page')])
       expect((await verdict(answer)).verdict).toBe(false);
@@ -178,7 +178,7 @@ describe('a negative verdict about a new event', () => {
     expect(await unavailable).toMatchObject({ isFinal: false });
   });
 
-  test('is confirmed without the ORDER BY of the query', async () => {
+  test('is confirmed by a search with the query without its ORDER BY', async () => {
     const sentJql = async (query: string) => ((await verdict(found(), query)).asked as { jql: string }).jql;
     expect(await sentJql('priority = High ORDER BY created DESC')).toBe('(priority = High) AND id = 10040');
     expect(await sentJql('a = 1 or b = 2')).toBe('(a = 1 or b = 2) AND id = 10040');
@@ -188,7 +188,7 @@ describe('a negative verdict about a new event', () => {
   });
 });
 
-describe('a verdict', () => {
+describe('the result of a JQL match', () => {
   test('is cached for a minute, for this event only', async () => {
     let now = 0;
     const { ask, requests } = requesterOf(matches([]));
@@ -205,7 +205,7 @@ describe('a verdict', () => {
     expect(await count()).toBe(5);
   });
 
-  test('is stored for a day if it is a match, also for other processes', async () => {
+  test('is stored for a day if it is positive, also for other processes', async () => {
     const store = new MemoryStore();
     const before = new JqlMatch(requesterOf(matches([10040], [])).ask, 'tracker.example', 'bot', store);
     await before.verdicts(issue, ['yes', 'no']);
@@ -215,7 +215,7 @@ describe('a verdict', () => {
     expect(requests).toMatchObject([{ json: { jqls: ['no'] } }]);
   });
 
-  test('about an event without identity is not cached', async () => {
+  test('is not cached if the event has no identity', async () => {
     const { ask, requests } = requesterOf(matches([10040]));
     const match = new JqlMatch(ask, 'tracker.example', 'bot', new MemoryStore());
     for (let count = 0; count < 2; count += 1) await match.verdicts({ ...issue, event: undefined }, ['a']);

@@ -13,7 +13,7 @@ const comment = { issue: 'TES-41', id: '10019', isOwnAccount: true };
 const keys = (...names: readonly string[]) => answerOf(200, { keys: names.map((key) => ({ key })) });
 
 describe('a comment', () => {
-  test('with the property is a comment of the gateway, for any author', async () => {
+  test('with the comment property of the gateway counts as its own, whoever the author is', async () => {
     const { ask, requests } = requesterOf(keys('sd.public.comment', COMMENT_PROPERTY));
     const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     expect(await own.isOurs(comment)).toBe(true);
@@ -21,7 +21,7 @@ describe('a comment', () => {
     expect(requests[0]).toMatchObject({ path: '/rest/api/3/comment/10019/properties' });
   });
 
-  test("by a person with the gateway's account is no comment of the gateway", async () => {
+  test('without the comment property, written with the account of the gateway, is not its own', async () => {
     const { ask } = requesterOf(keys('sd.public.comment'));
     expect(await new OwnComments(ask, 'tracker.example', new MemoryStore()).isOurs(comment)).toBe(false);
   });
@@ -51,16 +51,19 @@ describe('a comment', () => {
       'cannot be reached',
       new RequestFault('tracker.example refused', { kind: 'unreachable', mayHaveArrived: false }),
     ],
-  ])('is undecided while the tracker %s: the event is retried', async (_, answer) => {
-    const { ask } = requesterOf(answer);
-    const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
-    const fault = await own.isOurs(comment).catch((error) => error);
-    expect(fault).toBeInstanceOf(DeliveryError);
-    expect(fault.isFinal).toBe(false);
-    expect(fault.message).toMatch(/^could not check whether a comment is our own: /);
-    // Comments by other accounts are decided immediately.
-    expect(await own.isOurs({ ...comment, isOwnAccount: undefined })).toBe(false);
-  });
+  ])(
+    'cannot be recognised as own or foreign while the tracker %s: the event is retried',
+    async (_, answer) => {
+      const { ask } = requesterOf(answer);
+      const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
+      const fault = await own.isOurs(comment).catch((error) => error);
+      expect(fault).toBeInstanceOf(DeliveryError);
+      expect(fault.isFinal).toBe(false);
+      expect(fault.message).toMatch(/^could not check whether a comment is our own: /);
+      // Comments by other accounts are decided immediately.
+      expect(await own.isOurs({ ...comment, isOwnAccount: undefined })).toBe(false);
+    },
+  );
 });
 
 describe('a written comment', () => {
@@ -74,7 +77,7 @@ describe('a written comment', () => {
     expect(await after.isOurs({ ...comment, id: '10020', isOwnAccount: undefined })).toBe(false);
   });
 
-  test('waits for concurrent writes to the same issue only', async () => {
+  test('delays the check of comments on the same issue only, until it is written', async () => {
     const { ask } = requesterOf(answerOf(404));
     const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     let resolve = (_: string): void => {};
@@ -90,7 +93,7 @@ describe('a written comment', () => {
     await writing;
   });
 
-  test('does not hold back other comments if its write failed', async () => {
+  test('does not delay the check of other comments if its write failed', async () => {
     const { ask } = requesterOf(answerOf(404));
     const own = new OwnComments(ask, 'tracker.example', new MemoryStore());
     const failing = own.write('TES-41', () => Promise.reject(new DeliveryError('refused')));
@@ -100,7 +103,7 @@ describe('a written comment', () => {
   });
 });
 
-test('the mark of a row is the same for each attempt and does not reveal the row', () => {
+test('the mark in a written comment is the same for each attempt, and does not reveal the message id', () => {
   expect(commentMark('outbox:issuetracker:desk/1')).toEqual(commentMark('outbox:issuetracker:desk/1'));
   expect(commentMark('outbox:issuetracker:desk/1')).not.toEqual(commentMark('outbox:issuetracker:desk/2'));
   expect(JSON.stringify(commentMark('outbox:issuetracker:desk/1'))).not.toContain('desk');

@@ -16,7 +16,7 @@ beforeEach(() => {
   refusedQueries.begin('b');
 });
 
-test('the reason for a refused query is reported once per trigger, for any issue', () => {
+test('if the tracker refuses the query of a trigger, the reason is reported once, not for each issue', () => {
   for (const issue of ['TES-1', 'TES-2', 'TES-3'])
     refusedQueries.report('a', refusal('unknown field', issue));
   refusedQueries.report('b', refusal('unknown field'));
@@ -27,7 +27,7 @@ test('the reason for a refused query is reported once per trigger, for any issue
   expect(refusedQueries.of('a')).toMatchObject([{ text: 'the tracker refuses jql_filter: unknown field' }]);
 });
 
-test('a new reason for a refused query is reported; a known reason is reported again after the trigger reopens', () => {
+test('a new reason for a refused query is reported, and a known reason is reported again after a trigger restart', () => {
   refusedQueries.report('a', refusal('unknown field'));
   refusedQueries.report('a', refusal('unknown project'));
   refusedQueries.begin('a');

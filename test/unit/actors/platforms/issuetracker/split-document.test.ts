@@ -32,7 +32,7 @@ function parts(markdown: string, limit: number): readonly TrackerDocument[] {
 const repeat = (count: number, of: (n: number) => string, by = '\n') =>
   Array.from({ length: count }, (_, n) => of(n)).join(by);
 
-describe('an answer', () => {
+describe('an answer in the issue tracker', () => {
   test('of the maximum size is one comment, and a larger one is two', () => {
     const rest = sizeOf({ version: 1, type: 'doc', content: blocksOf('x') }) - 1;
     const longest = 'x'.repeat(MAX_COMMENT - rest);
@@ -45,7 +45,7 @@ describe('an answer', () => {
     expect(all.map((each) => plainText(each))).toEqual(['a'.repeat(300), `head\n${'b'.repeat(300)}`]);
   });
 
-  test('continues as code if code was cut, at line ends', () => {
+  test('that splits a code block is cut at line ends and continues as code', () => {
     const code = repeat(200, (n) => `  line ${n} "quoted"`);
     const all = parts(`\`\`\`ts\n${code}\n\`\`\``, 1_000);
     const blocks = all.flatMap(({ content }) => content);
@@ -54,7 +54,7 @@ describe('an answer', () => {
     expect(blocks.map((block) => plainText(block)).join('\n')).toBe(code);
   });
 
-  test('continues its numbering', () => {
+  test('that splits a numbered list continues its numbering', () => {
     const all = parts(
       repeat(100, (n) => `${n + 5}. w${n}x`),
       700,
@@ -83,7 +83,7 @@ describe('an answer', () => {
     expect(wordsOf(textOf(all))).toEqual(repeat(40, (n) => `w${n}x`).split('\n'));
   });
 
-  test('has unique task names', () => {
+  test('that splits a task list has unique item ids in all comments', () => {
     const all = parts(
       repeat(30, (n) => `- [ ] w${n}x\n  - [x] ${'more '.repeat(100)}`),
       1_200,
@@ -93,7 +93,7 @@ describe('an answer', () => {
     expect(wordsOf(textOf(all))).toHaveLength(30);
   });
 
-  test('may contain an item, a quotation, a line and a word that are longer than a comment', () => {
+  test('is split even inside an item, quotation, line or word that is longer than a comment', () => {
     const long = repeat(300, (n) => `w${n}x`, ' ');
     for (const text of [long, `- a\n  - ${long}`, `> ${long}`, `# ${long}`, `- [ ] ${long}`, `**${long}**`]) {
       const all = parts(text, 800);
@@ -109,7 +109,7 @@ describe('an answer', () => {
   });
 });
 
-test('the id suffix of later parts of a task list counts towards the size limit', () => {
+test('if a task list is split, the id suffix of its later parts counts towards the size limit', () => {
   for (let length = 1; length < 60; length += 1)
     parts(
       repeat(40, (n) => `- [ ] ${'y'.repeat(length)} w${n}x`),
@@ -117,7 +117,7 @@ test('the id suffix of later parts of a task list counts towards the size limit'
     );
 });
 
-test('split documents are valid, within the limit, and keep all words in order', () => {
+test('the parts of a split document are valid, within the size limit, and keep all words in order', () => {
   const line = fc.nat(9).chain((kind) =>
     fc
       .array(fc.constantFrom('w ', '**w** ', '`w` ', '[w](https://a.example/) ', '"\\\\" '), {

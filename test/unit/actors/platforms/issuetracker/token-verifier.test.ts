@@ -42,20 +42,20 @@ const tokenOf = (more: object = {}, secret = SECRET) => encodeSymmetric(claims(m
 const hashOf = (url: string, base = 'https://gateway.example', method: 'post' | 'get' = 'post') =>
   createQueryStringHash(fromMethodAndUrl(method, url), false, base);
 
-test('an error of a token with a valid signature is reported, even if there are other secrets', async () => {
+test('why a validly signed webhook token is rejected is reported, even if several secrets are configured', async () => {
   const both = verifier({ secrets: [SECRET, 'the one before'] });
   const verdict = await both.verify(requestOf(`JWT ${tokenOf({ exp: now() - 60 })}`), Buffer.from('{}'));
   expect(verdict).toEqual({ kind: 'wrong', reason: 'the token has expired' });
 });
 
-describe('a token', () => {
-  test('of an app is accepted with both schemes, with the hash of its URL', async () => {
+describe('a JWT of an issue tracker webhook', () => {
+  test('of an app with its URL hash is accepted with the schemes JWT and Bearer', async () => {
     const qsh = hashOf(`https://gateway.example${PATH}`);
     for (const scheme of ['JWT', 'Bearer', 'bearer', 'jwt'])
       expect(await isAccepted(requestOf(`${scheme} ${tokenOf({ qsh })}`)), scheme).toBe(true);
   });
 
-  test('without URL hash and times is accepted', async () => {
+  test('without a URL hash and timestamps is accepted', async () => {
     expect(await isAccepted(requestOf(`Bearer ${tokenOf()}`))).toBe(true);
     const bare = await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(SECRET));
     expect(await isAccepted(requestOf(`Bearer ${bare}`))).toBe(true);
@@ -75,7 +75,7 @@ describe('a token', () => {
     expect(await isAccepted(requestOf(`JWT ${tokenOf({ nbf: now() + 5 })}`))).toBe(true);
   });
 
-  test('for another URL, another method or any URL is rejected', async () => {
+  test('with the hash of another URL or method, or with a hash for any URL, is rejected', async () => {
     for (const qsh of [
       hashOf('https://gateway.example/webhook/other'),
       hashOf(`https://gateway.example${PATH}?event=comment_created`),
@@ -88,7 +88,7 @@ describe('a token', () => {
       expect(await isAccepted(requestOf(`JWT ${tokenOf({ qsh })}`)), String(qsh)).toBe(false);
   });
 
-  test('covers the query, except for the token in it', async () => {
+  test('has a hash that covers the query, except for a token in the query', async () => {
     const query = 'event=tracker:issue_created&b=2&a=1&a=0';
     const qsh = hashOf(`https://gateway.example${PATH}?${query}`);
     expect(await isAccepted(requestOf(`JWT ${tokenOf({ qsh })}`, { query }))).toBe(true);
@@ -166,7 +166,7 @@ test('without a secret, requests are only accepted with explicit permission, and
   expect(open.hasProof(requestOf(undefined))).toBe(false);
 });
 
-test('the URL hash equals that of the vendor, for any path and query', () => {
+test('the URL hash in webhook tokens equals that of the vendor library, for any path and query', () => {
   const text = fc.string({ unit: fc.constantFrom(..."aZ09 -_.~!*()'+/?:@$,;=&%é☂") });
   // Only these characters: for others, the vendor's documentation and library sort names differently.
   const word = fc.string({ unit: fc.constantFrom(...'aZ09-_.~'), minLength: 1 });

@@ -66,7 +66,7 @@ async function verdictsOf(payload: object, ...triggers: readonly IssueTrackerTri
 
 const matchRequests = () => tracker.callsOf('POST', /jql.match/);
 
-describe('a query', () => {
+describe('a JQL filter', () => {
   test('is sent to the tracker, and only matching issues are accepted', async () => {
     const trigger = await open({ jql_filter: HIGH });
     expect(await verdictsOf(issueCreated(), trigger)).toBe(true);
@@ -77,7 +77,7 @@ describe('a query', () => {
     expect(matchRequests().map(({ body }) => body)).toContainEqual({ issueIds: [10_041], jqls: [HIGH] });
   });
 
-  test('is checked only if the other filters accept the event, once for all triggers with the query', async () => {
+  test('is checked only if the other filters accept the event, once for all triggers with the same query', async () => {
     tracker.queries.set('type = Bug', () => true);
     const triggers = [
       await open({ jql_filter: HIGH }, 'a'),
@@ -92,7 +92,7 @@ describe('a query', () => {
     ]);
   });
 
-  test('for a recent event is checked again by the reconciling search', async () => {
+  test('that does not match a recent event is checked again by a search that includes the newest changes', async () => {
     const trigger = await open({ jql_filter: HIGH });
     tracker.isSearchBehind = true;
     const now = { timestamp: Date.now() };
@@ -121,14 +121,14 @@ describe('a query', () => {
     expect(matchRequests()).toEqual([]);
   });
 
-  test('accepts no event without a lookup', async () => {
+  test('accepts no event that was not looked up at the tracker', async () => {
     const trigger = await open({ jql_filter: HIGH });
     expect(adapter.accepts?.(trigger, await read(issueCreated()))).toBe(
       'could not determine whether the issue matches jql_filter',
     );
   });
 
-  test('is checked again with the retried event while the tracker is unavailable', async () => {
+  test('is checked again when the event is retried if the tracker was unavailable', async () => {
     const trigger = await open({ jql_filter: HIGH });
     const payload = issueCreated();
     const inbound = await read(payload);
@@ -140,7 +140,7 @@ describe('a query', () => {
     expect(whole && adapter.accepts?.(trigger, whole)).toBe(true);
   });
 
-  test('that the tracker refuses ends the event with its reason, unless another trigger accepts it', async () => {
+  test('that the tracker refuses ends the event with the reason, unless another trigger accepts the event', async () => {
     tracker.queries.set('broken', "The value 'X' does not exist for the field 'project'.");
     const broken = await open({ jql_filter: 'broken' }, 'a');
     const good = await open({ jql_filter: HIGH }, 'b');
@@ -211,7 +211,7 @@ describe("changes by the gateway's account", () => {
     expect(tracker.callsOf('GET', /properties/)).toEqual([]);
   });
 
-  test('wait for the account if it is unknown, and are recognised by the comment if it stays unknown', async () => {
+  test('wait for an unknown account; if it stays unknown, comments are recognised by mark', async () => {
     void tracker.fail({ kind: 'page', status: 503 }, 'GET', /myself/);
     const trigger = await open();
     tracker.addIssue('TES-41');

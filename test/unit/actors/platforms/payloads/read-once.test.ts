@@ -37,16 +37,19 @@ test.each([
     (payload: unknown) => activityIn(payload as Readonly<Record<string, unknown>>),
     { type: 'message', channelId: 'msteams', serviceUrl: 'https://a.example', conversation: { id: 'c' } },
   ],
-])('the parser of %s reads a payload once', (_, read, content) => {
-  const { payload, count } = countReads(content);
-  const first = read(payload);
-  const reads = count();
-  expect(reads).toBeGreaterThan(0);
-  expect([read(payload), count()]).toEqual([first, reads]);
-  expect(read({ ...content })).toEqual(first);
-});
+])(
+  'the parser of %s reads a payload object only once, and then returns the cached result',
+  (_, read, content) => {
+    const { payload, count } = countReads(content);
+    const first = read(payload);
+    const reads = count();
+    expect(reads).toBeGreaterThan(0);
+    expect([read(payload), count()]).toEqual([first, reads]);
+    expect(read({ ...content })).toEqual(first);
+  },
+);
 
-test('a missing result is cached, and payloads other than objects are parsed each time', () => {
+test('readOnce also caches the result undefined, and parses payloads other than objects each time', () => {
   let reads = 0;
   const read = readOnce((_: unknown) => {
     reads += 1;

@@ -45,7 +45,7 @@ function createCheck(
   };
 }
 
-test('a verdict on write access is cached for the user and repository only', async () => {
+test('the result of a write access check is cached only for its user and repository', async () => {
   const { api, requests } = tokenOf(true);
   const trigger = triggerAt();
   const askMayWrite = createCheck([[trigger, api]]);
@@ -58,7 +58,7 @@ test('a verdict on write access is cached for the user and repository only', asy
   expect(requests).toEqual([`ada at ${REPOSITORY}`, `bob at ${REPOSITORY}`, `Ada at ${REPOSITORY}`]);
 });
 
-test('a positive verdict on write access expires, and a negative one expires sooner', async () => {
+test('a cached write access result expires, and a negative one expires sooner than a positive one', async () => {
   const writers = new RepoWriters({ grantedMs: 250, deniedMs: 20 });
   const { api, requests } = tokenOf(false, true, false);
   const trigger = triggerAt();
@@ -94,7 +94,7 @@ test('a permission request without response ends at the deadline and is repeated
   expect(requests).toHaveLength(2);
 });
 
-test('the next token of a host is used after a refusal, but not after a verdict', async () => {
+test('a write access check uses the next token of a host if a token is refused, but not after a result', async () => {
   const url = 'https://one.example';
   const [a, b, c] = [triggerAt(url), triggerAt(url), triggerAt(url)];
   const [refusedToken, good, spare] = [tokenOf(permanentError()), tokenOf(true), tokenOf(true)];
@@ -145,7 +145,7 @@ test('no permission request is made without a token', async () => {
   expect(await createCheck([[triggerAt(), undefined]])()).toBeUndefined();
 });
 
-test('the cache of a token is bounded', async () => {
+test('the cache of write access results is limited in size for each token', async () => {
   const { api, requests } = tokenOf(true);
   const trigger = triggerAt();
   const askMayWrite = createCheck([[trigger, api]]);

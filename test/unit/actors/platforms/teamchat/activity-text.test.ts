@@ -37,7 +37,7 @@ test.each([
   ],
   ['only a mention', '<at>Desk</at> ', [bot], undefined],
   ['blanks', ' \u00a0&nbsp;', [], undefined],
-])('a text with %s is reduced to the written words', (_, text, entities, expected) => {
+])('an activity text with %s is reduced to the words that the user wrote', (_, text, entities, expected) => {
   expect(textOf({ text, entities }, BOT)).toBe(expected);
 });
 
@@ -83,7 +83,7 @@ function textByExpressions(text: string, mentions: readonly string[]): string | 
   return expected.trim() || undefined;
 }
 
-test('the text of an activity is the same as with the regular expressions that define it', () => {
+test('the parser reads the same text of an activity as the regular expressions that define it', () => {
   const piece = fc.constantFrom(
     '<at>Desk</at>',
     '<at id="0">Desk</at>',

@@ -199,7 +199,7 @@ test('any answer becomes activities within the limit with valid cards, and is co
   );
 });
 
-test('an edit renders only its first part; a reaction and a target without service cannot be rendered', () => {
+test('an edit changes one message and posts the rest as new; reactions and targets without service URL are refused', () => {
   const message = { target, text: 'x'.repeat(40_000) };
   const edit = teamMessages({ ...message, action: { do: 'edit', of: 'row-1' } });
   expect(edit.map(({ of }) => of)).toEqual(['row-1', undefined]);

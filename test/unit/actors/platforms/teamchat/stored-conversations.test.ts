@@ -7,7 +7,7 @@ import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 const APP = 'the-app';
 const triggers = [{ config: { allowed_channels: [] } }] as unknown as readonly TeamChatTrigger[];
 
-test('any number of web chat conversations evicts no conversation of the team chat', async () => {
+test('many web chat conversations do not evict stored conversations of the team chat', async () => {
   const conversations = new StoredConversations(new MemoryStore());
   const note = (channelId: string, id: string) => {
     const payload = {

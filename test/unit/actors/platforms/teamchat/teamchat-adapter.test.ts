@@ -109,7 +109,7 @@ describe('a message', () => {
     });
   });
 
-  test('with the same id in another conversation is another event, also with slashes in ids', async () => {
+  test('with the same id in another conversation is a separate event, even if the ids contain slashes', async () => {
     const { send } = await open();
     const id = newActivityId();
     const ids = ['a:1/b', 'a:1%2Fb', 'a:1'];
@@ -156,7 +156,7 @@ describe('a message', () => {
   });
 });
 
-test('parameter names are limited in length, also nested names, and the payload keeps long names', async () => {
+test('event parameters with overlong names, including nested names, are omitted, and the payload keeps them', async () => {
   const { send, last } = await open();
   const long = 'x'.repeat(200);
   const value = { actionId: 'go', [long]: 1, [`${long}y`]: 2, deep: { [long]: 3, short: 4 } };
@@ -169,7 +169,7 @@ test('parameter names are limited in length, also nested names, and the payload 
   expect(last().payload).toMatchObject({ value });
 });
 
-describe('an invoke', () => {
+describe('an invoke activity', () => {
   const execute = { type: 'Action.Execute', id: 'a-1', verb: 'approve', data: { request: 'r-77' } };
   const submit = { type: 'Action.Submit', id: 'approve-1', data: { action: 'approve', request: 'r-77' } };
 
@@ -228,7 +228,7 @@ describe('a message of a bot', () => {
     expect(acceptedBy(last())).toEqual([true, true]);
   });
 
-  test('has no sender who waits for a response, also if it is a button press', async () => {
+  test('is not awaited by its sender, even if it is a button press', async () => {
     const { send, last } = await open();
     const activity = platform.activities.invoke(chat, ada, { type: 'Action.Execute', verb: 'go' });
     expect(await send({ ...activity, from: { id: '28:another' } })).toMatchObject({ status: 200 });
@@ -236,7 +236,7 @@ describe('a message of a bot', () => {
     expect(last().isAwaited).toBe(undefined);
   });
 
-  test('is ignored after ten in a row in the conversation until a person writes; redeliveries are counted once', async () => {
+  test('is ignored after ten bot messages in a row until a person writes; a redelivery does not count', async () => {
     const { send } = await open({ bots: 'allow' });
     const from = { id: '28:another' };
     const say = async (place = chat) =>
@@ -262,12 +262,12 @@ describe('a message of a bot', () => {
   });
 });
 
-describe('a decision', () => {
+describe('an approval decision', () => {
   const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
   const actionId = decisionActionId(approval, 'approve');
   const decision = { verdict: 'approve', about: { approval } };
 
-  test('by a gateway button has the control key of its conversation and no text', async () => {
+  test('by an approval button is queued with the commands of its conversation, and has no text', async () => {
     const { send, last, adapter, trigger } = await open({ allowed_channels: ['elsewhere'] });
     expect(await send(platform.activities.submit(channel, ada, { actionId }))).toMatchObject({ status: 202 });
     expect(host.event().key).toBe(`conversation/teamchat/${APP_ID}/${channel.id}/commands`);
@@ -288,7 +288,7 @@ describe('a decision', () => {
     expect(last().isAwaited).toBeUndefined();
   });
 
-  test('is ignored for a text, other data, a bot, or a product without a directory', async () => {
+  test('is not read from a text, from other data, from a bot, or from a product without a user directory', async () => {
     const { send, last } = await open();
     const { submit, message, of } = platform.activities;
     const activities = platform.activities;
@@ -307,7 +307,7 @@ describe('a decision', () => {
     expect(host.store.events).toHaveLength(6);
   });
 
-  test('by a reaction names the message as in its receipt, only while an approval is pending', async () => {
+  test('by a reaction names the id of the request message, and is read only while an approval is pending', async () => {
     const { send, last } = await open();
     const id = newActivityId();
     let second = 10;
@@ -341,7 +341,7 @@ describe('a decision', () => {
 });
 
 describe('other activities', () => {
-  test('with the bot as new member are an arrival, once per id', async () => {
+  test('that add the bot to a conversation create one arrival event per activity id', async () => {
     const { send, last } = await open();
     const activity = platform.activities.botAdded(channel, ada);
     expect(await send(activity)).toMatchObject({ status: 202 });
@@ -535,7 +535,7 @@ describe('the webhook', () => {
     expect(adapter.accepts?.(later, last())).toBe(false);
   });
 
-  test('rejects any of two tenants outside the list, and tenants reported by other products', async () => {
+  test('rejects an activity if either of its tenants is not in the list, or another product reports the tenant', async () => {
     const { send, last } = await open({ allowed_tenants: [TENANT] });
     const activity = (more: Members) => platform.activities.message(chat, ada, 'hi', more);
     const tenant = { id: 'another' };
@@ -548,7 +548,7 @@ describe('the webhook', () => {
     expect(last().context).toMatchObject({ 'chat.tenant': TENANT });
   });
 
-  test('accepts any tenant without a list, and ignores tenant and directory of other products', async () => {
+  test('accepts any tenant if no list is configured, and ignores tenant and directory id of other products', async () => {
     const { send, last } = await open();
     await send(platform.activities.message(chat, ada, 'hi', { channelId: 'webchat' }));
     const { context, userAliases } = last();
@@ -573,7 +573,7 @@ test('an allowed channel includes its threads, and an allowed thread only itself
 });
 
 describe('a conversation', () => {
-  test('is found by the name that agents use, also by another process, with its service', async () => {
+  test('is found with its service URL by the name that agents use, even in another process', async () => {
     const { send } = await open();
     await send(platform.activities.mention(channel, ada, 'hi'));
     await send(platform.activities.of('messageReaction', { ...chat, id: 'a:1/x%' }, ada));
@@ -586,7 +586,7 @@ describe('a conversation', () => {
       expect(await find(unknown)).toBe(undefined);
   });
 
-  test('of a channel is stored from any of its threads, unless it is not in an allowed list', async () => {
+  test('of a channel is stored from any of its threads if an allowed list contains the channel', async () => {
     const [bare, other] = [channel, thread('other')].map(({ id }) => id.replace(/;.*/, ''));
     const { send, adapter, trigger } = await open(
       { allowed_channels: [bare ?? ''] },
@@ -623,7 +623,7 @@ describe('a conversation', () => {
     expect(await send(activity)).toMatchObject({ status: 202 });
   });
 
-  test('with the longest id can be named by agents', async () => {
+  test('with an id of the maximum length can be addressed by agents', async () => {
     const { send, adapter, trigger } = await open();
     const id = '/'.repeat(1_000);
     await send(platform.activities.message({ ...chat, id }, ada, 'hi'));

@@ -75,8 +75,8 @@ const failure = (options: MessageOptions = {}): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-describe('a message', () => {
-  test('replies to an activity with encoded ids, and returns the id of the platform', async () => {
+describe('an outgoing message', () => {
+  test('replies to an activity, with URL-encoded ids, and returns the id of the posted message', async () => {
     const place = 'a:1/x y~';
     const { id } = await send({ place, repliesTo: 'f:1/2' });
     expect(platform.sentTo(place)).toMatchObject([
@@ -108,7 +108,7 @@ describe('a message', () => {
     return adapter.outbound?.send(trigger, message, context);
   };
 
-  test('is possibly duplicated after an unknown outcome, which its record notes', async () => {
+  test('that is sent again after an unknown outcome is noted as a possible duplicate', async () => {
     expect((await sendAttempt(newConversation(), 'r', true))?.note).toMatch(/possible duplicate/);
     expect((await sendAttempt(newConversation(), 'r', false))?.note).toBe(undefined);
   });
@@ -142,7 +142,7 @@ describe('a message', () => {
     expect(platform.textsTo(other)).toEqual([text]);
   });
 
-  test('is edited, and a missing one is reported', async () => {
+  test('can be edited, and an edit of a missing message fails permanently', async () => {
     const place = newConversation();
     const receipt = await send({ place, text: 'thinking' });
     const later = { receiptOf: async () => receipt };
@@ -162,7 +162,7 @@ describe('a message', () => {
     expect(platform.tokenRequests).toEqual([]);
   });
 
-  test('in one conversation is sent after a second, and in another immediately', async () => {
+  test('waits a second after the last one in its conversation, but not in another', async () => {
     const place = newConversation();
     await send({ place });
     expect(await failure({ place })).toMatchObject({ isRateLimited: true, isUncontacted: true });
@@ -217,7 +217,7 @@ describe('a refused message', () => {
     },
   );
 
-  test('with status 429 waits for the named or a growing pause, and does not hold other messages', async () => {
+  test('with status 429 waits for Retry-After or a growing pause, and does not delay others', async () => {
     trigger = { ...trigger, retry: { ...trigger.retry, min_backoff_seconds: 1, factor: 3 } };
     platform.refuse(429, 'TooManyRequests', { retryAfter: '7' });
     expect(await failure()).toMatchObject({ isRateLimited: true, retryAfterMs: 7_000 });
@@ -228,7 +228,7 @@ describe('a refused message', () => {
     await send();
   });
 
-  test('by the HTML page of a proxy has an unknown outcome', async () => {
+  test('whose response is the HTML page of a proxy has an unknown outcome', async () => {
     platform.fail({ kind: 'html', status: 200 });
     expect(await failure()).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
     platform.fail({ kind: 'cut', isTaken: true });
@@ -236,7 +236,7 @@ describe('a refused message', () => {
   });
 });
 
-describe('the token', () => {
+describe('the access token of the chat app', () => {
   test('is shared by concurrent messages and by triggers of the app', async () => {
     const other = teamChatTrigger('other', platform.config);
     await Promise.all([...Array.from({ length: 3 }, () => send()), sendRow(adapter, other, rowOf({}))]);
@@ -258,7 +258,7 @@ describe('the token', () => {
     expect(platform.calls.filter(({ status }) => status === 201)).toHaveLength(4);
   });
 
-  test('that stays refused fails the message permanently after two calls', async () => {
+  test('that is refused again after a renewal fails the message permanently', async () => {
     for (let time = 0; time < 2; time += 1) platform.refuse(401, 'Unauthorized');
     expect(await failure()).toMatchObject({
       isFinal: true,
@@ -267,7 +267,7 @@ describe('the token', () => {
     expect(platform.calls).toHaveLength(2);
   });
 
-  test('with a lifetime of a minute is used for that minute', async () => {
+  test('that is valid for only one minute is used during that minute', async () => {
     platform.tokenSeconds = 60;
     await send();
     await send();
@@ -275,7 +275,7 @@ describe('the token', () => {
     expect(platform.tokenRequests).toHaveLength(1);
   });
 
-  test('that is refused is reported without the password, and the service is not called', async () => {
+  test('that is not issued is reported without the password, and no message is sent', async () => {
     const body = { error: 'invalid_client', error_description: `AADSTS7000215: not ${APP_PASSWORD}` };
     platform.tokenFaults.push({ status: 401, body }, { status: 400, body }, { status: 503, body: {} });
     const sendFailure = await failure();
@@ -293,7 +293,7 @@ describe('the token', () => {
     await send();
   });
 
-  test('that is refused permanently is requested again only after a pause, in which messages are deferred', async () => {
+  test('that is not issued is requested again only after a pause, and messages wait', async () => {
     platform.tokenFaults.push({ status: 401, body: { error: 'invalid_client' } });
     expect(await failure()).toMatchObject({ isFinal: true });
     for (let n = 0; n < 20; n += 1)
@@ -303,7 +303,7 @@ describe('the token', () => {
     expect(platform.tokenRequests).toHaveLength(2);
   });
 
-  test('that is rate limited delays the whole app, with a pause that grows once per refusal', async () => {
+  test('whose request is rate limited delays the whole app, with a growing pause', async () => {
     trigger = { ...trigger, retry: { ...trigger.retry, min_backoff_seconds: 1, factor: 3 } };
     platform.tokenFaults.push({ status: 429, body: {} }, { status: 429, body: {} });
     const together = await Promise.all(Array.from({ length: 3 }, () => failure()));

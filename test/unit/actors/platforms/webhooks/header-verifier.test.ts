@@ -6,7 +6,7 @@ import type { WebhookRequest } from '../../../../../actors/platforms/webhooks/we
 const request = (secret?: string) =>
   ({ headers: secret === undefined ? {} : { 'x-secret': secret } }) as unknown as WebhookRequest;
 
-test('the secret header proves a request, also before the body arrives', () => {
+test('a request is authenticated by its secret header, also before the body arrives', () => {
   const { hasProof, verify, isOpen } = headerVerifier({
     header: 'x-secret',
     secret: 's',

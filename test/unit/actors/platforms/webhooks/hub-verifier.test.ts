@@ -17,7 +17,7 @@ const request = (signature?: string, remoteAddress = '192.0.2.1') =>
     remoteAddress,
   }) as unknown as WebhookRequest;
 
-test('a signature with any of the secrets in the configured header proves a body', () => {
+test('a request body is verified by a signature with any of the secrets in the configured header', () => {
   const { verify, isOpen } = hubVerifier({ ...proof, secrets: ['new', undefined, '', 'old'] });
   expect(isOpen).toBe(false);
   expect(['new', 'old', 'other', ''].map((secret) => verify(request(signatureOf(secret)), body))).toEqual([
@@ -31,7 +31,7 @@ test('a signature with any of the secrets in the configured header proves a body
   expect(hubVerifier({ ...proof, principal }).verify(request(signatureOf('s')), body)).toBe(principal);
 });
 
-test('before the body arrives, any well-formed signature is possible', () => {
+test('before the body arrives, a request with any well-formed signature is let through', () => {
   const { hasProof } = hubVerifier(proof);
   expect([signatureOf('other'), 'sha256=00', undefined].map((each) => hasProof(request(each)))).toEqual([
     true,

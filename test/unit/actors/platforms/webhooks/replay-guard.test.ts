@@ -12,7 +12,7 @@ const request = (id: string, signature = 'sha256=00', isNamed = true) => ({
 });
 const accept = async () => 'accepted';
 
-test('a body that was not accepted may be sent again with any id', async () => {
+test('a request body that was not accepted may be sent again under any id', async () => {
   const seen = new SeenBodies();
   await expect(seen.acceptOnce(request('1'), () => Promise.reject(new Error('full')))).rejects.toThrow(
     'full',

@@ -67,7 +67,7 @@ const subscriber = (identity: string, verdict: VerificationResult | Promise<Veri
   },
 });
 
-test('synchronous verifiers return no promise and reserve nothing, and each secret is tried once', () => {
+test('with synchronous verifiers there is no promise and no reserved capacity, and each secret is tried once', () => {
   const reservations: number[] = [];
   const [one, same, other] = [subscriber('a', signer), subscriber('a', signer), subscriber('b', unproven)];
   const verified = verifiedSubscribers([one, same, other], request(reservations), body);

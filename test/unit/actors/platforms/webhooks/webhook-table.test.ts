@@ -49,7 +49,7 @@ async function request(path = '/hooks', method = 'POST', url = host.url) {
   return { status: response.status, text: await response.text(), after: response.headers.get('retry-after') };
 }
 
-describe('a path', () => {
+describe('a webhook path', () => {
   test('is unknown before a trigger opens on it', async () => {
     expect(await request()).toMatchObject({ status: 404 });
   });
@@ -91,7 +91,7 @@ describe('a path', () => {
     expect(host.proofs.of('other').refused).toBeUndefined();
   });
 
-  test('passes a body to its adapter only if a verifier accepted it, with the triggers of those verifiers', async () => {
+  test('passes a request only to triggers whose verifiers accept it, and returns 401 if none does', async () => {
     const names = new TriggerNames();
     const table = new WebhookTable(names);
     const headerOf = (secret: string) => headerVerifier({ header: 'x-secret', secret, field: 'secret' });
@@ -149,7 +149,7 @@ describe('a path', () => {
     expect(await pendingRequest).toMatchObject({ status: 200, text: 'a' });
   });
 
-  test('leaves no state if the listener fails', async () => {
+  test('can be opened after an attempt in which the listener failed', async () => {
     const table = new WebhookTable(new TriggerNames());
     const stop = await host.listen({
       path: '/hooks',
@@ -164,7 +164,7 @@ describe('a path', () => {
     expect(await request()).toMatchObject({ status: 200, text: 'a' });
   });
 
-  test('is closed once for repeated calls', async () => {
+  test('stays open for its other triggers if one trigger is closed twice', async () => {
     const table = new WebhookTable(new TriggerNames());
     const close = await table.add(member('a'), '/hooks');
     await table.add(member('b'), '/hooks');

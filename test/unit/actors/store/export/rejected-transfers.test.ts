@@ -227,7 +227,7 @@ describe('an invalid export file is rejected without importing anything', () => 
   });
 });
 
-test('an import reports a row that the other engine rejects with its line, and imports nothing', async () => {
+test('an import reports the line of a row that the database rejects, and imports nothing', async () => {
   const file = newFile();
   const { store } = openEngineStore({ file });
   await store.append([eventOf(randomBytes(3_000).toString('base64'))]);
@@ -241,7 +241,7 @@ test('an import reports a row that the other engine rejects with its line, and i
   await (await openPostgresTarget({ url })).close();
 });
 
-test('an export names a damaged record, and reports and exports a damaged text', async () => {
+test('an export fails with the name of a damaged record, but exports a damaged text with a warning', async () => {
   const file = newFile();
   const { store } = openEngineStore({ file });
   await store.append([eventOf('a:1'), eventOf('a:2')]);

@@ -10,7 +10,7 @@ import { storeWorkerUrl } from '../../../../fixtures/store/store-worker.ts';
 const CLAIM_MS = 600_000;
 const newFile = () => join(storeFolder(), 'store.sqlite');
 
-test('an event that SQLite cannot store unchanged is not claimed at its append, and later claimed as stored', async () => {
+test('an event with text that SQLite changes is not claimed when it is appended, but later, as stored', async () => {
   const { store } = openEngineStore({ file: newFile() });
   const whole = eventOf('a:1', 'k/1');
   const broken = [
@@ -46,7 +46,7 @@ test('an event that SQLite cannot store unchanged is not claimed at its append, 
   await store.close();
 });
 
-test('keys that SQLite cannot distinguish are one mailbox, whose events run one at a time', async () => {
+test('event keys that SQLite cannot distinguish share one queue, whose events run one at a time', async () => {
   const { store } = openEngineStore({ file: newFile() });
   const halves = ['k/\ud800', 'k/\ud801', 'k/\udc00x'.slice(0, 3)];
   for (const [n, key] of halves.entries())

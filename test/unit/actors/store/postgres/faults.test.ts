@@ -57,16 +57,19 @@ test.each([
     'a newer version has changed the tables',
     'ALTER TABLE actor_gateway.mailbox RENAME COLUMN ready_at TO due_at',
   ],
-])('the store is lost permanently if %s, and reports the loss once, without a call', async (_, sql) => {
-  const { url, store, onFailed, onRejected } = await openStore();
-  await store.append([eventOf('a')]);
-  await executeOn(url, sql);
-  await vi.waitFor(() => expect(onFailed).toHaveBeenCalled(), { timeout: NOTICED_MS });
-  expect(onFailed.mock.calls[0]?.[0]).toBeInstanceOf(DatabaseLostError);
-  const rejected = store.claim(1, 1_000);
-  await expect(rejected).rejects.toThrow(StoreUnavailableError);
-  await expect(rejected).rejects.toThrow(/the database at 127\.0\.0\.1:\d+ has no tables of this version/);
-  expect(onFailed).toHaveBeenCalledTimes(1);
-  expect(onRejected).not.toHaveBeenCalled();
-  await store.close();
-});
+])(
+  'the PostgreSQL store fails permanently if %s, and reports this once, without waiting for a call',
+  async (_, sql) => {
+    const { url, store, onFailed, onRejected } = await openStore();
+    await store.append([eventOf('a')]);
+    await executeOn(url, sql);
+    await vi.waitFor(() => expect(onFailed).toHaveBeenCalled(), { timeout: NOTICED_MS });
+    expect(onFailed.mock.calls[0]?.[0]).toBeInstanceOf(DatabaseLostError);
+    const rejected = store.claim(1, 1_000);
+    await expect(rejected).rejects.toThrow(StoreUnavailableError);
+    await expect(rejected).rejects.toThrow(/the database at 127\.0\.0\.1:\d+ has no tables of this version/);
+    expect(onFailed).toHaveBeenCalledTimes(1);
+    expect(onRejected).not.toHaveBeenCalled();
+    await store.close();
+  },
+);

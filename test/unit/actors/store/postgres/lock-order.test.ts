@@ -72,7 +72,7 @@ test('an event gets its number after its mailbox is locked, so numbers increase 
   await Promise.all([one.close(), two.close()]);
 });
 
-test('a due timer is processed with the lock of the mailbox, like a cancellation', async () => {
+test('a due timer is processed under the lock of its mailbox, so that it cannot collide with its cancellation', async () => {
   const url = await newDatabase();
   const { store } = await openPostgresStore({ url, node: { name: 'a', address: '' } });
   await store.append([eventOf('1', 'k/1')]);

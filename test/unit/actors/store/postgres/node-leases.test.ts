@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 
-test('a lease with a lost response can be acquired again, and a release is retried until it succeeds', async () => {
+test('a cluster node can acquire a lease again if the first response was lost, and retries to release it', async () => {
   const url = await newDatabase();
   const node = (name: string) => openPostgresStore({ url, node: { name, address: '', ttlMs: 20_000 } });
   const [a, b] = [await node('a'), await node('b')];

@@ -73,7 +73,7 @@ test('incompatible tables of a newer version are rejected, compatible ones are a
   await expect(nodeOn(url, 'c')).rejects.toThrow(/newer version \(schema 99/);
 });
 
-test('a migration is reported once with both versions, and new or current tables are not', async () => {
+test('a migration of tables is reported once with both versions, but not for new or current tables', async () => {
   const url = await server.newDatabase();
   const migrations: unknown[] = [];
   const open = (name: string) => nodeOn(url, name, { onMigrated: (versions) => migrations.push(versions) });
@@ -119,7 +119,7 @@ test('claims of a dead node are free immediately and count as crashes; its late 
   if (turn !== undefined) expect(await commitOne(b.store, resultOf(turn))).toMatchObject({ isCurrent: true });
 });
 
-test('a node without membership gets no claim, by an append or a claim', async () => {
+test('a node that is no longer a cluster member cannot claim events, neither on append nor later', async () => {
   const url = await server.newDatabase();
   const a = await nodeOn(url, 'a', { node: { name: 'a', address: '', ttlMs: 60_000 } });
   const b = await nodeOn(url, 'b');
@@ -130,7 +130,7 @@ test('a node without membership gets no claim, by an append or a claim', async (
   expect(await b.store.claim(5, LONG_MS)).toMatchObject([{ event: { id: 'a:1', attempt: 1 } }]);
 });
 
-test('each of many concurrent releases of one holder releases other events', async () => {
+test('concurrent releases of events held by the same holder release different events', async () => {
   const url = await server.newDatabase();
   const { store } = await nodeOn(url, 'a');
   const KEYS = 40;
@@ -207,7 +207,7 @@ test('a node that others declared dead rejoins with a new id, and its watcher is
   expect(notified).toEqual([`joined ${before}`, 'lost', `joined ${membership.epoch}`]);
 });
 
-test('published member information reaches other nodes with their next renewals', async () => {
+test('information that a node publishes reaches the other nodes when they renew their membership', async () => {
   const url = await server.newDatabase();
   const [a, b] = [await nodeOn(url, 'a'), await nodeOn(url, 'b')];
   const seen: unknown[] = [];
@@ -246,7 +246,7 @@ test('a lease has one holder, is free after a release or the end of its holder, 
   await vi.waitFor(async () => expect(await ofB?.acquire('server/x')).toBeDefined(), { timeout: 10_000 });
 });
 
-test('a node without database access treats its leases as lost before they are free', async () => {
+test('a node without database access treats its leases as lost before other nodes can acquire them', async () => {
   const url = await server.newDatabase();
   const a = await nodeOn(url, 'a', { node: { name: 'a', address: '', ttlMs: 2_000 } });
   const lease = await a.store.cluster?.leases.acquire('server/x');
@@ -333,7 +333,7 @@ test('a second node with the same name is rejected until the first one has ended
   await nodeOn(url, 'a');
 });
 
-test('a database clock that is set back by ten minutes extends no pause', async () => {
+test('a database clock that is set back by ten minutes does not extend the pause before a retry', async () => {
   const url = await server.newDatabase();
   const a = await nodeOn(url, 'a');
   const turn = await appendClaimed(a.store, eventOf('a:1', 'k/1'));
@@ -369,7 +369,7 @@ test('an append wakes other nodes by a notification or by polling', async () => 
   }
 });
 
-test('store calls fail with a clear error while the database is unavailable; acknowledged events survive', async () => {
+test('store calls fail with StoreUnavailableError while the database is down, and acknowledged events survive', async () => {
   const url = await server.newDatabase();
   const { store } = await nodeOn(url, 'a', { timeoutMs: 2_000 });
   await store.append([eventOf('a:1', 'k/1')]);

@@ -27,7 +27,7 @@ async function appendMany(store: Store, of: string, count: number): Promise<numb
   return answers.filter(({ status }) => status === 'fulfilled').length;
 }
 
-test('near the limit of waiting events, nodes count one after the other and use the exact capacity', async () => {
+test('cluster nodes that append events concurrently never exceed the limit of waiting events, and use it fully', async () => {
   const { one, other, end } = await openTwoStores();
   expect(await appendMany(one, 'a', 17)).toBe(17);
   const accepted = await Promise.all([appendMany(one, 'a2', 10), appendMany(other, 'b', 10)]);

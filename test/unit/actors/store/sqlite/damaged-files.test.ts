@@ -129,7 +129,7 @@ async function opening(file: string) {
   return { warnings, store };
 }
 
-test('an unknown record is omitted from lists with a log line, and rejected as damaged if read alone', async () => {
+test('a damaged delivery record is omitted from lists and logged, and reading it alone fails as damaged', async () => {
   const file = await changedStore(
     [],
     ['a:1', 'a:2', 'a:3'],

@@ -27,13 +27,13 @@ function busyStore(restarts: number) {
   return { file, copied, copyNow: () => copyLiveStore(file, copy, signal) };
 }
 
-test('a log that starts again during the copy repeats it', async () => {
+test('the copy of an SQLite file is repeated if its write-ahead log restarts meanwhile', async () => {
   const { copyNow, copied } = busyStore(2);
   await copyNow();
   expect(copied()).toEqual(['pages before log 3', 3]);
 });
 
-test('a log that always starts again, and an import in progress, refuse the copy', async () => {
+test('the copy of an SQLite file is refused if its write-ahead log restarts every time, or during an import', async () => {
   await expect(busyStore(Number.POSITIVE_INFINITY).copyNow()).rejects.toThrow(TransferRefusedError);
   const { file, copyNow } = busyStore(0);
   writeFileSync(`${file}-journal`, 'an import');

@@ -99,7 +99,7 @@ function shapeOf(file: string): { version: unknown; hasMailboxes: boolean } {
   return shape;
 }
 
-test('a file of version 1 is migrated with all its data, and running events are queued again', async () => {
+test('a store file of version 1 is migrated with all its data, and running events are queued again', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   await fill(file);
   makeVersion1(file);
@@ -178,7 +178,7 @@ test('a migration keeps a copy of the earlier version for its owner only, and re
   await restored.store.close();
 });
 
-test('a file of version 4 is migrated, and its events can wait and be woken', async () => {
+test('a store file of version 4 is migrated, and its events can wait and be resumed', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   await fill(file);
   makeVersion4(file);
@@ -200,7 +200,7 @@ test('a file of version 4 is migrated, and its events can wait and be woken', as
   expect(shapeOf(file).version).toBe(schemaVersion);
 });
 
-test('an old file is exported like a file of the current version, and the copy of the old file is reported', async () => {
+test('an old store file is exported like a current one, and the copy kept by its migration is reported', async () => {
   const folder = storeFolder();
   const file = join(folder, 'moved.db');
   await fill(file);

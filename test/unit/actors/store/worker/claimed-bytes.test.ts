@@ -8,7 +8,7 @@ import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.
 const CLAIM_MS = 600_000;
 const MB = 1024 * 1024;
 
-test('a commit of many turns returns next events up to the size limit of a claim; the rest is claimed later', async () => {
+test('committing many events claims their successors only up to a size limit; the rest is claimed later', async () => {
   const { store } = openEngineStore({ file: join(storeFolder(), 'store.sqlite') });
   const keys = Array.from({ length: 6 }, (_, n) => `k/${n}`);
   await store.append(keys.map((key) => eventOf(`small of ${key}`, key)));

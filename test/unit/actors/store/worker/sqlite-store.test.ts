@@ -66,7 +66,7 @@ describe('event bodies', () => {
     await store.close();
   });
 
-  test('that are large are transferred to the thread, and a transferred body is rejected instead of stored empty', async () => {
+  test('that are large are transferred to the thread, and using a transferred body again fails', async () => {
     const store = await open();
     const body = new Uint8Array(100_000).fill(1);
     await store.append([eventOf('a:1', 'k', body), eventOf('a:2', 'k', body)]);
@@ -154,7 +154,7 @@ describe('store calls', () => {
     await store.close();
   });
 
-  test('that cannot be posted are rejected, and the store continues', async () => {
+  test('whose arguments cannot be cloned are rejected, and the store continues', async () => {
     const store = await open();
     const uncloneableEvent = { ...eventOf('a:1'), meta: (() => '') as unknown as string };
     await expect(store.append([uncloneableEvent])).rejects.toThrow(InternalError);
@@ -162,7 +162,7 @@ describe('store calls', () => {
     await store.close();
   });
 
-  test('that cannot be posted affect neither other calls of the tick, nor their bodies, nor closing', async () => {
+  test('whose arguments cannot be cloned do not affect other calls of the same tick', async () => {
     const store = await open();
     const uncloneableEvent = { ...eventOf('a:2'), meta: (() => '') as unknown as string };
     const large = { ...eventOf('a:3'), body: new Uint8Array(256 * 1024).fill(7) };
@@ -213,7 +213,7 @@ describe('store calls', () => {
     await expect(store.get('s', 'k')).rejects.toThrow(/is closed/);
   });
 
-  test('that timed out release turns that arrive late, without counting an attempt', async () => {
+  test('that timed out release events claimed too late, without counting an attempt', async () => {
     const hang = join(scratch, `hang-${++files}`);
     const store = await open({ workerUrl: hangingWorker(hang), callTimeoutMs: 300 });
     await store.append([eventOf('a:1', 'k/a'), eventOf('a:2', 'k/a')]);
@@ -266,7 +266,7 @@ describe('the store thread', () => {
     expect(onFailed).toHaveBeenCalledTimes(1);
   });
 
-  test('that cannot start is rejected with its name and the reason', async () => {
+  test('that cannot start makes opening fail, with its name and the reason', async () => {
     const opening = open({ workerUrl: pathToFileURL(join(scratch, 'nothing.mjs')) });
     await expect(opening).rejects.toThrow(
       /^the store .*store-\d+\.db could not be opened: its worker did not start: Cannot find module '.*nothing\.mjs'; a file of the gateway itself is missing: run npm run build, .* \((ERR_)?MODULE_NOT_FOUND\)$/,
@@ -298,7 +298,7 @@ describe('the store thread', () => {
     );
   });
 
-  test('that ends before it has opened is rejected immediately', async () => {
+  test('that ends while it is opening makes opening fail immediately', async () => {
     const script = join(scratch, 'ends.mjs');
     writeFileSync(script, 'process.exit(3);');
     await expect(open({ workerUrl: pathToFileURL(script) })).rejects.toThrow(
@@ -325,7 +325,7 @@ describe('the store thread', () => {
     await reopened.close();
   });
 
-  test('wakes for events that become due later, also after a restart', async () => {
+  test('announces events when they become due, also after a restart', async () => {
     const file = newFile();
     const before = await open({ file });
     await before.append([eventOf('a:1')]);

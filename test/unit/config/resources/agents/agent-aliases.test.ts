@@ -184,7 +184,7 @@ tools:
       ['*delete*', 'rm'],
     ],
     ['[{ type: MCP, enabled: false, config: { name: off, command: npx } }]', [], []],
-  ])('has no disabled tools, as in tools: %s', async (tools, narrowed, deny) => {
+  ])('does not use disabled tools, as in tools: %s', async (tools, narrowed, deny) => {
     const own = 'mcp_servers: [{ name: files, command: serve }]\n';
     const { runtime, shortLines } = await load(`model: google:m\n${own}tools: ${tools}\n`);
     expect(shortLines).toEqual([]);
@@ -203,7 +203,7 @@ tools:
     expect(runtime).toBeDefined();
   });
 
-  test('reports variables that reach none of its own servers', async () => {
+  test('causes a warning about environment variables that reach none of its servers', async () => {
     const { shortLines } = await load('model: google:m\nenv: { A: b }\nmcp_servers: [github]\n');
     expect(shortLines).toEqual(['warning: spec.env: has no effect: mcp_servers has no inline local server']);
   });

@@ -138,7 +138,7 @@ describe('an agent with a model', () => {
     });
   });
 
-  test('has a definition that is read again with the current variables', async () => {
+  test('has a stored definition that is read with the current values of variables', async () => {
     const { runtime, file } = await load(allFields, { SHOP: 'book shop', TOKEN: 'the-token-of-it' });
     const again = (env: Readonly<Record<string, string>>) =>
       readDefinition(runtime?.definition ?? '', env, new SecretValues(), file);

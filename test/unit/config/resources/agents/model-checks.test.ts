@@ -130,7 +130,7 @@ describe('approvals of an agent', () => {
     },
   );
 
-  test('need only the operator if no trigger leads to the agent', async () => {
+  test('cause no warning about the operator if no trigger leads to the agent', async () => {
     expect((await load(asking)).lines).toEqual([]);
   });
 });
@@ -140,7 +140,7 @@ test.each([
   'budget: { tokens: 5 }',
   'memory: none',
   'output_schema: { type: object }',
-])('an agent that a program runs refuses %s, which would have no effect', async (field) => {
+])('an agent with an external runtime refuses %s, which would have no effect', async (field) => {
   const { lines } = await load(`runtime: { http: { url: "http://a/" } }, ${field}`);
   const key = field.replace(/:.*/, '');
   expect(lines).toEqual([`spec.${key}: is only for agents that the gateway runs with a model`]);

@@ -96,7 +96,7 @@ it.each([
   ['url: "{{ input }}", url_allow: [http://127.0.0.1/], allow_private: true', true],
   ['url: "\\n ${API}/{{ input }} "', true],
 ])(
-  'an HTTP node may call private addresses if its URL has a literal host, or explicitly: %s',
+  'an HTTP node may call private addresses if its URL host is literal or allow_private is set: %s',
   async (config, isAllowed) => {
     const { flow, problems } = await readSpec(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`, {
       API: 'http://127.0.0.1',
@@ -217,7 +217,7 @@ it('named agents, fleets and servers are checked, also within loops and inline f
   expect((await readSpec(spec, {}, { ...all, servers: undefined })).problems).toEqual([]);
 });
 
-describe('problems of a flow are reported with their positions', () => {
+describe('the position of a flow problem', () => {
   const two = (more: string) => `  nodes:
     - { id: a, type: Transform, config: { set: { x: 1 } } }
     - { id: b, type: Response, config: { text: done } }
@@ -329,7 +329,7 @@ ${more}`;
       '  nodes: [{ id: a, type: Response, config: { txt: x } }]\n',
       expect.arrayContaining([expect.stringContaining('unknown key; did you mean text?')]),
     ],
-  ])('%s', async (_what, spec, expected) => {
+  ])('a flow problem is reported with its position: %s', async (_what, spec, expected) => {
     expect((await readSpec(spec)).problems).toEqual(expected);
   });
 });

@@ -12,7 +12,7 @@ const credentials =
   'access_token: "${SECRET}", phone_number_id: "100", verify_token: "${OTHER}", app_secret: "${OTHER}"';
 
 describe('a trigger of type BusinessMessenger', () => {
-  test('has every default, with a warning about its unsupported version', async () => {
+  test('gets every default, and a warning that the default api_version is unsupported', async () => {
     const { trigger, lines } = await folder.loadConfig('BusinessMessenger', credentials, { env });
     expect(trigger).toMatchObject({
       type: 'BusinessMessenger',
@@ -36,7 +36,7 @@ describe('a trigger of type BusinessMessenger', () => {
     );
   });
 
-  test('warns about a literal token under the field name of the file', async () => {
+  test('warns about a literal token, with the field name that the file uses', async () => {
     const config = `${credentials.replace('${SECRET}', 'written-out')}, api_version: v24.0`;
     const { trigger, lines } = await folder.loadConfig('BusinessMessenger', config, { env });
     expect(lines).toEqual([
@@ -45,7 +45,7 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(trigger?.config).toMatchObject({ bot_token: 'written-out' });
   });
 
-  test("accepts every field under the vendor's names, with numbers as digits", async () => {
+  test('accepts every field under the names of the vendor, and removes + from numbers', async () => {
     const config = `${credentials}, business_account_id: "7", allowed_numbers: ["+4912345678", "15550002222"],
       allowed_users: [US.1349], api_version: v24.0, graph_url: "http://127.0.0.1:9/", path: /in/messages`;
     const { trigger, lines } = await folder.loadConfig('WhatsApp', config, { env });
@@ -103,7 +103,7 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(errors.join('\n')).toContain('is for loopback only');
   });
 
-  test('has a warning about equal matches with a trigger of the same number, unless their allowed numbers differ', async () => {
+  test('causes a warning if another trigger of the same number accepts the same events', async () => {
     const two = (numbers: readonly string[]) =>
       numbers
         .map((list, i) =>

@@ -148,7 +148,7 @@ describe('the app of a trigger', () => {
     ['channels: ["#ops"]', '', 0],
     ['users: [U1]', 'users: [U2]', 0],
     ['app_id: A1', 'app_id: A2', 0],
-  ])('of the triggers %j and %j causes %i warnings about equal matches', async (a, b, count) => {
+  ])('of the triggers %j and %j causes %i warnings that both accept the same events', async (a, b, count) => {
     const { lines } = await two([http, a].filter(Boolean).join(', '), [http, b].filter(Boolean).join(', '));
     expect(lines.filter((line) => line.includes('accepts the same events'))).toHaveLength(count);
   });

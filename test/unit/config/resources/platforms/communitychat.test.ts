@@ -162,10 +162,13 @@ describe('a trigger of type CommunityChat', () => {
     ['channels: ["123", ops]', 1],
     ['channels: ["123"]', 0],
     ['channels: ["#ops"], guild_ids: ["1"]', 0],
-  ])('with %s warns about channel names on any server: %d', async (more, count) => {
-    const { lines } = await folder.loadConfig('CommunityChat', `${requiredFields}, ${more}`, { env });
-    expect(lines.filter((line) => line.includes('may match channels on any server'))).toHaveLength(count);
-  });
+  ])(
+    'with %s causes warnings that channel names match on any chat server, in number %d',
+    async (more, count) => {
+      const { lines } = await folder.loadConfig('CommunityChat', `${requiredFields}, ${more}`, { env });
+      expect(lines.filter((line) => line.includes('may match channels on any server'))).toHaveLength(count);
+    },
+  );
 
   test.each([
     ['', '', 1],
@@ -175,13 +178,16 @@ describe('a trigger of type CommunityChat', () => {
     [', guild_ids: ["1"]', ', guild_ids: ["2"]', 0],
     [', guild_ids: ["1"]', ', guild_ids: ["1", "2"]', 1],
     [', allowed_roles: ["1"]', ', allowed_roles: ["2"]', 1],
-  ])('with %j next to a trigger with %j and the same command is ambiguous: %d', async (a, b, count) => {
-    const { lines } = await load({
-      a: withCommands(requiredFields + a, '    /x: { agent: echo }'),
-      b: withCommands(requiredFields + b, '    /x: { agent: echo }'),
-    });
-    expect(lines.filter((line) => line.includes('by order of names'))).toHaveLength(count);
-  });
+  ])(
+    'with %j next to a trigger with %j and the same command causes warnings of ambiguity, in number %d',
+    async (a, b, count) => {
+      const { lines } = await load({
+        a: withCommands(requiredFields + a, '    /x: { agent: echo }'),
+        b: withCommands(requiredFields + b, '    /x: { agent: echo }'),
+      });
+      expect(lines.filter((line) => line.includes('by order of names'))).toHaveLength(count);
+    },
+  );
 });
 
 test('generated Ed25519 keys are accepted, and points of small order are refused', () => {

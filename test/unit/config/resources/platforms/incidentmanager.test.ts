@@ -13,7 +13,7 @@ const events = 'routing_key: "${KEY}", webhook_secret: "${SECRET}"';
 const notes = 'api_key: "${KEY}", email: bot@example.com, webhook_secret: "${SECRET}"';
 
 describe('a trigger of type IncidentManager', () => {
-  test('has every default', async () => {
+  test('has default values for all optional settings', async () => {
     const { trigger, lines } = await folder.loadConfig('IncidentManager', events, { env });
     expect(lines).toEqual([]);
     expect(trigger).toMatchObject({
@@ -45,7 +45,7 @@ describe('a trigger of type IncidentManager', () => {
     ]);
   });
 
-  test("accepts every field under the vendor's name", async () => {
+  test('accepts every setting if its type is the vendor name', async () => {
     const config = `api_key: "\${KEY}", email: bot@example.com, routing_key: "\${KEY}",
       webhook_secrets: ["\${SECRET}", "\${OTHER}"], service_ids: [PF9KMXH], urgencies: [high, low],
       statuses: [triggered, acknowledged, resolved], api_url: "http://127.0.0.1:9/", events_url: "http://127.0.0.1:9/proxy/"`;

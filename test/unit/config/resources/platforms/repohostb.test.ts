@@ -36,7 +36,7 @@ describe('a trigger of type RepoHostB', () => {
     });
   });
 
-  test("may have the vendor's name for the type and for events", async () => {
+  test("may use the vendor's names for its type and its events", async () => {
     const config = 'webhook_secret: "${SECRET}", gitlab_events: [merge_request.open, pipeline.failed, push]';
     const { trigger, errors } = await folder.loadConfig('GitLab', config, { env });
     expect(errors).toEqual([]);
@@ -88,7 +88,7 @@ describe('a trigger of type RepoHostB', () => {
     expect(errors.join()).toContain('webhook_secret');
   });
 
-  test('has an example that needs only its credentials', async () => {
+  test('has an example file that loads if only its credentials are set', async () => {
     const root = resolve(import.meta.dirname, '../../../../..');
     const files = [join(root, 'examples/repositories/merge-requests.yaml'), join(root, 'examples/agents')];
     const environment = { REPOHOSTB_WEBHOOK_SECRET: env.SIGNING, REPOHOSTB_TOKEN: 'a-token-of-it' };

@@ -12,7 +12,7 @@ const env = { SECRET: 'a-secret-of-the-trigger' };
 const secret = 'webhook_secret: "${SECRET}"';
 
 describe('a trigger of type RepoHostC', () => {
-  test("has every default, also under the vendor's name", async () => {
+  test('has default values for all optional settings, also if its type is the vendor name', async () => {
     for (const type of ['RepoHostC', 'Bitbucket']) {
       const { trigger, errors } = await folder.loadConfig(type, secret, { env });
       expect(errors).toEqual([]);
@@ -65,7 +65,7 @@ describe('a trigger of type RepoHostC', () => {
   });
 });
 
-test('a command in the notations with a colon and with a dot is refused as a duplicate', async () => {
+test('an event command written once with a colon and once with a dot is refused as a duplicate', async () => {
   const commands = '  commands: { "pullrequest:created": { agent: a }, pullrequest.created: { agent: a } }';
   const { errors } = await folder.loadText(triggerText('RepoHostC', secret, commands), { env });
   expect(errors.join('\n')).toContain('is the same command as pullrequest:created');
@@ -113,7 +113,7 @@ describe('two triggers of type RepoHostC', () => {
     ],
     ['the same comment command', triggerFor('/deploy'), triggerFor('/deploy'), true],
     ['different secrets', triggerFor('repo'), triggerFor('repo', { webhook_secret: 'b' }), false],
-  ])('are ambiguous with %s: $3', (_, a, b, expected) => {
+  ])('with %s are ambiguous: $3', (_, a, b, expected) => {
     expect(isAmbiguous(a as never, b as never)).toBe(expected);
   });
 });

@@ -121,12 +121,15 @@ describe('a trigger of type TeamChat', () => {
     ['disjoint lists', [', allowed_channels: [a]', ', allowed_channels: [b]'], 0],
     ['one list, which is more specific', [', allowed_channels: [a]', ''], 0],
     ['disjoint tenants', [', allowed_tenants: [a]', ', allowed_tenants: [b]'], 0],
-  ])('next to another trigger of the same app with %s warns about equal matches', async (_, more, count) => {
-    const text = files(more.map((each) => credentials + each));
-    const { lines } = await folder.loadText(text, { env });
-    expect(lines.filter((line) => line.includes('accepts the same events'))).toHaveLength(count);
-    expect(lines).toHaveLength(count);
-  });
+  ])(
+    'next to another trigger of the same app with %s warns if these triggers accept the same events',
+    async (_, more, count) => {
+      const text = files(more.map((each) => credentials + each));
+      const { lines } = await folder.loadText(text, { env });
+      expect(lines.filter((line) => line.includes('accepts the same events'))).toHaveLength(count);
+      expect(lines).toHaveLength(count);
+    },
+  );
 
   test('warns about another password for the same app', async () => {
     const text = files([

@@ -47,11 +47,11 @@ describe.each(typeNames)('the trigger type %s', (name) => {
     );
   });
 
-  test('has mentions if and only if its adapter has them', () => {
+  test('supports mentions in its configuration if and only if its adapter supports them', () => {
     expect(adapters.ofType(name).outbound?.mentions !== undefined).toBe(type.mentions !== undefined);
   });
 
-  test('can allow unverified senders if and only if it has a proof', () => {
+  test('has a setting to allow unverified senders if and only if it can verify senders', () => {
     expect(Object.hasOwn(properties, 'insecure_allow_unverified')).toBe(type.proof !== undefined);
   });
 });
@@ -70,7 +70,7 @@ test('the trigger types have the documented maturity labels', () => {
   });
 });
 
-test("the description of a trigger's source includes a URL that anyone can post to", () => {
+test('the description of the source of a trigger includes its URL if anyone can post to it', () => {
   const url = 'http://127.0.0.1:8080';
   const open = httpTrigger('ask', { webhook_secret: undefined, methods: ['POST', 'PUT'], path: '/ask' });
   expect(describeTriggerSource(open, url)).toEqual({ text: `POST, PUT ${url}/ask`, openUrl: `${url}/ask` });

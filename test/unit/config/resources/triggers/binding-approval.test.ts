@@ -93,7 +93,7 @@ describe('a command with approval', () => {
 });
 
 describe('a command without approval', () => {
-  test('reports settings without effect', () => {
+  test('reports approval settings, which have no effect', () => {
     const { approval, problems } = readBinding('approvers: [ada], self_approval: true');
     expect(approval).toBeUndefined();
     expect(problems).toEqual([

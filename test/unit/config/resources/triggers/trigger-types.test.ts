@@ -217,7 +217,7 @@ describe('an unverified source', () => {
   test.each([
     ['port: 9000', []],
     ['port: 9000, host: 0.0.0.0', [expect.stringContaining('is for loopback only')]],
-  ])('is checked by the address of its own listener: %s', async (listener, expected) => {
+  ])('is allowed or refused by the address of its own listener: %s', async (listener, expected) => {
     const { errors } = await folder.loadConfig('HTTP', `${open}, ${listener}`, { listen: beyondLoopback });
     expect(errors).toEqual(expected);
   });
@@ -342,14 +342,14 @@ describe('a trigger of type RepoHost', () => {
     );
   });
 
-  test('warns about reviews that it could not write', async () => {
+  test('causes a warning that reviews: allow has no effect without a token', async () => {
     const { lines } = await folder.loadConfig('RepoHost', 'webhook_secret: "${SECRET}", reviews: allow', {
       env,
     });
     expect(lines).toEqual(['t.yaml:6:42: warning: spec.config.reviews: has no effect without a token']);
   });
 
-  test('has an example that needs only its credentials', async () => {
+  test('has an example file that loads if only its credentials are set', async () => {
     const root = resolve(import.meta.dirname, '../../../../..');
     const files = [join(root, 'examples/repositories/requests.yaml'), join(root, 'examples/agents')];
     const environment = { WEBHOOK_SECRET: env.SECRET, REPOHOST_TOKEN: 'a-token-of-it' };
@@ -363,7 +363,7 @@ describe('a trigger of type RepoHost', () => {
     ]);
   });
 
-  test('may have commands with a token from the platform settings', async () => {
+  test('may have comment commands if the platform settings contain the token', async () => {
     const text = triggerText(
       'RepoHost',
       'webhook_secret: "${SECRET}"',
@@ -453,7 +453,7 @@ describe('a trigger of type Manual', () => {
   });
 });
 
-describe('the form of a trigger', () => {
+describe('a trigger without spec.type', () => {
   const messenger = (spec: string) =>
     `apiVersion: example.com/v1\nkind: Trigger\nmetadata: { name: t }\nspec:\n${spec}`;
 
@@ -463,7 +463,7 @@ describe('the form of a trigger', () => {
     ['a list', '[http]'],
     ['nothing', ''],
   ])(
-    'with a platform that is %s is not a BusinessMessenger trigger, which is reported once',
+    'with a platform that is %s gets one error, and is not read as a BusinessMessenger trigger',
     async (_, value) => {
       const { errors } = await folder.loadText(
         messenger(`  platform: ${value}\n  config: { path: /x }\n  default_agent: echo\n`),
@@ -476,14 +476,14 @@ describe('the form of a trigger', () => {
     },
   );
 
-  test('with a platform that is not text causes only this error in the alternative form', async () => {
+  test('with alternative fields and a platform that is not text gets only one error', async () => {
     const { errors } = await folder.loadText(
       messenger('  platform: { name: whatsapp }\n  routing: { default_agent: echo }\n'),
     );
     expect(errors).toEqual(['t.yaml:5:13: spec.platform: expected text, found a mapping']);
   });
 
-  test('with the alternative fields of BusinessMessenger is checked too', async () => {
+  test('with a wrong platform still has its alternative BusinessMessenger fields checked', async () => {
     const { errors } = await folder.loadText(
       messenger(`  platform: slack
   webhook: { path: hook }
@@ -500,7 +500,7 @@ describe('the form of a trigger', () => {
   });
 });
 
-test('the welcome of a trigger is kept unchanged, and refused if the platform does not report joins', async () => {
+test('the `welcome` of a trigger is kept unchanged, and refused if the platform does not report new members', async () => {
   const load = (type: string, config: string, more: string) =>
     folder.loadText(triggerText(type, config, more), {
       env: { ...env, TOKEN: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw' },
@@ -515,7 +515,7 @@ test('the welcome of a trigger is kept unchanged, and refused if the platform do
   ]);
 });
 
-test('mentions of a trigger have a default, and are refused if answers of its type cannot notify users', async () => {
+test('the field `mentions` of a trigger has a default, and is refused if answers of its type cannot notify users', async () => {
   const load = (type: string, config: string, more: string) =>
     folder.loadText(triggerText(type, config, more), { env });
   const repo = 'webhook_secret: "${STANDARD}"';

@@ -47,7 +47,7 @@ const serverOf = (id: string, names: readonly string[]) =>
   new ListedServer(id, { tools: names, prompts: names, resources: names, resourceTemplates: names });
 
 describe('paging with cursors', () => {
-  test('returns exactly the items of the list, once and in order, and only the last page is not full', () => {
+  test('returns each item of the list once and in order, and every page but the last is full', () => {
     fc.assert(
       fc.property(arbKind, arbItemCounts, arbPageSize, (kind, sizes, pageItems) => {
         const servers = sizes.map((size, n) => serverOf(`s${n}`, itemNames(`s${n}`, size)).asManaged);

@@ -79,7 +79,7 @@ test('every merged tool name is valid for model APIs and refers to one tool', ()
   );
 });
 
-test('`server__tool` names only the tool `tool` of `server`, unless a longer server id fits or the name ends with a digest', () => {
+test('`server__tool` names only `tool` of `server`, unless a longer server id is also a prefix or the name ends with a digest', () => {
   fc.assert(
     fc.property(anyServers, (servers) => {
       const all = withHostileNames(servers);

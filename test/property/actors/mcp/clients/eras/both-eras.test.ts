@@ -836,7 +836,7 @@ const formerFailures: readonly [string, ServerKind, readonly Step[]][] = [
   ],
 ];
 
-describe('clients of both eras at one server', () => {
+describe('legacy and modern MCP clients at one server', () => {
   test.each(formerFailures)('get one response per request in a former failure: %s', (_, kind, steps) =>
     runScenario(kind, steps),
   );
@@ -858,7 +858,7 @@ describe('clients of both eras at one server', () => {
     await scenario.finish();
   });
 
-  test('keep their subscriptions while the era of a changed server is not detected yet', async () => {
+  test('keep their subscriptions while the era of a changed server is still unknown', async () => {
     const scenario = new Scenario({ ...plainServer, speaks: ['legacy'], isAuto: true });
     const before = [callFrom('legacy', 0), callFrom('legacy', 1), listen(0), callFrom('legacy', 0)];
     for (const step of before.flatMap((each) => [each, wait])) await scenario.run(step);

@@ -182,7 +182,7 @@ function routeMessage(profile: Profile, message: object, isModern: boolean) {
 const listOf = (aggregate: Aggregate, kind: 'tools' | 'prompts' | 'resources'): Record<string, string>[] =>
   JSON.parse(aggregate.list(kind).raw.toString())[kind];
 
-test('tools in the list of a profile can be called by their names at /mcp, and all other tools are unknown', () => {
+test('a profile allows calls of its listed tools, under the same names as /mcp, and all other tools are unknown', () => {
   const change = fc.record({ settings: anyCatalog, entry: anyEntry });
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), fc.boolean(), (changes, isModern) => {
@@ -289,7 +289,7 @@ const connectionOf = (serverId: string) => {
   return { sent, connection: { server: serverId, sendRaw, ...pauses } as unknown as Connection };
 };
 
-test('no message or list change of a server outside reaches a session or listening client in the profile (PFL2)', () => {
+test('no message or list change of a server outside a profile reaches a client of the profile (PFL2)', () => {
   // A server updates a resource, logs, sends a request, or changes its tool list for the first time or again.
   const serverStep = fc.record({
     do: fc.constantFrom('update', 'log', 'ask', 'list' as const),

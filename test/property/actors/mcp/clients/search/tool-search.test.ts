@@ -49,7 +49,7 @@ const anyServers = fc
   .map((entries) => entries.map(([serverId, tools]) => describedServer(serverId, tools)));
 
 describe('a search in any catalog', () => {
-  test('returns a tool first for its merged name, and near the top for its own name', () => {
+  test('returns a tool first for its name in the merged list, and near the top for its original name', () => {
     fc.assert(
       fc.property(anyServers, (servers) => {
         const aggregate = aggregateFrom(servers);
@@ -73,7 +73,7 @@ describe('a search in any catalog', () => {
     );
   });
 
-  test('returns the best first, each tool once, and no hidden tool', () => {
+  test('returns the best matches first, each tool once, and no denied tool', () => {
     fc.assert(
       fc.property(anyServers, text, fc.array(name, { maxLength: 3 }), (servers, query, denied) => {
         for (const { entry } of servers) entry.tools.deny = denied.filter((pattern) => pattern !== '');
@@ -97,7 +97,7 @@ describe('a search in any catalog', () => {
     );
   });
 
-  test('finds the same after changes as a new index', () => {
+  test('returns the same matches after tool changes as a newly built index', () => {
     /** Server index and the server's new tools. */
     const change = fc.tuple(fc.nat(4), fc.array(tool, { maxLength: 8 }));
     fc.assert(
@@ -202,7 +202,7 @@ test('call_tool forwards any arguments and all other params byte for byte', () =
   );
 });
 
-test('each of the three tools returns a call or a result for any arguments', () => {
+test('find_tools, describe_tool and call_tool return a call or a result, without an exception, for any arguments', () => {
   const search = new ToolSearch({
     aggregate: aggregateFrom([describedServer('s', [{ name: 't' }])]),
     tagsOf: () => [],

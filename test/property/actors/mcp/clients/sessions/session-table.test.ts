@@ -177,7 +177,7 @@ test('a session is known to its principal until it is deleted, through idle time
   );
 });
 
-test('the records of one owner use at most half of the capacity; the latest records and those of other owners stay', async () => {
+test('stored sessions of one owner use at most half of the capacity; its latest and those of other owners are kept', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 4, max: 40 }), async (maxSessions) => {
       const folder = newFolder();

@@ -115,7 +115,7 @@ test.each(['lines', 'events'] as const)(
   },
 );
 
-test('a paced reader that its owner paused stays paused after the time slice has passed', async () => {
+test('a stream reader with a time limit per turn stays paused after the turn if its owner has paused it', async () => {
   const calls: string[] = [];
   let now = 0;
   const source = { pause: () => calls.push('pause'), resume: () => calls.push('resume') };

@@ -101,8 +101,8 @@ function bytesOf({
   );
 }
 
-describe('a response', () => {
-  test('split anywhere is reported complete, once, byte for byte', () => {
+describe('an HTTP response', () => {
+  test('received in arbitrary chunks is reported once, complete and byte for byte', () => {
     fc.assert(
       fc.property(
         arbResponse,
@@ -162,7 +162,7 @@ describe('a response', () => {
   test.each([
     ['one-byte chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'],
     ['interim answers', '', 'HTTP/1.1 100 Continue\r\n\r\n'],
-  ])('of endless %s stops when the time slice is over', (_, head, part) => {
+  ])('with endless %s is parsed only until the time slice ends', (_, head, part) => {
     const parser = new ResponseParser({ onHead: () => {}, onBody: ({ length }) => length, onEnd: () => {} });
     parser.expect();
     expect(parser.feed(Buffer.from(head + part), { isOver: true })).toBe(head.length + part.length);
@@ -174,7 +174,7 @@ describe('a response', () => {
     expect(parser.feed(many.subarray(consumed))).toBe(many.length - consumed);
   });
 
-  test('is checked completely, including the bytes after it, even if the time slice is over', () => {
+  test('that arrives in one chunk is validated with the bytes after it, even if the time slice has ended', () => {
     const many = '1\r\nx\r\n'.repeat(2_000);
     const whole = Buffer.from(
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${many}0\r\n\r\nHTTP/1.1`,

@@ -32,7 +32,7 @@ const arbLine = fc.string({ unit: fc.constantFrom('a', '\r', 'ü', '€', '🎭'
 const arbCuts = fc.array(fc.nat(), { maxLength: 40 });
 
 describe('the line splitter', () => {
-  test('returns the same lines for any chunking', () => {
+  test('returns the same lines however the input is divided into chunks', () => {
     fc.assert(
       fc.property(fc.array(arbLine), arbLine, arbCuts, (lines, rest, cuts) => {
         const bytes = Buffer.from(`${lines.map((each) => `${each}\n`).join('')}${rest}`);
@@ -47,7 +47,7 @@ describe('the line splitter', () => {
     );
   });
 
-  test('reports exactly the lines above the limit, with their ids, for any chunking', () => {
+  test('reports exactly the lines above the limit, with their request ids, for any input chunks', () => {
     const message = fc.record({ id: fc.nat(), text: fc.string({ maxLength: 30 }) });
     fc.assert(
       fc.property(fc.array(message), fc.boolean(), arbCuts, (messages, hasCarriageReturn, cuts) => {
@@ -66,7 +66,7 @@ describe('the line splitter', () => {
     );
   });
 
-  test('returns a large line in pieces if the owner accepts pieces, with either line end and up to the exact limit', () => {
+  test('returns a large line in pieces if the caller accepts pieces, up to the exact limit', () => {
     const limit = 400_000;
     /** Lines above this size, in bytes, come in pieces. */
     const largeSize = 262_144;

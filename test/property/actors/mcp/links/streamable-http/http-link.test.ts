@@ -203,7 +203,7 @@ test.each(links)(
   },
 );
 
-test('on a link of the older transport (SSE) the link reports its end, and no unsent call is lost, if the server fails at any step', async () => {
+test('a connection of the older SSE transport reports its end and loses no unsent call, at whatever step the server fails', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(25), fc.nat(6), async (closesAfterMs, failingPost) => {
       const CALLS = 18;

@@ -30,7 +30,7 @@ const arbText = fc.oneof(
   fc.string().map((inner) => `=?base64?${Buffer.from(inner).toString('base64')}?=`),
 );
 
-test('an encoded argument is valid header text that survives header parsing, and decodes to the argument', () => {
+test('a tool argument encoded for an HTTP header is valid header text and decodes to the same argument', () => {
   fc.assert(
     fc.property(arbText, (value) => {
       const header = encodeHeaderValue(value);
@@ -95,7 +95,7 @@ function merge(parts: readonly unknown[]): object {
   return Object.fromEntries(parts.flatMap((part) => Object.entries(part as object)));
 }
 
-test('each annotated argument has its header, and no other header exists', () => {
+test('each tool argument whose schema has x-mcp-header is sent as its header, and no other argument is', () => {
   fc.assert(
     fc.property(annotated, (leaves) => {
       const schema = {
@@ -122,7 +122,7 @@ test('each annotated argument has its header, and no other header exists', () =>
   );
 });
 
-test('any schema and any arguments yield valid HTTP headers, and never throw', () => {
+test('building parameter headers from any schema and arguments never throws and yields valid HTTP headers', () => {
   const schema = fc.letrec((tie) => ({
     node: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },

@@ -12,7 +12,7 @@ const callOf = (owner: CallOwner | undefined) => ({ owner }) as Call;
 
 const anySteps = fc.array(fc.record({ ownerIndex: fc.nat(3), isArrival: fc.boolean() }), { maxLength: 80 });
 
-test('a shared queue never exceeds its limit, and a session with fewer calls displaces a call of one with more', () => {
+test('a shared call queue never exceeds its limit: a session with few calls displaces a call of a session with more calls', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 9 }), anySteps, (limit, steps) => {
       const queue = new CallQueue(limit, true);

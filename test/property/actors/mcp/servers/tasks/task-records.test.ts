@@ -182,7 +182,7 @@ describe('the limits of task records', () => {
     expect(records.size).toBe(0);
   });
 
-  test('records of finished tasks are removed', () => {
+  test('records of finished tasks are removed after their ttl', () => {
     let now = 0;
     const records = new TaskRecords('process', () => now);
     for (let n = 0; n < 100; n += 1)

@@ -40,7 +40,7 @@ test('a qualified address contains the server and the original address', () => {
 
 const tool = (meta: string) => ({ key: 't', before: '{"name":', after: `,"x":1.0,"_meta":${meta}}` });
 
-test('the page addresses of a tool are renamed, and other bytes remain', () => {
+test('the UI page addresses in a tool description are replaced, and all other bytes remain', () => {
   const item = tool('{"ui":{"resourceUri":"ui://a","n":1.0},"ui/resourceUri":"ui:\\/\\/b","a":"ui://a"}');
   expect(pagesOf(item)).toEqual(['ui://a', 'ui://b']);
   expect(withPages(item, (uri) => uri)).toBe(item);
@@ -51,7 +51,7 @@ test('the page addresses of a tool are renamed, and other bytes remain', () => {
     expect(pagesOf(tool(meta)), meta).toEqual([]);
 });
 
-test('an app may call tools without visibility, and tools visible to apps', () => {
+test('an app may call tools without a visibility setting, and tools that are visible to apps', () => {
   const visibility = (value: string) => isForApps(tool(`{"ui":{"visibility":${value}}}`));
   expect([isForApps(tool('{}')), visibility('["app"]'), visibility('["model"]'), visibility('7')]).toEqual([
     ...[true, true, false, true],

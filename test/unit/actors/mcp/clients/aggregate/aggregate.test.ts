@@ -17,7 +17,7 @@ const targetOfTool = (aggregate: Aggregate, name: string) => {
   return target && `${target.server.id} ${target.key}`;
 };
 
-describe('the merged list', () => {
+describe('the merged list of all servers', () => {
   test('follows the catalog order, then the order of each server, with the same bytes each time', () => {
     const make = () =>
       aggregateFrom(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
@@ -63,7 +63,7 @@ describe('the merged list', () => {
     expect(names(aggregate)).toHaveLength(2);
   });
 
-  test('qualifies an address that an earlier server has, or that looks qualified', () => {
+  test('adds the server id to a URI that an earlier server has, or that looks as if it had one', () => {
     const aggregate = aggregateFrom(
       new ListedServer('a', { resources: ['x://1', 'https://x/1', 'x://b~/2'] }),
       new ListedServer('b', { resources: ['x://1', 'https://x/1', 'x://2'] }),
@@ -98,7 +98,7 @@ test('a page of the merged list is limited in size, except for a single item abo
 });
 
 describe('a tool name that could belong to two servers', () => {
-  test('has the same target, independent of the lists of other servers', () => {
+  test('leads to the same server, whatever the lists of the servers contain', () => {
     const [short, long] = [new ListedServer('a'), new ListedServer('a__b')];
     for (const servers of [
       [short, long],
@@ -134,7 +134,7 @@ describe('a tool name that could belong to two servers', () => {
     expect(targetOfTool(aggregate, 'a___b')).toBe('a_ b');
   });
 
-  test('occurs once in the list for any servers and tools, and leads to its own tool', () => {
+  test('occurs once in the merged list, and leads to its own tool', () => {
     const id = fc.oneof(
       fc.constantFrom('a', 'a_', 'a__', 'a__b', '_', 'a.b', 'a-b'),
       fc.string({ unit: fc.constantFrom('a', '_', '.'), minLength: 1, maxLength: 4 }),
@@ -177,14 +177,14 @@ describe('a resource', () => {
     expect(aggregate.findTemplate('db://{table}/{row}')?.server.id).toBe('rows');
   });
 
-  test('in no list belongs to the only server with resources', () => {
+  test('that no server lists belongs to the only server with resources', () => {
     const tools = new ListedServer('tools', { tools: ['t'] }, { tools: {} });
     expect(aggregateFrom(tools, files).findResource('odd://x')?.server.id).toBe('files');
     expect(aggregateFrom(tools).findResource('odd://x')).toBeUndefined();
   });
 });
 
-test('the aggregate merges the capabilities of all servers, and assumes all capabilities for an unknown server', () => {
+test('the merged capabilities contain those of all servers, and all capabilities if those of one server are unknown', () => {
   const plain = new ListedServer('plain', {}, {});
   const logs = new ListedServer('logs', {}, { logging: {} });
   const has = (...servers: ListedServer[]) => Object.keys(aggregateFrom(...servers).capabilities()).sort();
@@ -199,7 +199,7 @@ test('the aggregate merges the capabilities of all servers, and assumes all capa
   ]);
 });
 
-test('the aggregate offers resource subscriptions if one server does, and merges extensions only', () => {
+test('the merged capabilities include subscribe if one server has it, and extensions, but not experimental or tasks', () => {
   const login = 'io.modelcontextprotocol/oauth-client-credentials';
   const extensions = { 'example.com/x': { a: 1, flag: true }, [login]: {} };
   const capabilities = { extensions, experimental: { y: {} }, tasks: {} };
@@ -231,13 +231,13 @@ describe('the cache hint of a merged list', () => {
   const long = hinted('long', 60_000, 'public');
   const stale = { ttlMs: 0, scope: 'private' };
 
-  test('has the shortest time, and is private if one hint is private', () => {
+  test('has the shortest TTL, and is private if one server gives a private hint', () => {
     expect(hint(long)).toEqual({ ttlMs: 60_000, scope: 'public' });
     expect(hint(long, hinted('short', 500, 'public'))).toEqual({ ttlMs: 500, scope: 'public' });
     expect(hint(long, hinted('own', 90_000, 'private'))).toEqual({ ttlMs: 60_000, scope: 'private' });
   });
 
-  test('is zero if one server gives no hint or its list is missing', () => {
+  test('is a TTL of 0 if a server gives no hint or its list is unknown', () => {
     const silent = new ListedServer('silent', { tools: ['a'] }, tools);
     Object.assign(silent.cache, { hints: {} });
     const failed = hinted('failed', 500, 'public');
@@ -255,7 +255,7 @@ describe('the cache hint of a merged list', () => {
   });
 });
 
-describe('the merged result', () => {
+describe('the encoded merged list', () => {
   test('is cached until a server list changes', () => {
     const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
     const aggregate = aggregateFrom(...servers);

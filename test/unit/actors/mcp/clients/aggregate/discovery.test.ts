@@ -39,7 +39,7 @@ async function settleMs(discovery: Discovery, timeoutMs: number): Promise<number
   return (endedAt ?? Number.NaN) - startedAt;
 }
 
-test('discovery requests no known server and does not wait', async () => {
+test('discovery neither starts nor awaits a server whose lists are known', async () => {
   const server = new ListedServer('s', {});
   expect(await settleMs(discoveryOf(server), 4000)).toBeLessThan(20);
   expect(server.demands).toBe(0);
@@ -74,7 +74,7 @@ test('discovery starts eight servers at a time, each once', async () => {
   for (const server of servers) expect([server.demands, server.listeners]).toEqual([1, 0]);
 });
 
-test('a hanging server delays a list by the timeout, and the next list by the rest of the timeout', async () => {
+test('a hanging server delays list requests only until one timeout after the first of them', async () => {
   const [slow, quick] = [new ListedServer('slow'), slowServer('quick', 100)];
   const discovery = discoveryOf(slow, quick);
   const first = discovery.waitForLists(4000);
@@ -110,7 +110,7 @@ test('a failing server delays a list until its failure, and is retried later wit
   expect(server.listeners).toBe(0);
 });
 
-test('hanging servers delay the servers behind them in the queue, but no list', async () => {
+test('hanging servers delay the start of queued servers, but list requests no longer than the timeout', async () => {
   const hanging = Array.from({ length: 8 }, (_, i) => new ListedServer(`h${i}`));
   const last = slowServer('last', 10);
   const discovery = discoveryOf(...hanging, last);
@@ -128,7 +128,7 @@ test('a server removed before its start delays no list', async () => {
   expect(removed.listeners).toBe(0);
 });
 
-test('discovery does not check known servers with one list for all clients again until a change', async () => {
+test('discovery checks servers whose known lists are equal for all clients only once until a change', async () => {
   let checks = 0;
   const servers = Array.from({ length: 100 }, (_, n) => new ListedServer(`s${n}`, { tools: ['t'] }));
   for (const { entry } of servers)
@@ -146,7 +146,7 @@ test('discovery does not check known servers with one list for all clients again
   expect(checks).toBe(200);
 });
 
-describe('a server with known lists, which may list more items for one client', () => {
+describe('a server that may list more items for one client', () => {
   const client: ListingClient = {
     capabilities: { sampling: {} },
     era: 'legacy',
@@ -155,7 +155,7 @@ describe('a server with known lists, which may list more items for one client', 
   const knownServer = () =>
     Object.assign(new ListedServer('s', { tools: ['t'] }), { mayShowMoreTo: () => true });
 
-  test('is started when this client requests a list, and the list request waits a few seconds', async () => {
+  test('is started by a list request of this client, which waits a few seconds', async () => {
     const server = knownServer();
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = discoveryOf(server);
@@ -170,7 +170,7 @@ describe('a server with known lists, which may list more items for one client', 
     expect(hasSettled).toBe(true);
   });
 
-  test('is not started by the discovery at gateway start, and delays no list request of other clients', async () => {
+  test('is not started at gateway start, and delays no list of other clients', async () => {
     const server = knownServer();
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = discoveryOf(server);

@@ -458,7 +458,7 @@ describe('a modern client at a legacy server', () => {
 });
 
 describe('requests to a server whose era is being detected', () => {
-  test('wait up to the limit of waiting requests', async () => {
+  test('wait up to a limit, and further requests are rejected', async () => {
     managed = new FakeManagedServer({ era: 'auto', pool: { max: 1, in_flight: 8, waiting: 3 } });
     let acted = 0;
     for (let n = 0; n < 5; n += 1) withEras(request(toolCall('1', 'm')).route, () => (acted += 1));
@@ -554,7 +554,7 @@ describe('exclusive connections', () => {
     expect(managed.links.filter(({ isOver }) => !isOver)).toEqual([]);
   });
 
-  test('that die in use are reported like any other connection', async () => {
+  test('that are lost in use are reported as a server failure, like shared connections', async () => {
     managed = new FakeManagedServer({ isolation: 'session' });
     const { route, recorder } = request(toolCall('1', 'm'), { caller });
     forwarder.forward(route);
@@ -620,7 +620,7 @@ describe('a legacy client at a modern server', () => {
     expect(timers()).toBe(0);
   });
 
-  test('has ten minutes for the questions of all rounds, and the limits pause meanwhile', async () => {
+  test('has ten minutes in total for all server requests, during which the call limits pause', async () => {
     const { recorder, link } = await callWithInput({ inputRequests: { a: elicitation } });
     vi.advanceTimersByTime(540_000);
     session.onClientAnswer(message({ id: 1, result: {} }));
@@ -637,7 +637,7 @@ describe('a legacy client at a modern server', () => {
     expect(timers()).toBe(0);
   });
 
-  test('shares the total limit between all rounds of its call', async () => {
+  test('has one total time limit for all rounds of its call', async () => {
     startServer({ max_request_seconds: 100 });
     const { recorder, link } = await callWithInput({ inputRequests: { a: elicitation } });
     session.onClientAnswer(message({ id: 1, result: {} }));

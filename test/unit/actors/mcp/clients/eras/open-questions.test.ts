@@ -23,7 +23,7 @@ const answerQuestion = (inputResponses: unknown) =>
     Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { inputResponses } })),
   );
 
-test('server requests become input requests, and each response goes to its connection with the original id', () => {
+test('server requests become input requests to the client, and each response returns with its original id', () => {
   const questions = new OpenQuestions();
   questions.add(first, question('a'));
   questions.add(second, question(7, { method: 'roots/list' }));

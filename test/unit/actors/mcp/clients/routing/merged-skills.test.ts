@@ -5,7 +5,7 @@ import type { ClientRequest } from '../../../../../../actors/mcp/clients/routed-
 import { listSkills } from '../../../../../../actors/mcp/clients/routing/merged-skills.ts';
 import type { ManagedServer } from '../../../../../../actors/mcp/servers/managed-server.ts';
 
-test('servers whose protocol era is still unknown at the deadline are incomplete', async () => {
+test('the merged skill list marks servers as incomplete whose protocol version is still unknown at the deadline', async () => {
   const never = () => new Promise<void>(() => {});
   const servers = Array.from(
     { length: 9 },

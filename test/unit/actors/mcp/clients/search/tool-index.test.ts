@@ -44,7 +44,7 @@ test.each([
 });
 
 describe('a tool search', () => {
-  test('finds tools by the words of their names in any notation, best match first', () => {
+  test('finds tools by the words of camelCase, kebab-case and other names, best match first', () => {
     const index = indexOf(files(), git());
     expect(names(index, 'pull request')[0]).toBe('git__createPullRequest');
     expect(names(index, 'http status')[0]).toBe('git__getHTTPStatus');

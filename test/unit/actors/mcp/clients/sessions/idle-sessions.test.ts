@@ -41,7 +41,7 @@ function use(session: ClientSession): () => void {
   };
 }
 
-test('the longest unused session of the same owner is unloaded first, and a used one stays', () => {
+test('at the session limit the longest unused session of the same owner is unloaded first', () => {
   const { sessions, create } = newSessions(8);
   const other = create('bob', '10.0.0.2');
   const own = Array.from({ length: 4 }, () => create('ada'));
@@ -53,7 +53,7 @@ test('the longest unused session of the same owner is unloaded first, and a used
   sessions.close();
 });
 
-test('a session in use is unloaded neither at the limit nor for its age, but after its request', () => {
+test('a session with a running request is unloaded only after the request, neither at the limit nor for its age', () => {
   const { sessions, create } = newSessions(4);
   const busy = create('ada');
   const finish = use(busy);
@@ -88,7 +88,7 @@ test('a refusal at the limit costs the same for ten sessions and for ten thousan
   expect(checks).toEqual([0, 0]);
 });
 
-test('a new session is refused only if no other one can be unloaded, and a session in use never is', () => {
+test('a new session is refused only if no other session can be unloaded, and a session in use is never unloaded', () => {
   const step = fc.record({
     do: fc.constantFrom('create' as const, 'begin' as const, 'finish' as const, 'idle' as const),
     owner: fc.nat({ max: 3 }),

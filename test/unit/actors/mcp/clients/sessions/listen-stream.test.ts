@@ -58,7 +58,7 @@ function beginListening(rawId = '"l"') {
   };
 }
 
-describe('a listening client', () => {
+describe('a subscribed client', () => {
   test('receives a large message by reference, without a copy per client', () => {
     const expectedParams = `{"uri":"a://1","more":"${'x'.repeat(100_000)}"}`;
     const message = readServerMessage(
@@ -105,7 +105,7 @@ describe('a listening client', () => {
     expect(JSON.parse(client.finished() ?? '').error.message).toBe('the server reported: … is no key');
   });
 
-  test('receives earlier messages after the acknowledgement, up to a limit', () => {
+  test('receives notifications from before the acknowledgement after it, up to a limit', () => {
     const client = beginListening('9007199254740993');
     client.listening.kinds = new Set(['tools']);
     for (let number = 0; number < 1000; number += 1) client.update(`{"uri":"a://${number}"}`);
@@ -135,7 +135,7 @@ describe('a listening client', () => {
     expect([client.raw.length, client.ends()]).toEqual([1, 1]);
   });
 
-  test('ends with an error if it was never acknowledged, and is not acknowledged afterwards', () => {
+  test('that was not acknowledged before the end gets an error, and no late acknowledgement', () => {
     const client = beginListening();
     let cancelled = 0;
     client.listening.call = {

@@ -27,7 +27,7 @@ const updateOf = (session: ClientSession, uri: string) => {
   return JSON.parse(session.qualifiedSubscriptions.updateFor(envelope, 'fake').toString()).params.uri;
 };
 
-test('updates for a restored session contain the addresses to which its client subscribed', () => {
+test('resource update notifications in a restored session contain the URIs to which its client subscribed', () => {
   managed = new FakeManagedServer({});
   const { server } = managed;
   const session = newSession();

@@ -150,7 +150,7 @@ describe('a server message for a session', () => {
     },
   );
 
-  test('never reaches a request that another connection handles', () => {
+  test('is not sent on the response stream of a call that another server connection handles', () => {
     const client = new Client();
     const { sent } = client.request('1', new FakeConnection());
     client.session.onServerNotification(new FakeConnection().asConnection, notice, undefined);
@@ -216,7 +216,7 @@ describe('a server request', () => {
     ]);
   });
 
-  test("cancelled by its server is cancelled at the client under the client's id", () => {
+  test('that its server cancels is cancelled at the client, with the id sent to the client', () => {
     const [caller, other] = [new FakeConnection(), new FakeConnection()];
     client.session.onServerRequest(caller.asConnection, question('q'), undefined);
     const { id } = JSON.parse(client.onStream[0] ?? '');
@@ -242,7 +242,7 @@ describe('a server request during a call', () => {
       },
     ],
     ['the end of the session', ({ session }) => session.end('over')],
-  ])('pauses the limits of the call until %s', (_, end) => {
+  ])('pauses the timeout of the call until %s', (_, end) => {
     const client = new Client();
     client.listen();
     const connection = new FakeConnection();
@@ -253,7 +253,7 @@ describe('a server request during a call', () => {
     expect(connection.pauses.size).toBe(0);
   });
 
-  test('that no stream can carry leaves no pause', () => {
+  test('that cannot be delivered does not pause a timeout', () => {
     const connection = new FakeConnection();
     new Client().session.onServerRequest(connection.asConnection, question('q'), undefined);
     expect(connection.pauses.size).toBe(0);

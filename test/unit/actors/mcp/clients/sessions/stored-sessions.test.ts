@@ -68,7 +68,7 @@ function storageOf(entries: readonly (readonly [string, string])[]) {
   return { storage, deleted };
 }
 
-test('a damaged record is skipped with a warning, and the others are loaded', async () => {
+test('a damaged session record is deleted with a warning, and the other records are loaded', async () => {
   expect(parseRecord(JSON.stringify(record))).toEqual(JSON.parse(JSON.stringify(record)));
   for (const text of texts) {
     const warnings: string[] = [];
@@ -84,14 +84,14 @@ test('a damaged record is skipped with a warning, and the others are loaded', as
   }
 });
 
-test('an expired record is removed without a warning', async () => {
+test('an expired session record is removed without a warning', async () => {
   const warnings: string[] = [];
   const { storage, deleted } = storageOf([['old', JSON.stringify({ ...record, usedAt: 1 })]]);
   const records = new StoredSessions(storage, 100, (warning) => warnings.push(warning));
   expect([records.size, deleted, await records.find('any'), warnings]).toEqual([0, ['old'], undefined, []]);
 });
 
-test('a record with any changed member has a usable shape, or is none', () => {
+test('a session record with any changed member is either parsed to the right types or rejected', () => {
   fc.assert(
     fc.property(fc.constantFrom(...Object.keys(record)), fc.jsonValue(), (member, value) => {
       const parsed = parseRecord(JSON.stringify({ ...record, [member]: value }));

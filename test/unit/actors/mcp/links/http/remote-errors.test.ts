@@ -26,7 +26,7 @@ describe('the error for an HTTP error response', () => {
     );
   });
 
-  test('explains for 401 where to set the header, and how OAuth works', () => {
+  test('explains for 401 where to set an authorization header, and what to use for OAuth', () => {
     const { message } = refusalError(refusal(401, '{"error":"no token"}'), redactor);
     expect(message).toContain('401');
     expect(message).toContain('{"error":"no token"}');
@@ -63,7 +63,7 @@ describe('the error for an HTTP error response', () => {
   });
 });
 
-test('only status 303 and 5xx except 503 leave open whether the request was executed', () => {
+test('a request may have been executed only if the response is 303 or 5xx, except 503', () => {
   const all = [301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408, 409, 413, 429, 500, 501, 502, 503, 504];
   expect(all.filter(mayHaveExecuted)).toEqual([303, 500, 501, 502, 504]);
 });

@@ -27,7 +27,7 @@ describe('the environment of a child process', () => {
     });
   });
 
-  test('contains inherited names, and the variables of the entry take precedence', () => {
+  test('contains the inherited variables, and those of the catalog entry take precedence', () => {
     const env = childEnvironment(
       { env: { PATH: '/own', TOKEN: 't' }, inherit_env: ['OTHER_TOKEN', 'EMPTY', 'MISSING'] },
       gatewayEnv,

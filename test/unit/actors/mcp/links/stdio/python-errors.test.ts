@@ -204,11 +204,11 @@ Usage: uvx [OPTIONS] [COMMAND]
 For more information, try '--help'.`,
     "error: unexpected argument '--nope' found",
   ],
-])('the exit of a Python program or launcher is explained by %s', (_, text, expected) => {
+])('the error for an exited Python MCP server or launcher contains its reason: %s', (_, text, expected) => {
   expect(reasonOf(text)).toBe(`its last error on stderr: ${expected}`);
 });
 
-test('notices of pip are skipped', () => {
+test('the error for an exited Python MCP server skips pip notices on stderr', () => {
   const text = `ERROR: No matching distribution found for mcp-nope
 
 [notice] A new release of pip is available: 23.0.1 -> 25.3
@@ -216,7 +216,7 @@ test('notices of pip are skipped', () => {
   expect(reasonOf(text)).toBe('its last line on stderr: ERROR: No matching distribution found for mcp-nope');
 });
 
-test('a later error of the program takes precedence over a traceback', () => {
+test('the error for an exited Python MCP server contains a line printed after a traceback, not the traceback', () => {
   const text = `Traceback (most recent call last):
   File "/srv/handled.py", line 2, in <module>
     try: {}["a"]

@@ -28,7 +28,7 @@ describe('the tail of stderr', () => {
     expect(tail.lines.at(-1)).toBe('half');
   });
 
-  test('accepts no further line once its time slice is over', () => {
+  test('stops reading after the current line when its time slice is over, and continues later', () => {
     const { tail } = tailOf('');
     const bytes = Buffer.from('one\ntwo\nthree');
     expect(tail.push(bytes, { isOver: true })).toBe(4);
@@ -144,7 +144,7 @@ describe('a progress bar on stderr', () => {
     expect(logged.map((line) => /(\d+)%/.exec(line)?.[1])).toEqual(['0', '25', '50', '60']);
   });
 
-  test('keeps its last state when it erases itself, and shows what replaces it', () => {
+  test('is kept in its last state when it is erased, until the next line replaces it', () => {
     const { tail, draw } = drawn();
     draw(`${bar(50)}\r${' '.repeat(60)}\r`);
     expect(tail.lines).toEqual([expect.stringMatching(/50%/)]);
@@ -164,7 +164,7 @@ test.each([1, 1000])(
   },
 );
 
-describe('the lines that a server logs for health pings', () => {
+describe('the lines that a server logs for each health ping', () => {
   /** Lines as the Python SDK writes them through Rich, which wraps them. */
   const pong = (second: string) =>
     `[11/28/26 20:21:${second}] INFO     Processing request of type            server.py:733\n` +
@@ -187,14 +187,14 @@ describe('the lines that a server logs for health pings', () => {
     return { tail, ping };
   }
 
-  test('are shown once', () => {
+  test('are kept only for the first ping', () => {
     const { tail, ping } = pinged();
     for (const second of ['00', '30', '59']) ping(pong(second));
     expect(tail.lines).toHaveLength(2);
     expect(tail.lines[0]).toContain('20:21:00');
   });
 
-  test('hide no other line, and no line for another message or a second later', () => {
+  test('do not hide lines logged for other messages or a second later', () => {
     const { tail, ping } = pinged();
     ping(pong('00'));
     ping(`${pong('30')}WARNING: the token expires in 3 days\n`);

@@ -13,7 +13,7 @@ function gateWithLog() {
   return { gate, sent, settle, send };
 }
 
-test('messages after the first notification wait until the server has accepted it', () => {
+test('messages after the first notification wait until the server has accepted the notification', () => {
   const { gate, sent, settle, send } = gateWithLog();
   send('initialize', 1);
   send('pong');

@@ -31,7 +31,7 @@ test.each([
 });
 
 describe('the headers of a call', () => {
-  test('contain annotated values at any depth, as decimal numbers, true and false', () => {
+  test('contain values at any depth; numbers are decimal, booleans true or false', () => {
     const args = { region: 'us-west1', shard: -7, dry: false, to: { city: 'Köln' }, query: 'SELECT 1' };
     expect(hasAnnotations(annotatedSchema)).toBe(true);
     expect(paramHeaders(annotatedSchema, args)).toEqual({
@@ -60,7 +60,7 @@ describe('the headers of a call', () => {
     },
   );
 
-  test('ignore inherited members', () => {
+  test('do not read inherited object properties', () => {
     const odd = JSON.parse(
       '{"properties":{"__proto__":{"type":"string","x-mcp-header":"A"},"toString":{"type":"string","x-mcp-header":"B"}}}',
     );

@@ -49,12 +49,12 @@ const refusal = () => readServerMessage(Buffer.from('{"id":1,"error":{"code":1,"
 describe.each([
   ['with its own timer', false],
   ['among many', true],
-])('a call %s', (_, isAmongMany) => {
+])('call timeouts: a call %s', (_, isAmongMany) => {
   beforeEach(() => {
     isOneOfMany = isAmongMany;
   });
 
-  test('ends once and changes nothing afterwards, under any sequence of events', () => {
+  test('a tool call ends exactly once, under any sequence of events', () => {
     const happens = fc.oneof(
       fc.constantFrom(
         ...(['answer', 'refusal', 'fail', 'cancel', 'relay', 'touch', 'expire', 'send'] as const),
@@ -90,7 +90,7 @@ describe.each([
     );
   });
 
-  test('fails at its deadline, cancels at its server, and explains the location and the remedy', () => {
+  test('a tool call that times out is cancelled at its server, and the error says where it hung and what to change', () => {
     const { call, recorder, abandoned, connection } = make();
     call.connection = connection;
     vi.advanceTimersByTime(99);
@@ -103,13 +103,13 @@ describe.each([
     expect(abandoned).toEqual(['the deadline has passed']);
   });
 
-  test('that was never sent fails at its deadline as well', () => {
+  test('a tool call that was never sent to its server also times out', () => {
     const { recorder } = make();
     vi.advanceTimersByTime(100);
     expect(recorder.errors[0]?.message).toContain('while waiting to be sent');
   });
 
-  test('that was never sent because its server fails reports the failure instead of a longer timeout', () => {
+  test('a tool call that times out because its server cannot start reports the start error', () => {
     const { recorder } = make(
       100,
       1000,
@@ -124,14 +124,14 @@ describe.each([
     });
   });
 
-  test('that was sent does not report a failure of the server for other calls', () => {
+  test('a tool call that times out after it was sent does not report an earlier failure of its server', () => {
     const { call, recorder, connection } = make(100, 1000, new ConnectionLostError('gone'));
     call.connection = connection;
     vi.advanceTimersByTime(100);
     expect(recorder.errors[0]?.message).toContain('without a response; raise request_timeout_seconds');
   });
 
-  test('is extended by each progress message, up to the maximum', () => {
+  test('each progress message extends the deadline of a tool call, up to the maximum', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 99 }), { minLength: 12, maxLength: 40 }), (pauses) => {
         const { call, recorder } = make(100, 500);
@@ -148,13 +148,13 @@ describe.each([
     );
   });
 
-  test('without progress ends at its deadline, regardless of the maximum', () => {
+  test('a tool call without progress times out at its deadline, regardless of the maximum', () => {
     const { recorder } = make(100, 1_000_000);
     vi.advanceTimersByTime(100);
     expect(recorder.ends).toBe(1);
   });
 
-  test('pauses its deadline while its client is asked for input, and restarts it afterwards', () => {
+  test('the deadline of a tool call is paused while its client is asked for input, and restarts afterwards', () => {
     const { call, recorder } = make();
     vi.advanceTimersByTime(90);
     call.suspend();
@@ -168,7 +168,7 @@ describe.each([
     expect(recorder.errors[0]).toMatchObject({ code: 'ERR_DEADLINE' });
   });
 
-  test('fails at its limits although its server keeps a question open', () => {
+  test('a tool call times out even if its server never withdraws its question to the client', () => {
     const { call, recorder } = make();
     call.pause(recorder);
     vi.advanceTimersByTime(MAX_PAUSE_MS + 99);
@@ -178,7 +178,7 @@ describe.each([
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('is not extended beyond its maximum by questions that the client answers immediately', () => {
+  test('questions that the client answers at once do not extend a tool call beyond its maximum time', () => {
     const { call, recorder } = make(100, 500);
     for (let n = 0; n < 5; n += 1) {
       call.pause(recorder);
@@ -192,7 +192,7 @@ describe.each([
     expect(recorder.ends).toBe(1);
   });
 
-  test('cancelled by its client is dropped without a response, and cancelled at its server', () => {
+  test('a tool call cancelled by its client gets no response and is cancelled at its server', () => {
     const { call, recorder, abandoned, connection } = make();
     call.connection = connection;
     call.cancel();

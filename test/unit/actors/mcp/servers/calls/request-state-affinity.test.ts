@@ -18,7 +18,7 @@ const retry = (rawState: string) =>
     Buffer.from(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"requestState":${rawState}}}`),
   );
 
-test('a request state leads to its connection in any JSON notation, and repeatedly', () => {
+test('a requestState is routed to the connection that issued it, in any JSON notation and repeatedly', () => {
   const homes = new RequestStateAffinity();
   homes.note(answerWithState('"é\\u0041\\n"'), one);
   homes.note(answerWithState('"other"'), two);
@@ -31,7 +31,7 @@ test('a request state leads to its connection in any JSON notation, and repeated
   expect(homes.find(retry('"other"'))).toBe(one);
 });
 
-test('values other than request states are not stored', () => {
+test('a server message without a valid requestState is not recorded for routing', () => {
   const homes = new RequestStateAffinity();
   for (const raw of ['{}', '{"requestState":7}', '{"deep":{"requestState":"x"}}', '[]', '"requestState"'])
     homes.note(answer(raw), one);
@@ -41,7 +41,7 @@ test('values other than request states are not stored', () => {
   expect(homes.find(retry('"x"'))).toBeUndefined();
 });
 
-test('a request state is awaited until it first returns or expires', () => {
+test('a connection counts as awaiting a requestState until the state first returns or expires', () => {
   let now = 0;
   const homes = new RequestStateAffinity(() => now);
   const awaited = () => [homes.isAwaited(one), homes.isAwaited(two)];

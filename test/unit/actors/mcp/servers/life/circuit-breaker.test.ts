@@ -7,7 +7,7 @@ import { CircuitBreaker } from '../../../../../../actors/mcp/servers/life/circui
 const REASON = 'it exits at once';
 const isAllowed = (breaker: CircuitBreaker) => !breaker.isOpen && breaker.refusal() === undefined;
 
-test('the circuit breaker allows calls before it opens, after its time, and after it is closed', () => {
+test('the circuit breaker allows calls before it opens, after its open period, and after it is closed', () => {
   const breaker = new CircuitBreaker('files', true);
   expect(isAllowed(breaker)).toBe(true);
   breaker.open(monotonicNow() + 60_000, REASON);
@@ -23,7 +23,7 @@ test.each([
   ['files', 4_000, 'in 4 s'],
   ['clerk/files', 60_000, 'in 60 s'],
 ])(
-  'the circuit breaker rejects calls of %s with the reason and the time, open for %i ms',
+  'the circuit breaker rejects calls of server %s with the reason and the retry time while it is open for %i ms',
   (id, forMs, when) => {
     const breaker = new CircuitBreaker(id, true);
     breaker.open(monotonicNow() + forMs, REASON);

@@ -44,7 +44,7 @@ function watch(member: PoolMember): void {
 }
 afterEach(() => health.stop());
 
-test('a connection has one ping in flight for any interval, so two misses are consecutive', async () => {
+test('a connection has at most one ping in flight, however short the interval, so two missed pings are consecutive', async () => {
   const { pings, member } = pinged();
   watch(member);
   await vi.waitFor(() => expect(pings).toHaveLength(1), { timeout: 10_000 });
@@ -69,7 +69,7 @@ test('an answered ping resets the count of missed pings', async () => {
   expect(member.missedPings).toBe(1);
 });
 
-test('a connection that answers another request than the ping is not reported', async () => {
+test('a connection that misses pings but answers other requests is not reported as silent', async () => {
   const { pings, member } = pinged(() => Promise.resolve());
   watch(member);
   for (let at = 0; at < 5; at += 1) {

@@ -25,7 +25,7 @@ function make(idleTimeoutMs: number) {
   return { clock, state, reports };
 }
 
-test('the idle timer reports half and whole of the idle time once each, in time', () => {
+test('the idle timer reports half and whole of the idle timeout, once each and at the right time', () => {
   const { reports } = make(1000);
   vi.advanceTimersByTime(5000);
   expect(reports).toEqual([
@@ -61,7 +61,7 @@ test('the idle timer does not run during work, and starts at its end', () => {
   ]);
 });
 
-test('the idle timer never reports an idle time of 0', () => {
+test('the idle timer with an idle timeout of 0 never reports', () => {
   const { reports } = make(0);
   vi.advanceTimersByTime(1e9);
   expect(reports).toEqual([]);

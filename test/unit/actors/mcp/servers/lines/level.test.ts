@@ -69,7 +69,7 @@ describe('the level of a log line', () => {
     },
   );
 
-  test('of indented lines, such as stack frames, is that of the line above from the same process', () => {
+  test('is, for an indented line such as a stack frame, that of the line above from the same process', () => {
     const [one, other] = [stderrLevels(), stderrLevels()];
     expect(['TypeError: x', '    at main (a.js:1)', '\tat b'].map(one)).toEqual(['error', 'error', 'error']);
     expect(other('  indented')).toBe('info');
@@ -101,7 +101,7 @@ describe('the level of a log line', () => {
   });
 });
 
-test('level names of other programs are mapped, and levels are ordered', () => {
+test('log level names of other programs are mapped to the four levels of the gateway, which are ordered', () => {
   expect(['warning', 'CRITICAL', 'notice', 'trace', 'loud'].map(levelByName)).toEqual([
     'warn',
     'error',

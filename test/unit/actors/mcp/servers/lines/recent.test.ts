@@ -60,7 +60,7 @@ test('recent log lines stay within the limit, and are returned in order of arriv
   fc.assert(fc.property(written, check));
 });
 
-test('a source within its equal share loses no lines to other sources', () => {
+test('a log source that stays within its equal share of the buffer loses no lines to other sources', () => {
   const check = (few: number, flood: number, isFirst: boolean) => {
     const lines = new RecentLines(ROOM);
     const quiet = () => {

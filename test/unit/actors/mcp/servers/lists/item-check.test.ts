@@ -40,14 +40,14 @@ test.each<[ListKind, string]>([
     '{"uri":"a:b","name":"","size":5,"annotations":{"priority":0.5,"lastModified":"2024-02-29T10:00:00Z"}}',
   ],
   ['resourceTemplates', '{"uriTemplate":"a:{b}","name":"c","_meta":{"x":null}}'],
-])('a valid item of %s keeps its bytes: %s', (kind, json) => {
+])('a valid item of a list of %s stays unchanged: %s', (kind, json) => {
   const item = itemOf(kind, json);
   expect(checkItem(kind, item)).toEqual({ forms: { legacy: item, modern: item }, faults: [] });
 });
 
 const object = '{"type":"object"}';
 
-describe('an invalid item', () => {
+describe('an invalid item in a list of a server', () => {
   test.each<[ListKind, string, string]>([
     ['tools', '{"name":"a"}', `{"inputSchema":${object},"name":"a"}`],
     ['tools', '{"name":"a","inputSchema":null}', `{"inputSchema":${object},"name":"a"}`],
@@ -140,12 +140,12 @@ describe('an invalid item', () => {
     expect(formsOf(kind, json)).toEqual({ faults: expect.arrayContaining([fault]) });
   });
 
-  test('with a lone surrogate in its name keeps its key', () => {
+  test('with a lone surrogate in its name is still found by that name', () => {
     const { forms, faults } = checkItem('tools', itemOf('tools', `{"name":"cut \\ud83d",${schema}}`));
     expect([forms?.legacy.key, faults]).toEqual(['cut \ud83d', ['it contains a lone surrogate']]);
   });
 
-  test('has different forms if only revision 2026-07-28 allows the schema', () => {
+  test('is changed only for older clients if revision 2026-07-28 allows it', () => {
     const json = `{"name":"a",${schema},"outputSchema":{"type":"array"}}`;
     expect(formsOf('tools', json)).toMatchObject({ legacy: `{"name":"a",${schema}}`, modern: json });
     const open = '{"name":"a","inputSchema":{"type":"object","properties":{"b":true,"c":false}}}';

@@ -112,7 +112,7 @@ describe('a paged list', () => {
     expect([large.keys.length, large.cut]).toEqual([Math.floor(MAX_LIST_BYTES / 1_000_500), 'too_large']);
   });
 
-  test('is read no further than it is used, even if it is full of invalid items', async () => {
+  test('is parsed only as far as its items are used, even if it is full of invalid items', async () => {
     const walked = vi.spyOn(JsonScanner.prototype, 'object');
     const pages = {
       ofItems: Array.from({ length: 20 * MAX_ITEMS }, (_, i) => ({ name: `t${i}` })),

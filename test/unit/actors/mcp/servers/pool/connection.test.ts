@@ -95,7 +95,7 @@ test('a connection drops progress for a finished call or one without a token', (
   expect([silent.recorder.relayed, over.recorder.relayed]).toEqual([[], []]);
 });
 
-test('a connection accepts the id as text, as the public SDKs do', () => {
+test('a connection accepts a response that has its numeric id as text, as the public SDKs do', () => {
   const { link, send } = make();
   const { recorder } = send('1');
   link.answer('1', 'fine');
@@ -126,7 +126,7 @@ test('a connection cancels an abandoned call at its server by the gateway’s id
   expect(link.forgotten).toEqual([1]);
 });
 
-test('a connection ends only the call of an oversized response; one without a known id counts as noise', () => {
+test('a connection ends only the call of an oversized response; an oversized response with unknown id counts as noise', () => {
   const { link, send, noise } = make();
   const [one, two] = [send('1'), send('2')];
   link.oversized('2');
@@ -163,7 +163,7 @@ test('a connection counts invalid messages as noise, without affecting other cal
   expect(recorder.result).toBe('fine');
 });
 
-test('a connection keeps a call whose id occurs in a log line on stdout', () => {
+test('a connection does not end a call because of a log line on stdout with the id of the call', () => {
   const { link, send, noise } = make();
   const { recorder } = send('1');
   for (const text of ['{"id":1}', '{"level":30,"id":1,"msg":"handling request"}']) link.say(text);
@@ -192,7 +192,7 @@ describe('a message nested too deeply', () => {
     ['before', `{"jsonrpc":"2.0","id":1,"result":{"content":${deep}}}`],
     ['behind', `{"jsonrpc":"2.0","result":{"content":${deep}},"id":1}`],
     ['before an error with', `{"id":1,"error":{"code":1,"message":"x","data":${deep}}}`],
-  ])('fails its call immediately, with its id %s the nested value', (_, text) => {
+  ])('with its id %s the nested value fails its call immediately', (_, text) => {
     const { link, send } = make();
     const [call, other] = [send('"a"'), send('"b"')];
     link.say(text);

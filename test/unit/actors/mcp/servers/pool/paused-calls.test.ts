@@ -60,7 +60,7 @@ test('a server question on the stream of a call pauses this call only', async ()
   expect([one, two].map(({ recorder }) => recorder.ends)).toEqual([0, 1]);
 });
 
-test('a request of the gateway itself does not pause', async () => {
+test('the deadline of a request by the gateway itself is not paused by a server question', async () => {
   await call('a');
   const { connection } = sendQuestion();
   const ping = connection.ping(5_000).then(
@@ -72,7 +72,7 @@ test('a request of the gateway itself does not pause', async () => {
   expect(await ping).toBe('no pong');
 });
 
-test('a call that was not delivered runs again when it is sent again', async () => {
+test('the deadline of a call paused by a question runs again when the undelivered call is sent again', async () => {
   const { recorder, id } = await call('a');
   sendQuestion();
   managed.link.undelivered(id as number, new ConnectionLostError('refused'), false);

@@ -224,7 +224,7 @@ describe('when the end of a socket is announced', () => {
     ]);
   });
 
-  test('repeatedly, soon after each greeting, attempts have growing pauses', async () => {
+  test('again right after each new connection, reconnects have growing pauses', async () => {
     const requests: number[] = [];
     await openConnection({
       address: async () => {
@@ -310,7 +310,7 @@ describe('a connection ends', () => {
     expect(accepted).toEqual([]);
   });
 
-  test('once for an oversized envelope; after redelivery the envelope is acknowledged, dropped and logged', async () => {
+  test('for an oversized envelope; when redelivered it is acknowledged, dropped and logged', async () => {
     const huge = { event: { type: 'app_mention', text: 'y'.repeat(MAX_FRAME) } };
     const first = await openConnection();
     const one = app.deliver('events_api', huge);

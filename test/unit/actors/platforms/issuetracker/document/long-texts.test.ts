@@ -17,7 +17,7 @@ function cpuMs(work: () => void): number {
   return (user + system) / 1000;
 }
 
-test('nested emphasis takes linear time', () => {
+test('converting deeply nested emphasis into an issue tracker document takes linear time', () => {
   const opened = Array.from({ length: 60_000 }, (_, i) =>
     i % 2 === 0 ? token('em_open', { tag: 'em', nesting: 1 }) : token('text', { content: 'a' }),
   );
@@ -32,7 +32,7 @@ test('nested emphasis takes linear time', () => {
   expect(usedMs).toBeLessThan(MAX_TIME_MS);
 });
 
-test('naming many tasks takes linear time', () => {
+test('generating ids for thousands of tasks in a document takes linear time', () => {
   const usedMs = cpuMs(() => {
     const names = new TaskIds('a'.repeat(2_000_000));
     const all = new Set(Array.from({ length: 5_000 }, () => names.next()));

@@ -63,11 +63,11 @@ function signBody(body: string, { secret = SIGNING, id = randomUUID(), agoMs = 0
   };
 }
 
-test('there is a payload of every known event', () => {
+test('the test data contain a payload of every known event of the repository host', () => {
   expect(Object.keys(everyKind).sort()).toEqual(Object.keys(repoHostBEventNames.actions).sort());
 });
 
-test('every event is accepted and parsed', async () => {
+test('every known event of the repository host is accepted and parsed', async () => {
   const trigger = await open();
   for (const [kind, payload] of Object.entries(everyKind)) {
     const id = randomUUID();
@@ -147,7 +147,7 @@ describe('a signing token', () => {
     expect((await post(body, { ...signBody(body), 'x-gitlab-token': 'another' })).status).toBe(202);
   });
 
-  test('identifies events by the signed id, for any other header', async () => {
+  test('identifies events by the signed id, regardless of other id headers', async () => {
     await open({ webhook_secret: SIGNING });
     const body = JSON.stringify(push());
     const headers = signBody(body);
@@ -238,7 +238,7 @@ describe('an authentic request', () => {
   });
 });
 
-test('unsigned requests are accepted only with permission, and from loopback', async () => {
+test('an empty secret requires insecure_allow_unverified, which accepts unsigned requests from loopback', async () => {
   await expect(open({ webhook_secret: '' })).rejects.toThrow('webhook_secret is empty');
   await open({ webhook_secret: '', insecure_allow_unverified: true });
   expect((await post(JSON.stringify(push()), {})).status).toBe(202);

@@ -51,7 +51,7 @@ function isAccepted(payload: unknown, config: Partial<RepoHostBTrigger['config']
   });
 }
 
-describe('the context', () => {
+describe('the context of a repository event', () => {
   test('contains a merge request', () => {
     expect(repoContext(read(mergeRequest()))).toEqual({
       'repo.event': 'merge_request',
@@ -105,7 +105,7 @@ describe('the context', () => {
   });
 });
 
-describe('the conversation', () => {
+describe('the conversation of a repository event', () => {
   test.each([
     ['a merge request', mergeRequest(), 'acme/team/shop!5'],
     ['a note on a merge request', noteOnRequest(), 'acme/team/shop!5'],
@@ -126,12 +126,12 @@ describe('the conversation', () => {
       'acme/team/shop@unknown:refs/heads/main',
     ],
     ['the repository of a milestone', milestone(), 'acme/team/shop'],
-  ])('is of %s', (_, payload, place) => {
+  ])('is that of %s', (_, payload, place) => {
     expect(conversationOf(read(payload))).toBe(place);
   });
 });
 
-describe('command names', () => {
+describe('the command names of a repository event', () => {
   test.each([
     [mergeRequest({ action: 'approved' }), ['merge_request.approved', 'merge_request']],
     [mergeRequest({ action: undefined }), ['merge_request']],
@@ -174,7 +174,7 @@ describe('a branch filter', () => {
     ['an issue', issueEvent(), true],
     ['a note on an issue', noteOnIssue(), true],
     ['a release', release(), true],
-  ])('accepts or rejects %s', (_, payload, expected) => {
+  ])('accepts exactly events of its branch, or without a branch: %s', (_, payload, expected) => {
     expect(isAccepted(payload, main)).toBe(expected);
   });
 });
@@ -187,25 +187,25 @@ describe('a repository filter', () => {
     ['ACME/Team/Shop', true],
     ['*', true],
     ['acme/team', false],
-  ])('matches nested groups by %s: %s', (pattern, expected) => {
+  ])('matches a repository in nested groups by the pattern %s: %s', (pattern, expected) => {
     expect(isAccepted(push(), { repositories: [pattern] })).toBe(expected);
     expect(isAccepted(push({ repository: 'acme/shop' }), { repositories: ['acme/*'] })).toBe(true);
   });
 
-  test('is independent of the sender filter, which ignores case', () => {
+  test('is separate from ignore_senders, which matches case-insensitively', () => {
     expect(isAccepted(push({ sender: 'Alice' }), { ignore_senders: ['alice'] })).toBe(false);
   });
 });
 
-describe('the text', () => {
-  test('is that of an opened item or of a note', () => {
+describe('the text of a repository event', () => {
+  test('is that of the opened merge request or issue, or of the note', () => {
     expect(read(mergeRequest()).text).toBe('Faster start\n\nIt starts twice as fast.');
     expect(read(issueEvent()).text).toBe('Faster start\n\nIt starts twice as fast.');
     expect(read(noteOnRequest()).text).toBe('Looks good to me.');
     expect(read(noteOnCommit()).text).toBe('Looks good to me.');
   });
 
-  test('is repeated only if it changed', () => {
+  test('is empty if an update of the merge request did not change it', () => {
     expect(read(mergeRequest({ action: 'update' })).text).toBeUndefined();
     const changed = {
       ...mergeRequest({ action: 'update' }),
@@ -216,7 +216,7 @@ describe('the text', () => {
       expect(read(mergeRequest({ action })).text).toBeUndefined();
   });
 
-  test('of a system note is ignored', () => {
+  test('is ignored if it is a system note', () => {
     const note = noteOnRequest({ text: '/deploy' }) as { object_attributes: object };
     const systemNote = read({ ...note, object_attributes: { ...note.object_attributes, system: true } });
     expect(systemNote.text).toBeUndefined();
@@ -224,21 +224,21 @@ describe('the text', () => {
     expect(commandIn(systemNote)).toBeUndefined();
   });
 
-  test('of a new note may be a command; a changed text may not', () => {
+  test('may be a command in a new note, but not in an edited one', () => {
     expect(commandIn(read(noteOnRequest({ text: '/deploy staging' })))).toBe('/deploy');
     expect(commandIn(read(noteOnIssue({ text: '/deploy staging', action: undefined })))).toBe('/deploy');
     expect(commandIn(read(noteOnIssue({ text: '/deploy staging', action: 'update' })))).toBeUndefined();
     expect(commandIn(read(mergeRequest({ title: '/deploy' })))).toBeUndefined();
   });
 
-  test('with the mark is own text in notes only', () => {
+  test('with the hidden mark of the gateway counts as its own only in notes', () => {
     const text = `${htmlMarks.markFor('row')}\n\nan answer`;
     expect(isAccepted(noteOnRequest({ text }), {})).toBe(false);
     expect(isAccepted(issueEvent({ description: text }), {})).toBe(true);
   });
 });
 
-test('every path that is read is among the paths requested for large payloads', () => {
+test('each JSON path that is read from a repository event is also extracted from large payloads', () => {
   // Other paths of large payloads are not read.
   const paths = repoHostBEvents.paths('hook');
   const selectPaths = (value: unknown, path: string): unknown => {

@@ -129,7 +129,7 @@ test('a hook that cannot be re-enabled is logged, and redelivery continues', asy
   });
 }, 20_000);
 
-test('a rate limit of the host is respected, and each delivery is requested once more only after a refusal', async () => {
+test('a rate limit of the host is respected, and only a refused redelivery request is sent once more', async () => {
   repoHost.addHook(PROJECT, 1, 'https://gateway.example/webhook/repohostb');
   repoHost.events.set(1, [hookEvent(2, 'never', '503')]);
   repoHost.refuse(/resend$/, { status: 429, headers: { 'retry-after': '1' } });

@@ -66,7 +66,7 @@ describe('an answer', () => {
     ['an issue', issueEvent(), '#5', 'issues'],
     ['a task', issueEvent({}, 'work_item'), '#5', 'issues'],
     ['a note on an issue', noteOnIssue(), '#5', 'issues'],
-  ])('to %s is a note there', async (_, payload, place, kind) => {
+  ])('to %s becomes a note at the same place', async (_, payload, place, kind) => {
     const [row] = await rowsFor(payload, 'Thank you.');
     if (row === undefined) throw new Error('no row was made');
     const receipt = await sendRow(adapter, trigger, row);
@@ -82,7 +82,7 @@ describe('an answer', () => {
   test.each([
     ['a push', push()],
     ['a note on a commit', noteOnCommit()],
-  ])('to %s becomes no row', async (_, payload) => {
+  ])('to %s becomes no outbox row', async (_, payload) => {
     expect(await rowsFor(payload, 'Thank you.')).toEqual([]);
   });
 
@@ -99,7 +99,7 @@ describe('an answer', () => {
     expect(repoHost.carriedOut).toEqual([{ place: `${PROJECT}!5`, action: 'close' }]);
   });
 
-  test('to an internal note is internal and has no verdict', async () => {
+  test('to an internal note is internal and approves nothing', async () => {
     trigger = { ...trigger, config: { ...trigger.config, reviews: 'allow' } };
     const data = { actions: [{ id: 'approve', title: 'Approve' }] };
     const internal = { ...noteOnRequest(), event_type: 'confidential_note' };
@@ -141,7 +141,7 @@ describe('an answer', () => {
   });
 });
 
-describe('an earlier note', () => {
+describe('a note from an earlier attempt', () => {
   const search = (mark: string, madeAt = Date.now()) => api.findComment(request, { mark, madeAt, signal });
 
   async function addNotes(count: number, ageMs = 0) {
@@ -164,7 +164,7 @@ describe('an earlier note', () => {
     expect(repoHost.requestsFor('GET', /notes$/)).toHaveLength(1 + 6 + 10);
   });
 
-  test('is not searched among notes older than the row', async () => {
+  test('is not searched among notes older than its outbox row', async () => {
     repoHost.pageSize = 10;
     await addNotes(100, 3_600_000);
     expect(await search('none')).toBeUndefined();
@@ -173,7 +173,7 @@ describe('an earlier note', () => {
     expect(await search('mark-50-', Date.now() + 7_200_000)).toBe('50');
   });
 
-  test('cannot be determined if the response is no list', async () => {
+  test('cannot be determined if the response to the search is no list', async () => {
     repoHost.refuse(/notes$/, { status: 200 });
     await expect(search('none')).rejects.toThrow(DeliveryError);
   });
@@ -218,11 +218,11 @@ describe('write permission', () => {
   });
 });
 
-describe('an approval', () => {
+describe('an approval of a merge request', () => {
   const approve = () => api.reviews.post(request, 'approve', '', signal);
   const find = () => api.reviews.find(request, 'approve', { signal });
 
-  test('is given once and found', async () => {
+  test('is given once and found again', async () => {
     expect(await find()).toBeUndefined();
     expect(await approve()).toBe('approved');
     expect(await find()).toBe('approved');
@@ -230,7 +230,7 @@ describe('an approval', () => {
     expect(await otherToken.reviews.post(request, 'approve', '', signal)).toBe('approved');
   });
 
-  test('is not possible for an own merge request', async () => {
+  test('is not possible if the user of the token is the author', async () => {
     repoHost.ownRequests.add(`${PROJECT}!5`);
     expect(await approve()).toBeUndefined();
   });
@@ -240,7 +240,7 @@ describe('an approval', () => {
     await expect(approve()).rejects.toMatchObject({ platformCode: 401, isFinal: true });
   });
 
-  test('follows the text of an answer if the trigger allows reviews', async () => {
+  test('is sent after the text of an answer if the trigger allows reviews', async () => {
     trigger = { ...trigger, config: { ...trigger.config, reviews: 'allow' } };
     const data = { actions: [{ id: 'approve', title: 'Approve' }] };
     const rows = await rowsFor(mergeRequest(), 'Well done.', data);

@@ -32,7 +32,7 @@ describe('write permission', () => {
     expect(request?.query.get('q')).toBe('permission>"read"');
   });
 
-  test('is read by name if the token may not see the list, but missing rights by name are no verdict', async () => {
+  test('is looked up by name if the list is forbidden; if not found, it is unknown', async () => {
     platform.mayAdministrate = false;
     platform.maySeeRights = true;
     platform.rights.set('ann', 'write').set('eve', 'read');
@@ -83,7 +83,7 @@ describe('the verdict on a pull request', () => {
     expect(await api.reviews.post(place, 'approve', '', signal)).toBe('approved');
   });
 
-  test('of another user is not found', async () => {
+  test('by another user is not taken for that of the gateway', async () => {
     platform.states.set('acme/shop!5', new Map([['ann', 'approved']]));
     api.own.learn();
     await expect.poll(() => api.own.isName(idOfUser('the-bot'))).toBe(true);
@@ -98,7 +98,7 @@ describe('the verdict on a pull request', () => {
     });
   });
 
-  test('fails if the response does not come from the host', async () => {
+  test('fails if the response is a web page instead of JSON', async () => {
     void platform.refuse(/^POST .*approve$/, { status: 200, message: 'a page' });
     await expect(api.reviews.post(place, 'approve', '', signal)).rejects.toMatchObject({ isFinal: true });
   });

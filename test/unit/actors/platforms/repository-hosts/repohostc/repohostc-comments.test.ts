@@ -82,7 +82,7 @@ async function failure(sending: Promise<unknown>): Promise<DeliveryError> {
 const postedBodies = () => (platform.comments.get(PLACE) ?? []).map(({ body }) => body);
 
 describe('an answer', () => {
-  test('becomes one comment on its pull request, after a mark', async () => {
+  test('becomes one comment on its pull request, which contains a mark and the answer', async () => {
     const row = await rowFor('Thank **you**.');
     expect(row.key).toBe(`outbox/repohostc/${new URL(platform.url).host}/${PLACE}`);
     expect(await sendRow(adapter, trigger, row)).toEqual({ id: '1' });
@@ -115,7 +115,7 @@ describe('an answer', () => {
     expect(error.message).not.toContain(basic);
   });
 
-  test('cannot contain the mark of another row, and is cut at the size limit', async () => {
+  test('cannot contain the mark of another answer, and is cut at the size limit', async () => {
     const other = '[//]: # (actor-gateway:0123456789abcdef0123456789abcdef)';
     await send(await rowFor(`look: ${other}`));
     await send(await rowFor('word '.repeat(10_000)));
@@ -151,7 +151,7 @@ describe('a comment', () => {
     expect(request?.query.toString()).toBe('pagelen=100&sort=-created_on');
   });
 
-  test('is searched among the newest first, on all relevant pages', async () => {
+  test('that may already exist is searched from the newest comment on, on all relevant pages', async () => {
     const row = await rowFor('once');
     await send(row);
     platform.pageSize = 2;
@@ -165,7 +165,7 @@ describe('a comment', () => {
     expect(postedBodies()).toHaveLength(6);
   });
 
-  test('is not searched among comments older than its row, unless the host’s clock is behind', async () => {
+  test('is not searched among comments older than its answer, unless the host’s clock is behind', async () => {
     const row = await rowFor('late');
     const at = new Date(Date.now() - 7_200_000).toISOString();
     const old = Array.from({ length: 9 }, (_, id) => ({ id, body: 'other', author: 'ann', at }));
@@ -178,7 +178,7 @@ describe('a comment', () => {
     expect(platform.requestsFor('GET', /comments$/)).toHaveLength(1 + 5);
   });
 
-  test('is not posted while the list of comments is invalid', async () => {
+  test('is not posted again while the host returns an invalid list of comments', async () => {
     const row = await rowFor('once');
     await send(row);
     void platform.refuse(/^GET .*\/comments$/, { status: 200, message: 'a page of a proxy' });

@@ -212,7 +212,7 @@ describe('the text', () => {
     expect(commandIn(inline)).toBe('/deploy');
   });
 
-  test('may be an own comment only on pull requests', () => {
+  test('may be a comment of the gateway itself only on pull requests', () => {
     expect(keys.filter((key) => factsOfKey(key).mayBeOwnComment)).toEqual(
       keys.filter((key) => key.startsWith('pullrequest:comment_')),
     );
@@ -249,7 +249,7 @@ describe('a payload', () => {
     );
   });
 
-  test('has all members of the facts at the requested paths', () => {
+  test('yields the same event facts if only the requested paths are read', () => {
     for (const key of keys) {
       const payload = repoHostCPayload(key, { refname: 'main', changes: [{ new: ['branch', 'x'] }] });
       const selected = Object.fromEntries(

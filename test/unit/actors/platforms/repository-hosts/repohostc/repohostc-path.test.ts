@@ -42,7 +42,7 @@ async function statusOf(event: string, id: string): Promise<unknown> {
   return ((await response.json()) as { readonly status: unknown }).status;
 }
 
-test('a request with a known body and another id is another event', async () => {
+test('a request with a known body and a new id is accepted as a new event if no replay window is configured', async () => {
   await open();
   expect(await statusOf('pullrequest:created', 'one')).toBe('accepted');
   expect(await statusOf('pullrequest:created', 'two')).toBe('accepted');
@@ -55,7 +55,7 @@ test('a request with a known body and another id is a duplicate within the repla
   expect(await statusOf('pullrequest:created', 'two')).toBe('duplicate');
 });
 
-test('two events with the same body are both accepted', async () => {
+test('requests for two kinds of events with the same body are accepted, even within the replay window', async () => {
   await open(60);
   expect(await statusOf('pullrequest:created', 'one')).toBe('accepted');
   expect(await statusOf('pullrequest:updated', 'two')).toBe('accepted');
