@@ -139,16 +139,18 @@ describe('help', () => {
     expect(stdout).toMatch(/^ {2}servers {2,}List servers/m);
   });
 
-  test.each(commands)('of %s %s contains usage and exit codes', async (...words) => {
-    const name = words.filter((argument) => argument !== undefined);
-    const { code, stdout, stderr } = await runHere([...name, '--help']);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(new RegExp(`^Usage: .*? ${name.join(' ')}\\b`));
-    // `store` alone does nothing.
-    expect(stdout.includes('Exit codes')).toBe(name.join() !== 'store');
-    expect(stdout).not.toContain('--api-key ');
-    expect(await runHere(['help', ...name])).toEqual({ code, stdout, stderr });
-  });
+  test.each(commands.map((words) => ({ command: words.join(' '), words })))(
+    'of $command contains usage and exit codes',
+    async ({ words }) => {
+      const { code, stdout, stderr } = await runHere([...words, '--help']);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(new RegExp(`^Usage: .*? ${words.join(' ')}\\b`));
+      // `store` alone does nothing.
+      expect(stdout.includes('Exit codes')).toBe(words.join() !== 'store');
+      expect(stdout).not.toContain('--api-key ');
+      expect(await runHere(['help', ...words])).toEqual({ code, stdout, stderr });
+    },
+  );
 
   test('of a noun lists its verbs with arguments, and is printed if a verb is missing', async () => {
     const { stdout } = await runHere(['servers', '--help']);
