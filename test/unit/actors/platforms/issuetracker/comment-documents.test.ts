@@ -417,8 +417,9 @@ describe('a very long text', () => {
       });
     };
     // Linear parsing takes four times as long, quadratic parsing sixteen times.
-    const quarter = spentFor(1_048_576);
-    expect(spentFor(4_194_304)).toBeLessThan(10 * Math.max(quarter, 100));
+    const isLinear = () => spentFor(4_194_304) < 10 * Math.max(spentFor(1_048_576), 100);
+    // Garbage collection may extend one measurement.
+    expect(isLinear() || isLinear() || isLinear()).toBe(true);
   });
 
   test('becomes at most one document more than the requested maximum', () => {
