@@ -9,15 +9,7 @@ const ALL_CALLS = 4_096;
 const NOTEWORTHY_CALLS = 1_024;
 
 /** A completed call. Texts that are equal in many calls should be the same string (CallRing). */
-export interface EndedRequest {
-  readonly ms: number;
-  readonly server: string | null;
-  readonly tool: string | null;
-  readonly method: string;
-  readonly outcome: RecordedOutcome;
-  readonly bytes: number;
-  readonly client: string | null;
-  readonly session: string | null;
+export interface EndedRequest extends Omit<RecordedCall, 'n' | 'at' | 'requestId' | 'trace' | 'code'> {
   readonly code: string | undefined;
   /** `traceparent` may be computed on demand, so it is read for failed and slow calls only. */
   readonly origin: { readonly requestId: string; readonly traceparent?: string | undefined };

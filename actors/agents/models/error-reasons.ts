@@ -1,7 +1,8 @@
 // Reasons of failed model requests that an operator can act on, found by the codes and the known messages of
 // providers.
 
-const reasons: ReadonlySet<unknown> = new Set([
+/** Reasons that concern the model, with any status: some providers always use 400. */
+export const reasonsOfModel: ReadonlySet<unknown> = new Set([
   'budget_exceeded',
   'context_length_exceeded',
   'insufficient_quota',
@@ -10,6 +11,10 @@ const reasons: ReadonlySet<unknown> = new Set([
   'model_not_found',
   'no_db_connection',
   'not_found_error',
+]);
+
+const reasons: ReadonlySet<unknown> = new Set([
+  ...reasonsOfModel,
   'overloaded_error',
   'rate_limit_exceeded',
   'tool_use_failed',

@@ -14,6 +14,7 @@
 
 import type { ModelName } from '../../../config/resources/agents/model-runtime.ts';
 import { HandlerError } from '../handlers/handler.ts';
+import { reasonsOfModel } from './error-reasons.ts';
 
 export const nameOf = ({ provider, model }: ModelName): string => `${provider}:${model}`;
 
@@ -25,18 +26,6 @@ export const isTransient = (status: number): boolean => status >= 500 || transie
 const statusesOfModel: ReadonlySet<number> = new Set([401, 402, 403, 404, 410]);
 /** Statuses that concern the content of the request. */
 const statusesOfRequest: ReadonlySet<number> = new Set([400, 413, 415, 422]);
-/** Reasons (error-response.ts) that concern the model, with any status: some providers always use 400. */
-const reasonsOfModel: ReadonlySet<string> = new Set([
-  'budget_exceeded',
-  'context_length_exceeded',
-  'insufficient_quota',
-  'invalid_api_key',
-  'invalid_model',
-  'model_not_found',
-  'no_db_connection',
-  'not_found_error',
-]);
-
 /** Hints for statuses, used if no reason is known. */
 const meanings: ReadonlyMap<number, string> = new Map([
   [401, 'is the key of its provider right?'],

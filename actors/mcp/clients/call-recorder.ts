@@ -44,19 +44,13 @@ const outcomeByCode: ReadonlyMap<string, RecordedOutcome> = new Map([
 
 /** Methods of the protocol, each as one string for all calls (CallNames). */
 const methods: ReadonlyMap<string, string> = new Map(
-  [
-    ...['initialize', 'ping', 'server/discover', 'logging/setLevel', 'completion/complete'],
-    ...['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'skills/list'],
-    ...['prompts/get', 'resources/read', 'resources/subscribe', 'resources/unsubscribe', 'skills/get'],
-    ...[
-      'resources/directory/read',
-      'tasks/get',
-      'tasks/update',
-      'tasks/cancel',
-      'tasks/list',
-      'tasks/result',
-    ],
-  ].map((method) => [method, method]),
+  `initialize ping server/discover logging/setLevel completion/complete
+   tools/list prompts/list prompts/get skills/list skills/get
+   resources/list resources/templates/list resources/directory/read resources/read
+   resources/subscribe resources/unsubscribe
+   tasks/list tasks/get tasks/update tasks/cancel tasks/result`
+    .split(/\s+/)
+    .map((method) => [method, method]),
 );
 
 export class CallRecorder {

@@ -89,7 +89,7 @@ describe('an unreachable server', () => {
     });
   });
 
-  test('is restarted with the same pauses as any other failed server', () => {
+  test('is restarted with the same pauses as other failed servers', () => {
     expect(decideRestart(policy, away, [0, 5], 10, 0)).toEqual({ do: 'restart', inMs: 300 });
   });
 });

@@ -61,7 +61,7 @@ export function CallsView({ state, query, go }: CallsViewProps) {
 function emptyText(isFiltered: boolean, isLaterPage: boolean): string {
   if (isLaterPage) return 'No older calls.';
   if (isFiltered)
-    return 'No calls match. The gateway keeps the last 4,096 calls, and the last 1,024 failed or slow ones.';
+    return 'No calls match. The gateway keeps a fixed number of recent calls, and of failed or slow ones.';
   return 'No calls yet. Each request of a client, an agent or a flow to a server is a call. Connect a client, or try: actor-gateway tools call SERVER TOOL.';
 }
 

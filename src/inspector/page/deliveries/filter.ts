@@ -2,6 +2,7 @@
 // and back.
 
 import type { DeliveryRecord } from '../../../http/api/delivery-shapes.ts';
+import { listParams, withParam } from '../list-query.ts';
 
 export const deliveryStates = [
   'queued',
@@ -45,19 +46,10 @@ export function filterText(query: string): string {
 
 /** Returns the parameters of GET /deliveries for a query; other parameters are ignored. */
 export function requestParams(query: string): URLSearchParams {
-  const source = new URLSearchParams(query);
-  const params = new URLSearchParams({ limit: `${PAGE}` });
-  for (const name of ['state', 'trigger', 'before']) {
-    const value = source.get(name);
-    if (value !== null && value !== '') params.set(name, value);
-  }
-  return params;
+  return listParams(query, ['state', 'trigger', 'before'], PAGE);
 }
 
 /** Returns the query for the page preceding a delivery; for the newest page if `before` is undefined. */
 export function pageQuery(query: string, before: number | undefined): string {
-  const params = new URLSearchParams(query);
-  if (before === undefined) params.delete('before');
-  else params.set('before', `${before}`);
-  return params.toString();
+  return withParam(query, 'before', before === undefined ? '' : `${before}`);
 }

@@ -40,7 +40,7 @@ test('an event store that is exported and imported behaves as after a restart, u
         let text = await exportText(openSqliteSource({ file, onDamage, now }));
         rmSync(file);
         file = newFile();
-        // Every third move passes through a PostgreSQL database. That takes longer.
+        // Only every third move passes through a PostgreSQL database, because this takes longer.
         if (moveCount % 3 === 0) {
           const url = await newDatabase();
           await importText(openPostgresTarget({ url, now }), text);
