@@ -16,7 +16,8 @@ export function syntaxMessage(
   { code, message, pos: [at] }: YamlFault,
   openedOn?: number,
 ): string {
-  if (code === 'TAG_RESOLVE_FAILED') return `${message}; tags are not supported here`;
+  if (code === 'TAG_RESOLVE_FAILED')
+    return `a value that begins with ! is a tag in YAML, and tags are not supported here; ${quotesHint}`;
   if (code === 'NON_STRING_KEY') return 'a key must be plain text';
   return `YAML syntax: ${messages[code]?.(text, at, message, openedOn) ?? packageMessage(code, message)}${referenceHint(text, at)}`;
 }

@@ -3,7 +3,7 @@
 // several documents if one is expected. JSON is parsed as YAML, so it has positions and may contain comments.
 //
 // The work is linear in the file's size: aliased values are counted, never expanded. Messages do not contain
-// text of the file (A9, ARCHITECTURE.md), except keys and tag names.
+// text of the file (A9, ARCHITECTURE.md), except keys: a password may begin with `*` or `!`.
 
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser, type YAMLError } from 'yaml';
 import { excerpt } from './excerpt.ts';
@@ -259,8 +259,11 @@ class TreeBuilder {
   #alias(name: string, offset: number): { tree: YamlTree; size: number } {
     const target = this.#anchors.get(name);
     if (target === undefined)
-      return this.#refuse(offset, `alias *${name} has no anchor &${name} before it; ${quotesHint}`);
-    if (target === 'open') return this.#refuse(offset, `alias *${name} is inside its own anchor`);
+      return this.#refuse(
+        offset,
+        `a value that begins with * is an alias in YAML, and no anchor (&) of its name precedes it; ${quotesHint}`,
+      );
+    if (target === 'open') return this.#refuse(offset, 'this alias is inside its own anchor');
     this.#aliased += target.size;
     if (this.#aliased > maxAliasedValues) {
       return this.#refuse(offset, `the aliases of this file expand to more than ${maxAliasedValues} values`);

@@ -94,9 +94,9 @@ describe('broken syntax', () => {
     ['a: [1, 2\n', /^2:1: YAML syntax: /],
     ['a: @x\n', /^1:4: YAML syntax: a value cannot begin with @; put the value in quotes/],
     ['a: 1\n---\nb: 2\n', /^2:\d: only one YAML document/],
-    ['a: *none\n', /^1:4: alias \*none has no anchor/],
-    ['a: &x [*x]\n', /^1:8: alias \*x is inside its own anchor$/],
-    ['a: !env X\n', /^1:4: Unresolved tag: !env; tags are not supported here$/],
+    ['a: *none\n', /^1:4: a value that begins with \* is an alias in YAML, and no anchor/],
+    ['a: &x [*x]\n', /^1:8: this alias is inside its own anchor$/],
+    ['a: !env X\n', /^1:4: a value that begins with ! is a tag in YAML, and tags are not supported here; /],
     ['a: 1\nb: 2\na: 3\n', /^3:1: duplicate key "a", already used on line 1$/],
     ['? [x]\n: 1\n', /^1:3: a key must be plain text$/],
   ])('%j is reported with a position', async (text, problem) => {
@@ -119,7 +119,11 @@ describe('broken syntax', () => {
   );
 
   test.each([
-    ['  cron: */5 * * * *', 9, 'alias */5 has no anchor &/5 before it'],
+    [
+      '  cron: */5 * * * *',
+      9,
+      'a value that begins with * is an alias in YAML, and no anchor (&) of its name precedes it',
+    ],
     [
       '  cron: * * * * *',
       9,

@@ -463,7 +463,7 @@ describe('resource files', () => {
     expect(lines).toEqual([
       expect.stringContaining('all.yaml:17:7: warning: spec: has no target'),
       'all.yaml:17:35: spec.defaul_agent: unknown key; did you mean default_agent?',
-      'all.yaml:17:49: alias *who has no anchor &who before it; put the value in quotes, if it is text',
+      'all.yaml:17:49: a value that begins with * is an alias in YAML, and no anchor (&) of its name precedes it; put the value in quotes, if it is text',
     ]);
   });
 
