@@ -10,19 +10,6 @@ import { CallNames } from './call-names.ts';
 import type { ClientExchange, ExchangeEnd } from './exchange.ts';
 import type { ClientSession } from './sessions/session.ts';
 
-/** A completed request. */
-export interface CompletedRequest {
-  readonly exchange: ClientExchange;
-  readonly envelope: Envelope;
-  readonly end: ExchangeEnd;
-  readonly error: GatewayError | undefined;
-  readonly ms: number;
-  readonly session: ClientSession | undefined;
-  /** Server of the address; undefined at merged addresses. */
-  readonly target: string | undefined;
-  readonly origin: EndedRequest['origin'];
-}
-
 const outcomeByCode: ReadonlyMap<string, RecordedOutcome> = new Map([
   ['ERR_DEADLINE', 'timeout'],
   ['ERR_OVERLOADED', 'overload'],
@@ -62,7 +49,20 @@ export class CallRecorder {
     this.#calls = calls;
   }
 
-  record({ exchange, envelope, end, error, ms, session, target, origin }: CompletedRequest): void {
+  /**
+   * Records a completed request. `target` is the server of the address; undefined at merged addresses. There
+   * is one argument per fact, because an object would be allocated for each call.
+   */
+  record(
+    exchange: ClientExchange,
+    envelope: Envelope,
+    end: ExchangeEnd,
+    error: GatewayError | undefined,
+    ms: number,
+    session: ClientSession | undefined,
+    target: string | undefined,
+    origin: EndedRequest['origin'],
+  ): void {
     this.#calls.record({
       ms,
       server: exchange.server ?? exchange.mergedTarget?.server.id ?? target ?? null,

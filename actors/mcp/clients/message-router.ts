@@ -271,16 +271,7 @@ export class MessageRouter {
         countEnd(this.counts, outcome);
         if (profile !== undefined) countEnd(profile.counts, outcome);
         const ms = performance.now() - startedAt;
-        this.#recorder?.record({
-          exchange: endedExchange,
-          envelope,
-          end: outcome,
-          error,
-          ms,
-          session,
-          target,
-          origin,
-        });
+        this.#recorder?.record(endedExchange, envelope, outcome, error, ms, session, target, origin);
         this.#log(endedExchange, envelope, outcome, error, ms, origin, session, profile);
       },
     });

@@ -4,7 +4,6 @@
 import { textOf } from './json-scanner.ts';
 import { RpcFault, rpcCodes } from './rpc-fault.ts';
 import { isInPieces, type Message, rawOf, type Span, sliceMessage, toBuffer } from './span.ts';
-import { isToolError } from './tool-error.ts';
 
 export type MessageKind = 'request' | 'notification' | 'answer';
 
@@ -49,7 +48,8 @@ export class Envelope {
   hasUnreservedMeta = false;
   /** True if the message contains a protocol version, as all messages of the modern era do. */
   isModern = false;
-  #isToolError: boolean | undefined;
+  /** True for a tool result that reports the tool's own failure. */
+  isToolError = false;
   /** Short lists without duplicates; scanning them is faster than a Map. */
   #members: WatchedMember[] | undefined;
   #meta: WatchedMember[] | undefined;
@@ -98,12 +98,6 @@ export class Envelope {
       value = value * 10 + digit;
     }
     return value;
-  }
-
-  /** True for a tool result that reports the tool's own failure. */
-  get isToolError(): boolean {
-    this.#isToolError ??= isToolError(this);
-    return this.#isToolError;
   }
 
   /** Returns the position of a `params` member that the gateway reads. */

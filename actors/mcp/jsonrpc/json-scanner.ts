@@ -267,7 +267,7 @@ const commonStrings = byLength([
   ...['progressToken', 'structuredContent', 'notifications/progress'],
   ...['2026-07-28', 'io.modelcontextprotocol/protocolVersion', 'io.modelcontextprotocol/clientInfo'],
   ...['io.modelcontextprotocol/clientCapabilities', 'io.modelcontextprotocol/logLevel'],
-  ...['content', 'resultType', 'io.modelcontextprotocol/serverInfo'],
+  ...['content', 'isError', 'resultType', 'io.modelcontextprotocol/serverInfo'],
 ]);
 
 function byLength(all: readonly string[]): readonly (readonly string[])[] {

@@ -7,6 +7,7 @@ import { Envelope } from './envelope.ts';
 import { MAX_TOKEN, PushScanner } from './push-scanner.ts';
 import { toOneLine } from './read-message.ts';
 import { type Span, toBuffer } from './span.ts';
+import { isToolError } from './tool-error.ts';
 
 const CR = 0x0d;
 
@@ -68,6 +69,7 @@ export class LargeMessage {
     envelope.id = this.#id;
     envelope.result = this.#result;
     envelope.error = this.#error;
+    envelope.isToolError = isToolError(this.pieces, envelope);
     return envelope;
   }
 

@@ -48,6 +48,8 @@ const CR = 0x0d;
 const QUOTE = 0x22;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
+/** First byte of `true`. */
+const TRUE = 0x74;
 /** First byte of `null`. */
 const NULL = 0x6e;
 
@@ -94,6 +96,8 @@ function read(received: Buffer, isStrict: boolean): Envelope {
       const start = scanner.pos;
       if (key === 'params' && bytes[start] === BRACE) {
         readParams(scanner, envelope, isStrict);
+      } else if (key === 'result' && bytes[start] === BRACE) {
+        readResult(scanner, envelope);
       } else {
         scanner.value(1);
       }
@@ -189,6 +193,14 @@ function readParams(scanner: JsonScanner, envelope: Envelope, isStrict: boolean)
     }
     if (watchedParams.has(key)) envelope.recordParam(key, { start, end: scanner.pos });
     else if (isStrict && foldedWatched.has(foldCase(key))) throw twinFault(key);
+  });
+}
+
+function readResult(scanner: JsonScanner, envelope: Envelope): void {
+  scanner.object(1, (key) => {
+    const first = scanner.bytes[scanner.pos];
+    scanner.value(2);
+    if (key === 'isError') envelope.isToolError = first === TRUE;
   });
 }
 
