@@ -23,7 +23,13 @@ import {
 import { ask } from '../../fixtures/clients/api-client.ts';
 import { callOnce, details, RawSession } from '../../fixtures/clients/raw-session.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
-import { type ShownText, shownTexts, touchingTexts } from '../../fixtures/gateway/page-texts.ts';
+import {
+  checkTree,
+  type ShownText,
+  shownTexts,
+  touchingTexts,
+  unreadable,
+} from '../../fixtures/gateway/page-texts.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
@@ -142,13 +148,6 @@ async function open(path: string, viewport: { width: number; height: number }): 
   return page;
 }
 
-/** Returns texts with fewer visible letters, without completely visible texts. */
-async function unreadable(page: Page, selector: string, letters: number): Promise<ShownText[]> {
-  const texts = await page.evaluate<ShownText[]>(shownTexts(selector));
-  expect(texts.length, selector).toBeGreaterThan(0);
-  return texts.filter((text) => text.shown < Math.min(text.letters, letters));
-}
-
 test.each(sizes)('names in the log are readable at $width pixels, with sender and event', async (size) => {
   const page = await open(`/view/${LONG}/log`, size);
   await ask(`${gateway.url}/servers/${LONG}/stop`, { method: 'POST' });
@@ -187,13 +186,6 @@ test.each(sizes)('names in the tree are readable at $width pixels, and states ar
   await page.locator('[data-session]').first().waitFor();
   await checkTree(page);
 });
-
-async function checkTree(page: Page): Promise<void> {
-  expect(await unreadable(page, '.row .name', 20)).toEqual([]);
-  expect(await unreadable(page, '.row .pill', 30)).toEqual([]);
-  const names = await page.evaluate<ShownText[]>(shownTexts('.row .name'));
-  expect(names.filter(({ shown, letters, title }) => shown < letters && title === null)).toEqual([]);
-}
 
 const views: readonly (readonly [path: string, sign: string])[] = [
   ['', '[data-wrong]'],

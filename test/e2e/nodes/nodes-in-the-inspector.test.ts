@@ -11,11 +11,14 @@ import {
   startGateway,
   temporaryFolder,
 } from '../../fixtures/gateway/gateway-process.ts';
+import { checkTree } from '../../fixtures/gateway/page-texts.ts';
 import { desk, startNodes } from '../../fixtures/nodes/node-group.ts';
 import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
 const server = await sharedPostgres();
+
+const SECOND = 'second-node-in-the-rack-of-the-north-b';
 
 const sizes = [
   { width: 1280, height: 800 },
@@ -45,27 +48,27 @@ test('the inspector shows all cluster nodes with state, version and configuratio
   const resources = desk(folder);
   const [a, b] = await startNodes([
     { name: 'a', resources },
-    { name: 'second-b', resources },
+    { name: SECOND, resources },
   ]);
   if (a === undefined || b === undefined) throw new Error('two were to be started');
   const { page, complaints, close } = await openPage({ reducedMotion: 'reduce' });
   await page.goto(`${a.url}/inspector`);
   await page.evaluate(axeCore.source);
   const tree = (name: string) => page.locator(`.row[data-node="${name}"]`);
-  await tree('second-b').waitFor();
+  await tree(SECOND).waitFor();
   expect(await tree('a').textContent()).toContain('this node');
-  expect(await tree('second-b').textContent()).not.toContain('this node');
+  expect(await tree(SECOND).textContent()).not.toContain('this node');
   expect(await page.locator('#nodes-differ').count()).toBe(0);
 
-  await tree('second-b').click();
-  await page.locator('#nodes tr[data-row="second-b"][aria-current="true"]').waitFor();
-  expect(new URL(page.url()).pathname).toBe('/inspector/view/~nodes/second-b/log');
+  await tree(SECOND).click();
+  await page.locator(`#nodes tr[data-row="${SECOND}"][aria-current="true"]`).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/inspector/view/~nodes/${SECOND}/log`);
   const rows = async () =>
     (await page.locator('#nodes tbody tr').allTextContents()).map((text) => text.replace(/\s+/g, ' '));
   const { nodes } = (await ask(`${a.url}/nodes`)).json;
   expect(await rows()).toEqual([
     `a (this node)running${nodes[0].epoch}${nodes[0].version}${nodes[0].config_hash}`,
-    `second-brunning${nodes[1].epoch}${nodes[1].version}${nodes[1].config_hash}`,
+    `${SECOND}running${nodes[1].epoch}${nodes[1].version}${nodes[1].config_hash}`,
   ]);
   expect(await violationsOf(page)).toEqual([]);
 
@@ -75,8 +78,12 @@ test('the inspector shows all cluster nodes with state, version and configuratio
   expect(await page.locator('#nodes-differ').textContent()).toContain(
     'The nodes differ in their configuration.',
   );
-  await eventually(async () => expect(await tree('second-b').textContent()).toContain('differs'));
+  await eventually(async () => expect(await tree(SECOND).textContent()).toContain('differs'));
   expect((await rows())[1]).toMatch(/ · differs$/);
+  for (const size of sizes) {
+    await page.setViewportSize(size);
+    await checkTree(page);
+  }
   expect(await violationsOf(page)).toEqual([]);
 
   // The keyboard moves from line to line.
