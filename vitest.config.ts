@@ -1,20 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import {
-  atLength,
-  demandingTests,
-  endToEnd,
-  propertiesAtLength,
-  testsApart,
-  testsOnNodeHttp,
-  turnOf,
-} from './test/plan.ts';
+import { longTests } from './test/long-tests.ts';
+import { demandingTests, propertiesAtLength, testsApart, testsOnNodeHttp, turnOf } from './test/plan.ts';
 
 const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
 /** `npm run test:long` runs the long tests, and the tests of HTTP on node:http; `npm test` does not. */
 const { ACTOR_GATEWAY_TESTS: extent } = process.env;
-const long = atLength.map(endToEnd);
 const apart = testsApart();
 const demanding = demandingTests();
 
@@ -52,8 +44,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'e2e, demanding',
-          include: extent === 'long' ? demanding.filter((file) => long.includes(file)) : demanding,
-          exclude: extent === 'whole' ? long : [],
+          include: extent === 'long' ? demanding.filter((file) => longTests.includes(file)) : demanding,
+          exclude: extent === 'whole' ? longTests : [],
           maxWorkers: Math.min(6, Math.ceil(1.5 * availableParallelism())),
           sequence: { groupOrder: 0 },
         },
@@ -62,8 +54,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'e2e',
-          include: extent === 'long' ? long : ['test/e2e/**/*.test.ts'],
-          exclude: extent === 'whole' ? [...long, ...demanding] : demanding,
+          include: extent === 'long' ? longTests : ['test/e2e/**/*.test.ts'],
+          exclude: extent === 'whole' ? [...longTests, ...demanding] : demanding,
           maxWorkers: Math.min(10, Math.ceil(2.5 * availableParallelism())),
           sequence: { groupOrder: 1 },
         },

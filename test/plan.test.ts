@@ -4,8 +4,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { longTests } from './long-tests.ts';
 import {
-  atLength,
   demandingTests,
   endToEnd,
   filesIn,
@@ -43,8 +43,8 @@ test('the list of files on a single HTTP engine contains only existing files, ea
 
 test('the list of e2e files that npm test omits contains only existing files, each once', () => {
   const all = testsIn('test/e2e');
-  expect(atLength.map(endToEnd).filter((file) => !all.includes(file))).toEqual([]);
-  expect(new Set(atLength).size).toBe(atLength.length);
+  expect(longTests.filter((file) => !all.includes(file))).toEqual([]);
+  expect(new Set(longTests).size).toBe(longTests.length);
 });
 
 test('e2e files that are listed as tests without a gateway start no gateway', () => {

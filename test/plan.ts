@@ -205,37 +205,6 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/**
- * End-to-end tests in `npm run test:long` but not in `npm test`: long or frequently repeated cases that other
- * tests cover once, or tests that need large downloads. The HTTP tests on the other implementation run with
- * them.
- */
-export const atLength: readonly string[] = [
-  'agents/agent-killed-at-rows',
-  'agents/agent-memory',
-  'agents/agent-runs-shuffled',
-  'agents/answers-grow-in-every-chat',
-  'automation/automation-killed',
-  'automation/businessmessenger-killed',
-  'automation/forged-floods',
-  'automation/large-events',
-  'cli/tutorials',
-  'cluster/cluster-at-length',
-  'eras/both-eras-crowd',
-  'flows/flow-killed-at-rows',
-  'inspector/inspector-at-length',
-  'mcp/abandoned-sessions',
-  'servers/killed',
-  'whole/bench-smoke',
-  'whole/conformance',
-  'whole/memory-growth',
-  'whole/real-clients',
-  'whole/real-servers',
-  'whole/restarted-clients',
-  'whole/soak',
-  'whole/survivors',
-];
-
 /** The slowest tests, which start first, because a slow test at the end would run alone. */
 const slow = [
   'whole/soak',

@@ -1,5 +1,6 @@
-// Detects large results with `isError: true`: the server has responded, and the tool itself reports a failure.
-// Most large results are only searched for the name of the member. read-message.ts detects it in others.
+// Detects large results with `isError: true`: the server has responded, and the tool itself reports a
+// failure. Most large results are only searched for the name of the member. read-message.ts detects it in
+// other results.
 
 import type { Envelope } from './envelope.ts';
 import { memberOf } from './members.ts';
