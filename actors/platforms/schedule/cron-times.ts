@@ -40,10 +40,13 @@ export class CronTimes {
 
   #hasDay(midnight: number): boolean {
     const date = new Date(midnight);
-    const { days, months, weekdays, isEitherDay } = this.#fields;
-    if (!months.has(date.getUTCMonth() + 1)) return false;
-    const isDay = days.has(date.getUTCDate());
-    const isWeekday = weekdays.has(date.getUTCDay());
+    const { days, months, weekdays, hasLastDay, lastWeekdays, isEitherDay } = this.#fields;
+    const month = date.getUTCMonth();
+    if (!months.has(month + 1)) return false;
+    const isInOtherMonth = (count: number) => new Date(midnight + count * DAY_MS).getUTCMonth() !== month;
+    const weekday = date.getUTCDay();
+    const isDay = days.has(date.getUTCDate()) || (hasLastDay && isInOtherMonth(1));
+    const isWeekday = weekdays.has(weekday) || (lastWeekdays.has(weekday) && isInOtherMonth(7));
     return isEitherDay ? isDay || isWeekday : isDay && isWeekday;
   }
 

@@ -1,11 +1,14 @@
-// Parses cron expressions: five fields, or six with seconds first. node-schedule accepts invalid expressions
-// silently, so they are checked here, with messages for operators. A valid expression has a next time.
+// Parses cron expressions: five fields, six with seconds first, or a name such as @daily. node-schedule
+// accepts invalid expressions silently, so they are checked here, with messages for operators. A valid
+// expression has a next time.
 
 interface FieldKind {
   readonly name: string;
   readonly low: number;
   readonly high: number;
   readonly words?: readonly string[];
+  /** Form of values with an L, the last of a month. */
+  readonly last?: RegExp;
 }
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
@@ -15,10 +18,20 @@ const kinds: readonly FieldKind[] = [
   { name: 'second', low: 0, high: 59 },
   { name: 'minute', low: 0, high: 59 },
   { name: 'hour', low: 0, high: 23 },
-  { name: 'day of month', low: 1, high: 31 },
+  { name: 'day of month', low: 1, high: 31, last: /^()L$/i },
   { name: 'month', low: 1, high: 12, words: months },
-  { name: 'day of week', low: 0, high: 6, words: weekdays },
+  { name: 'day of week', low: 0, high: 6, words: weekdays, last: /^([0-9]+|[A-Za-z]{3})L$/i },
 ];
+
+const nicknames: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
 
 /** February has 29 days, for leap years. */
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -30,7 +43,12 @@ export interface CronFields {
   readonly hours: ReadonlySet<number>;
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
+  /** Sunday is 0. */
   readonly weekdays: ReadonlySet<number>;
+  /** True if the last day of each month matches. */
+  readonly hasLastDay: boolean;
+  /** Weekdays that match in the last seven days of a month. */
+  readonly lastWeekdays: ReadonlySet<number>;
   /** True if both day fields are restricted: a day must match only one of them (POSIX). */
   readonly isEitherDay: boolean;
 }
@@ -41,30 +59,41 @@ export function cronFault(expression: string): string | undefined {
   if (typeof parsed === 'string') return parsed;
   // The last field, day of week, is `*`, so only day of month and month restrict the days.
   const isByDate = /\s\*$/.test(expression.trim());
-  return isByDate && !hasSuchDay(parsed.days, parsed.months)
+  return isByDate && !parsed.hasLastDay && !hasSuchDay(parsed.days, parsed.months)
     ? 'never occurs: none of its months has such a day'
     : undefined;
 }
 
 /** Parses an expression. Returns its fields, or an error message. */
 export function parseCron(expression: string): CronFields | string {
-  const fields = expression.trim().split(/\s+/);
+  const text = expression.trim();
+  if (text.startsWith('@') && !Object.hasOwn(nicknames, text.toLowerCase()))
+    return `${text} is not one of ${Object.keys(nicknames).join(', ')}`;
+  const fields = (nicknames[text.toLowerCase()] ?? text).split(/\s+/);
   if (fields.length !== 5 && fields.length !== 6) {
-    const found = expression.trim() === '' ? 0 : fields.length;
+    const found = text === '' ? 0 : fields.length;
     return `expected 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first; found ${found}`;
   }
   if (fields.length === 5) fields.unshift('0');
-  const sets: ReadonlySet<number>[] = [];
+  const sets: FieldValues[] = [];
   for (const [index, kind] of kinds.entries()) {
     const values = valuesOf(fields[index] ?? '', kind);
     if (typeof values === 'string') return `${kind.name}: ${values}`;
     sets.push(values);
   }
-  const none = new Set<number>();
   const [seconds = none, minutes = none, hours = none, days = none, monthsOfYear = none, weekdaysOf = none] =
     sets;
-  const isEitherDay = fields[3] !== '*' && fields[5] !== '*';
-  return { seconds, minutes, hours, days, months: monthsOfYear, weekdays: weekdaysOf, isEitherDay };
+  return {
+    seconds: seconds.values,
+    minutes: minutes.values,
+    hours: hours.values,
+    days: days.values,
+    months: monthsOfYear.values,
+    weekdays: weekdaysOf.values,
+    hasLastDay: days.last.size > 0,
+    lastWeekdays: weekdaysOf.last,
+    isEitherDay: fields[3] !== '*' && fields[5] !== '*',
+  };
 }
 
 function hasSuchDay(days: ReadonlySet<number>, monthsOfYear: ReadonlySet<number>): boolean {
@@ -72,16 +101,36 @@ function hasSuchDay(days: ReadonlySet<number>, monthsOfYear: ReadonlySet<number>
   return [...monthsOfYear].some((month) => first <= (daysOfMonth[month - 1] ?? 0));
 }
 
+interface FieldValues {
+  readonly values: ReadonlySet<number>;
+  /** Values with an L; `kind.low` for an L alone. */
+  readonly last: ReadonlySet<number>;
+}
+
+const none: FieldValues = { values: new Set(), last: new Set() };
+
 /** Returns the field's values, or an error message. */
-function valuesOf(field: string, kind: FieldKind): ReadonlySet<number> | string {
+function valuesOf(field: string, kind: FieldKind): FieldValues | string {
   const values = new Set<number>();
+  const last = new Set<number>();
   for (const part of field.split(',')) {
+    const unit = kind.last?.exec(part)?.[1];
+    if (unit !== undefined) {
+      const value = unit === '' ? kind.low : numberOf(unit, kind);
+      if (typeof value === 'string') return value;
+      last.add(value % daysOfWeek);
+      continue;
+    }
     const range = rangeOf(part, kind);
     if (typeof range === 'string') return range;
-    for (let value = range.from; value <= range.to; value += range.step) values.add(value);
+    for (let value = range.from; value <= range.to; value += range.step)
+      values.add(isWeekday(kind) ? value % daysOfWeek : value);
   }
-  return values;
+  return { values, last };
 }
+
+const daysOfWeek = weekdays.length;
+const isWeekday = ({ words }: FieldKind) => words === weekdays;
 
 function rangeOf(part: string, kind: FieldKind): { from: number; to: number; step: number } | string {
   const match = /^(?:(\*)|([0-9]+|[A-Za-z]+)(?:-([0-9]+|[A-Za-z]+))?)(?:\/([0-9]+))?$/.exec(part);
@@ -98,17 +147,20 @@ function rangeOf(part: string, kind: FieldKind): { from: number; to: number; ste
       ? { from, to: from, step }
       : `write ${first}-${kind.high}/${stepText} instead of ${part}`;
   }
-  const to = numberOf(last, kind);
-  if (typeof to === 'string') return to;
+  const end = numberOf(last, kind);
+  if (typeof end === 'string') return end;
+  // A week may end with Sunday: `fri-sun`.
+  const to = isWeekday(kind) && /^sun$/i.test(last) && from > 0 ? daysOfWeek : end;
   return from <= to ? { from, to, step } : `the range ${part} runs backwards`;
 }
 
-function numberOf(text: string, { low, high, words, name }: FieldKind): number | string {
+/** Returns the number of a value, 7 for a Sunday written so, or an error message. */
+function numberOf(text: string, kind: FieldKind): number | string {
+  const { low, high, words } = kind;
   if (/^[0-9]+$/.test(text)) {
     const value = Number(text);
-    if (value >= low && value <= high) return value;
-    const hint = name === 'day of week' && value === 7 ? ' (Sunday is 0)' : '';
-    return `${text} is outside ${low}-${high}${hint}`;
+    const highest = isWeekday(kind) ? daysOfWeek : high;
+    return value >= low && value <= highest ? value : `${text} is outside ${low}-${highest}`;
   }
   const index = words?.indexOf(text.toLowerCase()) ?? -1;
   if (index >= 0) return index + low;

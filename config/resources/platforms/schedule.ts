@@ -10,7 +10,7 @@ import type { TriggerType } from '../triggers/trigger-type.ts';
 const scheduleConfigSchema = Type.Object(
   {
     cron: text(
-      'Cron expression: minute, hour, day of month, month, day of week; or six fields with seconds first.',
+      'Cron expression: minute, hour, day of month, month, day of week; or six fields with seconds first; or a name such as @daily.',
     ),
     timezone: Type.String({ description: 'IANA time zone.', default: 'UTC', minLength: 1 }),
     catchup: Type.Enum(['none', 'last', 'all'], {

@@ -21,7 +21,7 @@ const part = (low: number, high: number, names?: readonly string[]) => {
   const notationOf = (number: number) =>
     names === undefined
       ? fc.constant(String(number))
-      : fc.constantFrom(String(number), names[number - low] ?? '');
+      : fc.constantFrom(String(number), names[number - low] ?? String(number));
   const range = fc
     .tuple(value, value)
     .map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const)
@@ -47,7 +47,7 @@ const fiveFields = fc.tuple(
   field(0, 23),
   field(1, 31),
   field(1, 12, months),
-  field(0, 6, weekdays),
+  field(0, 7, weekdays),
 );
 const expression = fc.oneof(
   fiveFields.map((fields) => fields.join(' ')),
