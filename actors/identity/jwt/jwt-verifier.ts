@@ -12,6 +12,7 @@ import { hash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify } from 'jose';
 import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { isRefusal, type Principal, type Refusal, type VerificationResult } from '../principal.ts';
+import { isIssuedLater } from './issue-time.ts';
 import { type KeySet, KeysUnavailableError } from './key-set.ts';
 
 export interface JwtVerifierOptions {
@@ -139,6 +140,7 @@ export class JwtVerifier {
           requiredClaims: ['exp'],
         },
       );
+      if (isIssuedLater(payload, toleranceSeconds)) return wrong('was issued in the future');
       const name = nameIn(payload);
       if (name === undefined) return wrong('has no name');
       const missing = this.#missingClaim(payload);

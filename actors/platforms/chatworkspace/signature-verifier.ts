@@ -1,6 +1,6 @@
 // Verifies request signatures: `v0=` and the HMAC-SHA256 of `v0:TIME:BODY` with the app's signing secret
-// (platform documentation, "Verifying requests from Slack"). A signature that is missing, malformed or too
-// old is refused before the body is read.
+// (platform documentation, "Verifying requests from Slack"). A signature that is missing, malformed, too old
+// or from the future is refused before the body is read.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Principal } from '../../identity/principal.ts';
@@ -9,7 +9,8 @@ import type { WebhookRequest } from '../webhooks/webhook.ts';
 
 const SIGNATURE = 'x-slack-signature';
 const TIMESTAMP = 'x-slack-request-timestamp';
-const MAX_AGE_SECONDS = 300;
+/** Maximum difference between the signed time and the gateway's clock. */
+const WINDOW_SECONDS = 300;
 const SIGNATURE_FORM = /^v0=[0-9a-f]{64}$/i;
 const TIME_FORM = /^\d{1,12}$/;
 
@@ -20,7 +21,7 @@ export function signatureVerifier(secret: string | undefined, now: () => number 
   if (secret === undefined || secret === '') throw new Error('signing_secret is empty');
   const hasProof = ({ headers }: WebhookRequest): boolean => {
     const time = headers[TIMESTAMP] ?? '';
-    const isFresh = TIME_FORM.test(time) && now() / 1000 - Number(time) <= MAX_AGE_SECONDS;
+    const isFresh = TIME_FORM.test(time) && Math.abs(now() / 1000 - Number(time)) <= WINDOW_SECONDS;
     return isFresh && SIGNATURE_FORM.test(headers[SIGNATURE] ?? '');
   };
   return {

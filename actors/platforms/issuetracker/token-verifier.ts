@@ -1,12 +1,13 @@
 // Verifies webhooks that carry a token signed with a shared secret (JWT, HS256), as the tracker sends them to
 // apps. The token does not protect the body.
 //
-// Only HS256 with the trigger's secrets is accepted. `exp` and `nbf` are checked if present, with a
+// Only HS256 with the trigger's secrets is accepted. `exp`, `nbf` and `iat` are checked if present, with a
 // tolerance. A request hash (`qsh`, query-hash.ts) must match the request. The fixed hash that is valid for
 // any address belongs to page tokens and is refused. A refusal contains no part of the token.
 
 import { timingSafeEqual } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
+import { isIssuedLater } from '../../identity/jwt/issue-time.ts';
 import type { Principal, Refusal, VerificationResult } from '../../identity/principal.ts';
 import { loopbackOnly, type Verifier } from '../webhooks/verified-subscribers.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
@@ -59,6 +60,7 @@ async function verifyToken(
         clockTolerance: TOLERANCE_SECONDS,
       });
       const { qsh } = payload;
+      if (isIssuedLater(payload, TOLERANCE_SECONDS)) return wrong('was issued in the future');
       if (qsh === undefined) return holder;
       const expected = queryHash({ method, path: signedPath ?? path, query });
       return isSameHash(qsh, expected) ? holder : wrong(OTHER_ADDRESS);

@@ -103,6 +103,8 @@ test('the verifier checks the times of a token against the clock with a toleranc
   expect(await verifyWith({ exp: seconds() - 80 })).toEqual(refusalWith('has expired'));
   expect(await verifyWith({ nbf: seconds() + 40 })).toMatchObject({ principal: {} });
   expect(await verifyWith({ nbf: seconds() + 80 })).toMatchObject({ kind: 'wrong' });
+  expect(await verifyWith({ iat: seconds() + 40 })).toMatchObject({ principal: {} });
+  expect(await verifyWith({ iat: seconds() + 80 })).toEqual(refusalWith('was issued in the future'));
   expect(await verifyWith({ exp: undefined })).toEqual(refusalWith('has an invalid claim "exp"'));
 });
 

@@ -72,6 +72,7 @@ describe('a JWT of an issue tracker webhook', () => {
     expect(await isAccepted(requestOf(`JWT ${tokenOf({ exp: now() - 120 })}`))).toBe(false);
     expect(await isAccepted(requestOf(`JWT ${tokenOf({ exp: now() - 5 })}`))).toBe(true);
     expect(await isAccepted(requestOf(`JWT ${tokenOf({ nbf: now() + 120 })}`))).toBe(false);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ iat: now() + 120 })}`))).toBe(false);
     expect(await isAccepted(requestOf(`JWT ${tokenOf({ nbf: now() + 5 })}`))).toBe(true);
   });
 
