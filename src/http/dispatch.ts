@@ -6,6 +6,7 @@ import { isRefusal, type VerificationResult } from '../../actors/identity/princi
 import { deferUntilVerified } from './body/unverified-body.ts';
 import type { HttpServices } from './http-services.ts';
 import { accessOf, refusalOf, refuse } from './identification.ts';
+import { isEncoded } from './listener/framing.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import type { RouteContext } from './route-context.ts';
@@ -59,6 +60,13 @@ export class Dispatch {
     if (action === undefined) {
       const allow = typeof methods === 'function' ? '' : [...methods.keys()].join(', ');
       context.error(405, `${method} is not allowed here; allowed: ${allow}`, [['allow', allow]]);
+      return undefined;
+    }
+    // Webhooks decode the bodies of their senders.
+    if (gate !== 'webhook' && isEncoded(context.request.headers)) {
+      context.error(415, 'encoded bodies are unsupported; send the body without Content-Encoding', [
+        ['accept-encoding', 'identity'],
+      ]);
       return undefined;
     }
     if (gate === undefined && this.#isRefused(context, method, access)) return undefined;

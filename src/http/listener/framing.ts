@@ -44,6 +44,11 @@ export function framingProblem(path: string, headers: Readonly<Record<string, st
   return undefined;
 }
 
+/** Returns true if the body has a content coding, such as gzip. */
+export function isEncoded({ 'content-encoding': coding }: Readonly<Record<string, string>>): boolean {
+  return coding !== undefined && coding.trim().toLowerCase() !== 'identity';
+}
+
 /** Returns the length of the body in bytes; Infinity for a chunked body. Requires valid framing. */
 export function bodyLengthOf(headers: Readonly<Record<string, string>>): number {
   if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY;

@@ -1,6 +1,7 @@
 // Invalid requests on all endpoints that accept a body, for each HTTP engine with the built program: the
 // response has an error status and a JSON-RPC error, no server is called, and the gateway continues.
 
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   apiServer,
@@ -137,6 +138,13 @@ describe.each(httpEngines)('bad input on %s', (http) => {
     ])('the content type %j returns 415', async (type) => {
       const answer = await send(call('echo'), { 'content-type': type });
       expect([answer.status, answer.json.error.code]).toEqual([415, -32600]);
+    });
+
+    test('a compressed body returns 415', async () => {
+      const body = gzipSync(call('echo')) as unknown as string;
+      const answer = await send(body, { 'content-encoding': 'gzip' });
+      expect([answer.status, answer.headers['accept-encoding']]).toEqual([415, 'identity']);
+      expect((await send(call('echo'), { 'content-encoding': 'identity' })).status).toBe(200);
     });
 
     test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/json ;charset=utf-8'])(
