@@ -306,7 +306,8 @@ export class RunningAutomation implements Part {
     const connections = this.#connections;
     const adapter = this.adapterOf(trigger);
     const services = { store, deliveries, counters, listeners, connections, log: gateway.log };
-    const host = triggerHost(services, observer, () => accountOf(adapter, trigger));
+    const account = () => accountOf(adapter, trigger);
+    const host = triggerHost(services, observer, { name: trigger.name, account });
     return adapter.open(trigger, host);
   }
 

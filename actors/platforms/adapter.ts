@@ -53,8 +53,10 @@ export interface AdapterServices {
 export interface TriggerHost {
   readonly store: Store;
   readonly log: Log;
-  /** Persists the event. The adapter acknowledges it to the platform only afterwards. */
+  /** Persists the event. The adapter acknowledges it to the platform only afterwards. Counts duplicates. */
   accept(event: NewEvent): Promise<AppendOutcome>;
+  /** Counts a duplicate that an adapter found without `accept`. `id` is the event's id. */
+  readonly onDuplicate?: ((id: string) => void) | undefined;
   /**
    * Resolves when the delivery is finished or parked (it waits for a person, such as an approver). Resolves
    * with undefined at the deadline, or when the signal is aborted. The number of waiting callers is limited,

@@ -57,7 +57,8 @@ export function sumOfTrigger(one: TriggerCounts | undefined, other: TriggerCount
     handled: one.handled + other.handled,
     failed: one.failed + other.failed,
     lastAt: lastAt === 0 ? undefined : lastAt,
-    refused: sumOfRefused(one.refused, other.refused),
+    refused: sumOfNoted(one.refused, other.refused),
+    duplicates: sumOfNoted(one.duplicates, other.duplicates),
   };
 }
 
@@ -66,10 +67,11 @@ export function sumOfTarget(one: AgentCounts | undefined, other: AgentCounts): A
   return Object.fromEntries(figures.map((name) => [name, one[name] + other[name]])) as unknown as AgentCounts;
 }
 
-function sumOfRefused(
-  one: TriggerCounts['refused'],
-  other: TriggerCounts['refused'],
-): TriggerCounts['refused'] {
+/** Adds the counts, and keeps the details of the last request. */
+function sumOfNoted<Noted extends { readonly count: number; readonly at: number }>(
+  one: Noted | undefined,
+  other: Noted | undefined,
+): Noted | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return { ...(one.at > other.at ? one : other), count: one.count + other.count };
 }
@@ -82,10 +84,12 @@ export function publishTallies(
   const recentFirst = [...triggers].sort(([, a], [, b]) => lastOf(b) - lastOf(a));
   return {
     triggers: limitRows(
-      recentFirst.map(([name, { handled, failed, lastAt = 0, refused }]) => {
-        const { count, at, reason, text } = refused ?? {};
-        const row = [handled, failed, lastAt];
-        return [name, refused === undefined ? row : [...row, count, at, reason, redact(text ?? '')]];
+      recentFirst.map(([name, { handled, failed, lastAt = 0, refused, duplicates }]) => {
+        const row: unknown[] = [handled, failed, lastAt];
+        if (refused !== undefined) row.push(refused.count, refused.at, refused.reason, redact(refused.text));
+        else if (duplicates !== undefined) row.push(0, 0, '', '');
+        if (duplicates !== undefined) row.push(duplicates.count, duplicates.at, duplicates.id);
+        return [name, row];
       }),
       MAX_TRIGGER_BYTES,
     ),
@@ -96,7 +100,8 @@ export function publishTallies(
   };
 }
 
-const lastOf = ({ lastAt = 0, refused }: TriggerCounts) => Math.max(lastAt, refused?.at ?? 0);
+const lastOf = ({ lastAt = 0, refused, duplicates }: TriggerCounts) =>
+  Math.max(lastAt, refused?.at ?? 0, duplicates?.at ?? 0);
 
 function limitRows(
   rows: readonly (readonly [string, readonly unknown[]])[],
@@ -122,7 +127,8 @@ function readRows<Counts>(rows: unknown, parse: (row: readonly unknown[]) => Cou
   );
 }
 
-function readTrigger([handled, failed, lastAt, count, at, reason, text]: readonly unknown[]): TriggerCounts {
+function readTrigger(row: readonly unknown[]): TriggerCounts {
+  const [handled, failed, lastAt, count, at, reason, text, ...duplicates] = row;
   const isFault = typeof reason === 'string' && faults.includes(reason);
   return {
     handled: numberIn(handled),
@@ -136,7 +142,12 @@ function readTrigger([handled, failed, lastAt, count, at, reason, text]: readonl
           text: typeof text === 'string' ? text : '',
         }
       : undefined,
+    duplicates: readDuplicates(duplicates),
   };
+}
+
+function readDuplicates([count, at, id]: readonly unknown[]): TriggerCounts['duplicates'] {
+  return typeof id === 'string' ? { count: numberIn(count), at: numberIn(at), id } : undefined;
 }
 
 function readTarget(row: readonly unknown[]): AgentCounts {

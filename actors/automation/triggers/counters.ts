@@ -8,6 +8,15 @@ import {
   type RefusedProofs,
 } from '../../platforms/webhooks/refused-proofs.ts';
 
+/** Events that were refused because their id is known. */
+export interface Duplicates {
+  readonly count: number;
+  /** Last duplicate, epoch ms. */
+  readonly at: number;
+  /** Event id of the last duplicate. */
+  readonly id: string;
+}
+
 export interface TriggerCounts {
   /** Answered events. */
   readonly handled: number;
@@ -17,9 +26,17 @@ export interface TriggerCounts {
   readonly lastAt: number | undefined;
   /** Requests rejected for a missing or wrong signature, token or key; undefined while zero. */
   readonly refused: RefusedProofs | undefined;
+  /** Undefined while zero. */
+  readonly duplicates: Duplicates | undefined;
 }
 
-const none: TriggerCounts = { handled: 0, failed: 0, lastAt: undefined, refused: undefined };
+const none: TriggerCounts = {
+  handled: 0,
+  failed: 0,
+  lastAt: undefined,
+  refused: undefined,
+  duplicates: undefined,
+};
 
 export class TriggerCounters {
   readonly #counts = new Map<string, { -readonly [name in keyof TriggerCounts]: TriggerCounts[name] }>();
@@ -43,6 +60,11 @@ export class TriggerCounters {
   countRefused(trigger: string, refused: RefusedProof): void {
     const counts = this.#changedCounts(trigger);
     counts.refused = countRefused(counts.refused, refused);
+  }
+
+  countDuplicate(trigger: string, id: string): void {
+    const counts = this.#changedCounts(trigger);
+    counts.duplicates = { count: (counts.duplicates?.count ?? 0) + 1, at: Date.now(), id };
   }
 
   of(trigger: string): TriggerCounts {

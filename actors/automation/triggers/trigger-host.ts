@@ -26,22 +26,34 @@ export interface TriggerHostOptions {
   readonly store: Store;
   readonly log: Log;
   readonly deliveries: DeliveryControl;
-  readonly counters: Pick<TriggerCounters, 'countRefused'>;
+  readonly counters: Pick<TriggerCounters, 'countRefused' | 'countDuplicate'>;
   readonly listeners: WebhookListeners;
   readonly connections: ConnectionRegistry;
 }
 
-/** `account` returns the trigger's account; called when the trigger needs a connection. */
+/** Trigger of a host. */
+export interface HostedTrigger {
+  readonly name: string;
+  /** Returns the trigger's account; called when the trigger needs a connection. */
+  account(): ConnectedAccount;
+}
+
 export function triggerHost(
   { store, log, deliveries, counters, listeners, connections }: TriggerHostOptions,
   observer: TriggerConnectionObserver,
-  account: () => ConnectedAccount,
+  { name, account }: HostedTrigger,
 ): TriggerHost {
-  const { accept, waitUntilSettled, discard, cancel } = deliveries;
+  const { waitUntilSettled, discard, cancel } = deliveries;
+  const onDuplicate = (id: string) => counters.countDuplicate(name, id);
   return {
     store,
     log,
-    accept,
+    async accept(event) {
+      const appended = await deliveries.accept(event);
+      if (appended.outcome === 'duplicate') onDuplicate(appended.id);
+      return appended;
+    },
+    onDuplicate,
     waitUntilSettled,
     discard,
     cancel,

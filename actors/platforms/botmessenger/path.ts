@@ -40,7 +40,7 @@ export function botMessengerPath(maxBodyBytes: number): PathHandler<BotSubscribe
       );
       const accepted = await inbox.accept(update, triggers, principal);
       if (accepted === undefined) return { status: 200, body: { status: 'ignored' } };
-      return acceptanceReply(accepted.id, { accepted });
+      return acceptanceReply(accepted);
     },
   };
 }

@@ -38,7 +38,7 @@ export function chatWorkspacePath(maxBodyBytes: number): PathHandler<WorkspaceSu
       const accepted = await acceptForApps(verified, { kind: 'events_api', payload });
       return accepted === undefined
         ? { status: 200, body: { status: 'ignored' } }
-        : acceptanceReply(accepted.id, { accepted });
+        : acceptanceReply(accepted);
     },
   };
 }

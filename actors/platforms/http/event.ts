@@ -8,6 +8,7 @@ import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { LARGE_BYTES, type Spans, textOfJson } from '../payloads/large-json.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { standardHeaders } from '../webhooks/standard-signature.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
 import { ParsedBody, type PayloadKind } from './payload.ts';
 
@@ -29,15 +30,26 @@ const QUOTE = 0x22;
 /** Payload members that may contain the text; the first one present is used. */
 const TEXTS = ['text', 'message', 'input'];
 
+/** Returns the event id of a delivery that the trigger handles. */
+export function httpEventId({ name }: HttpTrigger, { text }: DeliveryId): string {
+  return `http:${name}/${text}`;
+}
+
+export interface DeliveryId {
+  readonly text: string;
+  /** False if the gateway generated it. */
+  readonly isNamed: boolean;
+}
+
 /**
- * Returns the delivery id: the header `webhook-id`, else `Idempotency-Key`, else a generated id. Undefined if
- * malformed. Senders choose the id, so event ids also contain the trigger's name; otherwise a sender could
- * suppress events of another trigger.
+ * Returns the delivery id: the header `webhook-id` or `svix-id`, else `Idempotency-Key`, else a generated id.
+ * Undefined if malformed. Senders choose the id, so event ids also contain the trigger's name; otherwise a
+ * sender could suppress events of another trigger.
  */
-export function deliveryId({ headers }: WebhookRequest): string | undefined {
-  const header = headers['webhook-id'] ?? headers['idempotency-key'];
-  if (header === undefined) return randomUUID();
-  return /^[\x20-\x7e]{1,255}$/.test(header) ? header : undefined;
+export function deliveryId({ headers }: WebhookRequest): DeliveryId | undefined {
+  const text = standardHeaders(headers).id ?? headers['idempotency-key'];
+  if (text === undefined) return { text: randomUUID(), isNamed: false };
+  return /^[\x20-\x7e]{1,255}$/.test(text) ? { text, isNamed: true } : undefined;
 }
 
 /**
@@ -49,7 +61,7 @@ export function httpEvent(
   selected: HttpTrigger,
   request: WebhookRequest,
   parsed: ParsedBody,
-  { delivery, principal }: { readonly delivery: string; readonly principal: Principal },
+  { id, principal }: { readonly id: string; readonly principal: Principal },
 ): NewEvent {
   const { method, path, traceparent } = request;
   const { kind, bytes, payload, spans } = parsed;
@@ -62,7 +74,7 @@ export function httpEvent(
     spans,
   };
   return {
-    id: `http:${selected.name}/${delivery}`,
+    id,
     key: `conversation/http/${selected.name}${conversationOf(selected, request, payload)}`,
     meta: JSON.stringify(meta),
     body: bytes,

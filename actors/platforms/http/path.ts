@@ -5,13 +5,15 @@
 // timeout, or if the delivery is parked (it needs a person, such as an approver); 502 if the delivery is
 // dead.
 
+import { isUtf8 } from 'node:buffer';
 import type { HttpTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { DeliveryOutcome } from '../../events/inbox/delivery-outcome.ts';
+import { canonicalSignature } from '../webhooks/hub-signature.ts';
 import { SeenBodies, type SignedRequest } from '../webhooks/replay-guard.ts';
 import type { WebhookReply, WebhookRequest } from '../webhooks/webhook.ts';
 import { acceptanceReply, malformed } from '../webhooks/webhook-replies.ts';
 import type { PathHandler, WebhookSubscriber } from '../webhooks/webhook-table.ts';
-import { deliveryId, httpEvent, httpPaths, selectTrigger } from './event.ts';
+import { type DeliveryId, deliveryId, httpEvent, httpEventId, httpPaths, selectTrigger } from './event.ts';
 import { parseBody } from './payload.ts';
 import type { HttpVerifier } from './verifier.ts';
 
@@ -25,6 +27,7 @@ export function httpPath(maxBodyBytes: number): PathHandler<HttpSubscriber> {
     maxBodyBytes,
     unauthorisedText: 'the credentials are missing or do not match a trigger of this path',
     async receive({ subscribers, principal }, request, body) {
+      if (!isUtf8(body)) return { status: 415, body: NOT_UTF8 };
       const [first, ...others] = subscribers;
       const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
       const parsed = await parseBody(request, body, httpPaths(triggers));
@@ -34,22 +37,22 @@ export function httpPath(maxBodyBytes: number): PathHandler<HttpSubscriber> {
       if (!isProven) return { status: 411, body: LENGTH_REQUIRED };
       const delivery = deliveryId(request);
       if (delivery === undefined)
-        return malformed('webhook-id and Idempotency-Key must be 1 to 255 printable ASCII characters');
+        return malformed(
+          'webhook-id, svix-id and Idempotency-Key must be 1 to 255 printable ASCII characters',
+        );
       const selected = selectTrigger(triggers, parsed);
-      const event = httpEvent(triggers, selected, request, parsed, { delivery, principal });
+      const id = seen.eventIdOf(signedRequest(selected, request, delivery));
+      const event = httpEvent(triggers, selected, request, parsed, { id, principal });
+      const { host } = subscribers.find(({ trigger }) => trigger === selected) ?? first;
       const { respond, respond_timeout_seconds } = selected.config;
       const waitMs = respond === 'sync' ? respond_timeout_seconds * 1000 : 0;
       const waiting = waitMs > 0 ? new AbortController() : undefined;
       // Called before `accept`, because the delivery may finish before `accept` returns.
       const settled =
-        waiting &&
-        withoutRejection(first.host.waitUntilSettled(selected.name, event.id, waitMs, waiting.signal));
+        waiting && withoutRejection(host.waitUntilSettled(selected.name, id, waitMs, waiting.signal));
       try {
-        const outcome = await seen.acceptOnce(signedRequest(selected, request, event.id), () =>
-          first.host.accept(event),
-        );
-        const reply = acceptanceReply(event.id, outcome);
-        return settled === undefined || reply.status === 200 ? reply : syncReply(event.id, await settled);
+        const reply = acceptanceReply(await host.accept(event));
+        return settled === undefined || reply.status === 200 ? reply : syncReply(id, await settled);
       } finally {
         // A refused or duplicate event may never settle; this frees its waiter.
         waiting?.abort();
@@ -58,17 +61,19 @@ export function httpPath(maxBodyBytes: number): PathHandler<HttpSubscriber> {
   };
 }
 
-/**
- * Identifies the request for the detection of replays. Needed only for scheme hub, whose signature does not
- * cover the id.
- */
-function signedRequest({ config }: HttpTrigger, { headers }: WebhookRequest, id: string): SignedRequest {
+/** Identifies a request of scheme hub, whose signature covers neither id nor time, to detect replays. */
+function signedRequest(
+  trigger: HttpTrigger,
+  { headers }: WebhookRequest,
+  delivery: DeliveryId,
+): SignedRequest {
+  const { config } = trigger;
   const isHub = config.scheme === 'hub' && config.webhook_secret !== undefined;
   return {
     path: `${config.port ?? ''}${config.path}`,
-    signature: headers[config.signature_header] ?? '',
-    id,
-    isNamed: headers['webhook-id'] !== undefined || headers['idempotency-key'] !== undefined,
+    signature: canonicalSignature(headers[config.signature_header]),
+    id: httpEventId(trigger, delivery),
+    isNamed: delivery.isNamed,
     windowMs: isHub ? config.replay_window_seconds * 1000 : 0,
   };
 }
@@ -76,6 +81,9 @@ function signedRequest({ config }: HttpTrigger, { headers }: WebhookRequest, id:
 /** A truncated body that is JSON or signed would be detected; other text would not. */
 const LENGTH_REQUIRED =
   'send Content-Length instead of chunks: uWebSockets.js parses chunks too loosely for an unsigned body that is not JSON';
+
+const NOT_UTF8 =
+  'the body is not UTF-8; send UTF-8, or the character set in Content-Type, such as text/plain; charset=iso-8859-1';
 
 const NO_JSON =
   'the content type is JSON, but the body is not, or it is large and nested deeper than 256 levels';

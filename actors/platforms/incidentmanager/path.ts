@@ -32,7 +32,7 @@ export function incidentManagerPath(maxBodyBytes: number, own: OwnChanges): Path
       if (incident === undefined) return ignored(id);
       if (await own.has(payload, parsed.type)) return ignored(id);
       const event = incidentEvent(namesOf(subscribers), { ...parsed, incident }, { principal, trace }, body);
-      return acceptanceReply(event.id, { accepted: await host.accept(event) });
+      return acceptanceReply(await host.accept(event));
     },
   };
 }

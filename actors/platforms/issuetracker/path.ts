@@ -7,6 +7,7 @@
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { canonicalSignature } from '../webhooks/hub-signature.ts';
 import { SeenBodies } from '../webhooks/replay-guard.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
 import { acceptanceReply, ignored, malformed } from '../webhooks/webhook-replies.ts';
@@ -28,37 +29,35 @@ export function issueTrackerPath(maxBodyBytes: number): PathHandler<TrackerSubsc
       const { identifier, isNamed } = identifierOf(request);
       // The id contains the first verified trigger. Otherwise a sender with the secret of one trigger could
       // suppress an event of another trigger by its identifier.
-      const id = `issuetracker:${first.trigger.name}/${identifier}`;
+      const ownId = `issuetracker:${first.trigger.name}/${identifier}`;
       const parsed = await parseTrackerRequest(
         body,
         new URLSearchParams(request.query).get('event') ?? undefined,
       );
       if (parsed === undefined) return malformed('the body is not an issue tracker event');
-      if (parsed === 'ignored') return ignored(id);
+      if (parsed === 'ignored') return ignored(ownId);
       const receivers = ofTracker(subscribers, parsed.tracker);
-      const signed = {
+      const id = seen.eventIdOf({
         path: first.trigger.config.path,
-        signature: request.headers[SIGNATURE] ?? '',
-        id,
+        signature: canonicalSignature(request.headers[SIGNATURE]),
+        id: ownId,
         isNamed,
         windowMs: windowOf(first),
-      };
-      const outcome = await seen.acceptOnce(signed, () =>
-        first.host.accept(
-          trackerEvent(
-            {
-              id,
-              triggers: namesOf(receivers),
-              accounts: accountsOf(receivers),
-              principal,
-              trace: request.traceparent,
-            },
-            parsed,
-            body,
-          ),
+      });
+      const appended = await first.host.accept(
+        trackerEvent(
+          {
+            id,
+            triggers: namesOf(receivers),
+            accounts: accountsOf(receivers),
+            principal,
+            trace: request.traceparent,
+          },
+          parsed,
+          body,
         ),
       );
-      return acceptanceReply(id, outcome);
+      return acceptanceReply(appended);
     },
   };
 }

@@ -33,33 +33,31 @@ export function repoPath<T extends RepoTrigger, Api extends RepoApi>(
       const { event, id: deliveryId } = delivery;
       // The id contains the first verified subscriber, not the first receiver, because the receivers change
       // when a token's user is identified.
-      const id = repoEventId(events, first.trigger.name, deliveryId ?? randomUUID());
-      if (!events.isKnown(event)) return ignored(id);
+      const ownId = repoEventId(events, first.trigger.name, deliveryId ?? randomUUID());
+      if (!events.isKnown(event)) return ignored(ownId);
       const parsed = await parseRepoPayload(events, event, request, body);
       if (parsed === undefined) return malformed(`the body is not the payload of an event ${event}`);
-      if (parsed === 'unhandled') return ignored(id);
+      if (parsed === 'unhandled') return ignored(ownId);
       const { facts } = parsed;
       for (const { api } of subscribers) api?.own.learn();
       // An event that a token's user caused must not reach the trigger with that token.
       const sender = facts[repoHost.ownBy ?? 'sender'];
       const receivers = subscribers.filter(({ api }) => api?.own.isName(sender) !== true);
-      if (receivers.length === 0) return ignored(id);
+      if (receivers.length === 0) return ignored(ownId);
       const signature = repoHost.signature(request);
-      const signed = {
+      const id = seen.eventIdOf({
         path: first.trigger.config.path,
         signature,
-        id,
+        id: ownId,
         isNamed: deliveryId !== undefined,
         windowMs: signature === '' ? 0 : windowOf(first, replayWindowMs),
-      };
-      const outcome = await seen.acceptOnce(signed, () =>
-        first.host.accept(
-          repoEvent(events, namesOf(receivers), request, { id, event, principal, ...parsed }, body),
-        ),
+      });
+      const appended = await first.host.accept(
+        repoEvent(events, namesOf(receivers), request, { id, event, principal, ...parsed }, body),
       );
       if (!first.verifier.isOpen)
         repoHost.noteDelivery?.(first.host, first.trigger.name, request, facts.repository);
-      return acceptanceReply(id, outcome);
+      return acceptanceReply(appended);
     },
   };
 }

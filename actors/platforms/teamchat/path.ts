@@ -11,7 +11,7 @@ import { hasPendingApprovals } from '../chats/decisions.ts';
 import { BotMessageLimit } from '../chats/message-limit.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import type { WebhookReply, WebhookRequest } from '../webhooks/webhook.ts';
-import { duplicate, malformed } from '../webhooks/webhook-replies.ts';
+import { acceptanceReply, malformed } from '../webhooks/webhook-replies.ts';
 import { namesOf, type PathHandler, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
 import { areTenantsAllowed } from './access-filter.ts';
 import { type Activity, activityIn, payloadOf } from './activity.ts';
@@ -86,14 +86,12 @@ export function teamChatPath(
       return activity.type === 'invoke' ? invokeReply : ignoredReply;
     const triggers = subscribers.map((subscriber) => subscriber.trigger);
     await conversations.save(app, triggers, activity);
-    const { outcome } = await host.accept(event);
+    const appended = await host.accept(event);
     // The reaction may also be on a message that asks for no approval, so it is a normal event as well.
     if (isReaction && isDecision && triggers.some(({ config }) => config.reactions === 'allow'))
       await host.accept(activityEvent(activity, { ...about, isDecision: false }, body));
     if (activity.type === 'invoke') return invokeReply;
-    return outcome === 'duplicate'
-      ? duplicate(event.id)
-      : { status: 202, body: { id: event.id, status: 'accepted' } };
+    return acceptanceReply(appended);
   }
 
   function isAdmitted({ conversation, speaker }: Activity, id: string, app: string, log: Log): boolean {

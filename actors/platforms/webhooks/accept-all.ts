@@ -18,7 +18,9 @@ export async function acceptAll(host: TriggerHost, events: readonly NewEvent[]):
   }
   try {
     // The store may transfer the buffers, which empties them.
-    await host.store.append(events.map((event) => ({ ...event, body: Buffer.from(event.body) })));
+    const copies = events.map((event) => ({ ...event, body: Buffer.from(event.body) }));
+    for (const { id, outcome } of await host.store.append(copies))
+      if (outcome === 'duplicate') host.onDuplicate?.(id);
   } catch (error) {
     if (!(error instanceof OverloadedError)) throw error;
     for (const event of events) await host.accept(event);

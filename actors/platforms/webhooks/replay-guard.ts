@@ -1,10 +1,9 @@
 // Detects replays of signed requests. If the signature does not cover the event id, a recorded request could
-// be sent again under a new id. Within the trigger's window such a request counts as a duplicate of the first
-// event.
+// be sent again under a new id. Within the trigger's window such a request gets the id of the first event.
+// The store then refuses the duplicate, or requeues the first event if it is dead.
 //
-// The signatures of accepted bodies are in memory only, for the window and up to MAX_BODIES. The store
-// detects repeated ids independently, also after restarts. A body is remembered only once it is accepted,
-// because senders retry after failures; concurrent replays wait for that outcome.
+// The signatures are in memory only, for the window and up to MAX_BODIES. The store detects repeated ids
+// independently, also after restarts.
 
 import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 
@@ -14,24 +13,20 @@ interface SeenBody {
   readonly id: string;
   /** Time of the request, by `performance.now`. */
   readonly at: number;
-  /** Set until the event is stored. Resolves with true if accepted. Never rejects. */
-  accepting: Promise<boolean> | undefined;
 }
 
 export interface SignedRequest {
   /** Path of the request, because its triggers may depend on unsigned parts. */
   readonly path: string;
-  /** Verified signature, as received. */
+  /** Verified signature, in one form for all its spellings. */
   readonly signature: string;
   /** Event id. */
   readonly id: string;
   /** True if the sender supplied the id. A request with a generated id is not remembered, only compared. */
   readonly isNamed: boolean;
+  /** 0 disables the detection. */
   readonly windowMs: number;
 }
-
-/** Id of the first event (`knownAs`), or the result of accepting a new event. */
-export type Acceptance<T> = { readonly knownAs: string } | { readonly accepted: T };
 
 export class SeenBodies {
   readonly #seen = new Map<string, SeenBody>();
@@ -40,39 +35,15 @@ export class SeenBodies {
     return this.#seen.size;
   }
 
-  /**
-   * Returns the id of an earlier event with the same signature, if any. Otherwise runs `accept`, which
-   * persists the event.
-   */
-  async acceptOnce<T>(request: SignedRequest, accept: () => Promise<T>): Promise<Acceptance<T>> {
-    const { path, id, isNamed, windowMs } = request;
-    if (!(windowMs > 0)) return { accepted: await accept() };
-    const name = `${path} ${request.signature.toLowerCase()}`;
+  /** Returns the event id of an earlier request with the same signature, else the id of the request. */
+  eventIdOf({ path, signature, id, isNamed, windowMs }: SignedRequest): string {
+    if (!(windowMs > 0)) return id;
+    const name = `${path} ${signature}`;
     const now = performance.now();
     const earlier = this.#seen.get(name);
-    const isFresh = earlier !== undefined && now - earlier.at < windowMs;
-    if (isFresh && earlier.id !== id) {
-      const isAccepted = earlier.accepting === undefined || (await earlier.accepting);
-      return isAccepted ? { knownAs: earlier.id } : this.acceptOnce(request, accept);
-    }
-    const accepting = accept();
-    if (isNamed && !isFresh) {
-      const seen: SeenBody = { id, at: now, accepting: undefined };
-      this.#add(name, seen);
-      seen.accepting = this.#awaitAcceptance(name, seen, accepting);
-    }
-    return { accepted: await accepting };
-  }
-
-  async #awaitAcceptance(name: string, seen: SeenBody, accepting: Promise<unknown>): Promise<boolean> {
-    try {
-      await accepting;
-      seen.accepting = undefined;
-      return true;
-    } catch {
-      if (this.#seen.get(name) === seen) this.#seen.delete(name);
-      return false;
-    }
+    if (earlier !== undefined && now - earlier.at < windowMs) return earlier.id;
+    if (isNamed) this.#add(name, { id, at: now });
+    return id;
   }
 
   #add(name: string, seen: SeenBody): void {

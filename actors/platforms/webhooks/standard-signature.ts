@@ -24,6 +24,20 @@ export interface StandardHeaders {
   readonly signatures: string | undefined;
 }
 
+/**
+ * Reads the three headers. The older names (`svix-id`) are read only in a request without
+ * `webhook-signature`, so that the id is always the signed one.
+ */
+export function standardHeaders(headers: Readonly<Record<string, string>>): StandardHeaders {
+  const isOlder = headers['webhook-signature'] === undefined && headers['svix-signature'] !== undefined;
+  const prefix = isOlder ? 'svix' : 'webhook';
+  return {
+    id: headers[`${prefix}-id`],
+    timestamp: headers[`${prefix}-timestamp`],
+    signatures: headers[`${prefix}-signature`],
+  };
+}
+
 /** Checks the form of the headers, before the body is read. */
 export function isStandardShaped(headers: StandardHeaders): boolean {
   return signaturesIn(headers).length > 0;

@@ -1,12 +1,7 @@
 // Verifier for platforms that sign by Standard Webhooks (standard-signature.ts). The signature covers id and
 // time, so a recorded request can be replayed only within the window and under the same id.
 
-import {
-  isStandardShaped,
-  isStandardSigned,
-  type StandardHeaders,
-  standardKey,
-} from './standard-signature.ts';
+import { isStandardShaped, isStandardSigned, standardHeaders, standardKey } from './standard-signature.ts';
 import { signer, unproven, type Verifier } from './verified-subscribers.ts';
 import type { WebhookRequest } from './webhook.ts';
 
@@ -30,19 +25,12 @@ export function standardVerifier({
     identity: JSON.stringify([secrets, windowSeconds]),
     // Every request needs a signature.
     isOpen: false,
-    hasProof: ({ headers }) => isStandardShaped(partsOf(headers)),
+    hasProof: ({ headers }) => isStandardShaped(standardHeaders(headers)),
     verify: (request, body) => {
       const bytes = signedBytes(request, body);
-      const isSigned = isStandardSigned(partsOf(request.headers), keys, bytes, windowSeconds, Date.now());
+      const headers = standardHeaders(request.headers);
+      const isSigned = isStandardSigned(headers, keys, bytes, windowSeconds, Date.now());
       return isSigned ? signer : unproven;
     },
-  };
-}
-
-function partsOf(headers: WebhookRequest['headers']): StandardHeaders {
-  return {
-    id: headers['webhook-id'],
-    timestamp: headers['webhook-timestamp'],
-    signatures: headers['webhook-signature'],
   };
 }

@@ -7,12 +7,14 @@
 //   takes the path over by `releasePath`.
 // - A separate listener closes immediately with its last trigger, because senders retry refused connections.
 //   Requests on open connections get 503.
-// - The adapter receives only bodies that a verifier accepted, with all triggers whose verifiers accepted it.
+// - The adapter receives only bodies that a verifier accepted, with all triggers whose verifiers accepted it,
+//   and decoded (body-encoding.ts).
 // - Subscribers are notified of each request that fails verification.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { isRefusal } from '../../identity/principal.ts';
 import type { TriggerHost } from '../adapter.ts';
+import { decodeBody, refuseEncoding } from './body-encoding.ts';
 import type { ProofFault } from './refused-proofs.ts';
 import {
   refusalReply,
@@ -203,7 +205,8 @@ class SharedPath<S extends WebhookSubscriber> implements Webhook {
     if (subscribers === undefined) return retryLater;
     const reply =
       this.#handler.answer?.(subscribers, request) ??
-      refuseUnproven(subscribers, request, this.#handler.unauthorisedText);
+      refuseUnproven(subscribers, request, this.#handler.unauthorisedText) ??
+      refuseEncoding(request.headers);
     if (reply !== undefined && isRefused(reply)) this.#notifyRefused(subscribers, reply, 'missing');
     return reply;
   }
@@ -215,7 +218,7 @@ class SharedPath<S extends WebhookSubscriber> implements Webhook {
     const verified = verdict instanceof Promise ? await verdict : verdict;
     const reply = isRefusal(verified)
       ? refusalReply(request, this.#handler.unauthorisedText, verified)
-      : await this.#handler.receive(verified, request, body);
+      : await this.#receiveVerified(verified, request, body);
     if (isRefusal(verified) || isRefused(reply))
       this.#notifyRefused(
         subscribers,
@@ -223,6 +226,16 @@ class SharedPath<S extends WebhookSubscriber> implements Webhook {
         isRefusal(verified) && verified.kind === 'unavailable' ? 'unavailable' : 'wrong',
       );
     return reply;
+  }
+
+  async #receiveVerified(
+    verified: VerifiedRequest<S>,
+    request: WebhookRequest,
+    body: Buffer,
+  ): Promise<WebhookReply> {
+    const decoding = decodeBody(request.headers, body, this.maxBodyBytes);
+    const decoded = decoding instanceof Promise ? await decoding : decoding;
+    return Buffer.isBuffer(decoded) ? this.#handler.receive(verified, request, decoded) : decoded;
   }
 
   #notifyRefused(subscribers: readonly S[], { status, body }: WebhookReply, reason: ProofFault): void {

@@ -2,7 +2,7 @@
 // header.
 
 import * as Type from 'typebox';
-import { seconds, secondsOrZero } from '../../duration-schema.ts';
+import { maxTimerSeconds, seconds } from '../../duration-schema.ts';
 import { urlOf } from '../../gateway-file/listen-addr.ts';
 import { jwtFault, jwtSchema } from '../../jwt-schema.ts';
 import { headersByName, secret } from '../../text-schema.ts';
@@ -23,7 +23,7 @@ const httpConfigSchema = Type.Object(
     webhook_secret_previous: Type.Optional(secret('Previous secret, still accepted during a rotation.')),
     scheme: Type.Enum(['hub', 'standard', 'jwt'], {
       description:
-        'Verification of requests: hub (sha256=HEX over the body), standard (Standard Webhooks, with signed time and id) or jwt (bearer token, without a signed body).',
+        'Verification of requests: hub (HMAC of the body), standard (Standard Webhooks, with signed time and id) or jwt (bearer token, without a signed body).',
       default: 'hub',
     }),
     signature_header: Type.String({
@@ -61,21 +61,32 @@ const httpConfigSchema = Type.Object(
       default: 'async',
     }),
     respond_timeout_seconds: seconds('Maximum wait with respond sync, before status 202 is returned.', 30),
-    replay_window_seconds: secondsOrZero(
-      'With scheme standard, the maximum difference to the signed time. With scheme hub, the time during which the same signed body with another id is a duplicate; 0 = never.',
-      300,
+    replay_window_seconds: Type.Optional(
+      Type.Number({
+        description:
+          'With scheme standard, the maximum difference to the signed time; default 300. With scheme hub, the time during which the same signed body with another id is a duplicate; default 0 = never.',
+        minimum: 0,
+        maximum: maxTimerSeconds,
+      }),
     ),
     insecure_allow_unverified: insecureAllowUnverified,
   },
   { description: 'Requests from any program.' },
 );
 
+/** Clock tolerance of the specification's own libraries. */
+const STANDARD_WINDOW_SECONDS = 300;
+
 /**
  * Includes defaults; header names are in lower case. `host` is set if `port` is; otherwise the gateway's
  * listener is used.
  */
-export type HttpConfig = Omit<Filled<Type.Static<typeof httpConfigSchema>>, 'methods'> & {
+export type HttpConfig = Omit<
+  Filled<Type.Static<typeof httpConfigSchema>>,
+  'methods' | 'replay_window_seconds'
+> & {
   readonly methods: readonly string[];
+  readonly replay_window_seconds: number;
 };
 
 export const httpType: TriggerType<HttpConfig> = {
@@ -107,6 +118,8 @@ export const httpType: TriggerType<HttpConfig> = {
     return {
       ...config,
       methods: [...new Set(methods)],
+      replay_window_seconds:
+        config.replay_window_seconds ?? (config.scheme === 'standard' ? STANDARD_WINDOW_SECONDS : 0),
       signature_header: config.signature_header.toLowerCase(),
       required_headers: lowerCased(config.required_headers, fields),
       host,

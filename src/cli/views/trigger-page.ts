@@ -30,6 +30,7 @@ export function triggerPage(
     ['handled', `${trigger.handled}, ${trigger.failed} failed attempts`],
     ['last event', eventText(trigger.last_event)],
     ...requestEntries(trigger, paint),
+    ...duplicateEntries(trigger),
     ['last refusal', refusalText(trigger.last_refusal, paint)],
     ['dead letters', deadText(trigger.name, letters, paint)],
     ...(trigger.remarks.length === 0
@@ -100,6 +101,14 @@ function requestEntries(
       'refused',
       `${counted(count, 'request')} unverified, last at ${localTime(last_at)}  ${paint('busy', reason)}  ${printable(text)}`,
     ],
+  ];
+}
+
+function duplicateEntries({ duplicate_events: duplicates }: TriggerDetailsRecord): readonly PageEntry[] {
+  if (duplicates === null) return [];
+  const { count, last_at, last_id } = duplicates;
+  return [
+    ['duplicates', `${counted(count, 'event')}, last at ${localTime(last_at)}  (${printable(last_id)})`],
   ];
 }
 

@@ -51,6 +51,7 @@ export function triggerDetails(
     remarks: remarks.map(({ at, text }) => ({ at: isoTime(at), text: view.note(text) })),
     last_event: records?.event === undefined ? null : lastEvent(records.event),
     refused_requests: refusedRecord(details.counts, view),
+    duplicate_events: duplicatesRecord(details.counts),
     last_refusal: records?.refused === undefined ? null : lastRefusal(records.refused, view),
   };
 }
@@ -88,6 +89,12 @@ function refusedRecord(
   if (refused === undefined) return null;
   const { count, at, reason, text } = refused;
   return { count, last_at: isoTime(at), reason, text: view.note(text) };
+}
+
+function duplicatesRecord({ duplicates }: TriggerCounts): TriggerDetailsRecord['duplicate_events'] {
+  if (duplicates === undefined) return null;
+  const { count, at, id } = duplicates;
+  return { count, last_at: isoTime(at), last_id: id };
 }
 
 /**

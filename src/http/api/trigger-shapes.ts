@@ -94,6 +94,12 @@ export interface TriggerDetailsRecord extends TriggerRecord {
     readonly reason: string;
     readonly text: string;
   } | null;
+  /** Events that the gateway refused because their id is known. */
+  readonly duplicate_events: {
+    readonly count: number;
+    readonly last_at: string;
+    readonly last_id: string;
+  } | null;
   /** Last message of the trigger that the platform refused. */
   readonly last_refusal:
     | (Pick<DeliveryRecord, 'id' | 'state' | 'note'> & { readonly at: string | null })

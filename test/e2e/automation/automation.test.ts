@@ -3,6 +3,7 @@
 // Invariant A3 is in ARCHITECTURE.md.
 
 import { describe, expect, test } from 'vitest';
+import type { DeliveryRecord } from '../../../src/http/api/delivery-shapes.ts';
 import {
   agent,
   eventually,
@@ -15,9 +16,14 @@ import {
   trigger,
   writeResources,
 } from '../../fixtures/automation/automation.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
 
 const json = async (url: string, method = 'GET') =>
   (await fetch(url, { method })).json() as Promise<Record<string, never>>;
+
+async function deliveriesOf(url: string): Promise<readonly Pick<DeliveryRecord, 'id' | 'state'>[]> {
+  return (await json(`${url}/deliveries`)).deliveries ?? expect.unreachable('a list without deliveries');
+}
 
 const hook = (more: object = {}) => ({
   type: 'HTTP',
@@ -58,23 +64,55 @@ describe('an event of a signed webhook', () => {
     expect(program.requests[0]?.headers['idempotency-key']).toBe('http:orders/a1');
   });
 
-  test('is not handled again if its signed body is replayed under another id', async () => {
+  test('is handled again with an equal body under another id, because the sender signs no id', async () => {
     const program = await startAgent();
+    const gateway = await startAutomation({
+      resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
+    });
+    for (const id of ['r1', 'r2', 'r2', 'r3'])
+      await postHook(gateway.url, '/hooks/orders', { text: 'down' }, { 'idempotency-key': id });
+    await eventually(() => expect(program.requests).toHaveLength(3));
+    expect(await json(`${gateway.url}/triggers/orders`)).toMatchObject({
+      duplicate_events: { count: 1, last_at: expect.any(String), last_id: 'http:orders/r2' },
+    });
+    const { stdout } = await runMain(['triggers', 'show', 'orders', '--url', gateway.url], {
+      env: { GATEWAY_API_KEY: '' },
+      cwd: gateway.folder,
+    });
+    expect(stdout).toMatch(/^duplicates +1 event, last at .*\(http:orders\/r2\)$/m);
+  });
+
+  test('is not handled again if its signed body is replayed under another id in the window, unless it is dead', async () => {
+    let isBroken = true;
+    const program = await startAgent(() => (isBroken ? { status: 400 } : { text: 'fine' }));
     const repo = { type: 'RepoHost', config: { webhook_secret: SECRET }, default_agent: 'orders' };
     const gateway = await startAutomation({
-      resources: [trigger('orders', hook()), trigger('reviews', repo), httpAgent('orders', program.url)],
+      resources: [
+        trigger('orders', hook({ replay_window_seconds: 300 })),
+        trigger('reviews', repo),
+        httpAgent('orders', program.url),
+      ],
     });
     const payload = { action: 'opened', issue: { number: 7 }, repository: { full_name: 'a/b' } };
-    const statuses: number[] = [];
-    for (const id of ['r1', 'r2', 'r3']) {
+    const sendUnder = async (id: string) => {
       const headers = { 'idempotency-key': id };
-      statuses.push((await postHook(gateway.url, '/hooks/orders', { text: 'one' }, headers)).status);
-      statuses.push((await postRepoEvent(gateway.url, 'issues', payload, { id })).status);
-    }
-    expect(statuses).toEqual([202, 202, 200, 200, 200, 200]);
-    const { deliveries } = await json(`${gateway.url}/deliveries`);
-    expect(deliveries).toHaveLength(2);
-    await eventually(() => expect(program.requests).toHaveLength(2));
+      const event = await postHook(gateway.url, '/hooks/orders', { text: 'one' }, headers);
+      const repoEvent = await postRepoEvent(gateway.url, 'issues', payload, { id });
+      return [event.status, repoEvent.status];
+    };
+    const states = async () => (await deliveriesOf(gateway.url)).map(({ id, state }) => [id, state]);
+    const all = (state: string) => [
+      ['repohost:reviews/r1', state],
+      ['http:orders/r1', state],
+    ];
+    expect(await sendUnder('r1')).toEqual([202, 202]);
+    await eventually(async () => expect(await states()).toEqual(all('dead')));
+    isBroken = false;
+    expect(await sendUnder('r2')).toEqual([202, 202]);
+    await eventually(async () => expect(await states()).toEqual(all('done')));
+    expect(await sendUnder('r3')).toEqual([200, 200]);
+    expect(await states()).toEqual(all('done'));
+    expect(program.requests).toHaveLength(4);
   });
 
   test('is rejected with 401 and leaves no trace if one byte differs from the signed body', async () => {

@@ -4,6 +4,7 @@
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { htmlMarks } from '../../../events/outbox/resend-mark.ts';
 import type { Adapter } from '../../adapter.ts';
+import { canonicalSignature } from '../../webhooks/hub-signature.ts';
 import { type RepoAdapterOptions, repoAdapter } from '../adapter.ts';
 import { RequestedAttempts, requestRedeliveries } from '../failed-deliveries.ts';
 import type { RepoHost } from '../host.ts';
@@ -39,7 +40,7 @@ function repoHost(userRetryMs: number): RepoHost<RepoHostTrigger, RepoHostApi> {
     verifier: repoHostVerifier,
     unauthorised: 'X-Hub-Signature-256 is missing or does not match a secret of this path',
     delivery: repoHostDelivery,
-    signature: ({ headers }) => headers[SIGNATURE] ?? '',
+    signature: ({ headers }) => canonicalSignature(headers[SIGNATURE]),
     api: ({ config }, token) => new RepoHostApi(config.api_url, token, userRetryMs),
     marks: htmlMarks,
     maxComment: 65_536,

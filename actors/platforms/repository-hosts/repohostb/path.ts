@@ -5,6 +5,7 @@
 
 import type { RepoHostBTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { headerVerifier } from '../../webhooks/header-verifier.ts';
+import { standardHeaders } from '../../webhooks/standard-signature.ts';
 import { standardVerifier } from '../../webhooks/standard-verifier.ts';
 import { loopbackOnly, unproven, type Verifier } from '../../webhooks/verified-subscribers.ts';
 import type { WebhookRequest } from '../../webhooks/webhook.ts';
@@ -22,9 +23,9 @@ const SIGNING_TOKEN = 'whsec_';
  * but each has its own idempotency key.
  */
 export function repoHostBDelivery({ headers }: WebhookRequest): HookDelivery {
-  const signed = headers['webhook-signature'] === undefined ? undefined : headers['webhook-id'];
+  const { id: signed, signatures } = standardHeaders(headers);
   const id =
-    deliveryIdOf(signed) ??
+    deliveryIdOf(signatures === undefined ? undefined : signed) ??
     deliveryIdOf(headers['idempotency-key']) ??
     deliveryIdOf(headers['x-gitlab-event-uuid']);
   return { event: HOOK, id };

@@ -1,6 +1,7 @@
 // Reads delivery headers, and creates the signature verifier.
 
 import type { RepoHostCTrigger } from '../../../../config/resources/triggers/trigger.ts';
+import { canonicalSignature } from '../../webhooks/hub-signature.ts';
 import { hubVerifier } from '../../webhooks/hub-verifier.ts';
 import type { Verifier } from '../../webhooks/verified-subscribers.ts';
 import type { WebhookRequest } from '../../webhooks/webhook.ts';
@@ -21,8 +22,8 @@ export function repoHostCDelivery({ headers }: WebhookRequest): HookDelivery {
  * different events may be identical.
  */
 export function repoHostCSignature({ headers }: WebhookRequest): string {
-  const signature = headers[SIGNATURE];
-  return signature === undefined ? '' : `${signature} ${headers['x-event-key'] ?? ''}`;
+  const signature = canonicalSignature(headers[SIGNATURE]);
+  return signature === '' ? '' : `${signature} ${headers['x-event-key'] ?? ''}`;
 }
 
 /** Throws if the secret is missing, unless the trigger allows unverified requests. */

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { Webhook as StandardSigner } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { UnavailableError } from '../../../../actors/base/errors/errors.ts';
@@ -79,29 +80,71 @@ describe('a trigger with a secret of scheme hub', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
-  test('recognises a replayed request with another id, and stores it once', async () => {
+  test('accepts equal bodies with other ids', async () => {
+    const key = (id: string) => ({ ...json, 'idempotency-key': id });
+    for (const id of ['1', '2', '3']) expect((await postSigned('{"a":1}', key(id))).status).toBe(202);
+    expect(host.store.events).toHaveLength(3);
+  });
+
+  test('recognises a replayed request with another id in a replay window, and stores it once', async () => {
+    await open('replayed', { webhook_secret: SECRET, path: '/replayed', replay_window_seconds: 300 });
+    const postReplayed = (body: string, headers: Record<string, string>) =>
+      post(body, { 'x-hub-signature-256': hub(body), ...headers }, '/replayed');
     const recorded = { ...json, 'idempotency-key': '1' };
-    expect((await postSigned('{"a":1}', recorded)).status).toBe(202);
+    expect((await postReplayed('{"a":1}', recorded)).status).toBe(202);
     const upper = `sha256=${hub('{"a":1}').slice(7).toUpperCase()}`;
+    const base64 = Buffer.from(upper.slice(7), 'hex').toString('base64');
     for (const other of [
       { 'idempotency-key': '2' },
       { 'webhook-id': '3' },
       { 'x-hub-signature-256': upper, 'webhook-id': '4' },
+      { 'x-hub-signature-256': base64, 'webhook-id': '5' },
       {},
     ]) {
-      const response = await postSigned('{"a":1}', { ...json, ...other });
+      const response = await postReplayed('{"a":1}', { ...json, ...other });
       expect([response.status, await response.json()]).toEqual([
         200,
-        { id: 'http:orders/1', status: 'duplicate' },
+        { id: 'http:replayed/1', status: 'duplicate' },
       ]);
     }
-    expect((await postSigned('{"a":2}', { ...json, 'idempotency-key': '2' })).status).toBe(202);
+    expect((await postReplayed('{"a":2}', { ...json, 'idempotency-key': '2' })).status).toBe(202);
     expect(host.store.events).toHaveLength(2);
+  });
+
+  test('runs a dead event again for an equal body with another id, and returns its answer', async () => {
+    await open('replayed', {
+      webhook_secret: SECRET,
+      path: '/replayed',
+      replay_window_seconds: 300,
+      respond: 'sync',
+    });
+    const headers = { 'x-hub-signature-256': hub('x') };
+    const send = (id: string) => post('x', { ...headers, 'idempotency-key': id }, '/replayed');
+    const first = send('1');
+    await expect.poll(() => host.store.events.length).toBe(1);
+    await host.settle('http:replayed/1', 'dead', { note: '502 bad gateway' });
+    expect((await first).status).toBe(502);
+    const second = send('2');
+    const state = async () => (await host.store.delivery('http:replayed/1'))?.state;
+    await expect.poll(state).toBe('queued');
+    await host.settle('http:replayed/1', 'done', { answer: 'well' });
+    expect(await (await second).json()).toEqual({ id: 'http:replayed/1', status: 'done', answer: 'well' });
+    expect(host.store.events).toHaveLength(1);
+  });
+
+  test('accepts a retry under another id after the store refused the first request', async () => {
+    await open('replayed', { webhook_secret: SECRET, path: '/replayed', replay_window_seconds: 300 });
+    const headers = { 'x-hub-signature-256': hub('x') };
+    host.store.fault = new UnavailableError('the store is full', 5);
+    expect((await post('x', { ...headers, 'idempotency-key': '1' }, '/replayed')).status).toBe(503);
+    host.store.fault = undefined;
+    expect((await post('x', { ...headers, 'idempotency-key': '2' }, '/replayed')).status).toBe(202);
+    expect(host.store.events).toHaveLength(1);
   });
 
   test('recognises a replayed request even if unsigned headers select another trigger', async () => {
     const command = { command: 'go', target: agentTarget('echo'), description: undefined, parameters: [] };
-    const config = { webhook_secret: SECRET, path: '/shared' };
+    const config = { webhook_secret: SECRET, path: '/shared', replay_window_seconds: 300 };
     await adapter.open(httpTrigger('one', config), host);
     await adapter.open({ ...httpTrigger('other', config), commands: [command] }, host);
     const body = '{"command":"go"}';
@@ -118,13 +161,6 @@ describe('a trigger with a secret of scheme hub', () => {
     for (let count = 0; count < 3; count += 1)
       expect((await postSigned('{"ping":true}', json)).status).toBe(202);
     expect(host.store.events).toHaveLength(3);
-  });
-
-  test('accepts a replay with another id if replay_window_seconds is 0', async () => {
-    await open('often', { webhook_secret: SECRET, path: '/often', replay_window_seconds: 0 });
-    const headers = { 'x-hub-signature-256': hub('x') };
-    for (const id of ['1', '2'])
-      expect((await post('x', { ...headers, 'idempotency-key': id }, '/often')).status).toBe(202);
   });
 
   test('distinguishes deliveries of two senders with the same id', async () => {
@@ -161,6 +197,86 @@ describe('a trigger with a secret of scheme hub', () => {
   });
 });
 
+describe('an encoded body', () => {
+  beforeEach(() => open('encoded', { webhook_secret: SECRET, key: 'body:from' }));
+
+  const hello = '{"text":"grüße","from":"ada"}';
+  const send = (body: Uint8Array, headers: Record<string, string>) =>
+    fetch(`${host.url}/hooks`, {
+      method: 'POST',
+      body,
+      headers: {
+        'x-hub-signature-256': `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`,
+        ...headers,
+      },
+    });
+  const utf16 = (text: string) => Buffer.from(text, 'utf16le');
+
+  test.each([
+    ['gzip', gzipSync(hello), { ...json, 'content-encoding': 'gzip' }],
+    ['gzip under its older name', gzipSync(hello), { ...json, 'content-encoding': 'X-GZip' }],
+    ['deflate', deflateSync(hello), { ...json, 'content-encoding': 'deflate' }],
+    ['no coding', Buffer.from(hello), { ...json, 'content-encoding': 'identity' }],
+    ['UTF-8', Buffer.from(hello), { 'content-type': 'application/json; charset=UTF-8' }],
+    ['Latin-1', Buffer.from(hello, 'latin1'), { 'content-type': 'application/json; charset="ISO-8859-1"' }],
+    ['UTF-16', utf16(hello), { 'content-type': 'application/json;charset=utf-16le' }],
+    [
+      'compressed UTF-16',
+      gzipSync(utf16(hello)),
+      { 'content-type': 'application/json;charset=utf-16le', 'content-encoding': 'gzip' },
+    ],
+  ] as [string, Buffer, Record<string, string>][])(
+    'in %s is verified as sent, and stored decoded',
+    async (_, body, headers) => {
+      expect((await send(body, headers)).status).toBe(202);
+      expect(adapter.read(host.event()).text).toBe('grüße');
+      expect(host.event().key).toBe('conversation/http/encoded/ada');
+      expect(Buffer.from(host.event().body).toString()).toBe(hello);
+    },
+  );
+
+  test.each([
+    ['an unknown coding', 415, gzipSync('x'), { 'content-encoding': 'br' }],
+    ['two codings', 415, gzipSync(gzipSync('x')), { 'content-encoding': 'gzip, gzip' }],
+    ['an unknown character set', 415, Buffer.from('x'), { 'content-type': 'text/plain; charset=klingon' }],
+    ['bytes that are no UTF-8', 415, Buffer.from([0x61, 0xff]), { 'content-type': 'text/plain' }],
+    ['JSON that is no UTF-8', 415, Buffer.from('{"text":"ü"}', 'latin1'), json],
+    ['other bytes than its coding', 400, Buffer.from('plain'), { 'content-encoding': 'gzip' }],
+    ['a truncated coding', 400, gzipSync('x'.repeat(50)).subarray(0, -9), { 'content-encoding': 'gzip' }],
+    [
+      'other bytes than its character set',
+      400,
+      Buffer.from([0xff, 0xff]),
+      { 'content-type': 'text/plain; charset=euc-jp' },
+    ],
+    [
+      'a decoded size above the limit',
+      413,
+      gzipSync(Buffer.alloc(100_001, 'x')),
+      { 'content-encoding': 'gzip' },
+    ],
+    [
+      'a decoded size above the limit by its character set',
+      413,
+      Buffer.alloc(99_000, 'ü', 'latin1'),
+      { 'content-type': 'text/plain; charset=latin1' },
+    ],
+  ] as [string, number, Buffer, Record<string, string>][])(
+    'with %s is refused with %i',
+    async (_, status, body, headers) => {
+      const response = await send(body, headers);
+      expect([response.status, host.store.events]).toEqual([status, []]);
+      if (headers['content-encoding'] === 'br')
+        expect(response.headers.get('accept-encoding')).toBe('gzip, deflate');
+    },
+  );
+
+  test('needs its proof before it is decoded', async () => {
+    const forged = { 'content-encoding': 'gzip', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
+    expect((await send(Buffer.from('no gzip'), forged)).status).toBe(401);
+  });
+});
+
 test('the signature header is configurable', async () => {
   await open('forms', { webhook_secret: SECRET, signature_header: 'x-form-signature' });
   expect((await post('x', { 'X-Form-Signature': hub('x') })).status).toBe(202);
@@ -183,6 +299,19 @@ describe('a trigger with a secret of scheme standard', () => {
     expect((await post(body, { ...json, ...signed(body) })).status).toBe(202);
     expect(host.event().id).toBe('http:events/msg_1');
     expect(adapter.read(host.event()).text).toBe('grüße');
+  });
+
+  test('accepts the older header names, and identifies the event by the signed id', async () => {
+    const older = Object.fromEntries(
+      Object.entries(signed('x')).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
+    );
+    expect((await post('x', older)).status).toBe(202);
+    expect(host.event().id).toBe('http:events/msg_1');
+    // An id under the other name is unsigned.
+    expect((await post('x', { ...older, 'webhook-id': 'msg_2' })).status).toBe(200);
+    expect((await post('x', { ...signed('x'), 'svix-id': 'msg_2' })).status).toBe(200);
+    expect((await post('x', { ...older, 'svix-id': 'msg_2' })).status).toBe(401);
+    expect(host.store.events).toHaveLength(1);
   });
 
   test('accepts a list with one valid signature', async () => {

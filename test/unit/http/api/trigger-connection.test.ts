@@ -29,7 +29,7 @@ const status: TriggerStatus = {
   circuit: undefined,
   isPaused: false,
   blockedBy: undefined,
-  counts: { handled: 0, failed: 0, lastAt: undefined, refused: undefined },
+  counts: { handled: 0, failed: 0, lastAt: undefined, refused: undefined, duplicates: undefined },
   requiresConfirmation: false,
   timeoutSeconds: 60,
 };

@@ -11,7 +11,7 @@ import {
   readTallies,
   sumOf,
 } from '../../../../../actors/automation/tallies/tallies.ts';
-import { TriggerCounters } from '../../../../../actors/automation/triggers/counters.ts';
+import { TriggerCounters, type TriggerCounts } from '../../../../../actors/automation/triggers/counters.ts';
 import type { Member, MembershipWatcher } from '../../../../../actors/store/membership.ts';
 import type { Store } from '../../../../../actors/store/store.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
@@ -159,7 +159,7 @@ test('stored counters of stopped processes are bounded in number and remain comp
 });
 
 test('published counters are bounded in bytes, and malformed counters are read as far as possible', () => {
-  const counts = { handled: 1, failed: 2, refused: undefined };
+  const counts = { handled: 1, failed: 2, refused: undefined, duplicates: undefined };
   const many = new Map(
     Array.from({ length: 5_000 }, (_, at) => [`trigger-${at}`, { ...counts, lastAt: at + 1 }] as const),
   );
@@ -188,5 +188,27 @@ test('published counters are bounded in bytes, and malformed counters are read a
     failed: 1,
     lastAt: 5,
     refused: { count: 3, at: 9, reason: 'wrong', text: 'no' },
+    duplicates: undefined,
+  });
+});
+
+test('published counters contain duplicates, with and without refused requests', () => {
+  const counts = {
+    handled: 1,
+    failed: 0,
+    lastAt: 5,
+    refused: undefined,
+    duplicates: { count: 2, at: 7, id: 'x/1' },
+  };
+  const refused = { count: 3, at: 9, reason: 'wrong', text: 'no' } as const;
+  const triggers = new Map<string, TriggerCounts>([
+    ['a', counts],
+    ['b', { ...counts, refused }],
+  ]);
+  const read = readTallies(publishTallies({ ...noTallies, triggers }, (text) => text));
+  expect(read.triggers).toEqual(triggers);
+  expect(sumOf([read, read]).triggers.get('b')).toMatchObject({
+    refused: { count: 6 },
+    duplicates: { count: 4, id: 'x/1' },
   });
 });

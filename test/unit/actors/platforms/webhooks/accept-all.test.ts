@@ -10,6 +10,7 @@ const describeEvent = ({ id, body }: NewEvent) => `${id}:${Buffer.from(body).toS
 /** Creates a host with a store that accepts `perCall` events per call and `total` events in total. */
 function host(perCall: number, total = Number.POSITIVE_INFINITY) {
   const stored: string[] = [];
+  const duplicates: string[] = [];
   const store = (events: readonly NewEvent[]) => {
     const isFull = events.length > perCall || stored.length + events.length > total;
     // The event buffers are transferred to the store's thread, so they are described before.
@@ -20,9 +21,15 @@ function host(perCall: number, total = Number.POSITIVE_INFINITY) {
   };
   const source = {
     accept: async (single: NewEvent) => store([single]),
-    store: { append: async (events: readonly NewEvent[]) => store(events) },
+    store: {
+      async append(events: readonly NewEvent[]) {
+        store(events);
+        return events.map(({ id }) => ({ id, outcome: id === 'b' ? 'duplicate' : 'new' }));
+      },
+    },
+    onDuplicate: (id: string) => duplicates.push(id),
   } as unknown as TriggerHost;
-  return { source, stored };
+  return { source, stored, duplicates };
 }
 
 test('events are stored in order, in one call or one by one', async () => {
@@ -31,6 +38,12 @@ test('events are stored in order, in one call or one by one', async () => {
     await acceptAll(source, ['a', 'b', 'c'].map(event));
     expect(stored).toEqual(['a:a', 'b:b', 'c:c']);
   }
+});
+
+test('duplicates among events that are stored together are counted', async () => {
+  const { source, duplicates } = host(3);
+  await acceptAll(source, ['a', 'b', 'c'].map(event));
+  expect(duplicates).toEqual(['b']);
 });
 
 test('if the store is full after some events of a request, these are stored and the error is reported', async () => {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { canonicalSignature } from '../../../../../actors/platforms/webhooks/hub-signature.ts';
 import { type HubProof, hubVerifier } from '../../../../../actors/platforms/webhooks/hub-verifier.ts';
 import {
   loopbackOnly,
@@ -29,6 +30,21 @@ test('a request body is verified by a signature with any of the secrets in the c
   expect(verify(request(), body)).toBe(unproven);
   const principal = { kind: 'signature', name: 'app_secret' } as const;
   expect(hubVerifier({ ...proof, principal }).verify(request(signatureOf('s')), body)).toBe(principal);
+});
+
+test('a signature may be hexadecimal or base64, with or without sha256=, and all forms are one signature', () => {
+  const { verify, hasProof } = hubVerifier(proof);
+  const digest = createHmac('sha256', 's').update(body).digest();
+  const hex = digest.toString('hex');
+  const base64 = digest.toString('base64');
+  const forms = [hex, hex.toUpperCase(), base64, base64.slice(0, -1), digest.toString('base64url')];
+  for (const form of [...forms, ...forms.map((each) => `sha256=${each}`)]) {
+    expect([form, hasProof(request(form)), verify(request(form), body)]).toEqual([form, true, signer]);
+    expect(canonicalSignature(form)).toBe(hex);
+  }
+  const malformed = [hex.slice(1), `${hex}0`, `sha512=${hex}`, `${base64}=`, `${base64.slice(0, -2)}=`, 'v1'];
+  for (const form of malformed)
+    expect([form, hasProof(request(form)), verify(request(form), body)]).toEqual([form, false, unproven]);
 });
 
 test('before the body arrives, a request with any well-formed signature is let through', () => {

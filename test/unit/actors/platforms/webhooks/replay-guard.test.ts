@@ -1,5 +1,6 @@
-// Accepted signed bodies are recognised for a limited time, with bounded memory.
+// Signed bodies are recognised for a limited time, with bounded memory.
 
+import { setTimeout as elapse } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { SeenBodies } from '../../../../../actors/platforms/webhooks/replay-guard.ts';
 
@@ -10,44 +11,32 @@ const request = (id: string, signature = 'sha256=00', isNamed = true) => ({
   isNamed,
   windowMs: 600_000,
 });
-const accept = async () => 'accepted';
 
-test('a request body that was not accepted may be sent again under any id', async () => {
+test('a request with a known signature gets the id of the first event, and keeps it', () => {
   const seen = new SeenBodies();
-  await expect(seen.acceptOnce(request('1'), () => Promise.reject(new Error('full')))).rejects.toThrow(
-    'full',
-  );
-  expect(await seen.acceptOnce(request('2'), accept)).toEqual({ accepted: 'accepted' });
-  expect(await seen.acceptOnce(request('3'), accept)).toEqual({ knownAs: '2' });
+  expect(['1', '2', '3'].map((id) => seen.eventIdOf(request(id)))).toEqual(['1', '1', '1']);
+  expect(seen.eventIdOf({ ...request('5'), path: '/other' })).toBe('5');
 });
 
-test('a replay with another id waits until the earlier request is durable', async () => {
+test('a request with a generated id is compared, but not remembered', () => {
   const seen = new SeenBodies();
-  let rejectFirst: (reason: Error) => void = () => {};
-  const rejection = new Promise<string>((_, reject) => {
-    rejectFirst = reject;
-  });
-  const first = seen.acceptOnce(request('1'), () => rejection);
-  const repetitions = ['2', '3'].map((id) => seen.acceptOnce(request(id), accept));
-  rejectFirst(new Error('full'));
-  await expect(first).rejects.toThrow('full');
-  expect(await Promise.all(repetitions)).toEqual([{ accepted: 'accepted' }, { knownAs: '2' }]);
+  expect(seen.eventIdOf(request('generated', 'a', false))).toBe('generated');
+  expect(seen.eventIdOf(request('1', 'a'))).toBe('1');
+  expect(seen.eventIdOf(request('other', 'a', false))).toBe('1');
 });
 
-test('a failed replay with the same id keeps the earlier acceptance', async () => {
+test('a signature is new after the window, and always without a window', async () => {
   const seen = new SeenBodies();
-  await seen.acceptOnce(request('1'), accept);
-  await expect(seen.acceptOnce(request('1'), () => Promise.reject(new Error('full')))).rejects.toThrow(
-    'full',
-  );
-  expect(await seen.acceptOnce(request('2'), accept)).toEqual({ knownAs: '1' });
+  expect(['1', '2'].map((id) => seen.eventIdOf({ ...request(id), windowMs: 0 }))).toEqual(['1', '2']);
+  seen.eventIdOf({ ...request('1'), windowMs: 1 });
+  await elapse(5);
+  expect(seen.eventIdOf({ ...request('2'), windowMs: 1 })).toBe('2');
 });
 
-test('the replay guard evicts the oldest bodies above its limit', async () => {
+test('the replay guard evicts the oldest bodies above its limit', () => {
   const seen = new SeenBodies();
-  for (let count = 0; count < 20_010; count += 1)
-    await seen.acceptOnce(request(`${count}`, `${count}`), accept);
+  for (let count = 0; count < 20_010; count += 1) seen.eventIdOf(request(`${count}`, `${count}`));
   expect(seen.size).toBe(20_000);
-  expect(await seen.acceptOnce(request('other', '20009'), accept)).toEqual({ knownAs: '20009' });
-  expect(await seen.acceptOnce(request('other', '0'), accept)).toEqual({ accepted: 'accepted' });
+  expect(seen.eventIdOf(request('other', '20009'))).toBe('20009');
+  expect(seen.eventIdOf(request('other', '0'))).toBe('other');
 });

@@ -34,7 +34,7 @@ describe('a trigger of type HTTP', () => {
         key: undefined,
         respond: 'async',
         respond_timeout_seconds: 30,
-        replay_window_seconds: 300,
+        replay_window_seconds: 0,
         insecure_allow_unverified: false,
       },
       commands: [],
