@@ -1,19 +1,16 @@
-// Expression language of conditions and templates: CEL with typed variables, without loops, state or side
-// effects. An expression can only access the variables passed to it.
+// Expression language of conditions and templates: CEL with typed variables, without state or side effects.
+// An expression can only access the variables passed to it.
 //
-// Expressions are limited in nodes and depth, so parsing is fast.
-//
-// CEL2  evaluation time is proportional to the input: nested loops are refused, and patterns use RE2
-//       (`find`).
+// Expressions are limited in nodes and depth, so parsing is fast. Evaluation has a budget (CEL2,
+// evaluation-budget.ts). Constructs that would exceed it for ordinary values are refused: nested loops, and
+// patterns with backtracking.
 
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
-import { RE2JS } from 're2js';
+import { findMatch } from './patterns.ts';
 import { registerTextFunctions } from './text-functions.ts';
 
 /** CEL types by variable name. */
 export type Variables = Readonly<Record<string, string>>;
-
-const MAX_PATTERN = 1_000;
 
 const arithmetic = {
   '+': (a: number, b: number) => a + b,
@@ -46,13 +43,6 @@ function baseEnvironment(): Environment {
   return environment;
 }
 
-/** Returns the first match of the pattern, or an empty text. */
-function findMatch(text: string, pattern: string): string {
-  if (pattern.length > MAX_PATTERN) throw new Error(`a pattern has at most ${MAX_PATTERN} characters`);
-  const matcher = RE2JS.compile(pattern).matcher(text);
-  return matcher.find() ? (matcher.group() ?? '') : '';
-}
-
 export function environmentFor(variables: Variables): Environment {
   base ??= baseEnvironment();
   const environment = base.clone();
@@ -81,7 +71,7 @@ export function findForbidden(node: ASTNode, isInLoop = false): ForbiddenConstru
       message: `nested ${name}() can take very long; compute the inner list in an earlier node`,
       at: node.start,
     };
-  for (const child of childrenOf(node.args)) {
+  for (const child of nodesIn(node.args)) {
     const refused = findForbidden(child, isInLoop || isLoop);
     if (refused !== undefined) return refused;
   }
@@ -90,11 +80,12 @@ export function findForbidden(node: ASTNode, isInLoop = false): ForbiddenConstru
 
 export function* nodesOf(node: ASTNode): Iterable<ASTNode> {
   yield node;
-  for (const child of childrenOf(node.args)) yield* nodesOf(child);
+  for (const child of nodesIn(node.args)) yield* nodesOf(child);
 }
 
-function childrenOf(args: unknown): readonly ASTNode[] {
-  if (Array.isArray(args)) return args.flatMap(childrenOf);
+/** Returns the nodes among the operands of a node. */
+export function nodesIn(args: unknown): readonly ASTNode[] {
+  if (Array.isArray(args)) return args.flatMap(nodesIn);
   return isNode(args) ? [args] : [];
 }
 

@@ -3,7 +3,10 @@
 
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { environmentFor, findForbidden, nodesOf, type Variables } from './environment.ts';
+import { EvaluationBudget } from './evaluation-budget.ts';
 import { jsonOf } from './json-value.ts';
+import { type Meter, meterNodes } from './metered-nodes.ts';
+import { compilePattern } from './patterns.ts';
 
 /** Reference to a variable's member, such as `steps.check`. */
 export interface Reference {
@@ -22,8 +25,8 @@ export interface Expression {
   readonly references: readonly Reference[];
   /** Names of the called functions. */
   readonly functions: ReadonlySet<string>;
-  /** Throws ExpressionError. */
-  evaluate(values: Readonly<Record<string, unknown>>): unknown;
+  /** Throws ExpressionError, also at the limits of the budget. */
+  evaluate(values: Readonly<Record<string, unknown>>, budget?: EvaluationBudget): unknown;
 }
 
 export interface ExpressionFault {
@@ -45,6 +48,8 @@ export class ExpressionError extends Error {
 }
 
 const MAX_LENGTH = 8_192;
+/** Limit of messages of the library, which may quote a whole value. */
+const MAX_MESSAGE = 500;
 
 /** Parses an expression. `trackedNames` lists the variables whose members are reported as references. */
 export function readExpression(
@@ -61,17 +66,23 @@ export function readExpression(
     if (refused !== undefined) return refused;
     const { valid, type, error } = parsed.check();
     if (!valid) return findForeignOperator(text) ?? faultOf(error);
+    compilePatterns(parsed.ast);
+    const meter: Meter = { budget: new EvaluationBudget() };
+    meterNodes(parsed.ast, meter);
     return {
       text,
       type: String(type),
       references: referencesIn(parsed.ast, new Set(trackedNames)),
       functions: functionsIn(parsed.ast),
-      evaluate: (values) => {
+      evaluate: (values, budget = new EvaluationBudget()) => {
+        meter.budget = budget;
         try {
-          return jsonOf(parsed(values));
+          const result: unknown = parsed(values);
+          budget.assertNotExceeded();
+          return jsonOf(result, budget);
         } catch (thrown) {
           if (thrown instanceof ExpressionError) throw thrown;
-          throw new ExpressionError(`${quoted(text)}: ${faultOf(thrown).message}`, { cause: thrown });
+          throw new ExpressionError(`${quoted(text.trim())}: ${faultOf(thrown).message}`, { cause: thrown });
         }
       },
     };
@@ -131,6 +142,20 @@ function functionsIn(root: ASTNode): ReadonlySet<string> {
   return new Set([...nodesOf(root)].flatMap((node) => (node.op === 'call' ? [node.args[0]] : [])));
 }
 
+/** Compiles the literal patterns of `find`. Throws an error with the position of the first invalid one. */
+function compilePatterns(root: ASTNode): void {
+  for (const node of nodesOf(root)) {
+    if (node.op !== 'call' || node.args[0] !== 'find') continue;
+    const [, pattern] = node.args[1];
+    if (pattern?.op !== 'value' || typeof pattern.args !== 'string') continue;
+    try {
+      compilePattern(pattern.args);
+    } catch (error) {
+      throw Object.assign(new Error((error as Error).message), { range: pattern.range });
+    }
+  }
+}
+
 /** Uses only the first line from library errors; the other lines repeat the expression. */
 function faultOf(thrown: unknown): ExpressionFault {
   const { summary, message, range } = (thrown ?? {}) as {
@@ -139,7 +164,7 @@ function faultOf(thrown: unknown): ExpressionFault {
     readonly range?: { readonly start?: number } | undefined;
   };
   const text = typeof summary === 'string' ? summary : String(message ?? thrown).split('\n')[0];
-  return { message: lowerFirst(text ?? ''), at: range?.start ?? 0 };
+  return { message: lowerFirst(text ?? '').slice(0, MAX_MESSAGE), at: range?.start ?? 0 };
 }
 
 const lowerFirst = (words: string) => words.charAt(0).toLowerCase() + words.slice(1);

@@ -2,13 +2,24 @@
 // objects.
 
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
+import type { EvaluationBudget } from './evaluation-budget.ts';
 
-/** Converts CEL values to JSON. Throws RangeError if JSON cannot express a value. */
-export function jsonOf(value: unknown): unknown {
+/** Maximum nesting of a result. */
+const MAX_LEVELS = 100;
+
+/**
+ * Converts CEL values to JSON. Throws RangeError if JSON cannot express a value, it is nested deeper than
+ * MAX_LEVELS, or it exceeds the budget. A value that occurs several times counts each time, as in its text.
+ */
+export function jsonOf(value: unknown, budget: EvaluationBudget, levels = MAX_LEVELS): unknown {
+  budget.spendSteps(1);
   const json = shallowJson(value);
-  if (Array.isArray(json)) return json.map(jsonOf);
+  if (typeof json === 'string') budget.spendBytes(2 * json.length);
   if (typeof json !== 'object' || json === null) return json;
-  return Object.fromEntries(Object.entries(json).map(([key, member]) => [key, jsonOf(member)]));
+  if (levels === 0) throw new RangeError(`the value is nested deeper than ${MAX_LEVELS} levels`);
+  const memberOf = (member: unknown) => jsonOf(member, budget, levels - 1);
+  if (Array.isArray(json)) return json.map(memberOf);
+  return Object.fromEntries(Object.entries(json).map(([key, member]) => [key, memberOf(member)]));
 }
 
 /**
@@ -36,7 +47,7 @@ function shallowJson(value: unknown): unknown {
   if (value instanceof Duration) return value.toString();
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if (value instanceof Map)
-    return Object.fromEntries([...value].map(([key, member]) => [String(jsonOf(key)), member]));
+    return Object.fromEntries([...value].map(([key, member]) => [String(shallowJson(key)), member]));
   if (typeof value === 'object') return value;
   throw new RangeError(`a ${typeof value} is not a JSON value`);
 }

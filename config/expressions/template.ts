@@ -3,6 +3,7 @@
 // quotes does not close an expression.
 
 import type { Variables } from './environment.ts';
+import { EvaluationBudget } from './evaluation-budget.ts';
 import {
   type Expression,
   type ExpressionFault,
@@ -19,17 +20,21 @@ export type ValueTemplate =
   | { readonly kind: 'map'; readonly members: Readonly<Record<string, ValueTemplate>> };
 
 /** Throws ExpressionError. */
-export function renderedValue(value: ValueTemplate, values: Readonly<Record<string, unknown>>): unknown {
+export function renderedValue(
+  value: ValueTemplate,
+  values: Readonly<Record<string, unknown>>,
+  budget: EvaluationBudget,
+): unknown {
   switch (value.kind) {
     case 'plain':
       return value.value;
     case 'text':
-      return value.template.render(values);
+      return value.template.render(values, budget);
     case 'list':
-      return value.items.map((item) => renderedValue(item, values));
+      return value.items.map((item) => renderedValue(item, values, budget));
     case 'map':
       return Object.fromEntries(
-        Object.entries(value.members).map(([key, member]) => [key, renderedValue(member, values)]),
+        Object.entries(value.members).map(([key, member]) => [key, renderedValue(member, values, budget)]),
       );
   }
 }
@@ -47,7 +52,7 @@ export interface Template {
   /** Type, if the text is a single expression; undefined if the result is always text. */
   readonly type: string | undefined;
   /** Throws ExpressionError. */
-  render(values: Readonly<Record<string, unknown>>): unknown;
+  render(values: Readonly<Record<string, unknown>>, budget?: EvaluationBudget): unknown;
 }
 
 /** Literal text or an expression. */
@@ -100,12 +105,14 @@ export function readTemplate(
   const contents = parts.map(({ content }) => content);
   const [only] = contents;
   if (contents.length === 1 && typeof only === 'object')
-    return { references, type: only.type, render: (values) => only.evaluate(values) };
+    return { references, type: only.type, render: (values, budget) => only.evaluate(values, budget) };
   return {
     references,
     type: undefined,
-    render: (values) =>
-      contents.map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(values)))).join(''),
+    render: (values, budget = new EvaluationBudget()) =>
+      contents
+        .map((part) => (typeof part === 'string' ? part : textOf(part.evaluate(values, budget))))
+        .join(''),
   };
 }
 

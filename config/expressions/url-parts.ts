@@ -1,5 +1,6 @@
 // Renders the path segments and query parameters in URL templates. Enforces rule URL1 (url-template.ts).
 
+import type { EvaluationBudget } from './evaluation-budget.ts';
 import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
 import type { TemplatePart } from './template.ts';
 import { percentEncoded } from './text-functions.ts';
@@ -52,10 +53,14 @@ const dotsIn = ({ delimiter }: UrlPart, text: string) =>
   delimiter === '/' ? findDotSegment(text) : undefined;
 
 /** Renders a URL part. Throws ExpressionError for unsuitable values. */
-export function renderPart(urlPart: UrlPart, values: Readonly<Record<string, unknown>>): string {
+export function renderPart(
+  urlPart: UrlPart,
+  values: Readonly<Record<string, unknown>>,
+  budget: EvaluationBudget,
+): string {
   if (isLiteral(urlPart)) return literalOf(urlPart);
   const text = urlPart.pieces
-    .map((piece) => (typeof piece === 'string' ? piece : encodedValue(piece, values)))
+    .map((piece) => (typeof piece === 'string' ? piece : encodedValue(piece.evaluate(values, budget), piece)))
     .join('');
   const what = urlPart.delimiter === '/' ? 'path segment' : 'query parameter';
   if (text === '') throw refusal(urlPart, `leaves a ${what} empty: give it a value`);
@@ -68,8 +73,7 @@ export function renderPart(urlPart: UrlPart, values: Readonly<Record<string, unk
   return text;
 }
 
-function encodedValue(expression: Expression, values: Readonly<Record<string, unknown>>): string {
-  const value = expression.evaluate(values);
+function encodedValue(value: unknown, expression: Expression): string {
   if (value === null || typeof value === 'object')
     throw new ExpressionError(
       `url: ${quoted(expression.text.trim())} is ${value === null ? 'null' : Array.isArray(value) ? 'a list' : 'a map'}; a url contains text, a number or a boolean`,

@@ -5,6 +5,7 @@
 //
 // A URL from a single expression must start with an allowed prefix.
 
+import { EvaluationBudget } from './evaluation-budget.ts';
 import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
 import type { TemplatePart } from './template.ts';
 import { renderPart, splitUrl } from './url-parts.ts';
@@ -14,7 +15,7 @@ export interface UrlTemplate {
   /** False if a single expression returns the whole URL. */
   readonly hasLiteralHost: boolean;
   /** Throws ExpressionError. */
-  render(values: Readonly<Record<string, unknown>>): URL;
+  render(values: Readonly<Record<string, unknown>>, budget?: EvaluationBudget): URL;
 }
 
 const ORIGIN = /^https?:\/\/[^/?#\\\s]+/i;
@@ -44,8 +45,8 @@ export function urlTemplate(
   if ('message' in urlParts) return urlParts;
   return {
     hasLiteralHost: true,
-    render: (values) =>
-      new URL(urlParts.map((urlPart) => urlPart.delimiter + renderPart(urlPart, values)).join('')),
+    render: (values, budget = new EvaluationBudget()) =>
+      new URL(urlParts.map((urlPart) => urlPart.delimiter + renderPart(urlPart, values, budget)).join('')),
   };
 }
 
@@ -73,8 +74,8 @@ function wholeUrl(
     };
   return {
     hasLiteralHost: false,
-    render: (values) => {
-      const value = expression.evaluate(values);
+    render: (values, budget) => {
+      const value = expression.evaluate(values, budget);
       const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
       const fault = url === undefined ? 'is not a url' : hostFault(url.href);
       if (url === undefined || fault !== undefined)

@@ -14,11 +14,11 @@ export async function requestApproval(
   { message, rules }: Approval,
   host: NodeHost,
 ): Promise<NodeResult | Parked> {
-  const { context, job, values } = host;
+  const { context, job } = host;
   const { approvals, state: approvalId } = context;
   if (approvals === undefined) throw new HandlerError('approvals are not available here', { isFinal: true });
   const parkedOn = approvalWake(job.event.id);
-  const title = textIn(message, values);
+  const title = textIn(message, host);
   const request = { kind: 'node', node: { flow: host.flow, id: host.node.id, message: title } } as const;
   const stored = approvalId === undefined ? undefined : await approvals.outcome(approvalId);
   // A changed request needs a new approval.

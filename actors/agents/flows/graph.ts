@@ -1,6 +1,7 @@
 // Flow graph: converts the file for the plan (machines/flow-run/), indexes it for the run, and selects
 // the connections that a finished node takes.
 
+import { EvaluationBudget } from '../../../config/expressions/evaluation-budget.ts';
 import type { FlowBody, FlowConnection, FlowNode } from '../../../config/resources/flows/flow.ts';
 import type { FlowGraph } from '../../../machines/flow-run/graph.ts';
 import { evaluate, type Values } from './node-host.ts';
@@ -38,11 +39,12 @@ export function takenConnections(
 ): readonly number[] {
   const outgoing = bodyIndex(body).connectionsFrom.get(id) ?? [];
   let cachedValues: Values | undefined;
+  const budget = new EvaluationBudget();
   const isTaken = ({ when }: FlowConnection): boolean => {
     if (when.kind === 'expression') {
       cachedValues ??= values();
       const currentValues = cachedValues;
-      return evaluate(() => when.expression.evaluate(currentValues)) === true;
+      return evaluate(() => when.expression.evaluate(currentValues, budget)) === true;
     }
     if (when.kind === 'always') return true;
     // The remaining kinds are the decisions of an Approval node, and `else`.

@@ -14,11 +14,12 @@ type Http = Extract<NodeWork, { readonly type: 'HTTP' }>;
 const MAX_ANSWER_BYTES = 262_144;
 
 /** Rejects with a HandlerError, which is final for status 400 to 499 except 408, 409 and 429. */
-export async function requestUrl(work: Http, { values, key, context, job }: NodeHost): Promise<NodeResult> {
+export async function requestUrl(work: Http, host: NodeHost): Promise<NodeResult> {
+  const { key, context, job } = host;
   const { method, body, timeout_seconds, allow_private } = work;
-  const url = evaluate(() => work.url.render(values));
+  const url = evaluate(() => work.url.render(host.values, host.budget));
   const headers = Object.fromEntries(
-    Object.entries(work.headers).map(([name, text]) => [name, textIn(text, values)]),
+    Object.entries(work.headers).map(([name, text]) => [name, textIn(text, host)]),
   );
   try {
     const api = new HttpApi({
@@ -30,7 +31,7 @@ export async function requestUrl(work: Http, { values, key, context, job }: Node
       method,
       path: url.pathname + url.search,
       headers: { 'idempotency-key': key, traceparent: job.trace, ...headers },
-      ...(body === undefined ? {} : { json: valueIn(body, values) }),
+      ...(body === undefined ? {} : { json: valueIn(body, host) }),
       signal: context.signal,
       timeoutMs: Math.min(timeout_seconds * 1000, context.remainingMs),
     });

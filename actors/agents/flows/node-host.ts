@@ -1,5 +1,6 @@
 // Types for the work of flow nodes (input, services, result), and evaluation of their templates.
 
+import type { EvaluationBudget } from '../../../config/expressions/evaluation-budget.ts';
 import { ExpressionError } from '../../../config/expressions/expression.ts';
 import {
   renderedValue,
@@ -21,7 +22,14 @@ export interface NodeResult {
   readonly effects?: Pick<Effects, 'steps' | 'emit'> | undefined;
 }
 
-export interface NodeHost {
+/** Input of the expressions of a node. */
+export interface Scope {
+  readonly values: Values;
+  /** Shared by all expressions of the node. */
+  readonly budget: EvaluationBudget;
+}
+
+export interface NodeHost extends Scope {
   /** Name of the flow. */
   readonly flow: string;
   readonly node: FlowNode;
@@ -29,7 +37,6 @@ export interface NodeHost {
   readonly key: string;
   readonly job: Job;
   readonly context: HandlerContext;
-  readonly values: Values;
   /** True if the node resumes after waiting. */
   readonly hasWaited: boolean;
   handlerOf(work: HandlerWork): Handler | undefined;
@@ -40,12 +47,12 @@ export interface NodeHost {
 }
 
 /** Renders a template as text. */
-export const textIn = (template: Template, values: Values): string =>
-  textOf(evaluate(() => template.render(values)));
+export const textIn = (template: Template, { values, budget }: Scope): string =>
+  textOf(evaluate(() => template.render(values, budget)));
 
 /** Renders a value whose texts may be templates. */
-export const valueIn = (value: ValueTemplate, values: Values): unknown =>
-  evaluate(() => renderedValue(value, values));
+export const valueIn = (value: ValueTemplate, { values, budget }: Scope): unknown =>
+  evaluate(() => renderedValue(value, values, budget));
 
 /** Converts an ExpressionError into a final HandlerError, which fails the node. */
 export function evaluate<T>(work: () => T): T {

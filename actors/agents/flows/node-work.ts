@@ -20,26 +20,26 @@ const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: WorkRunner<T> 
   HTTP: requestUrl,
   Approval: requestApproval,
   // Without a channel, the run sends the text or uses it as the answer (responses.ts).
-  Response: async ({ text, channel }, { values, messageRows }) => {
-    const message = textIn(text, values);
+  Response: async ({ text, channel }, host) => {
+    const message = textIn(text, host);
     if (channel === undefined) return { output: { text: message } };
     return {
       output: { text: message },
-      effects: { emit: await messageRows(message, textIn(channel, values)) },
+      effects: { emit: await host.messageRows(message, textIn(channel, host)) },
     };
   },
   Conditional: async () => ({ output: {} }),
   Parallel: async () => ({ output: {} }),
   Join: async () => ({ output: {} }),
-  Wait: async ({ for: mode, value }, { values, hasWaited }) => {
-    if (hasWaited) return { output: {} };
-    const wakeInMs = waitMs(mode, valueIn(value, values));
+  Wait: async ({ for: mode, value }, host) => {
+    if (host.hasWaited) return { output: {} };
+    const wakeInMs = waitMs(mode, valueIn(value, host));
     return wakeInMs === 0 ? { output: {} } : { parkedOn: 'a time', wakeInMs };
   },
-  Transform: async ({ set }, { values }) => ({
-    output: Object.fromEntries(Object.entries(set).map(([name, value]) => [name, valueIn(value, values)])),
+  Transform: async ({ set }, host) => ({
+    output: Object.fromEntries(Object.entries(set).map(([name, value]) => [name, valueIn(value, host)])),
   }),
-  End: async ({ output }, { values }) => ({ output: output === undefined ? null : valueIn(output, values) }),
+  End: async ({ output }, host) => ({ output: output === undefined ? null : valueIn(output, host) }),
 };
 
 /** Runs one attempt at the node. Rejects with a HandlerError, which is final if a retry cannot succeed. */
@@ -50,17 +50,15 @@ export function runNode(host: NodeHost): Promise<NodeResult | Parked> {
   return (works[work.type] as WorkRunner<typeof work.type>)(work as never, host);
 }
 
-async function askHandler(
-  work: HandlerWork,
-  { job, context, values, key, handlerOf }: NodeHost,
-): Promise<NodeResult | Parked> {
+async function askHandler(work: HandlerWork, host: NodeHost): Promise<NodeResult | Parked> {
+  const { job, context, key, handlerOf } = host;
   const target = work.type === 'Agent' ? work.agent : work.fleet;
   const name = typeof target === 'string' ? target : target.name;
   const handler = handlerOf(work);
   if (handler === undefined)
     throw new HandlerError(`there is no ${work.type.toLowerCase()} ${name}`, { isFinal: true });
   const { input } = work;
-  const text = textIn(input, values);
+  const text = textIn(input, host);
   // A node gets only its input, not the history of the conversation.
   const nodeJob = {
     ...job,

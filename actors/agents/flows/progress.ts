@@ -1,6 +1,7 @@
 // Progress of flow runs, computed from the journal row by row: states of nodes, items and results of loops,
 // and the values that expressions may use. The cost per row is constant.
 
+import { celMap, celValue } from '../../../config/expressions/cel-value.ts';
 import type { Flow, FlowBody, FlowNode } from '../../../config/resources/flows/flow.ts';
 import { FlowState } from '../../../machines/flow-run/flow-state.ts';
 import { type FlowGraph, nodePath, pathInTurn } from '../../../machines/flow-run/graph.ts';
@@ -127,10 +128,18 @@ export class FlowProgress {
     const { prefix, loops, node } = this.placeOf(path);
     const views = this.#viewsAt(prefix, loops);
     const steps =
-      output === undefined ? views : { ...views, [node.id]: { state: 'done', output, error: '' } };
+      output === undefined
+        ? views
+        : { ...views, [node.id]: { state: 'done', output: celValue(output), error: '' } };
     const { type, name = '', context } = event;
-    const user = requester ?? '';
-    return { steps, parameters, input, event: { type, name, context }, user, ...this.#turnValues(loops) };
+    return {
+      steps: celMap(steps),
+      parameters: celMap(parameters),
+      input,
+      event: { type, name, context: celValue(context) },
+      user: requester ?? '',
+      ...this.#turnValues(loops),
+    };
   }
 
   /** Returns views of the nodes in this body and in the bodies around it. Views read the state lazily. */
@@ -150,7 +159,7 @@ export class FlowProgress {
         return state().stateOf(path)?.state ?? 'idle';
       },
       get output() {
-        return state().outputOf(path) ?? null;
+        return celValue(state().outputOf(path)) ?? null;
       },
       get error() {
         return state().stateOf(path)?.why ?? '';
@@ -163,7 +172,7 @@ export class FlowProgress {
     if (inner === undefined) return {};
     const index = inner.turn - 1;
     // Expressions represent integers as BigInt.
-    return { index: BigInt(index), item: this.#items.get(inner.path)?.[index] ?? null };
+    return { index: BigInt(index), item: celValue(this.#items.get(inner.path)?.[index]) ?? null };
   }
 
   #bodyAt(prefix: string): FlowBody {

@@ -7,6 +7,8 @@
 // is sent once across attempts.
 
 import { setMaxListeners } from 'node:events';
+import { celValue } from '../../../config/expressions/cel-value.ts';
+import { EvaluationBudget } from '../../../config/expressions/evaluation-budget.ts';
 import { textOf } from '../../../config/expressions/template.ts';
 import type {
   Flow,
@@ -178,7 +180,7 @@ export class FlowRun {
     if (work.type !== 'Loop') return;
     if (n > 1) this.#progress.storeResult(path, n);
     const results = this.#progress.resultsOf(path);
-    const last = results.values.at(-1) ?? null;
+    const last = celValue(results.values.at(-1)) ?? null;
     // The condition sees the index of the next turn, and the last result. Expressions represent integers as
     // BigInt.
     const values = { ...this.#valuesAt(path), index: BigInt(n - 1), last };
@@ -209,6 +211,7 @@ export class FlowRun {
           job,
           context: part,
           values: this.#valuesAt(path),
+          budget: new EvaluationBudget(),
           hasWaited,
           key: `${job.idempotencyKey}/${firstRow.nonce}/${path}`,
           handlerOf: this.#options.handlerOf,

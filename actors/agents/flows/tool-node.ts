@@ -15,9 +15,10 @@ type ToolWork = Extract<NodeWork, { readonly type: 'Tool' }>;
 const STATE_CALLED = 'called';
 
 /** Rejects with a HandlerError, which is not final if the call was certainly not sent. */
-export async function callTool(work: ToolWork, { values, key, context, job }: NodeHost): Promise<NodeResult> {
+export async function callTool(work: ToolWork, host: NodeHost): Promise<NodeResult> {
   const { server, tool, timeout_seconds } = work;
-  const args = valueIn(work.arguments, values) as Readonly<Record<string, unknown>>;
+  const { key, context, job } = host;
+  const args = valueIn(work.arguments, host) as Readonly<Record<string, unknown>>;
   const name = `${server}/${tool}`;
   if (context.state === STATE_CALLED && !(await isRepeatable(work, context)))
     throw new HandlerError(
