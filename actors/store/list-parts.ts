@@ -1,6 +1,7 @@
 // Combines the parts of a list. A part scans a limited number of records, because a long scan would delay
 // appends.
 
+import type { ApprovalFilter, StoredApproval } from './approval.ts';
 import type { Delivery, DeliveryFilter, DeliveryPage } from './delivery.ts';
 import type { Run, RunFilter, RunPage } from './run.ts';
 
@@ -10,6 +11,9 @@ export const LIST_LIMIT = 1_000;
 export const SCAN_LIMIT = 10_000;
 /** Maximum number of parts per page: 200,000 records, which take some tenths of a second. */
 const MAX_PAGE_PARTS = 20;
+
+/** Size of the bodies on a page of approvals, in bytes; the last record may exceed it. */
+export const APPROVAL_BYTES = 1_048_576;
 
 /** Reads parts of the list until the page is full, no records remain, or `maxParts` is reached. */
 export async function gatherDeliveries(
@@ -46,4 +50,46 @@ export async function gatherRuns(
 /** Returns the requested limit of a page or part, between 1 and LIST_LIMIT. */
 export function boundedLimit({ limit }: { readonly limit: number }): number {
   return Math.max(1, Math.min(LIST_LIMIT, Math.floor(limit)));
+}
+
+/** Returns the first approvals up to the limits of a page. */
+export function approvalPage(
+  approvals: readonly StoredApproval[],
+  filter: Pick<ApprovalFilter, 'limit'>,
+): readonly StoredApproval[] {
+  let bytes = 0;
+  const end = approvals.findIndex(({ body }) => {
+    const isFull = bytes >= APPROVAL_BYTES;
+    bytes += Buffer.byteLength(body);
+    return isFull;
+  });
+  return approvals.slice(0, Math.min(boundedLimit(filter), end === -1 ? approvals.length : end));
+}
+
+/** Returns the position of the next page of approvals; undefined for the last page. */
+export function nextApprovals(
+  page: readonly StoredApproval[],
+  filter: Pick<ApprovalFilter, 'limit'>,
+): ApprovalFilter['before'] {
+  const bytes = page.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+  const isLast = page.length < boundedLimit(filter) && bytes < APPROVAL_BYTES;
+  const last = page.at(-1);
+  return last === undefined || isLast ? undefined : { askedAt: last.askedAt, id: last.id };
+}
+
+/** Returns up to `limit` approvals, which may be on several pages. Rejects as the store does. */
+export async function gatherApprovals(
+  filter: ApprovalFilter,
+  readPage: (filter: ApprovalFilter) => Promise<readonly StoredApproval[]>,
+): Promise<readonly StoredApproval[]> {
+  const approvals: StoredApproval[] = [];
+  let next: ApprovalFilter | undefined = filter;
+  while (next !== undefined) {
+    const page = await readPage(next);
+    approvals.push(...page);
+    const before = nextApprovals(page, next);
+    const limit = filter.limit - approvals.length;
+    next = before === undefined || limit <= 0 ? undefined : { ...filter, before, limit };
+  }
+  return approvals;
 }

@@ -9,7 +9,7 @@ import { approvalColumns, approvalStates } from './approval-row.ts';
 import type { DeliveryFilter, DeliveryState } from './delivery.ts';
 import { comparedColumns, deliveryColumns } from './delivery-row.ts';
 import { firstNonBlocking, stateCodes } from './delivery-states.ts';
-import { boundedLimit, SCAN_LIMIT } from './list-parts.ts';
+import { APPROVAL_BYTES, boundedLimit, SCAN_LIMIT } from './list-parts.ts';
 import { toStorableText } from './record-texts.ts';
 import type { RunFilter } from './run.ts';
 import { runColumns } from './run-row.ts';
@@ -75,22 +75,26 @@ export function runsPart(filter: RunFilter): PartQuery {
   return { rows: { text, values: values.all }, limit, end: endOf(scanned, 'NULL', values.all), since: 0 };
 }
 
-/** Builds the query for approvals, newest first. SQLite uses the index only for a single state. */
+/**
+ * Builds the query for approvals, newest first. SQLite uses the index only for a single state. The page ends
+ * with the record that reaches APPROVAL_BYTES; `octet_length` does not read the texts of further records.
+ */
 export function approvalsQuery({ states = [], run, before, limit }: ApprovalFilter): Query {
   const values = valuesOf();
   const parts = ['true'];
   const codes = [...new Set(states)].map((state) => approvalStates[state]);
-  if (codes.length > 0) parts.push(`approval.state IN (${codes.join(', ')})`);
+  if (codes.length > 0) parts.push(`state IN (${codes.join(', ')})`);
   if (run !== undefined)
-    parts.push(`approval.seq = (SELECT seq FROM delivery WHERE id = ${values.add(toStorableText(run))})`);
+    parts.push(`seq = (SELECT seq FROM delivery WHERE id = ${values.add(toStorableText(run))})`);
   if (before !== undefined)
-    parts.push(
-      `(asked, approval.id) < (${values.add(before.askedAt)}, ${values.add(toStorableText(before.id))})`,
-    );
+    parts.push(`(asked, id) < (${values.add(before.askedAt)}, ${values.add(toStorableText(before.id))})`);
   const index = run !== undefined ? 'seq' : codes.length === 0 ? 'asked' : 'state';
-  const text = `SELECT ${approvalColumns} FROM approval INDEXED BY approval_${index}
-    CROSS JOIN delivery ON delivery.seq = approval.seq WHERE ${parts.join(' AND ')}
-    ORDER BY asked DESC, approval.id DESC LIMIT ${boundedLimit({ limit })}`;
+  const listed = `SELECT id, asked, octet_length(body) AS bytes FROM approval INDEXED BY approval_${index}
+    WHERE ${parts.join(' AND ')} ORDER BY asked DESC, id DESC LIMIT ${boundedLimit({ limit })}`;
+  const text = `SELECT ${approvalColumns} FROM (SELECT id AS listed_id, sum(bytes) OVER (ORDER BY asked DESC, id DESC
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before FROM (${listed}) AS listed) AS sized
+    CROSS JOIN approval ON approval.id = listed_id CROSS JOIN delivery ON delivery.seq = approval.seq
+    WHERE coalesce(bytes_before, 0) < ${APPROVAL_BYTES} ORDER BY asked DESC, approval.id DESC`;
   return { text, values: values.all };
 }
 

@@ -263,7 +263,7 @@ export interface Store {
   /** Scans a limited number of records, like `deliveryPage`. */
   runs(filter: RunFilter): Promise<RunPage>;
   run(id: string): Promise<Run | undefined>;
-  /** Newest first. */
+  /** Newest first; a page is limited to about a megabyte (`nextApprovals`, list-parts.ts). */
   approvals(filter: ApprovalFilter): Promise<readonly StoredApproval[]>;
   approval(id: string): Promise<StoredApproval | undefined>;
   /** Records the first decision; later decisions have no effect. Undefined if unknown. */

@@ -10,6 +10,7 @@ import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
 import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { DecidedApproval, StoredApproval } from '../../store/approval.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import { gatherApprovals } from '../../store/list-parts.ts';
 import { stepsOf } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
 import type { DecisionOutcome } from './message.ts';
@@ -108,7 +109,8 @@ export class Approvals {
     undone: string,
     store: Pick<Store, 'approvals' | 'steps'>,
   ): Promise<readonly NewEvent[]> {
-    const approved = await store.approvals({ run, states: ['approved'], limit: MAX_OPEN });
+    const filter = { run, states: ['approved'], limit: MAX_OPEN } as const;
+    const approved = await gatherApprovals(filter, (each) => store.approvals(each));
     const rows = approved.length === 0 ? [] : await stepsOf(store, run, steps);
     const usedApprovals = new Set(
       rows

@@ -7,6 +7,7 @@ import { redactJson } from '../../base/errors/redacted-json.ts';
 import type { DecisionVerdict } from '../../events/decision-action.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { ApprovalFilter, ApprovalState, StoredApproval } from '../../store/approval.ts';
+import { nextApprovals } from '../../store/list-parts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Approvals } from './approvals.ts';
 import { refusalForName } from './decision-access.ts';
@@ -47,16 +48,14 @@ export class OperatorApprovals {
   }
 
   /**
-   * Returns the newest approvals first. A list of pending approvals may contain some that expire during this
+   * Returns the newest approvals first, at least one per page and as many as fit. A list of pending approvals may contain some that expire during this
    * call.
    */
   async list(filter: ApprovalFilter): Promise<ApprovalPage> {
     const { store, approvals } = this.#host;
     const stored = await store.approvals(filter);
     const views = stored.map(async (each) => this.#viewOf(await approvals.expireIfDue(each)));
-    const last = stored.length < filter.limit ? undefined : stored.at(-1);
-    const before = last && { askedAt: last.askedAt, id: last.id };
-    return { approvals: await Promise.all(views), before };
+    return { approvals: await Promise.all(views), before: nextApprovals(stored, filter) };
   }
 
   /** Rejects with NotFoundError. */

@@ -14,7 +14,7 @@ import {
 } from '../approval-row.ts';
 import { DamagedRecordError } from '../damaged-record.ts';
 import type { NewEvent } from '../event.ts';
-import { boundedLimit } from '../list-parts.ts';
+import { approvalPage } from '../list-parts.ts';
 import { approvalsQuery } from '../list-queries.ts';
 import { toStorableText } from '../record-texts.ts';
 import { parseEvents } from '../serialized-events.ts';
@@ -87,7 +87,7 @@ export class SqliteApprovals {
     if (states.length === 0) return this.#listOf(filter);
     // One query per state, because each state has a separate index range.
     const found = [...new Set(states)].flatMap((state) => this.#listOf({ ...filter, states: [state] }));
-    return found.sort(newestFirst).slice(0, boundedLimit(filter));
+    return approvalPage(found.sort(newestFirst), filter);
   }
 
   #listOf(filter: ApprovalFilter): readonly StoredApproval[] {
