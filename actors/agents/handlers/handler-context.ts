@@ -6,6 +6,7 @@ import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
 import type { NewEvent, Waker } from '../../store/event.ts';
 import type { RunApprovals } from '../approvals/run-approvals.ts';
 import type { RunTools } from '../model-agent/tool-box.ts';
+import type { StoredRow } from '../runs/stored-rows.ts';
 
 export interface HandlerContext {
   /** Aborted at the deadline, when the gateway stops, and when the claim is lost. */
@@ -16,7 +17,7 @@ export interface HandlerContext {
   /** Last state that the handler stored for this event. The history of the conversation is separate. */
   readonly state: string | undefined;
   /** Returns the run's journal rows in order. Rejects with the store's error. */
-  steps(): Promise<readonly string[]>;
+  steps(): Promise<readonly StoredRow[]>;
   /** Cause of the last wake-up for a parked event; constant until it parks again. */
   readonly waker: Waker | undefined;
   /** MCP client in this process, for the gateway's servers. */

@@ -10,6 +10,7 @@ import { UsageCounter } from '../../../machines/agent-run/usage.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
+import type { StoredRow } from '../runs/stored-rows.ts';
 
 type Context = Pick<HandlerContext, 'state' | 'steps' | 'checkpoint'>;
 
@@ -44,12 +45,12 @@ export class RunJournal {
   #writingSince: number | undefined;
   #writingMs = 0;
 
-  private constructor(agent: string, context: Context, steps: readonly string[], unstoredMs: number) {
+  private constructor(agent: string, context: Context, rows: readonly StoredRow[], unstoredMs: number) {
     this.#agent = agent;
     this.#context = context;
-    this.#rows = steps.map((text) => JSON.parse(text) as JournalRow);
+    this.#rows = rows.map(({ row }) => row as unknown as JournalRow);
     for (const row of this.#rows) this.#figures.add(row);
-    this.#size = sizeOf(steps);
+    this.#size = rows.reduce((sum, { bytes }) => sum + bytes, 0);
     this.#storedMs = storedWorkedMs(context.state);
     this.#workedBefore = this.#storedMs + unstoredMs;
   }

@@ -5,6 +5,7 @@ import type { Effects } from '../../events/inbox/work.ts';
 import type { Waker } from '../../store/event.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { RunTools } from '../model-agent/tool-box.ts';
+import { parseStoredRow, type StoredRow } from '../runs/stored-rows.ts';
 import type { PartsJournal } from './journal.ts';
 
 export interface PartContextOptions {
@@ -78,8 +79,8 @@ export class PartContext implements HandlerContext {
     return this.#options.hasWaited ? this.#options.run.waker : undefined;
   }
 
-  async steps(): Promise<readonly string[]> {
-    return this.#earlier.texts;
+  async steps(): Promise<readonly StoredRow[]> {
+    return this.#earlier.texts.map(parseStoredRow);
   }
 
   async checkpoint(state: string | null | undefined, effects: Effects = {}): Promise<void> {

@@ -9,6 +9,7 @@ import type { Effects } from '../../events/inbox/work.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import { MAX_ROW_LENGTH } from '../model-agent/run-journal.ts';
+import type { StoredRow } from '../runs/stored-rows.ts';
 import { partRow, rowsOfPart } from './rows.ts';
 
 interface StoredTime {
@@ -100,9 +101,9 @@ export class PartsJournal {
   #size = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(options: PartsJournalOptions, steps: readonly string[]) {
+  private constructor(options: PartsJournalOptions, rows: readonly StoredRow[]) {
     this.#options = options;
-    for (const text of steps) this.#index(JSON.parse(text) as JsonObject, text);
+    for (const { row, bytes } of rows) this.#index(row, bytes);
     this.time = new RunTime(options.context.state);
   }
 
@@ -202,13 +203,13 @@ export class PartsJournal {
   }
 
   #write(row: JsonObject, text: string): void {
-    this.#index(row, text);
+    this.#index(row, Buffer.byteLength(text));
     this.#unwritten.push(text);
   }
 
-  #index(row: JsonObject, text: string): void {
+  #index(row: JsonObject, bytes: number): void {
     this.#rows.push(row);
-    this.#size += Buffer.byteLength(text);
+    this.#size += bytes;
     this.#figures.add(row);
     const { in: path } = row;
     if (typeof path !== 'string') return;

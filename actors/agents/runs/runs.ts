@@ -17,12 +17,13 @@ import type { Store } from '../../store/store.ts';
 import { checkParameters } from './check-parameters.ts';
 import { conversationOf } from './conversation-key.ts';
 import type { LiveReply, RunFeed, RunNews } from './feed.ts';
-import { PartsOfRun, type RunParts } from './part-progress.ts';
+import { JournalViews } from './journal-views.ts';
+import type { RunParts } from './part-progress.ts';
 import type { RunRequest, StepsQuery } from './query.ts';
 import { type RunAnswer, type RunView, runView, viewWithoutJournal } from './run-view.ts';
 import { hasEnded, waitsFor } from './state.ts';
 import type { StepView } from './step-shape.ts';
-import { rowOf, StepViews } from './step-view.ts';
+import { rowOf } from './step-view.ts';
 import { type RunReader, RunWatch } from './watch.ts';
 
 /** Targets in use. */
@@ -63,14 +64,16 @@ export interface RunOrigin {
 /** Limit of steps per page. */
 const MAX_STEPS = 500;
 /** Size limit for a page of raw rows, in UTF-16 units; the last row may exceed it. */
-const MAX_RAW_CHARS = 4 * 1024 * 1024;
+const MAX_RAW_CHARS = 1024 * 1024;
 const CANCEL_NOTE = 'cancelled by an operator';
 
 export class Runs {
   readonly #host: RunsHost;
+  readonly #views: JournalViews;
 
   constructor(host: RunsHost) {
     this.#host = host;
+    this.#views = new JournalViews(host.store, host.gateway.redactor);
   }
 
   async list(
@@ -107,22 +110,27 @@ export class Runs {
   }
 
   async steps(id: string, { isRaw, after }: StepsQuery): Promise<StepPage> {
+    if (isRaw) return this.#rawSteps(id, after);
+    const { steps } = await this.#views.of(id);
+    // Row numbers have no gaps.
+    const page = steps.slice(after, after + MAX_STEPS);
+    const hasMore = steps.length > after + page.length;
+    return { steps: page, nextAfter: hasMore ? after + page.length : undefined };
+  }
+
+  async #rawSteps(id: string, after: number): Promise<StepPage> {
     const { store, gateway } = this.#host;
-    const readable = new StepViews((text, most) => gateway.redactor.excerpt(text, most));
-    const steps: (StepView | RawStep)[] = [];
+    const steps: RawStep[] = [];
     let remainingChars = MAX_RAW_CHARS;
-    // Views need the call arguments of earlier rows, so they are computed from the first row.
-    let lastRead = isRaw ? after : 0;
+    let lastRead = after;
     for (;;) {
       const page = await store.steps(id, lastRead);
       if (page.length === 0) return { steps, nextAfter: undefined };
       for (const step of page) {
         if (steps.length >= MAX_STEPS || remainingChars <= 0) return { steps, nextAfter: lastRead };
         lastRead = step.n;
-        const shown = isRaw ? rawStep(step, gateway.redactor) : readable.next(step);
-        if (step.n <= after) continue;
-        steps.push(shown);
-        if (isRaw) remainingChars -= step.text.length;
+        steps.push(rawStep(step, gateway.redactor));
+        remainingChars -= step.text.length;
       }
     }
   }
@@ -130,15 +138,8 @@ export class Runs {
   /** Returns the progress of nodes or members; empty unless the run is a flow or fleet. */
   async parts({ delivery: { id }, kind, state }: RunView): Promise<RunParts> {
     if (kind !== 'flow' && kind !== 'fleet') return {};
-    const { store, gateway } = this.#host;
-    const parts = new PartsOfRun((text, most) => gateway.redactor.excerpt(text, most));
-    for (let lastRead = 0; ; ) {
-      const page = await store.steps(id, lastRead);
-      for (const step of page) parts.add(step);
-      const last = page.at(-1);
-      if (last === undefined) return parts.list(hasEnded(state));
-      lastRead = last.n;
-    }
+    const { parts } = await this.#views.of(id);
+    return parts.list(hasEnded(state));
   }
 
   /** Rejects with ConflictError for a run that has finished. */

@@ -9,10 +9,10 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Match } from '../../../machines/matching.ts';
 import type { Approvals, ApprovalTriggers } from '../../agents/approvals/approvals.ts';
 import { ApprovalRequests } from '../../agents/approvals/run-requests.ts';
+import type { StoredRows } from '../../agents/runs/stored-rows.ts';
 import type { Assignment, WorkOutcome } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { StoredEvent } from '../../store/event.ts';
-import { stepsOf } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
 import { exhaustedOutcome, failedRequestOutcome } from '../works/attempts.ts';
 import { passGate } from './command-gate.ts';
@@ -28,6 +28,7 @@ const NO_TARGET = agentTarget('');
 export interface AdmissionOptions {
   readonly routing: Pick<Routing, 'handlerOf'> & ApprovalTriggers;
   readonly records: Pick<Store, 'run' | 'steps' | 'approval' | 'approvals'>;
+  readonly rows: StoredRows;
   readonly approvals: Approvals;
 }
 
@@ -50,7 +51,7 @@ export class Admission {
     match: Match,
     time: AnswerTime | undefined,
   ): Promise<AdmissionResult> {
-    const { routing, records, approvals } = this.#options;
+    const { routing, records, rows, approvals } = this.#options;
     const { trigger, event, inbound } = routedEvent;
     const { binding, rule } = match;
     const parameters = parametersOf(match, inbound);
@@ -82,7 +83,7 @@ export class Admission {
     let admittedAssignment = assignment;
     if (rules !== undefined)
       try {
-        const journal = await stepsOf(records, event.id, event.steps ?? 0);
+        const journal = await rows.of(event.id, event.steps ?? 0);
         const gate = {
           ...attempt,
           assignment,

@@ -13,6 +13,7 @@ import {
   type RunApprovals,
 } from '../../agents/approvals/run-approvals.ts';
 import type { Parked } from '../../agents/handlers/parked.ts';
+import type { StoredRow } from '../../agents/runs/stored-rows.ts';
 import type { Assignment, WorkOutcome } from '../../events/inbox/work.ts';
 import type { RunNote } from '../../store/run.ts';
 import { fullText } from './job.ts';
@@ -31,7 +32,7 @@ export interface CommandGateOptions {
   readonly mayRun: boolean;
   readonly approvals: RunApprovals;
   /** Journal of the event so far. */
-  readonly journal: readonly string[];
+  readonly journal: readonly StoredRow[];
   /** Time until answers become useless, in milliseconds; undefined: no limit. */
   readonly remainingMs: number | undefined;
 }
@@ -143,12 +144,12 @@ interface GateRow {
 }
 
 /** Returns the last approval requested for the command; a request with `call` is for a tool call. */
-function lastRequest(journal: readonly string[]): {
+function lastRequest(journal: readonly StoredRow[]): {
   readonly approval: string | undefined;
   /** True if the journal contains the decision. */
   readonly isJournaled: boolean;
 } {
-  const rows = journal.map((text) => JSON.parse(text) as GateRow);
+  const rows = journal.map(({ row }) => row as unknown as GateRow);
   const approval = rows.findLast(({ kind, call }) => kind === 'asked' && call === undefined)?.approval;
   const isJournaled = rows.some((row) => row.kind === 'decided' && row.approval === approval);
   return { approval, isJournaled };

@@ -11,6 +11,7 @@ import { type AgentReply, type Handler, HandlerError, type Job } from '../../age
 import type { RunMessages } from '../../agents/handlers/handler-context.ts';
 import { isParked } from '../../agents/handlers/parked.ts';
 import type { LiveAttempt } from '../../agents/runs/feed.ts';
+import type { StoredRows } from '../../agents/runs/stored-rows.ts';
 import { DeadlineError } from '../../base/errors/errors.ts';
 import type { Assignment, WorkOutcome } from '../../events/inbox/work.ts';
 import type { WorkSlots } from '../../events/inbox/work-slots.ts';
@@ -99,7 +100,8 @@ export interface HandlerAttemptsOptions {
   readonly routing: Pick<Routing, 'services' | 'longestTimeoutMs' | 'feed' | 'attemptSecondsOf'> &
     ApprovalTriggers;
   readonly slots: WorkSlots;
-  readonly records: Pick<Store, 'delivery' | 'steps'>;
+  readonly records: Pick<Store, 'delivery'>;
+  readonly rows: StoredRows;
   /** Delay before a draft is shown, in milliseconds; see draft.ts. */
   readonly draftAfterMs: number | undefined;
   /** Returns the notices about the late answer, sent by the named trigger. */
@@ -127,7 +129,7 @@ export class HandlerAttempts {
 
   /** Runs the attempt. Rejects with errors of the adapter. */
   async attempt(assignment: Assignment, request: HandlerRequest): Promise<WorkOutcome> {
-    const { routing, slots, records } = this.#options;
+    const { routing, slots, rows } = this.#options;
     const { snapshot, signal } = assignment;
     const { routedEvent, match, target, parameters, handler, approvals, time } = request;
     const { trigger, event, inbound } = routedEvent;
@@ -156,7 +158,7 @@ export class HandlerAttempts {
       draft = this.#draftOf(routedEvent, assignment, deadline.signal);
       const limits = { signal: deadline.signal, limitMs: deadline.limitMs, ...progressSinks(live, draft) };
       const runPeople = { approvals, messages: new EventMessages(routedEvent, routing) };
-      const context = new RunContext(assignment, routing.services, limits, records, runPeople);
+      const context = new RunContext(assignment, routing.services, limits, rows, runPeople);
       const answer = await handler.run(job, context);
       // True if an edit in progress may still change the draft message.
       const mayDraftChange = await draft?.end();

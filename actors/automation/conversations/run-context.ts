@@ -5,12 +5,11 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
 import type { HandlerContext, RunMessages } from '../../agents/handlers/handler-context.ts';
 import type { Parked } from '../../agents/handlers/parked.ts';
+import { parseStoredRow, type StoredRow, type StoredRows } from '../../agents/runs/stored-rows.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Assignment, Effects, WorkOutcome } from '../../events/inbox/work.ts';
 import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
 import type { NewEvent, StoredEvent, Waker } from '../../store/event.ts';
-import { stepsOf } from '../../store/run.ts';
-import type { Store } from '../../store/store.ts';
 
 /** Shared by all handlers. */
 export interface HandlerServices {
@@ -30,7 +29,7 @@ export class RunContext implements HandlerContext {
   readonly #show: ((text: string) => void) | undefined;
   readonly #onRows: RunLimits['onRows'];
   readonly #onRetry: RunLimits['onRetry'];
-  readonly #records: Pick<Store, 'steps'>;
+  readonly #rows: StoredRows;
   /** Rows of this attempt. */
   readonly #steps: string[] = [];
 
@@ -38,14 +37,14 @@ export class RunContext implements HandlerContext {
     assignment: Assignment,
     services: HandlerServices,
     { signal, limitMs, show, onRows, onRetry }: RunLimits,
-    records: Pick<Store, 'steps'>,
+    rows: StoredRows,
     { approvals, messages }: RunPeople,
   ) {
     this.signal = signal;
     this.approvals = approvals;
     this.messages = messages;
     this.#assignment = assignment;
-    this.#records = records;
+    this.#rows = rows;
     this.#services = services;
     this.#endsAt = performance.now() + limitMs;
     this.#show = show;
@@ -73,10 +72,9 @@ export class RunContext implements HandlerContext {
     return this.#assignment.event.woken;
   }
 
-  async steps(): Promise<readonly string[]> {
-    const { id, steps } = this.#assignment.event;
-    const before = steps === undefined ? [] : await stepsOf(this.#records, id, steps);
-    return [...before, ...this.#steps];
+  async steps(): Promise<readonly StoredRow[]> {
+    const { id, steps = 0 } = this.#assignment.event;
+    return [...(await this.#rows.of(id, steps)), ...this.#steps.map(parseStoredRow)];
   }
 
   async checkpoint(state: string | null | undefined, effects?: Effects): Promise<void> {

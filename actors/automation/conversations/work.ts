@@ -8,6 +8,7 @@
 import type { Match } from '../../../machines/matching.ts';
 import { Approvals } from '../../agents/approvals/approvals.ts';
 import { RefusalLimit } from '../../agents/approvals/refusal-limit.ts';
+import { StoredRows } from '../../agents/runs/stored-rows.ts';
 import type { BuiltInCommand } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
@@ -56,11 +57,13 @@ export class ConversationWork implements Work {
     this.#records = records;
     const approvals = new Approvals({ store: records, triggerLookup: routing, ...routing.services });
     this.#decisionOptions = { approvals, store: records, refusals: new RefusalLimit() };
-    this.#admission = new Admission({ routing, records, approvals });
+    const rows = new StoredRows(records);
+    this.#admission = new Admission({ routing, records, rows, approvals });
     this.#attempts = new HandlerAttempts({
       routing,
       slots,
       records,
+      rows,
       draftAfterMs,
       lateNotices: (event, triggerName) => this.noticeRows(event, 'late', triggerName),
     });

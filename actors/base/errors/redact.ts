@@ -26,6 +26,11 @@ export class Redactor {
     return this.#longest;
   }
 
+  /** Number of patterns. It grows when credentials are added; text that was redacted before may be stale. */
+  get patternCount(): number {
+    return this.#needles.size;
+  }
+
   /**
    * Adds credentials. Values below the minimum length are ignored, because they match inside ordinary text.
    */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RunJournal } from '../../../../../actors/agents/model-agent/run-journal.ts';
+import { parseStoredRow } from '../../../../../actors/agents/runs/stored-rows.ts';
 import type { Effects } from '../../../../../actors/events/inbox/work.ts';
 import type { JournalRow } from '../../../../../machines/agent-run/journal.ts';
 
@@ -9,7 +10,7 @@ function openJournal(state?: string) {
   const commits: { readonly state: string | null | undefined; readonly effects: Effects | undefined }[] = [];
   const journal = RunJournal.open('oncall', {
     state,
-    steps: async () => [JSON.stringify(row('before'))],
+    steps: async () => [parseStoredRow(JSON.stringify(row('before')))],
     checkpoint: async (next, effects) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       commits.push({ state: next, effects });
@@ -78,7 +79,7 @@ describe('the journal of a run', () => {
       state: undefined,
       steps: async () =>
         Array.from({ length: 23 }, () =>
-          JSON.stringify({ kind: 'unfit', iteration: 1, reason: '€'.repeat(500_000) }),
+          parseStoredRow(JSON.stringify({ kind: 'unfit', iteration: 1, reason: '€'.repeat(500_000) })),
         ),
       checkpoint: async () => {},
     });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { PartsJournal } from '../../../../../actors/agents/parts/journal.ts';
+import { parseStoredRow } from '../../../../../actors/agents/runs/stored-rows.ts';
 
 const open = (rows: readonly object[] = []) =>
   PartsJournal.open({
@@ -7,7 +8,7 @@ const open = (rows: readonly object[] = []) =>
     name: 'f',
     context: {
       state: undefined,
-      steps: async () => rows.map((row) => JSON.stringify(row)),
+      steps: async () => rows.map((row) => parseStoredRow(JSON.stringify(row))),
       checkpoint: async () => {},
     },
   });

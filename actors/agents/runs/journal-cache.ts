@@ -1,0 +1,102 @@
+// Values computed from journals row by row, for recent runs. A run that wakes often or is polled reads only
+// its new rows: parsing a whole journal of 32 MB takes long on the thread that serves all requests. Rows are
+// processed in slices, between which other work runs.
+//
+// Rows are immutable, but an event that restarts gets a new journal. The last known row reveals it.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Step } from '../../store/run.ts';
+import type { Store } from '../../store/store.ts';
+
+interface JournalCacheOptions<T> {
+  readonly store: Pick<Store, 'steps'>;
+  /** Returns the value of an empty journal. */
+  begin(): T;
+  /** Adds the next row. */
+  add(value: T, step: Step): void;
+}
+
+interface Entry<T> {
+  value: T;
+  last: Step | undefined;
+  bytes: number;
+  /** Settles when the previous read has ended. */
+  reading: Promise<void>;
+}
+
+/** A slice takes a few milliseconds. */
+const SLICE_BYTES = 262_144;
+/** Total size of the cached journals; the values are not larger. */
+const MAX_BYTES = 33_554_432;
+
+export class JournalCache<T> {
+  readonly #options: JournalCacheOptions<T>;
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry<T>>();
+
+  constructor(options: JournalCacheOptions<T>) {
+    this.#options = options;
+  }
+
+  /** Returns the value of all rows; later reads change it. Rejects with the store's error. */
+  async read(id: string): Promise<T> {
+    const entry = this.#entries.get(id) ?? {
+      value: this.#options.begin(),
+      last: undefined,
+      bytes: 0,
+      reading: Promise.resolve(),
+    };
+    this.#entries.delete(id);
+    this.#entries.set(id, entry);
+    const reading = entry.reading.then(() => this.#extend(id, entry));
+    entry.reading = reading.catch(() => {});
+    try {
+      await reading;
+    } catch (error) {
+      if (this.#entries.get(id) === entry) this.#entries.delete(id);
+      throw error;
+    }
+    this.#evict();
+    return entry.value;
+  }
+
+  async #extend(id: string, entry: Entry<T>): Promise<void> {
+    const { store, begin, add } = this.#options;
+    let sliceBytes = 0;
+    for (;;) {
+      const known = entry.last;
+      // Starts with the last known row.
+      const page = await store.steps(id, Math.max(0, (known?.n ?? 0) - 1));
+      if (known !== undefined && !isSameRow(page[0], known)) {
+        Object.assign(entry, { value: begin(), last: undefined, bytes: 0 });
+        continue;
+      }
+      const added = known === undefined ? page : page.slice(1);
+      if (added.length === 0) return;
+      for (const step of added) {
+        if (sliceBytes > SLICE_BYTES) {
+          await nextTurn();
+          sliceBytes = 0;
+        }
+        add(entry.value, step);
+        entry.last = step;
+        entry.bytes += step.text.length;
+        sliceBytes += step.text.length;
+      }
+    }
+  }
+
+  #evict(): void {
+    let bytes = 0;
+    for (const entry of this.#entries.values()) bytes += entry.bytes;
+    for (const [id, entry] of this.#entries) {
+      if (bytes <= MAX_BYTES) return;
+      this.#entries.delete(id);
+      bytes -= entry.bytes;
+    }
+  }
+}
+
+function isSameRow(step: Step | undefined, known: Step): boolean {
+  return step?.n === known.n && step.at === known.at && step.text === known.text;
+}
