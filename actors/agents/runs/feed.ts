@@ -6,20 +6,22 @@
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import { Budget, Share } from '../../base/bounds/budget.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';
+import { WorkTurns } from '../../base/time/work-turns.ts';
 import type { DeliveryOutcome } from '../../events/inbox/delivery-outcome.ts';
 import type { DeliveryListener } from '../../events/inbox/delivery-waits.ts';
 import type { AgentReply } from '../handlers/handler.ts';
 import { AgentCounters } from './agent-counters.ts';
+import { rowOf } from './step-view.ts';
 
 export type RunNews =
   /** An attempt starts and replaces the text of the previous one. */
   | { readonly kind: 'begun' }
-  /** The complete newest text. */
-  | { readonly kind: 'text'; readonly text: string }
+  | ({ readonly kind: 'text' } & LiveText)
   /**
-   * Rows of the journal; `first` is the number of the first one. Rows in the final commit are not reported.
+   * Rows of the journal: the number of the first one, and the kind of each. Rows in the final commit are not
+   * reported.
    */
-  | { readonly kind: 'rows'; readonly first: number; readonly rows: readonly string[] }
+  | { readonly kind: 'rows'; readonly first: number; readonly rowKinds: readonly string[] }
   /** A request of the attempt failed and is repeated in `inMs` milliseconds. The text so far is discarded. */
   | { readonly kind: 'retrying'; readonly reason: string; readonly inMs: number }
   /** The attempt has failed and will be repeated; the delivery record has the time and the reason. */
@@ -28,6 +30,13 @@ export type RunNews =
   | { readonly kind: 'settled'; readonly settled: DeliveryOutcome; readonly reply: LiveReply | undefined }
   /** The gateway stops; no more events follow. */
   | { readonly kind: 'closed' };
+
+/** The complete newest text. */
+export interface LiveText {
+  readonly text: string;
+  /** Number that changes unless the text extends the previous one: watchers compare no texts. */
+  readonly edition: number;
+}
 
 export type LiveReply = Pick<AgentReply, 'text' | 'data'>;
 
@@ -38,6 +47,7 @@ interface LiveRun {
   /** Number of attempts in progress. */
   attempts: number;
   text: string;
+  edition: number;
   reply: LiveReply | undefined;
 }
 
@@ -65,6 +75,8 @@ interface RunFeedOptions {
 
 export class RunFeed implements DeliveryListener {
   readonly counters: AgentCounters;
+  /** Turns of the watchers for work with large texts. */
+  readonly turns = new WorkTurns();
   readonly #runs = new Map<string, LiveRun>();
   readonly #slots: Budget;
   readonly #shares = new Map<string, Share>();
@@ -84,21 +96,23 @@ export class RunFeed implements DeliveryListener {
     const counter = this.counters.begin(target);
     const run = this.#liveRun(id);
     run.attempts += 1;
-    run.text = '';
+    setText(run, '');
     run.reply = undefined;
     notify(run, { kind: 'begun' });
     return {
       reportText: (text) => {
-        run.text = text;
-        notify(run, { kind: 'text', text });
+        setText(run, text);
+        notify(run, { kind: 'text', text, edition: run.edition });
       },
       reportRetry: (reason, inMs) => {
-        run.text = '';
+        setText(run, '');
         notify(run, { kind: 'retrying', reason, inMs });
       },
       reportRows: (first, rows) => {
         counter.addRows(rows);
-        notify(run, { kind: 'rows', first, rows });
+        if (run.watchers.size === 0) return;
+        const rowKinds = rows.map((text) => rowOf({ text })?.kind ?? '');
+        notify(run, { kind: 'rows', first, rowKinds });
       },
       reportReply: ({ text, data, effects }) => {
         counter.addRows(effects?.steps ?? []);
@@ -115,9 +129,10 @@ export class RunFeed implements DeliveryListener {
     };
   }
 
-  /** Returns the newest text of the running attempt; '' without one. */
-  textOf(id: string): string {
-    return this.#runs.get(id)?.text ?? '';
+  /** Returns the newest text of the running attempt; undefined without one. */
+  textOf(id: string): LiveText | undefined {
+    const { text = '', edition = 0 } = this.#runs.get(id) ?? {};
+    return text === '' ? undefined : { text, edition };
   }
 
   /**
@@ -173,7 +188,8 @@ export class RunFeed implements DeliveryListener {
   /** Called when a remote node has written rows; watchers read them from the store. */
   onRemoteRows(id: string, count: number): void {
     const run = this.#runs.get(id);
-    if (run !== undefined && run.attempts === 0) notify(run, { kind: 'rows', first: count + 1, rows: [] });
+    if (run !== undefined && run.attempts === 0)
+      notify(run, { kind: 'rows', first: count + 1, rowKinds: [] });
   }
 
   /** Notifies current and later watchers that the gateway stops. */
@@ -185,7 +201,7 @@ export class RunFeed implements DeliveryListener {
   #liveRun(id: string): LiveRun {
     let run = this.#runs.get(id);
     if (run === undefined) {
-      run = { watchers: new Set(), attempts: 0, text: '', reply: undefined };
+      run = { watchers: new Set(), attempts: 0, text: '', edition: 0, reply: undefined };
       this.#runs.set(id, run);
     }
     return run;
@@ -194,6 +210,16 @@ export class RunFeed implements DeliveryListener {
   #forgetUnused(id: string, run: LiveRun): void {
     if (run.attempts === 0 && run.watchers.size === 0 && this.#runs.get(id) === run) this.#runs.delete(id);
   }
+}
+
+function setText(run: LiveRun, text: string): void {
+  if (run.text === '' || !isExtension(text, run.text)) run.edition += 1;
+  run.text = text;
+}
+
+/** Faster than `startsWith`, which compares single characters. */
+export function isExtension(text: string, before: string): boolean {
+  return text.length >= before.length && text.slice(0, before.length) === before;
 }
 
 function notify({ watchers }: LiveRun, news: RunNews): void {

@@ -8,9 +8,10 @@ import type { JournalRow, ModelAnswerRow } from '../../../machines/agent-run/jou
 import { StoppedError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
 import { redactJson } from '../../base/errors/redacted-json.ts';
+import { gatherApprovals } from '../../store/list-parts.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApprovalRequest } from '../approvals/run-approvals.ts';
-import type { LiveReply, RunFeed, RunNews } from './feed.ts';
+import { isExtension, type LiveReply, type LiveText, type RunFeed, type RunNews } from './feed.ts';
 import type { RunAnswer, RunView } from './run-view.ts';
 import { hasEnded, runStateOf, waitsFor } from './state.ts';
 import type { StepView } from './step-shape.ts';
@@ -61,6 +62,8 @@ interface RunWatchHost {
 }
 
 const MAX_APPROVALS = 100;
+/** Size of a row that takes milliseconds to parse and send, in UTF-16 units. */
+const LARGE_TEXT = 16_384;
 
 export class RunWatch {
   readonly #host: RunWatchHost;
@@ -83,8 +86,10 @@ export class RunWatch {
   #lastAnnounced = 0;
   /** Last text that was sent; '' if the next text must be sent completely. */
   #text = '';
+  /** Edition of the last text, if it was streamed. */
+  #edition: number | undefined;
   /** Newest streamed text; undefined if a row contains it. */
-  #newText: string | undefined;
+  #newText: LiveText | undefined;
   /** Text of the last model answer. */
   #rowText = '';
   /** Newest unsent retry. */
@@ -101,7 +106,7 @@ export class RunWatch {
     this.#id = id;
     this.#steps = new StepViews((text, most) => host.redactor.excerpt(text, most));
     this.#stop = host.feed.watch(id, agent, (news) => this.#onNews(news));
-    this.#newText = host.feed.textOf(id) || undefined;
+    this.#newText = host.feed.textOf(id);
   }
 
   /**
@@ -127,15 +132,15 @@ export class RunWatch {
   }
 
   #onNews(news: RunNews): void {
-    if (news.kind === 'text') this.#newText = news.text;
+    if (news.kind === 'text') this.#newText = news;
     else if (news.kind === 'retrying') {
       this.#retry = news;
       this.#dropText();
     } else if (news.kind === 'rows') {
       this.#mayHaveRows = true;
-      this.#lastAnnounced = news.first + news.rows.length - 1;
+      this.#lastAnnounced = news.first + news.rowKinds.length - 1;
       // An answer row contains the complete streamed text; a result row completes a call that it describes.
-      if (news.rows.some(completesText)) this.#newText = undefined;
+      if (news.rowKinds.some((kind) => kind === 'answer' || kind === 'result')) this.#newText = undefined;
     } else if (news.kind === 'settled') {
       this.#reply = news.reply;
       this.#mayHaveRows = true;
@@ -171,11 +176,11 @@ export class RunWatch {
     this.#mayHaveSettled = false;
     if (this.#mayHaveRows) await this.#sendRows();
     if (this.#retry !== undefined) await this.#sendRetry(this.#retry);
-    const text = this.#newText;
+    const live = this.#newText;
     // A text that the last row contains is outdated. During calls the text only describes the calls, which
     // this stream reports as tool events.
-    const isNews = text !== undefined && this.#openCalls.size === 0 && !this.#rowText.startsWith(text);
-    if (isNews) await this.#sendText(text);
+    const isNews = live !== undefined && this.#openCalls.size === 0 && !isExtension(this.#rowText, live.text);
+    if (isNews) await this.#sendText(live.text, live.edition);
     if (mayHaveSettled) await this.#sendState();
     if (this.#isClosed) this.#end();
   }
@@ -184,13 +189,15 @@ export class RunWatch {
   async #sendRows(): Promise<void> {
     this.#mayHaveRows = false;
     for (;;) {
-      const page = await this.#host.store.steps(this.#id, this.#lastRead);
+      const page = await this.#host.feed.turns.run(() => this.#host.store.steps(this.#id, this.#lastRead));
       if (page.length === 0) return;
       for (const step of page) {
         if (this.#isOver) return;
         this.#lastRead = step.n;
-        const stepView = this.#steps.next(step);
-        await this.#sendRow(rowOf(step), stepView);
+        const views = () => [rowOf(step), this.#steps.next(step)] as const;
+        const isLarge = step.text.length > LARGE_TEXT;
+        const [row, stepView] = isLarge ? await this.#host.feed.turns.run(views) : views();
+        await this.#sendRow(row, stepView);
       }
     }
   }
@@ -233,12 +240,16 @@ export class RunWatch {
     if (calls.length > 0) this.#text = '';
   }
 
-  async #sendText(text: string): Promise<void> {
+  async #sendText(text: string, edition?: number): Promise<void> {
     const before = this.#text;
-    if (text === '' || text === before) return;
+    const isSameEdition = edition !== undefined && edition === this.#edition;
+    const isMore = before !== '' && (isSameEdition || isExtension(text, before));
+    if (text === '' || (isMore && text.length === before.length)) return;
     this.#text = text;
-    const isMore = before !== '' && text.startsWith(before);
-    await this.#send(isMore ? { event: 'text', delta: text.slice(before.length) } : { event: 'text', text });
+    this.#edition = edition;
+    const added = isMore ? text.slice(before.length) : text;
+    const event = isMore ? ({ event: 'text', delta: added } as const) : ({ event: 'text', text } as const);
+    await (added.length > LARGE_TEXT ? this.#sendLarge(event) : this.#send(event));
   }
 
   /** Sends the state of the run, if it has changed, and its open approvals. Stops after the result. */
@@ -262,21 +273,18 @@ export class RunWatch {
   }
 
   async #sendEnd(): Promise<void> {
-    const current = await this.#host.answer(this.#id);
+    const current = await this.#host.feed.turns.run(() => this.#host.answer(this.#id));
     const reply = current.state === 'done' ? this.#reply : undefined;
     const answer =
       reply === undefined ? current : { ...current, answer: reply.text, data: reply.data ?? current.data };
-    await this.#send({ event: 'end', answer });
+    await this.#sendLarge({ event: 'end', answer });
     this.#end();
   }
 
   /** Sends the undecided approvals. */
   async #sendApprovals(): Promise<void> {
-    const pending = await this.#host.store.approvals({
-      run: this.#id,
-      states: ['pending'],
-      limit: MAX_APPROVALS,
-    });
+    const filter = { run: this.#id, states: ['pending'], limit: MAX_APPROVALS } as const;
+    const pending = await gatherApprovals(filter, (each) => this.#host.store.approvals(each));
     for (const { id, state, body } of [...pending].reverse()) {
       if (this.#sentApprovals.has(id)) continue;
       this.#sentApprovals.add(id);
@@ -300,6 +308,15 @@ export class RunWatch {
     if (!this.#isOver) await this.#reader?.send(event);
   }
 
+  /** Waits for its turn, but not within the turn for the reader. */
+  async #sendLarge(event: RunEvent): Promise<void> {
+    let sending: Promise<void> | undefined;
+    await this.#host.feed.turns.run(() => {
+      sending = this.#send(event);
+    });
+    await sending;
+  }
+
   #end(error?: unknown): void {
     if (this.#isOver) return;
     this.close();
@@ -311,8 +328,6 @@ export class RunWatch {
 const partKinds: ReadonlySet<string> = new Set(
   'entered again waits parked turn left failed ended dropped retried'.split(' '),
 );
-
-const completesText = (text: string) => ['answer', 'result'].includes(rowOf({ text })?.kind ?? '');
 
 /** Returns a text that changes with the state, the wake-up cause and the next attempt. */
 const stateKey = ({ delivery: { state, waitingFor, retryAt } }: RunView) =>

@@ -8,7 +8,7 @@
 import type { RunFeed, RunNews } from '../../../actors/agents/runs/feed.ts';
 import type { Runs } from '../../../actors/agents/runs/runs.ts';
 import { hasEnded } from '../../../actors/agents/runs/state.ts';
-import { MAX_STEP_TEXT, rowOf, StepViews } from '../../../actors/agents/runs/step-view.ts';
+import { MAX_STEP_TEXT, StepViews } from '../../../actors/agents/runs/step-view.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { Store } from '../../../actors/store/store.ts';
 import { RecordView } from '../../http/api/record-view.ts';
@@ -65,7 +65,7 @@ export class RunViewer {
     this.#steps = this.#createStepViews();
     this.#plan = new PlanMessages(host.redactor);
     this.#unwatch = host.feed.watch(id, FEED_SHARE, (news) => this.#onNews(news));
-    this.#text = host.feed.textOf(id);
+    this.#text = host.feed.textOf(id)?.text ?? '';
     this.#stream = openStream();
     this.#stream.onDrain(() => {
       this.#isFull = false;
@@ -98,7 +98,7 @@ export class RunViewer {
     else if (news.kind === 'text') this.#text = news.text;
     else {
       this.#isStale = true;
-      const hasText = news.kind !== 'rows' || news.rows.some((text) => rowOf({ text })?.kind === 'answer');
+      const hasText = news.kind !== 'rows' || news.rowKinds.includes('answer');
       // The answer text has become a step, or was discarded.
       if (hasText) this.#text = '';
       if (news.kind === 'rows' && news.first === 1 && this.#sentSteps > 0) this.#restart();

@@ -16,9 +16,9 @@ test('the feed of agent runs keeps the latest text of a run without subscribers 
   attempt.reportText('One');
   attempt.reportText('One, two');
   attempt.reportReply({ text: 'One, two.' });
-  expect(feed.textOf('r1')).toBe('One, two');
+  expect(feed.textOf('r1')?.text).toBe('One, two');
   attempt.end();
-  expect(feed.textOf('r1')).toBe('');
+  expect(feed.textOf('r1')).toBeUndefined();
 });
 
 test('a watcher receives all events of its run in order, across attempts, and no events of other runs', () => {
@@ -27,7 +27,7 @@ test('a watcher receives all events of its run in order, across attempts, and no
   const first = feed.begin('r1', agentTarget('a'));
   first.reportText('On');
   first.reportRetry('it answered 503', 400);
-  expect(feed.textOf('r1')).toBe('');
+  expect(feed.textOf('r1')).toBeUndefined();
   first.reportRows(1, ['{}']);
   first.end();
   feed.onDeferred('r1');
@@ -41,13 +41,25 @@ test('a watcher receives all events of its run in order, across attempts, and no
   feed.begin('r1', agentTarget('a')).reportText('nobody');
   expect(received).toEqual([
     { kind: 'begun' },
-    { kind: 'text', text: 'On' },
+    { kind: 'text', text: 'On', edition: expect.any(Number) },
     { kind: 'retrying', reason: 'it answered 503', inMs: 400 },
-    { kind: 'rows', first: 1, rows: ['{}'] },
+    { kind: 'rows', first: 1, rowKinds: [''] },
     { kind: 'deferred' },
     { kind: 'begun' },
     { kind: 'settled', settled: done, reply: { text: 'Yes.', data: { of: 1 } } },
   ]);
+});
+
+test('the edition of a text changes only if the text does not extend the previous one', () => {
+  const feed = new RunFeed();
+  const attempt = feed.begin('r1', agentTarget('a'));
+  const editions = ['One', 'One, two', 'One, two, three', 'Another', 'Another one'].map((text) => {
+    attempt.reportText(text);
+    return feed.textOf('r1')?.edition ?? 0;
+  });
+  expect(new Set(editions.slice(0, 3)).size).toBe(1);
+  expect(new Set(editions.slice(3)).size).toBe(1);
+  expect(editions[3]).not.toBe(editions[2]);
 });
 
 test('run feed subscriptions are limited in total and per agent, and unsubscribing frees a slot', () => {
