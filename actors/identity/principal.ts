@@ -42,6 +42,11 @@ export function isSamePrincipal(one: Principal, other: Principal): boolean {
   return one.kind === other.kind && one.name === other.name;
 }
 
+/** Returns true if the credential belongs to one client. The API key may belong to any number of them. */
+export function isIndividual({ kind }: Principal): boolean {
+  return kind === 'token';
+}
+
 /** Returns the text for logs and records: `token:alice`, `key:api_key`. */
 export function principalText({ kind, name }: Principal): string {
   return kind === 'anonymous' ? name : `${kind}:${name}`;

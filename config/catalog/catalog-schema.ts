@@ -59,14 +59,14 @@ const sharedFields = {
     {
       max: Type.Integer({
         description:
-          'Maximum number of processes or remote sessions. Default: 1; with isolation session, 32 processes or 1000 remote sessions.',
+          'Maximum number of processes or remote sessions. Default: 1; with isolation session, 32 processes or 1000 remote sessions, of which one principal can use seven eighths if there are 8 or more.',
         default: 1,
         minimum: 1,
         maximum: 100_000,
       }),
       in_flight: Type.Integer({
         description:
-          'Maximum concurrent requests; per session with isolation session. With isolation shared and a limit of 8 or more, one session can use at most seven eighths.',
+          'Maximum concurrent requests; per session with isolation session. With isolation shared and a limit of 8 or more, one session or principal can use at most seven eighths.',
         default: 256,
         minimum: 1,
         maximum: 100_000,

@@ -201,7 +201,7 @@ export const gatewaySchema = Type.Object(
         body_bytes: bytes('Maximum size of a request body.', 16_777_216),
         message_bytes: bytes('Maximum size of a message from or to a server.', 16_777_216),
         in_flight: count(
-          'Maximum concurrent requests of the gateway; a single server or session can use at most half.',
+          'Maximum concurrent requests of the gateway; a single server can use at most half, and a single client at most a third at one server.',
           1024,
         ),
         sessions: count(

@@ -51,6 +51,14 @@ export class Budget {
     return true;
   }
 
+  /**
+   * Acquires `amount` for a holder and one of its clients. The usage of the client counts twice at the holder,
+   * so the holder's part has capacity for other clients while one client has all that it may use.
+   */
+  acquireFor(amount: number, share: Share, client: Share | undefined): boolean {
+    return this.hasCapacity(amount + (client?.used ?? 0), share) && this.acquire(amount, share, client);
+  }
+
   /** Releases an amount that was acquired for the same holders. */
   release(amount: number, share: Share, other?: Share): void {
     this.#taken -= amount;

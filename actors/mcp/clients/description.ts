@@ -2,7 +2,6 @@
 // connection. The received text is stored and parsed on demand: parsed, deeply nested JSON needs fifty times
 // as much memory.
 
-import { Share } from '../../base/bounds/budget.ts';
 import { JsonScanner, TooDeepError } from '../jsonrpc/json-scanner.ts';
 import { rawJson } from '../jsonrpc/span.ts';
 
@@ -16,8 +15,8 @@ export class ClientDescription {
   /** Name sent by the client; '' if it is not a string. */
   readonly name: string;
   readonly version: string;
-  /** Share of the budget for descriptions (sessions.ts). */
-  readonly share = new Share();
+  /** Bytes reserved in the budget for descriptions; written by Sessions only. */
+  reservedBytes = 0;
   /** Raw JSON, in Latin-1. */
   readonly rawInfo: string;
   readonly rawCapabilities: string;

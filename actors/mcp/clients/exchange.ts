@@ -12,6 +12,7 @@ import { completeMembers, completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, type Message, rawJson, replaceSpan, sizeOf, toBuffer } from '../jsonrpc/span.ts';
 import type { CallConnection, CallExchange } from '../servers/calls/call.ts';
+import type { ClientShares } from '../servers/calls/client-shares.ts';
 import type { CacheHint } from '../servers/lists/lists.ts';
 import type { ResolvedTarget } from './aggregate/resolution.ts';
 import type { RequestStates } from './eras/request-states.ts';
@@ -58,10 +59,11 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   /** Set for modern clients. */
   modernResult: ModernResult | undefined;
   isDone = false;
-  /** In-flight slot of the request: its budget and shares. Written by InFlightLimiter only. */
+  /** Client whose share of the limits the request uses; undefined for unknown clients without a session. */
+  client: ClientShares | undefined;
+  /** In-flight slot of the request: its budget and server. Written by InFlightLimiter only. */
   budget: Budget | undefined;
   serverShare: Share | undefined;
-  sessionShare: Share | undefined;
   /** Releases the bytes reserved by large requests. */
   releaseBytes: (() => void) | undefined;
   /** Size of the request in memory, in bytes. */

@@ -132,6 +132,7 @@ export class MessageRouter {
       return listen(this.#gateway, {
         ...{ envelope, caller, server, profile, outlet },
         owner: { principal: principalText(origin.principal ?? anonymous), client: origin.client ?? '' },
+        shares: this.#gateway.sessions.shares.of(origin.principal),
       });
     const request = this.#begin(envelope, outlet, origin, undefined, caller, profile, server?.id);
     const { serverInfo } = this.#gateway;
@@ -218,7 +219,7 @@ export class MessageRouter {
     profile: Profile | undefined,
     handle?: (server: ManagedServer | undefined) => void,
   ): ClientExchange | undefined {
-    const { envelope, exchange, session } = request;
+    const { envelope, exchange } = request;
     let server: ManagedServer | undefined;
     try {
       server = typeof target === 'string' ? this.#gateway.server(target) : target;
@@ -229,8 +230,7 @@ export class MessageRouter {
     }
     if (exchange.isDone || exchange.budget !== undefined) return exchange;
     const isIntroduction = envelope.method === 'initialize' || envelope.method === 'server/discover';
-    if (this.#gateway.forwarder.inFlight.takeWhileWaiting(exchange, server, session, isIntroduction))
-      return exchange;
+    if (this.#gateway.forwarder.inFlight.takeWhileWaiting(exchange, server, isIntroduction)) return exchange;
     exchange.call?.cancel('the gateway has no free slot for the request');
     return undefined;
   }
@@ -275,6 +275,7 @@ export class MessageRouter {
         this.#log(endedExchange, envelope, outcome, error, ms, origin, session, profile);
       },
     });
+    exchange.client = session?.shares ?? this.#gateway.sessions.shares.of(origin.principal);
     exchange.bytes = envelope.bytes.length;
     exchange.hasToolResult = hasToolResult(envelope.method);
     session?.begin(exchange);

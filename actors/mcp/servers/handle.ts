@@ -2,7 +2,7 @@
 // while the server can accept calls; the state machine (machines/server.ts) opens and closes it. A call is
 // sent only while the gate is open (A1, ARCHITECTURE.md); with an open gate the machine is not involved.
 // Every accepted call completes exactly once (A2, call.ts). Calls in flight and queued calls are limited:
-// above a limit a call fails immediately, or displaces a call of another session (A8 and A6;
+// above a limit a call fails immediately, or displaces a call of another client (A8 and A6;
 // calls/in-flight.ts, calls/queue.ts).
 //
 // H4  only calls of clients count as use: pings and list fetches do not keep a server running.
@@ -242,8 +242,8 @@ export class Handle {
       // Without a possible connection `#pick` has failed the call.
       if (call.isDone) return;
     }
-    if (this.#queue.isFullFor(call.owner)) {
-      const other = this.#queue.displace(call.owner);
+    if (this.#queue.isFullFor(call)) {
+      const other = this.#queue.displace(call);
       if (other === undefined) {
         call.fail(this.#overload());
         return;

@@ -1,9 +1,9 @@
 // GET /logs: the output of servers and the gateway's log lines. Returns the newest lines as JSON.
 // A client that accepts `text/event-stream` gets them as server-sent events, and then each new line. The
-// number of such clients is limited (MAX_WATCHERS). For a slow client, up to MAX_QUEUED lines are queued;
+// number of such clients is limited, also per principal (lines/recent.ts). For a slow client, up to MAX_QUEUED lines are queued;
 // then the stream is closed with a reason (A8, ARCHITECTURE.md).
 
-import { InvalidQueryError, OverloadedError } from '../../../actors/base/errors/errors.ts';
+import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
 import {
   parseChoice,
   parseQuery,
@@ -28,7 +28,6 @@ import type { LogRecord } from './log-shapes.ts';
 const parameters = [...namedKinds, 'kind', 'level', 'since', 'lines'];
 const DEFAULT_LINES = 100;
 const MAX_LINES = 10_000;
-const MAX_WATCHERS = 32;
 const MAX_QUEUED = 1_000;
 
 const HEADERS = [
@@ -64,8 +63,6 @@ export function handleLogs(routes: RouteContext, context: ExchangeContext): void
     context.refuseWhileDraining();
     return;
   }
-  if (mcp.lines.watchers >= MAX_WATCHERS)
-    throw new OverloadedError(`${MAX_WATCHERS} clients already follow the logs; retry later`);
   new LogStream(routes, context, record, query).begin(lines);
 }
 
@@ -110,8 +107,9 @@ class LogStream implements LineWatcher {
     this.#routes = routes;
     this.#record = record;
     this.#query = { kind, name, level };
+    const client = routes.mcp.clients.sessions.shares.of(context.principal);
+    this.#stopWatching = routes.mcp.lines.watch(this, client?.streams);
     this.#http = context.reply.stream(200, context.headers(HEADERS));
-    this.#stopWatching = routes.mcp.lines.watch(this);
     context.reply.onAbort(() => this.#close());
     this.#http.onDrain(() => this.#flush());
     routes.heartbeat.streams.add(this.#onBeat);

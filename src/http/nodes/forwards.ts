@@ -1,7 +1,7 @@
 // Forwards clients' requests to the node that owns the session, or that has suspended the call.
 //
-// - The number of requests, bytes and streams is limited. A single node can use about half (A8,
-//   actors/base/bounds/budget.ts). Further requests are refused with OverloadedError.
+// - The number of requests, bytes and streams is limited. A single node can use about half, and a single
+//   principal about a third (A8, actors/base/bounds/budget.ts). Further requests are refused with OverloadedError.
 // - A forwarded request is never forwarded further.
 // - A draining node gets only messages of open calls, no new requests and streams.
 
@@ -10,6 +10,7 @@ import { OverloadedError } from '../../../actors/base/errors/errors.ts';
 import type { ClusterPart } from '../../../actors/cluster/cluster-part.ts';
 import type { NodePeers } from '../../../actors/cluster/node-peers.ts';
 import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
+import { type ClientShares, PrincipalShares } from '../../../actors/mcp/servers/calls/client-shares.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import { Forward } from './forward.ts';
 import { requestHead } from './forwarded-head.ts';
@@ -34,6 +35,7 @@ export class Forwards implements RequestForwarder {
   readonly #requests: Budget;
   readonly #streams: Budget;
   readonly #bytes: Budget;
+  readonly #principals = new PrincipalShares();
 
   constructor(options: ForwardsOptions) {
     const { in_flight, sessions, body_bytes } = options.limits;
@@ -72,7 +74,8 @@ export class Forwards implements RequestForwarder {
     if (peer === undefined || (peer.isDraining && isStartingWork)) return false;
     const head = requestHead(context, peer.connection, body?.length);
     if (head === undefined) return false;
-    const release = this.#acquire(peer, isListening, body?.length ?? 0);
+    const client = this.#principals.of(context.principal);
+    const release = this.#acquire(peer, client, isListening, body?.length ?? 0);
     if (release === undefined) {
       const error = new OverloadedError(
         'too many requests are being forwarded to other nodes; retry shortly, or raise limits.in_flight',
@@ -96,16 +99,23 @@ export class Forwards implements RequestForwarder {
     return true;
   }
 
-  #acquire(peer: Peer, isListening: boolean, bytes: number): (() => void) | undefined {
-    const [budget, share] = isListening ? [this.#streams, peer.streams] : [this.#requests, peer.requests];
-    if (!budget.acquire(1, share)) return undefined;
-    if (!this.#bytes.acquire(bytes, peer.bytes)) {
-      budget.release(1, share);
+  #acquire(
+    peer: Peer,
+    client: ClientShares | undefined,
+    isListening: boolean,
+    bytes: number,
+  ): (() => void) | undefined {
+    const [budget, share, clientShare] = isListening
+      ? [this.#streams, peer.streams, client?.streams]
+      : [this.#requests, peer.requests, client?.slots];
+    if (!budget.acquireFor(1, share, clientShare)) return undefined;
+    if (!this.#bytes.acquireFor(bytes, peer.bytes, client?.largeBytes)) {
+      budget.release(1, share, clientShare);
       return undefined;
     }
     return () => {
-      budget.release(1, share);
-      this.#bytes.release(bytes, peer.bytes);
+      budget.release(1, share, clientShare);
+      this.#bytes.release(bytes, peer.bytes, client?.largeBytes);
     };
   }
 }

@@ -85,10 +85,10 @@ test('a session with hanging calls leaves slots to the other sessions of its ser
   const names = ['a__hang', 'b__hang'];
   const refusals = await hung(
     url,
-    8,
+    7,
     many(20, () => greedy.call(names.reverse()[0] ?? '')),
   );
-  expect(refusals.at(-1)?.error?.message).toContain('this session uses 8 of 16 slots');
+  expect(refusals.at(-1)?.error?.message).toContain('this client uses 7 of 16 slots');
   expect((await modest.call('a__echo', { n: 1 })).error).toBeUndefined();
   expect((await greedy.request('ping')).result).toEqual({});
 });

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { OverloadedError } from '../../../actors/base/errors/errors.ts';
+import { PrincipalShares } from '../../../actors/mcp/servers/calls/client-shares.ts';
 import { type NewLine, RecentLines } from '../../../actors/mcp/servers/lines/recent.ts';
 import { handleLogs } from '../../../src/http/api/log-stream.ts';
 import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
@@ -17,7 +18,8 @@ const newLine = (text: string): NewLine => ({
 
 function gatewayWithLines() {
   const lines = new RecentLines();
-  const parts = { mcp: { lines }, life: { isEnding: false }, redactor: { redact: String } };
+  const clients = { sessions: { shares: new PrincipalShares() } };
+  const parts = { mcp: { lines, clients }, life: { isEnding: false }, redactor: { redact: String } };
   const routes = { ...parts, heartbeat: { streams: new Set() } } as unknown as RouteContext;
   /** Starts a follower; `hasRoom` returns true if the connection accepts data. */
   const follow = (hasRoom: () => boolean) => {

@@ -7,6 +7,7 @@
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { latestSessionVersion } from '../../servers/cache/introduction.ts';
+import type { ClientShares } from '../../servers/calls/client-shares.ts';
 import type { CallOwner, ConnectionEnd, ServerPeer } from '../../servers/calls/owner.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
@@ -15,6 +16,7 @@ import type { ModernCaller } from './modern-caller.ts';
 
 /** Receives the server messages on an exclusive connection while a request uses it. */
 export interface ExclusiveUser extends Pick<CallOwner, 'suspendedAt' | 'yieldConnection'> {
+  readonly client?: ClientShares | undefined;
   onServerRequest(connection: ServerPeer, envelope: Envelope): void;
   onServerNotification(connection: ServerPeer, envelope: Envelope): void;
 }
@@ -34,12 +36,20 @@ export class ExclusiveConnection implements CallOwner {
   readonly protocolVersion = latestSessionVersion;
   user: ExclusiveUser | undefined;
   readonly key: string;
+  readonly shares: ClientShares | undefined;
   readonly #description: ClientDescription;
   readonly #events: ExclusiveEvents;
 
-  constructor(label: string, key: string, caller: ModernCaller, events: ExclusiveEvents) {
+  constructor(
+    label: string,
+    key: string,
+    caller: ModernCaller,
+    shares: ClientShares | undefined,
+    events: ExclusiveEvents,
+  ) {
     this.label = label;
     this.key = key;
+    this.shares = shares;
     this.#description = new ClientDescription(caller.clientInfo, caller.capabilities);
     this.#events = events;
   }
@@ -110,7 +120,7 @@ export class ExclusiveConnections {
   /** Returns a matching unused connection, or opens one. Release it with `release`. */
   take(caller: ModernCaller, user: ExclusiveUser): ExclusiveConnection {
     const key = keyOf(caller);
-    const exclusive = this.#free.get(key)?.shift() ?? this.#open(key, caller);
+    const exclusive = this.#free.get(key)?.shift() ?? this.#open(key, caller, user.client);
     exclusive.user = user;
     return exclusive;
   }
@@ -150,9 +160,10 @@ export class ExclusiveConnections {
     }
   }
 
-  #open(key: string, caller: ModernCaller): ExclusiveConnection {
+  #open(key: string, caller: ModernCaller, shares: ClientShares | undefined): ExclusiveConnection {
     this.#count += 1;
-    const exclusive: ExclusiveConnection = new ExclusiveConnection(`exclusive ${this.#count}`, key, caller, {
+    const label = `exclusive ${this.#count}`;
+    const exclusive: ExclusiveConnection = new ExclusiveConnection(label, key, caller, shares, {
       onEnd: () => {
         this.#remove(exclusive);
         this.#server.subscriptions.release(exclusive);

@@ -90,7 +90,9 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     // so such a message is reparsed.
     const mustParseAgain = more !== undefined || session?.description.isShallow === false;
     const limits = this.#call?.limits;
-    const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog, home, limits } as const;
+    const { client } = this.#route.exchange;
+    const origin = { owner: session, client, trace, home };
+    const call = { exchange: this, era: 'modern', asksForLog, limits, ...origin } as const;
     this.#call = mustParseAgain
       ? server.handle.accept({
           ...call,

@@ -14,6 +14,7 @@ import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { concatEdits, type Edit, rawJson, rawOf, replaceSpan, sizeOf, toBuffer } from '../../jsonrpc/span.ts';
 import type { CallConnection, CallExchange } from '../../servers/calls/call.ts';
+import type { ClientShares } from '../../servers/calls/client-shares.ts';
 import type { ServerPeer } from '../../servers/calls/owner.ts';
 import { listingCapabilities } from '../../servers/lists/listing-capabilities.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
@@ -88,6 +89,10 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
     return this.#call?.connection;
   }
 
+  get client(): ClientShares | undefined {
+    return this.#route.exchange.client;
+  }
+
   get bytes(): number {
     return this.#route.envelope.bytes.length;
   }
@@ -100,10 +105,11 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
   /** Sends the call, on an exclusive connection if necessary. */
   send(): void {
     const { envelope, trace } = this.#route;
+    const { client } = this;
     if (this.#needsExclusive) this.#exclusive = this.#exclusives.take(this.#caller, this);
     const owner = this.#exclusive;
     const edits = concatEdits(this.#route.edits, legacyEdits(envelope, taskChanges(this.#route)));
-    const request = { envelope, edits, exchange: this, owner, era: 'legacy', trace } as const;
+    const request = { envelope, edits, exchange: this, owner, client, era: 'legacy', trace } as const;
     this.#call = callServer(this.#route, request);
   }
 

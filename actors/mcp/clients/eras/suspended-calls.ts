@@ -2,13 +2,15 @@
 // the input requests as a result, and a random token that its next request returns. A token is valid once,
 // for the same request of the same principal. Up to MAX_SUSPENDED calls are suspended, each for MAX_PAUSE_MS;
 // their requests, messages and responses share MAX_SUSPENDED_BYTES (A8, ARCHITECTURE.md). When a limit is
-// reached, the call suspended longest expires; it is usually abandoned (A6).
+// reached, the client with the most suspended calls loses the one suspended longest; it is usually abandoned
+// (A6). A client is a principal (servers/calls/client-shares.ts); all other calls count as one client.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
+import type { ClientShares } from '../../servers/calls/client-shares.ts';
 import { MAX_PAUSE_MS } from '../../servers/calls/limits.ts';
 import type { ClientRequest } from '../routed-request.ts';
 
@@ -18,6 +20,7 @@ export const MAX_SUSPENDED_BYTES = 64 * 1024 * 1024;
 export interface Suspendable {
   /** Id of the server that executes the call. */
   readonly server: string;
+  readonly client?: ClientShares | undefined;
   /** Digest of the first request (`requestDigest`). */
   readonly digest: string;
   /** Size of the request in memory, in bytes. */
@@ -49,8 +52,8 @@ export class SuspendedCalls {
   suspend(call: Suspendable): string | undefined {
     if (this.#isClosed) return undefined;
     const share = new Share();
-    if (this.#suspensions.size >= MAX_SUSPENDED) this.#expireOldest();
-    while (!this.#bytes.acquire(call.bytes, share) && this.#suspensions.size > 0) this.#expireOldest();
+    if (this.#suspensions.size >= MAX_SUSPENDED) this.#expireOne();
+    while (!this.#bytes.acquire(call.bytes, share) && this.#suspensions.size > 0) this.#expireOne();
     this.#shares.set(call, share);
     const token = randomBytes(24).toString('base64url');
     const timer = setTimeout(() => this.#expire(token), MAX_PAUSE_MS).unref();
@@ -67,9 +70,16 @@ export class SuspendedCalls {
     return share !== undefined && this.#bytes.acquire(bytes, share);
   }
 
-  #expireOldest(): void {
-    const [oldest] = this.#suspensions.keys();
-    if (oldest !== undefined) this.#expire(oldest);
+  /** Expires the oldest suspended call of the client with the most of them. */
+  #expireOne(): void {
+    const clients = new Map<ClientShares | undefined, { readonly oldest: string; count: number }>();
+    for (const [token, { call }] of this.#suspensions) {
+      const entry = clients.get(call.client) ?? { oldest: token, count: 0 };
+      entry.count += 1;
+      clients.set(call.client, entry);
+    }
+    const [largest] = [...clients.values()].sort((a, b) => b.count - a.count);
+    if (largest !== undefined) this.#expire(largest.oldest);
   }
 
   /** Releases the suspension's resources. */

@@ -40,7 +40,7 @@ export class Forwarder {
       }
       session.noteProcess(server.id);
     }
-    if (!this.inFlight.take(exchange, server, session)) return;
+    if (!this.inFlight.take(exchange, server)) return;
     const own = clientEra(route);
     const era = server.eras.serverEraFor(own) ?? 'legacy';
     if (era !== own) {
@@ -54,7 +54,8 @@ export class Forwarder {
   /** Sends a request that already holds an in-flight slot. */
   send(route: RoutedRequest, era: Era, edits: readonly Edit[] | undefined): void {
     const { server, exchange, envelope, session, trace, home } = route;
-    const request = { envelope, exchange, owner: session, era, trace, edits, home };
+    const { client } = exchange;
+    const request = { envelope, exchange, owner: session, client, era, trace, edits, home };
     // Servers rarely require tasks, and requests rarely contain `task`.
     const mayConcernTask = server.cache.taskTools.size > 0 || envelope.param('task') !== undefined;
     exchange.call = mayConcernTask

@@ -1,6 +1,7 @@
 // Limits the requests in flight across clients and servers (`limits.in_flight`). A request holds one slot,
-// counted for its server and its session; without a free slot it fails immediately (A8, ARCHITECTURE.md). No
-// server or session can take all slots (A6; budget.ts). Responses from memory (ping, cached lists) need no
+// counted for its server and its client; without a free slot it fails immediately (A8, ARCHITECTURE.md). No
+// server or client can take all slots, and no client all slots of its server (A6; budget.ts). A client is a
+// principal or a session (client-shares.ts). Responses from memory (ping, cached lists) need no
 // slot. Requests that only need a server description use reserved slots, and requests above LARGE_BYTES also
 // reserve bytes. Suspended calls hold neither (suspended-calls.ts).
 
@@ -8,7 +9,6 @@ import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import type { ClientExchange } from '../exchange.ts';
-import type { ClientSession } from '../sessions/session.ts';
 
 /**
  * Ratio of ordinary slots to slots reserved for server descriptions; also the minimum number of reserved
@@ -43,31 +43,30 @@ export class InFlightLimiter {
    * Takes a slot for a request that is sent now, or keeps the slot it holds. If no slot is free, fails the
    * request and returns false.
    */
-  take(exchange: ClientExchange, server: ManagedServer, session: ClientSession | undefined): boolean {
+  take(exchange: ClientExchange, server: ManagedServer): boolean {
     if (exchange.budget !== undefined) {
       if (exchange.serverShare === server.slots) return true;
       this.release(exchange);
     }
-    return this.#take(this.#calls, exchange, server.slots, session, server);
+    return this.#take(this.#calls, exchange, server.slots, server);
   }
 
   /** Same as `take`, for a request that waits. `server` is undefined for merged lists. */
   takeWhileWaiting(
     exchange: ClientExchange,
     server: ManagedServer | undefined,
-    session: ClientSession | undefined,
     isIntroduction: boolean,
   ): boolean {
     if (server !== undefined && isIntroduction)
-      return this.#take(this.#introductions, exchange, server.introductions, undefined, server);
-    return this.#take(this.#calls, exchange, server?.slots ?? this.#mergedLists, session, server);
+      return this.#take(this.#introductions, exchange, server.introductions, server);
+    return this.#take(this.#calls, exchange, server?.slots ?? this.#mergedLists, server);
   }
 
   /** Releases the slot when the request completes, or before the request takes the slot of another server. */
   release(exchange: ClientExchange): void {
-    const { budget, serverShare, sessionShare } = exchange;
+    const { budget, serverShare } = exchange;
     if (budget === undefined || serverShare === undefined) return;
-    budget.release(1, serverShare, sessionShare);
+    budget.release(1, serverShare, this.#clientShareOf(exchange, budget));
     exchange.budget = undefined;
     exchange.releaseBytes?.();
     exchange.releaseBytes = undefined;
@@ -77,49 +76,44 @@ export class InFlightLimiter {
     budget: Budget,
     exchange: ClientExchange,
     serverShare: Share,
-    session: ClientSession | undefined,
     server: ManagedServer | undefined,
   ): boolean {
-    const sessionShare = session?.slots;
-    if (!budget.acquire(1, serverShare, sessionShare)) {
-      const isServerFull = !budget.hasCapacity(1, serverShare);
-      const holder = isServerFull ? (server === undefined ? 'lists' : `server ${server.id}`) : 'this session';
-      exchange.fail(
-        this.#refusal(budget, holder, isServerFull ? serverShare : (sessionShare ?? serverShare)),
-        true,
-      );
+    const clientShare = this.#clientShareOf(exchange, budget);
+    if (!budget.acquireFor(1, serverShare, clientShare)) {
+      const isServerFull = clientShare === undefined || !budget.hasCapacity(1, serverShare);
+      const holder = isServerFull ? (server === undefined ? 'lists' : `server ${server.id}`) : 'this client';
+      exchange.fail(this.#refusal(budget, holder, isServerFull ? serverShare : clientShare), true);
       return false;
     }
-    if (exchange.bytes >= LARGE_BYTES && !this.#takeLarge(exchange, session, server)) {
-      budget.release(1, serverShare, sessionShare);
+    if (exchange.bytes >= LARGE_BYTES && !this.#takeLarge(exchange, server)) {
+      budget.release(1, serverShare, clientShare);
       return false;
     }
     exchange.budget = budget;
     exchange.serverShare = serverShare;
-    exchange.sessionShare = sessionShare;
     return true;
   }
 
-  #takeLarge(
-    exchange: ClientExchange,
-    session: ClientSession | undefined,
-    server: ManagedServer | undefined,
-  ): boolean {
+  #clientShareOf({ client }: ClientExchange, budget: Budget): Share | undefined {
+    return budget === this.#introductions ? client?.introductions : client?.slots;
+  }
+
+  #takeLarge(exchange: ClientExchange, server: ManagedServer | undefined): boolean {
     const { bytes } = exchange;
     const share = server?.largeBytes ?? this.#largeMergedLists;
-    const sessionShare = session?.largeBytes;
-    if (!this.#large.acquire(bytes, share, sessionShare)) {
+    const clientShare = exchange.client?.largeBytes;
+    if (!this.#large.acquireFor(bytes, share, clientShare)) {
       const { used, total } = this.#large;
       exchange.fail(
         new OverloadedError(
           `large requests in flight use ${used} of ${total} bytes, and the rest is reserved for other servers and ` +
-            `sessions; this request has ${bytes} bytes; try again later, or raise limits.body_bytes`,
+            `clients; this request has ${bytes} bytes; try again later, or raise limits.body_bytes`,
         ),
         true,
       );
       return false;
     }
-    exchange.releaseBytes = () => this.#large.release(bytes, share, sessionShare);
+    exchange.releaseBytes = () => this.#large.release(bytes, share, clientShare);
     return true;
   }
 

@@ -109,7 +109,7 @@ class SkillFetch {
   }
 
   #ask(cursor: string | undefined): Promise<Envelope> {
-    const { session, caller, trace } = this.#request;
+    const { session, caller, trace, exchange: request } = this.#request;
     const era = this.server.eras.serverEraFor(clientEra(this.#request)) ?? 'legacy';
     const plain = readServerMessage(
       requestMessage('0', 'skills/list', cursor === undefined ? {} : { cursor }),
@@ -121,7 +121,8 @@ class SkillFetch {
     return new Promise((resolve, reject) => {
       const drop = () => reject(new Error('the request was dropped'));
       const exchange = { answer: resolve, fail: reject, relay: () => {}, drop };
-      this.#call = this.server.handle.accept({ envelope, era, owner: session, trace, exchange });
+      const origin = { owner: session, client: request.client, trace };
+      this.#call = this.server.handle.accept({ envelope, era, ...origin, exchange });
     });
   }
 }

@@ -14,8 +14,7 @@ import {
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import type { ServerDescription } from '../../servers/cache/introduction.ts';
-import type { Call } from '../../servers/calls/call.ts';
-import type { CallOwner } from '../../servers/calls/owner.ts';
+import type { Call, CallRequest } from '../../servers/calls/call.ts';
 import { noCache } from '../../servers/lists/lists.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { unknownTool } from '../aggregate/resolution.ts';
@@ -41,21 +40,21 @@ export function descriptionOf({ cache }: ManagedServer): ServerDescription | und
 /**
  * Fetches a server description that is not cached. Sends any request, because the server
  * sends its description when a connection to it opens. The request counts towards all limits. The eras of the
- * server must be known. `owner` is the client's session; a client that has no session is modern.
+ * server must be known. `origin` is the client; a client that has no session is modern.
  */
 export function describeServer(
   server: ManagedServer,
   caller: Caller,
   waiting: DescriptionWait,
-  owner?: CallOwner,
+  origin: Pick<CallRequest, 'owner' | 'client'>,
 ): Call {
-  const era = server.eras.serverEraFor(owner?.era ?? 'modern') ?? 'legacy';
+  const era = server.eras.serverEraFor(origin.owner?.era ?? 'modern') ?? 'legacy';
   const method = era === 'legacy' ? 'ping' : 'server/discover';
   const plain = readServerMessage(requestMessage('0', method, undefined));
   return server.handle.accept({
     envelope: era === 'legacy' ? plain : toModern(plain, caller),
     era,
-    owner,
+    ...origin,
     exchange: {
       answer: () => {
         const description = descriptionOf(server);
@@ -121,7 +120,7 @@ function forwardOwn(route: RoutedRequest, caller: OwnCaller, { forwarder }: Rout
   const { server, exchange, envelope } = route;
   exchange.server = server.id;
   // Without a free slot, `take` has failed the request.
-  if (!forwarder.inFlight.take(exchange, server, undefined)) return;
+  if (!forwarder.inFlight.take(exchange, server)) return;
   const era = server.eras.serverEraFor('modern') ?? 'legacy';
   forwarder.send(route, era, era === 'modern' ? modernEdits(envelope, caller.meta) : undefined);
 }
@@ -196,7 +195,7 @@ export function resumeOrForward(route: RoutedRequest, context: RoutingContext): 
     return;
   }
   // If no slot is free, the client may retry with the same state.
-  if (!context.forwarder.inFlight.take(exchange, server, undefined)) return;
+  if (!context.forwarder.inFlight.take(exchange, server)) return;
   try {
     context.eraBridge.suspendedCalls.take(state, server.id, envelope, route.caller?.principal).resume(route);
   } catch (error) {
@@ -217,12 +216,13 @@ function fetchDescription(
     proceed(description);
     return;
   }
-  exchange.call = describeServer(server, caller, {
+  const waiting: DescriptionWait = {
     succeed: (learnt) => {
       exchange.call = undefined;
       proceed(learnt);
     },
     fail: (error) => exchange.fail(error),
     drop: () => exchange.drop(),
-  });
+  };
+  exchange.call = describeServer(server, caller, waiting, { client: exchange.client });
 }

@@ -119,6 +119,7 @@ export class ResourceSearch implements Cancellable {
     });
     attempt.modernResult = exchange.modernResult;
     attempt.bytes = exchange.bytes;
+    attempt.client = exchange.client;
     return attempt;
   }
 

@@ -94,7 +94,8 @@ function awaitDescription(route: RoutedInitialize): void {
     if (learnt === undefined) exchange.fail(error);
     else answer(route, learnt);
   };
-  exchange.call = describeServer(server, caller, { succeed, fail, drop: () => exchange.drop() }, session);
+  const waiting = { succeed, fail, drop: () => exchange.drop() };
+  exchange.call = describeServer(server, caller, waiting, { owner: session });
 }
 
 /** Returns the cached description; undefined for a disabled server. */

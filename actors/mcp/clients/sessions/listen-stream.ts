@@ -12,6 +12,7 @@ import { changeMembers } from '../../jsonrpc/members.ts';
 import { completeResult, metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { type Edit, type Message, rawJson, replaceSpan, sizeOf } from '../../jsonrpc/span.ts';
 import { latestSessionVersion } from '../../servers/cache/introduction.ts';
+import { ClientShares } from '../../servers/calls/client-shares.ts';
 import type { CallOwner, ServerPeer } from '../../servers/calls/owner.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import { listFilters } from '../../servers/notifications/upstream-listen.ts';
@@ -40,6 +41,8 @@ export interface ListenStreamOptions {
   readonly caller: ModernCaller;
   /** Principal and address of the client. The stream counts towards their limit of sessions. */
   readonly owner: SessionOwner;
+  /** Shares of the principal in the limits of calls. @default shares of this stream alone */
+  readonly shares?: ClientShares | undefined;
   readonly outlet: Outlet;
   readonly serverInfo: unknown;
   /** Removes secrets from texts of the gateway (A9, ARCHITECTURE.md). */
@@ -51,6 +54,7 @@ export class ListenStream implements CallOwner {
   readonly target: string | undefined;
   readonly profile: Profile | undefined;
   readonly owner: SessionOwner;
+  readonly shares: ClientShares;
   /** Sequence number for display, assigned by Sessions. */
   number = 0;
   /** Number of the latest list change (list-changes.ts) at the client's last notification; not a time. */
@@ -81,6 +85,7 @@ export class ListenStream implements CallOwner {
     this.target = options.target;
     this.profile = options.profile;
     this.owner = options.owner;
+    this.shares = options.shares ?? new ClientShares();
     this.description = new ClientDescription(caller.clientInfo, caller.capabilities);
   }
 

@@ -6,6 +6,7 @@ import { GatewayError, InternalError, StoppedError } from '../../../base/errors/
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
+import type { ClientShares } from '../../servers/calls/client-shares.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { listFilters } from '../../servers/notifications/upstream-listen.ts';
@@ -22,6 +23,7 @@ export interface ListenRequest {
   readonly envelope: Envelope;
   readonly caller: ModernCaller;
   readonly owner: SessionOwner;
+  readonly shares: ClientShares | undefined;
   /** Server of the stream; undefined at /mcp and /mcp/@NAME. */
   readonly server: ManagedServer | undefined;
   /** Profile of the stream; undefined at other addresses. */
@@ -35,7 +37,7 @@ export interface ListenRequest {
  */
 export function listen(
   gateway: RouterHost,
-  { envelope, caller, owner, server, profile, outlet }: ListenRequest,
+  { envelope, caller, owner, shares, server, profile, outlet }: ListenRequest,
 ): ListenStream {
   const { kinds, uris } = readFilter(envelope);
   const listening = new ListenStream(envelope, {
@@ -43,6 +45,7 @@ export function listen(
     profile,
     caller,
     owner,
+    shares,
     outlet,
     serverInfo: server?.cache.description?.serverInfo ?? gateway.serverInfo,
     redact: (text) => gateway.redactor.redact(text),
@@ -114,11 +117,8 @@ async function awaitDescription(server: ManagedServer, listening: ListenStream):
       throw new StoppedError(`server ${server.id} was stopped before its protocol eras were known`);
   }
   await new Promise<void>((resolve, reject) => {
-    listening.call = describeServer(server, listening, {
-      succeed: () => resolve(),
-      fail: reject,
-      drop: resolve,
-    });
+    const waiting = { succeed: () => resolve(), fail: reject, drop: resolve };
+    listening.call = describeServer(server, listening, waiting, { client: listening.shares });
   });
   listening.call = undefined;
 }

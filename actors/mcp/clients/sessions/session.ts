@@ -3,7 +3,6 @@
 // a single stream. A session with an open stream or a request in flight is in use. `end` cancels its
 // requests, withdraws requests to the client, and closes the streams.
 
-import { Share } from '../../../base/bounds/budget.ts';
 import { LinkedList } from '../../../base/bounds/linked-list.ts';
 import { type GatewayError, SessionClosedError } from '../../../base/errors/errors.ts';
 import { anonymous, type Principal, principalText } from '../../../identity/principal.ts';
@@ -11,6 +10,7 @@ import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { notificationMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { rawOf, replaceSpan, toBuffer } from '../../jsonrpc/span.ts';
+import { ClientShares } from '../../servers/calls/client-shares.ts';
 import type { CallOwner, ConnectionEnd, RelayingCall, ServerPeer } from '../../servers/calls/owner.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
 import type { ListCopies } from '../aggregate/list-changes.ts';
@@ -44,6 +44,8 @@ export interface SessionOptions {
   readonly generation?: number;
   /** Memory budget for the replay buffers, shared by the sessions. */
   readonly replayBudget: ReplayBudget;
+  /** Shares of the principal in the limits of calls. @default shares of this session alone */
+  readonly shares?: ClientShares | undefined;
   /** Called when a session outside the queues is no longer in use. */
   readonly onIdle?: (session: ClientSession) => void;
   readonly onConnectionLost: (
@@ -88,9 +90,7 @@ export class ClientSession implements CallOwner {
   /** `lastSeenAt` when IdleSessions queued the session; undefined outside its queues. */
   queuedAt: number | undefined;
   isEnded = false;
-  /** Share of the slots for requests in flight. */
-  readonly slots = new Share();
-  readonly largeBytes = new Share();
+  readonly shares: ClientShares;
   /** Notification stream. Set when the client first opens it, and kept after a disconnect. */
   stream: Stream | undefined;
 
@@ -109,6 +109,7 @@ export class ClientSession implements CallOwner {
     this.target = options.target;
     this.profile = options.profile;
     this.principal = options.principal ?? anonymous;
+    this.shares = options.shares ?? new ClientShares();
     this.owner = { principal: principalText(this.principal), client: options.client ?? '' };
     this.isStored = options.isStored ?? false;
     this.generation = options.generation ?? 0;

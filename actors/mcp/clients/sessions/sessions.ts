@@ -11,6 +11,7 @@ import { type GatewayError, OverloadedError } from '../../../base/errors/errors.
 import type { Log } from '../../../base/errors/log.ts';
 import { isSamePrincipal, type Principal } from '../../../identity/principal.ts';
 import { notificationMessage } from '../../jsonrpc/compose.ts';
+import { PrincipalShares } from '../../servers/calls/client-shares.ts';
 import type { ConnectionEnd } from '../../servers/calls/owner.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import { ListChanges, type ListCompleteness, ListCopies } from '../aggregate/list-changes.ts';
@@ -48,13 +49,15 @@ export interface SessionsOptions {
 
 export type NewSession = Omit<
   SessionOptions,
-  'id' | 'replayBudget' | 'onConnectionLost' | 'onIdle' | 'isStored'
+  'id' | 'replayBudget' | 'onConnectionLost' | 'onIdle' | 'isStored' | 'shares'
 > & {
   /** Id, for a restored session. @default a new id */
   readonly id?: string;
 };
 
 export class Sessions {
+  /** Shares of principals in the limits of calls, for all their sessions and stateless requests. */
+  readonly shares = new PrincipalShares();
   readonly #options: SessionsOptions;
   readonly #byId = new Map<string, ClientSession>();
   readonly #listening = new Set<ListenStream>();
@@ -121,6 +124,7 @@ export class Sessions {
       ...options,
       id: options.id ?? this.#options.newId?.() ?? randomUUID(),
       isStored: this.#isStored(options),
+      shares: this.shares.of(options.principal),
       replayBudget: this.#replayBudget,
       onIdle: (idleSession) => this.#idle.add(idleSession),
       onConnectionLost: (endedSession, server, why, error) =>
@@ -260,7 +264,7 @@ export class Sessions {
   }
 
   /** Reserves a slot and memory for a client. Throws OverloadedError if no idle session can be unloaded. */
-  #reserve({ owner, description }: ClientSession | ListenStream): void {
+  #reserve({ owner, description, shares }: ClientSession | ListenStream): void {
     const { maxSessions } = this.#options;
     while (!this.#places.acquire(owner, 1)) {
       if (this.#makeRoomFor(owner)) continue;
@@ -269,10 +273,13 @@ export class Sessions {
           'and one principal or client address can use at most half; end some, or raise limits.sessions',
       );
     }
-    const { bytes, share } = description;
-    if (bytes <= SMALL_BYTES || this.#descriptions.acquire(bytes, share)) return;
-    this.#unloadIdle();
-    if (this.#descriptions.acquire(bytes, share)) return;
+    const { bytes } = description;
+    if (bytes <= SMALL_BYTES) return;
+    const acquire = () => this.#descriptions.acquire(bytes, shares.descriptions);
+    if (acquire() || (this.#unloadIdle() && acquire())) {
+      description.reservedBytes = bytes;
+      return;
+    }
     this.#places.release(owner, 1);
     throw new OverloadedError(
       `the client description of ${bytes} bytes exceeds the budget: ${this.#descriptions.used} of ` +
@@ -280,9 +287,10 @@ export class Sessions {
     );
   }
 
-  #release({ owner, description: { share } }: ClientSession | ListenStream): void {
+  #release({ owner, description, shares }: ClientSession | ListenStream): void {
     this.#places.release(owner, 1);
-    this.#descriptions.release(share.used, share);
+    this.#descriptions.release(description.reservedBytes, shares.descriptions);
+    description.reservedBytes = 0;
   }
 
   /** Unloads the longest unused session, preferably one of this owner. Returns false if none is unused. */

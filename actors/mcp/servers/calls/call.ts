@@ -9,6 +9,7 @@ import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Era, metaKeys } from '../../jsonrpc/modern-meta.ts';
 import type { Edit } from '../../jsonrpc/span.ts';
 import type { Link, Trace } from '../../links/link.ts';
+import type { ClientShares } from './client-shares.ts';
 import { CallLimits, type CallTimeouts } from './limits.ts';
 import type { CallOwner, ServerPeer } from './owner.ts';
 
@@ -59,6 +60,8 @@ export interface CallRequest {
   readonly exchange: CallExchange;
   /** Client session of the request; undefined for stateless clients and the gateway itself. */
   readonly owner?: CallOwner | undefined;
+  /** Client whose share of the limits the call uses. @default that of `owner` */
+  readonly client?: ClientShares | undefined;
   /** Protocol era of the connection and of the message. @default 'legacy' */
   readonly era?: Era | undefined;
   readonly trace?: Trace | undefined;
@@ -98,6 +101,7 @@ export class Call implements TimedEntry<Call> {
   readonly envelope: Envelope;
   readonly edits: readonly Edit[];
   readonly owner: CallOwner | undefined;
+  readonly client: ClientShares | undefined;
   readonly era: Era;
   readonly trace: Trace | undefined;
   readonly continues: Call | undefined;
@@ -109,7 +113,7 @@ export class Call implements TimedEntry<Call> {
   connection: CallConnection | undefined;
   /** Pool member of the connection while the call is in flight. */
   member: CallMember | undefined;
-  /** The session's share of the server's in-flight slots; written by InFlight only. */
+  /** The client's share of the server's in-flight slots; written by InFlight only. */
   share: Share | undefined;
   /** Number of times the call was sent. */
   attempts = 0;
@@ -131,6 +135,7 @@ export class Call implements TimedEntry<Call> {
     this.envelope = request.envelope;
     this.edits = request.edits ?? none;
     this.owner = request.owner;
+    this.client = request.client ?? request.owner?.shares;
     this.era = request.era ?? 'legacy';
     this.trace = request.trace;
     this.#exchange = request.exchange;

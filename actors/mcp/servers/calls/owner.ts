@@ -4,6 +4,7 @@
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
+import type { ClientShares } from './client-shares.ts';
 
 /** A connection to a server, for responses to its messages. */
 export interface ServerPeer {
@@ -33,6 +34,8 @@ export interface CallOwner {
    * ARCHITECTURE.md).
    */
   readonly label: string;
+  /** Shares of the client in the limits of calls; undefined if it has no sessions. */
+  readonly shares?: ClientShares | undefined;
   /** Preferred protocol era, used if the server supports it. */
   readonly era: Era;
   /** True for a listening client: it needs no private connection, even with `isolation: session`. */

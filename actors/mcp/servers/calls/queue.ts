@@ -1,19 +1,36 @@
 // Queue of calls to one server, oldest first. They wait until the server accepts calls (handle.ts) and has a
 // free slot on a connection. With `isolation: session` the limit applies per session (A8, ARCHITECTURE.md).
-// Otherwise all sessions share it: when the queue is full, the session with the most queued calls loses its
-// newest call to a session with fewer (A6). All sessionless calls count as one session. Calls are removed
-// before the first of them is failed, because a failed call may start the next.
+// Otherwise, and for calls without a session, all clients share it: when the queue is full, the client with
+// the most queued calls loses its newest call to a client with fewer (A6). A client is a principal or a
+// session (client-shares.ts); all other calls count as one client. Calls are removed before the first of them
+// is failed, because a failed call may start the next.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Call } from './call.ts';
+import type { ClientShares } from './client-shares.ts';
 import type { CallOwner } from './owner.ts';
+
+/** Queued calls under one limit. */
+class CallCounts {
+  size = 0;
+  readonly byClient = new Map<ClientShares | undefined, number>();
+
+  add(client: ClientShares | undefined, count: 1 | -1): void {
+    this.size += count;
+    const sum = (this.byClient.get(client) ?? 0) + count;
+    if (sum > 0) this.byClient.set(client, sum);
+    else this.byClient.delete(client);
+  }
+}
+
+type QueuedCall = Pick<Call, 'owner' | 'client'>;
 
 export class CallQueue {
   readonly #calls = new Set<Call>();
   /** Oldest first. Calls may be removed during iteration. */
   readonly calls: ReadonlySet<Call> = this.#calls;
-  /** Number of queued calls per session; key `undefined` for sessionless calls. */
-  readonly #counts = new Map<CallOwner | undefined, number>();
+  /** Counts by the session that has its own limit; key `undefined` for the calls that share one. */
+  readonly #counts = new Map<CallOwner | undefined, CallCounts>();
   readonly #limit: number;
   readonly #isShared: boolean;
 
@@ -28,43 +45,46 @@ export class CallQueue {
     return undefined;
   }
 
-  isFullFor(owner: CallOwner | undefined): boolean {
-    return (this.#isShared ? this.#calls.size : this.#countOf(owner)) >= this.#limit;
+  isFullFor(call: QueuedCall): boolean {
+    return (this.#countsOf(call)?.size ?? 0) >= this.#limit;
   }
 
   /**
-   * Removes and returns the call that a new call of this session displaces; undefined if no session has more
-   * calls.
+   * Removes and returns the call that a new call displaces; undefined if no client has more calls than the
+   * new one's.
    */
-  displace(owner: CallOwner | undefined): Call | undefined {
-    if (!this.#isShared) return undefined;
-    // A session displaces calls only of sessions that will not have fewer calls than itself.
-    let most = this.#countOf(owner) + 1;
-    let largest: CallOwner | undefined;
+  displace(call: QueuedCall): Call | undefined {
+    const counts = this.#countsOf(call)?.byClient ?? new Map<ClientShares | undefined, number>();
+    // A client displaces calls only of clients that will not have fewer calls than itself.
+    let most = (counts.get(call.client) ?? 0) + 1;
+    let largest: ClientShares | undefined;
     let isFound = false;
-    for (const [other, count] of this.#counts) {
+    for (const [client, count] of counts) {
       if (count <= most) continue;
       most = count;
-      largest = other;
+      largest = client;
       isFound = true;
     }
     if (!isFound) return undefined;
     let newest: Call | undefined;
-    for (const call of this.#calls) if (call.owner === largest) newest = call;
+    for (const other of this.#calls)
+      if (other.client === largest && this.#limitedBy(other) === this.#limitedBy(call)) newest = other;
     if (newest !== undefined) this.delete(newest);
     return newest;
   }
 
   add(call: Call): void {
     this.#calls.add(call);
-    this.#counts.set(call.owner, this.#countOf(call.owner) + 1);
+    const counts = this.#countsOf(call) ?? new CallCounts();
+    counts.add(call.client, 1);
+    this.#counts.set(this.#limitedBy(call), counts);
   }
 
   delete(call: Call): void {
     if (!this.#calls.delete(call)) return;
-    const remaining = this.#countOf(call.owner) - 1;
-    if (remaining > 0) this.#counts.set(call.owner, remaining);
-    else this.#counts.delete(call.owner);
+    const counts = this.#countsOf(call);
+    counts?.add(call.client, -1);
+    if (counts?.size === 0) this.#counts.delete(this.#limitedBy(call));
   }
 
   /** Removes and returns all calls. */
@@ -82,7 +102,12 @@ export class CallQueue {
     for (const call of failing) call.fail(error);
   }
 
-  #countOf(owner: CallOwner | undefined): number {
-    return this.#counts.get(owner) ?? 0;
+  /** Returns the session whose limit applies to the call; undefined if it shares its limit. */
+  #limitedBy({ owner }: QueuedCall): CallOwner | undefined {
+    return this.#isShared ? undefined : owner;
+  }
+
+  #countsOf(call: QueuedCall): CallCounts | undefined {
+    return this.#counts.get(this.#limitedBy(call));
   }
 }

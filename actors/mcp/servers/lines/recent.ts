@@ -4,6 +4,8 @@
 // that uses no more than an equal part loses no lines to other sources (A6). Queries return lines in order of
 // arrival.
 
+import { Budget, Share } from '../../../base/bounds/budget.ts';
+import { OverloadedError } from '../../../base/errors/errors.ts';
 import { isAtLeast, type LineLevel } from './level.ts';
 
 /** Kinds of named sources. The source of a log line is the first field with such a name. */
@@ -59,6 +61,7 @@ interface SourceLines {
   bytes: number;
 }
 
+const MAX_WATCHERS = 32;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Memory per line without its text, in bytes. */
 export const LINE_BYTES = 100;
@@ -66,7 +69,9 @@ export const LINE_BYTES = 100;
 export class RecentLines {
   readonly #maxBytes: number;
   readonly #sources = new Map<string, SourceLines>();
-  readonly #watchers = new Set<LineWatcher>();
+  /** Watchers with the share of their client. */
+  readonly #watchers = new Map<LineWatcher, Share>();
+  readonly #slots = new Budget(MAX_WATCHERS);
   #bytes = 0;
   #seq = 0;
 
@@ -98,7 +103,7 @@ export class RecentLines {
     own.bytes += bytes;
     this.#bytes += bytes;
     while (this.#bytes > this.#maxBytes) this.#dropOne(key, own);
-    for (const watcher of this.#watchers) watcher.notify(line);
+    for (const watcher of this.#watchers.keys()) watcher.notify(line);
   }
 
   /** Returns the matching lines, oldest first. */
@@ -114,16 +119,34 @@ export class RecentLines {
     return matches.slice(-lines).map(({ line }) => line);
   }
 
-  /** Notifies the watcher of new lines. Returns a function that undoes this. */
-  watch(watcher: LineWatcher): () => void {
-    this.#watchers.add(watcher);
-    return () => void this.#watchers.delete(watcher);
+  /**
+   * Notifies the watcher of new lines. Returns a function that undoes this. Throws OverloadedError above the
+   * limit of watchers, or above the part of the client.
+   */
+  watch(watcher: LineWatcher, client = new Share()): () => void {
+    if (!this.#slots.acquire(1, client))
+      throw new OverloadedError(
+        client.used === 0
+          ? `${MAX_WATCHERS} clients already follow the logs; retry later`
+          : `this client already follows the logs ${client.used} times; end some, or retry later`,
+      );
+    this.#watchers.set(watcher, client);
+    return () => this.#unwatch(watcher);
   }
 
   /** Closes all watches when the gateway stops. */
   endWatches(): void {
-    for (const watcher of [...this.#watchers]) watcher.end();
-    this.#watchers.clear();
+    for (const watcher of [...this.#watchers.keys()]) {
+      this.#unwatch(watcher);
+      watcher.end();
+    }
+  }
+
+  #unwatch(watcher: LineWatcher): void {
+    const client = this.#watchers.get(watcher);
+    if (client === undefined) return;
+    this.#watchers.delete(watcher);
+    this.#slots.release(1, client);
   }
 
   /**

@@ -1,6 +1,6 @@
 // Limits the memory for resource subscriptions of all clients at all servers. A subscription lives as long as
 // its client, so further subscriptions are rejected at the limit. No client can use the whole budget (A6,
-// ARCHITECTURE.md).
+// ARCHITECTURE.md); a client is a principal or a session (calls/client-shares.ts).
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';
@@ -12,7 +12,7 @@ const ENTRY_BYTES = 256;
 
 export class SubscriptionBudget {
   readonly #budget: Budget;
-  readonly #shares = new Map<CallOwner, Share>();
+  readonly #shares = new Map<object, Share>();
 
   constructor(totalBytes: number = TOTAL_BYTES) {
     this.#budget = new Budget(totalBytes);
@@ -24,7 +24,7 @@ export class SubscriptionBudget {
 
   /** Returns the error if the budget is too full for another subscription of this client. */
   refusal(uri: string, owner: CallOwner): OverloadedError | undefined {
-    if (this.#budget.hasCapacity(sizeOf(uri), this.#shares.get(owner) ?? new Share())) return undefined;
+    if (this.#budget.hasCapacity(sizeOf(uri), this.#shareOf(owner))) return undefined;
     return new OverloadedError(
       `no memory for another subscription: all clients together use ${this.#budget.used} of ` +
         `${this.#budget.total} bytes; unsubscribe from some`,
@@ -35,16 +35,19 @@ export class SubscriptionBudget {
   acquire(uri: string, owner: CallOwner): void {
     const refusal = this.refusal(uri, owner);
     if (refusal !== undefined) throw refusal;
-    const share = this.#shares.get(owner) ?? new Share();
+    const share = this.#shareOf(owner);
     this.#budget.acquire(sizeOf(uri), share);
-    this.#shares.set(owner, share);
+    this.#shares.set(owner.shares ?? owner, share);
   }
 
   release(uri: string, owner: CallOwner): void {
-    const share = this.#shares.get(owner);
-    if (share === undefined) return;
+    const share = this.#shareOf(owner);
     this.#budget.release(sizeOf(uri), share);
-    if (share.used === 0) this.#shares.delete(owner);
+    if (share.used === 0) this.#shares.delete(owner.shares ?? owner);
+  }
+
+  #shareOf(owner: CallOwner): Share {
+    return this.#shares.get(owner.shares ?? owner) ?? new Share();
   }
 }
 

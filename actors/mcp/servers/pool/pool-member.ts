@@ -1,5 +1,6 @@
 // A pool member: a connection that is open or being opened, and its owner.
 
+import type { Share } from '../../../base/bounds/budget.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallMember } from '../calls/call.ts';
 import type { CallOwner } from '../calls/owner.ts';
@@ -21,6 +22,8 @@ export class PoolMember implements CallMember {
   isClosing = false;
   inFlight = 0;
   lastUsedAt = performance.now();
+  /** The client's share of the private connections; undefined for a shared one. Written by Pool only. */
+  share: Share | undefined;
   missedPings = 0;
   /** True while a ping is in flight. */
   isPinged = false;

@@ -1,11 +1,13 @@
 // One server's connections. With `isolation: shared` up to `pool.max` connections per protocol era serve
 // all clients; a client stays on one connection. With `isolation: session` each client session has a private
 // connection, and stateless requests share one. A full pool closes an unused connection, or fails the call
-// suspended longest. A crash of a private connection affects only its session (A6, ARCHITECTURE.md). After
-// `kill` or a completed `drain` all connections are closed (A5).
+// suspended longest. A principal cannot use all connections, and displaces no connection of a client with
+// fewer (client-shares.ts). A crash of a private connection affects only its session (A6, ARCHITECTURE.md).
+// After `kill` or a completed `drain` all connections are closed (A5).
 //
 // P2  under session isolation no message of one session is sent on a connection of another session.
 
+import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { type GatewayError, StoppedError, UnavailableError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallMember } from '../calls/call.ts';
@@ -28,6 +30,8 @@ export interface PoolOptions extends ConnectionSetupOptions {
 
 /** Maximum number of consecutive renewals: new sessions for a member whose remote session was lost. */
 const MAX_RENEWALS = 2;
+/** Divisor of the part of the connections that is divided among the clients; any client may use the rest. */
+const SHARED_FRACTION = 8;
 /** Pause after a failed attempt to add a connection. */
 const GROWTH_PAUSE_MS = 5000;
 /** Uptime of a remote session after which the number of renewals is reset. */
@@ -47,13 +51,17 @@ export class Pool {
   };
   /** True if a connection of the era has no session, so that one connection is enough for all clients. */
   readonly #isSessionless: Readonly<Record<Era, boolean>>;
+  /** Private connections, with shares by principal or session. */
+  readonly #slots: Budget;
+  readonly #shares = new WeakMap<object, Share>();
   #isDraining = false;
   /** End of the pause after a failed attempt to add a connection, in performance.now() milliseconds. */
   #noGrowthUntil = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    const { isRemote } = options;
+    const { isRemote, max } = options;
+    this.#slots = new Budget(max, max - Math.floor(max / SHARED_FRACTION));
     this.#isSessionless = {
       legacy: isSessionless(isRemote, 'legacy'),
       modern: isSessionless(isRemote, 'modern'),
@@ -181,38 +189,54 @@ export class Pool {
   #ownMember(owner: CallOwner | undefined, era: Era): PoolMember {
     const own = this.#byOwner[era].get(owner);
     if (own !== undefined) return own;
-    if (this.#members.size >= this.#options.max) this.#evictOne();
+    const share = this.#shareOf(owner);
+    while (!this.#hasSlotFor(share)) if (!this.#evictOne(share)) this.#endLongestSuspended(share);
     const member = this.#open(owner, era);
+    member.share = share;
+    this.#slots.acquire(1, share);
     this.#byOwner[era].set(owner, member);
     return member;
   }
 
+  #hasSlotFor(share: Share): boolean {
+    return this.#members.size < this.#options.max && this.#slots.hasCapacity(1, share);
+  }
+
+  #shareOf(owner: CallOwner | undefined): Share {
+    const client = owner?.shares ?? owner ?? this;
+    const share = this.#shares.get(client) ?? new Share();
+    this.#shares.set(client, share);
+    return share;
+  }
+
   /**
-   * Frees a slot: closes the member that was unused for longest, or fails the call suspended longest. Throws
-   * UnavailableError if every member is busy.
+   * Closes the member that was unused for longest: one of this client, otherwise of a client with more
+   * members. Returns false without such a member.
    */
-  #evictOne(): void {
-    let oldest: PoolMember | undefined;
-    for (const member of this.#members) {
-      if (member.inFlight > 0 || !member.isOpen || member.isClosing || member.owner?.hasOpenStream === true)
-        continue;
-      if (this.#options.isNeeded(member)) continue;
-      if (oldest === undefined || member.lastUsedAt < oldest.lastUsedAt) oldest = member;
-    }
-    if (oldest === undefined) {
-      this.#endLongestSuspended();
-      return;
-    }
+  #evictOne(own: Share): boolean {
+    const unused = [...this.#members]
+      .filter((member) => this.#isUnused(member))
+      .sort((a, b) => a.lastUsedAt - b.lastUsedAt);
+    const oldest =
+      unused.find(({ share }) => share === own) ??
+      unused.find(({ share }) => share === undefined || share.used > own.used);
+    if (oldest === undefined) return false;
     void this.close(
       oldest,
       new StoppedError(`the session made room for a newer one (pool.max ${this.#options.max})`),
       'evicted',
     );
-    // Frees the slot of the member immediately; `close` also waits until the process has exited.
-    this.#members.delete(oldest);
+    return true;
   }
 
-  #endLongestSuspended(): void {
+  #isUnused(member: PoolMember): boolean {
+    const isInUse =
+      member.inFlight > 0 || !member.isOpen || member.isClosing || member.owner?.hasOpenStream === true;
+    return !isInUse && !this.#options.isNeeded(member);
+  }
+
+  /** Frees the slot of the call suspended longest. Throws UnavailableError if that is not sufficient. */
+  #endLongestSuspended(share: Share): void {
     const { server, max } = this.#options;
     let longest: CallOwner | undefined;
     for (const { owner } of this.#members) {
@@ -226,8 +250,12 @@ export class Pool {
         1,
       ),
     );
-    if (this.#members.size < max) return;
-    throw new UnavailableError(`${all} are in use by other sessions; try later, or raise pool.max`, 1);
+    if (this.#hasSlotFor(share)) return;
+    const users =
+      this.#slots.free > 0
+        ? `${share.used} of ${max} connections of server ${server} are in use by this client, and the rest is reserved for others`
+        : `${all} are in use by other sessions`;
+    throw new UnavailableError(`${users}; try later, or raise pool.max`, 1);
   }
 
   #open(owner: CallOwner | undefined, era: Era): PoolMember {
@@ -274,6 +302,7 @@ export class Pool {
     if (member.isClosing) return false;
     member.isClosing = true;
     this.#members.delete(member);
+    if (member.share !== undefined) this.#slots.release(1, member.share);
     const byOwner = this.#byOwner[member.era];
     // A shared member has no owner, but several clients may be assigned to it.
     if (byOwner.get(member.owner) === member) byOwner.delete(member.owner);
