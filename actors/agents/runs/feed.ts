@@ -1,14 +1,16 @@
 // Live events of runs, for watchers: the newest text of the answer, journal rows once they are durable, and
 // the result. The feed is in the memory of this process; durable data is in the store. Agents without a
 // journal have events too. If unwatched, only the newest text is stored, and only during an attempt. The
-// number of watchers is limited, and a single trigger cannot use all slots.
+// number of watchers is limited, and neither a single trigger nor a single principal can use all slots.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import { Budget, Share } from '../../base/bounds/budget.ts';
+import { WeakValues } from '../../base/bounds/weak-values.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';
 import { WorkTurns } from '../../base/time/work-turns.ts';
 import type { DeliveryOutcome } from '../../events/inbox/delivery-outcome.ts';
 import type { DeliveryListener } from '../../events/inbox/delivery-waits.ts';
+import { isIndividual, type Principal, principalText } from '../../identity/principal.ts';
 import type { AgentReply } from '../handlers/handler.ts';
 import { AgentCounters } from './agent-counters.ts';
 import { rowOf } from './step-view.ts';
@@ -41,6 +43,14 @@ export interface LiveText {
 export type LiveReply = Pick<AgentReply, 'text' | 'data'>;
 
 type Watcher = (news: RunNews) => void;
+
+/** Holders of a watcher's slot. */
+export interface WatchHolders {
+  /** Trigger or target of the run. */
+  readonly trigger: string;
+  /** Undefined for watchers of the gateway itself. */
+  readonly principal?: Principal | undefined;
+}
 
 interface LiveRun {
   readonly watchers: Set<Watcher>;
@@ -79,7 +89,7 @@ export class RunFeed implements DeliveryListener {
   readonly turns = new WorkTurns();
   readonly #runs = new Map<string, LiveRun>();
   readonly #slots: Budget;
-  readonly #shares = new Map<string, Share>();
+  readonly #shares = new WeakValues<Share>();
   #isClosed = false;
 
   constructor({ max = MAX_WATCHERS, counters = new AgentCounters() }: RunFeedOptions = {}) {
@@ -139,25 +149,27 @@ export class RunFeed implements DeliveryListener {
    * Calls `watcher` for later events of the run, which need not exist yet. Returns a function that stops the
    * watch. Throws OverloadedError above the limit of watchers.
    */
-  watch(id: string, trigger: string, watcher: Watcher): () => void {
+  watch(id: string, { trigger, principal }: WatchHolders, watcher: Watcher): () => void {
     if (this.#isClosed) {
       watcher({ kind: 'closed' });
       return () => {};
     }
-    const share = this.#shares.get(trigger) ?? new Share();
-    if (!this.#slots.acquire(1, share)) {
+    const share = this.#shareOf(`trigger ${trigger}`);
+    const client =
+      principal !== undefined && isIndividual(principal)
+        ? this.#shareOf(`principal ${principalText(principal)}`)
+        : undefined;
+    if (!this.#slots.acquireFor(1, share, client)) {
       const { used, total } = this.#slots;
       throw new OverloadedError(`too many watched runs: ${used} of ${total}; try again`);
     }
-    this.#shares.set(trigger, share);
     const run = this.#liveRun(id);
     // A separate function, so that the same watcher can be registered twice.
     const own: Watcher = (news) => watcher(news);
     run.watchers.add(own);
     return () => {
       if (!run.watchers.delete(own)) return;
-      this.#slots.release(1, share);
-      if (share.used === 0) this.#shares.delete(trigger);
+      this.#slots.release(1, share, client);
       this.#forgetUnused(id, run);
     };
   }
@@ -205,6 +217,10 @@ export class RunFeed implements DeliveryListener {
       this.#runs.set(id, run);
     }
     return run;
+  }
+
+  #shareOf(holder: string): Share {
+    return this.#shares.getOrCreate(holder, () => new Share());
   }
 
   #forgetUnused(id: string, run: LiveRun): void {

@@ -16,7 +16,7 @@ import type { RunFilter, Step } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
 import { checkParameters } from './check-parameters.ts';
 import { conversationOf } from './conversation-key.ts';
-import type { LiveReply, RunFeed, RunNews } from './feed.ts';
+import type { LiveReply, RunFeed, RunNews, WatchHolders } from './feed.ts';
 import { JournalViews } from './journal-views.ts';
 import type { RunParts } from './part-progress.ts';
 import type { RunRequest, StepsQuery } from './query.ts';
@@ -176,7 +176,8 @@ export class Runs {
     const waiting = new AbortController();
     const endsAt = performance.now() + waitSeconds * 1000;
     const remainingMs = () => Math.max(0, endsAt - performance.now());
-    const next = () => this.#waitForEnd(event.id, targetText(target), remainingMs(), waiting.signal);
+    const holders = { trigger: targetText(target), principal: origin.principal };
+    const next = () => this.#waitForEnd(event.id, holders, remainingMs(), waiting.signal);
     let outcome = next();
     try {
       const isNew = await this.#accept(event);
@@ -205,7 +206,8 @@ export class Runs {
     begin: () => RunReader,
   ): Promise<RunWatch> {
     const event = this.#eventFor(target, request, origin);
-    const watch = new RunWatch(this.#watchHost(), event.id, targetText(target));
+    const holders = { trigger: targetText(target), principal: origin.principal };
+    const watch = new RunWatch(this.#watchHost(), event.id, holders);
     try {
       await this.#accept(event);
       await watch.begin(await this.run(event.id), begin);
@@ -217,9 +219,9 @@ export class Runs {
   }
 
   /** Streams a run's past and future events to a reader. */
-  async watch(id: string, begin: () => RunReader): Promise<RunWatch> {
+  async watch(id: string, principal: Principal, begin: () => RunReader): Promise<RunWatch> {
     const run = await this.run(id);
-    const watch = new RunWatch(this.#watchHost(), id, `${run.kind} ${run.name}`);
+    const watch = new RunWatch(this.#watchHost(), id, { trigger: `${run.kind} ${run.name}`, principal });
     try {
       await watch.begin(await this.run(id), begin);
       return watch;
@@ -268,7 +270,7 @@ export class Runs {
    */
   #waitForEnd(
     id: string,
-    target: string,
+    holders: WatchHolders,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<LiveReply | undefined> {
@@ -276,7 +278,7 @@ export class Runs {
     const outcome = new Promise<LiveReply | undefined>((resolve) => {
       end = resolve;
     });
-    const stop = this.#host.feed.watch(id, target, (news: RunNews) => {
+    const stop = this.#host.feed.watch(id, holders, (news: RunNews) => {
       if (news.kind === 'settled') end(news.reply);
       else if (news.kind === 'closed') end();
     });

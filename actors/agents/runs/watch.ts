@@ -11,7 +11,14 @@ import { redactJson } from '../../base/errors/redacted-json.ts';
 import { gatherApprovals } from '../../store/list-parts.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApprovalRequest } from '../approvals/run-approvals.ts';
-import { isExtension, type LiveReply, type LiveText, type RunFeed, type RunNews } from './feed.ts';
+import {
+  isExtension,
+  type LiveReply,
+  type LiveText,
+  type RunFeed,
+  type RunNews,
+  type WatchHolders,
+} from './feed.ts';
 import type { RunAnswer, RunView } from './run-view.ts';
 import { hasEnded, runStateOf, waitsFor } from './state.ts';
 import type { StepView } from './step-shape.ts';
@@ -101,11 +108,11 @@ export class RunWatch {
   #isClosed = false;
 
   /** Starts to watch the run. Throws OverloadedError. */
-  constructor(host: RunWatchHost, id: string, agent: string) {
+  constructor(host: RunWatchHost, id: string, holders: WatchHolders) {
     this.#host = host;
     this.#id = id;
     this.#steps = new StepViews((text, most) => host.redactor.excerpt(text, most));
-    this.#stop = host.feed.watch(id, agent, (news) => this.#onNews(news));
+    this.#stop = host.feed.watch(id, holders, (news) => this.#onNews(news));
     this.#newText = host.feed.textOf(id);
   }
 

@@ -46,7 +46,9 @@ export const runRoutes: readonly ShapedRoute[] = [
     '/runs/*/events',
     getRoute(async (host, { context, id, view }) => {
       if (refuseStreamWhileDraining(host, context)) return RESPONDED;
-      await streamRun(context, host.heartbeat, view, (begin) => host.runs.watch(id, begin));
+      await streamRun(context, host.heartbeat, view, (begin) =>
+        host.runs.watch(id, context.principal, begin),
+      );
       return RESPONDED;
     }),
   ],

@@ -23,7 +23,7 @@ const POLL_MS = 2_000;
 const HEARTBEAT_POLLS = 7;
 const NO_STEPS = { steps: [], nextAfter: undefined };
 /** The feed limits its watchers per share; all viewers of runs are in this share. */
-const FEED_SHARE = 'inspector';
+const FEED_HOLDER = { trigger: 'inspector' };
 
 export interface RunViewerHost {
   readonly runs: Pick<Runs, 'run'>;
@@ -64,7 +64,7 @@ export class RunViewer {
     this.#view = new RecordView(host.redactor);
     this.#steps = this.#createStepViews();
     this.#plan = new PlanMessages(host.redactor);
-    this.#unwatch = host.feed.watch(id, FEED_SHARE, (news) => this.#onNews(news));
+    this.#unwatch = host.feed.watch(id, FEED_HOLDER, (news) => this.#onNews(news));
     this.#text = host.feed.textOf(id)?.text ?? '';
     this.#stream = openStream();
     this.#stream.onDrain(() => {

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { RunFeed, type RunNews } from '../../../../../actors/agents/runs/feed.ts';
+import type { Principal } from '../../../../../actors/identity/principal.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 
 const done = { state: 'done', answer: 'Yes.', note: undefined } as const;
 
-function subscribe(feed: RunFeed, id = 'r1', agent = 'a') {
+function subscribe(feed: RunFeed, id = 'r1', trigger = 'a', principal?: Principal) {
   const received: RunNews[] = [];
-  const stop = feed.watch(id, agent, (news) => received.push(news));
+  const stop = feed.watch(id, { trigger, principal }, (news) => received.push(news));
   return { received, stop };
 }
 
@@ -73,6 +74,17 @@ test('run feed subscriptions are limited in total and per agent, and unsubscribi
   }
   expect(feed.watchers).toBe(1);
   subscribe(feed, 'r3', 'greedy');
+});
+
+test('a principal with a token cannot use all watchers, of one trigger or of several', () => {
+  const feed = new RunFeed({ max: 8 });
+  const [alice, bob] = ['alice', 'bob'].map((name) => ({ kind: 'token', name }) as const);
+  for (const run of ['r1', 'r2', 'r3']) subscribe(feed, run, 'a', alice);
+  expect(() => subscribe(feed, 'r4', 'a', alice)).toThrow(/3 of 8/);
+  subscribe(feed, 'r4', 'a', bob);
+  expect(() => subscribe(feed, 'r5', 'b', alice)).not.toThrow();
+  expect(() => subscribe(feed, 'r6', 'c', alice)).toThrow(/5 of 8/);
+  subscribe(feed, 'r6', 'c', bob);
 });
 
 test('closing the feed of agent runs notifies all subscribers, and later subscribers immediately', () => {

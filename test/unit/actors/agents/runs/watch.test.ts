@@ -80,7 +80,7 @@ function startRun({ isSlow = false } = {}) {
       },
     },
     'r1',
-    'a',
+    { trigger: 'a' },
   );
   let ended: unknown = 'no';
   const begin = async () =>
