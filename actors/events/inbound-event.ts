@@ -42,6 +42,11 @@ export interface InboundEvent {
    * filter.
    */
   readonly unsupported?: string | undefined;
+  /**
+   * True if a person sent the bot an unsupported message, such as a picture. The gateway then asks the sender
+   * for text.
+   */
+  readonly isWordless?: boolean | undefined;
   readonly channel: string | undefined;
   /** Other names of the channel for filters, such as earlier ids of a chat. */
   readonly channelAliases?: readonly string[] | undefined;
@@ -70,4 +75,9 @@ export interface InboundEvent {
   readonly answerBy?: number | undefined;
   /** The bot joined the conversation: the gateway sends the trigger's `welcome` and calls no handler. */
   readonly isArrival?: boolean | undefined;
+  /**
+   * The sender pressed the platform's start button. The gateway sends the welcome and calls no handler,
+   * unless the trigger has a command of this name.
+   */
+  readonly isStart?: boolean | undefined;
 }

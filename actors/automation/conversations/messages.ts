@@ -25,6 +25,9 @@ const TEXTS: Readonly<Record<Notice, string>> = {
   failed: 'Sorry, that failed and will not be retried.',
 };
 
+/** Answer to textless messages. */
+export const WORDLESS_REPLY = 'Sorry, that contains no text, and only text can be answered here.';
+
 /** Returns a part of the row id. All final notices have the same part, so only one of them is sent. */
 const aboutOf = (notice: Notice) => (notice === 'waits' ? 'waits' : 'failed');
 

@@ -25,10 +25,10 @@ import { type ChatDecisionOptions, handleChatDecision } from './chat-decisions.t
 import { expireEvent, OVERDUE, overdueEvent } from './expiry.ts';
 import { HandlerAttempts } from './handler-attempts.ts';
 import { CONVERSATION } from './job.ts';
-import { messageOutcome, noticeRows, type RoutedEvent } from './messages.ts';
+import { messageOutcome, noticeRows, type RoutedEvent, WORDLESS_REPLY } from './messages.ts';
 import type { Routing } from './routing.ts';
 import { type AnswerTime, answerTime } from './run-deadline.ts';
-import { welcomeOf } from './welcome.ts';
+import { greeting, welcomeOf } from './welcome.ts';
 
 /** Required store operations. */
 export type ConversationRecords = Pick<
@@ -163,8 +163,14 @@ export class ConversationWork implements Work {
     if (match.builtIn !== undefined) return this.#runBuiltIn(assignment, routedEvent, match.builtIn, time);
     if (this.#routing.isPaused(trigger.name))
       return { kind: 'held', trigger: trigger.name, notAfter: time?.endsAt };
-    if (inbound.isArrival === true)
-      return { kind: 'done', ...messageOutcome(routedEvent, welcomeOf(trigger) ?? '') };
+    if (inbound.isWordless === true)
+      return {
+        ...messageOutcome(routedEvent, WORDLESS_REPLY, { status: 'warning' }),
+        kind: 'ignored',
+        note: inbound.unsupported,
+      };
+    if (inbound.isArrival === true || match.isGreeting === true)
+      return { kind: 'done', ...messageOutcome(routedEvent, welcomeOf(trigger) ?? greeting(trigger)) };
     return this.#runHandler(assignment, routedEvent, match, time);
   }
 

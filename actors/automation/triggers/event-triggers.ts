@@ -25,6 +25,8 @@ export interface TriggerLookup {
 /** The matching trigger, with the built-in command, if any. */
 export interface TriggerMatch extends Match {
   readonly builtIn?: BuiltInCommand | undefined;
+  /** The sender pressed the platform's start button, and receives a greeting. */
+  readonly isGreeting?: boolean | undefined;
 }
 
 const NO_CHANNELS: ReadonlySet<string> = new Set();
@@ -57,8 +59,10 @@ export class EventTriggers {
     const accepting = sameAccount.filter((_, index) => verdicts[index] === true);
     if (accepting.length === 0)
       return { note: verdicts.find((verdict) => typeof verdict === 'string') ?? FILTERED, notice: 'refused' };
+    if (inbound.isWordless === true) return this.#best(adapter, accepting, filtered(inbound));
     if (inbound.unsupported !== undefined) return noMatch(inbound.unsupported);
     if (inbound.isArrival === true) return this.#greeter(adapter, inbound, accepting);
+    if (inbound.isStart === true) return this.#starter(adapter, inbound, accepting);
     // A choice is a press on a button or form that an agent created: never a built-in command.
     const mayBeBuiltIn = adapter.hasBuiltIns === true && inbound.isChoice !== true;
     const builtIn = mayBeBuiltIn ? builtInCommand(inbound.names[0] ?? '') : undefined;
@@ -98,8 +102,22 @@ export class EventTriggers {
     const greeting = accepting.filter((trigger) => welcomeOf(trigger) !== undefined);
     if (greeting.length === 0) return noMatch('no trigger has a welcome');
     // An arrival (the bot joined a conversation) contains no text.
-    const arrival = { ...inbound, names: [], text: undefined, isChoice: true, needsNoCommand: true };
-    return this.#best(adapter, greeting, arrival);
+    return this.#best(adapter, greeting, { ...filtered(inbound), isChoice: true });
+  }
+
+  /**
+   * Selects the trigger that answers the start button, preferably with a written welcome. If the trigger has
+   * a command of this name or an empty welcome, the press is handled like any message.
+   */
+  #starter(adapter: Adapter, inbound: InboundEvent, accepting: readonly Trigger[]): TriggerMatch | NoMatch {
+    const start = { ...inbound, isChoice: true, needsNoCommand: true };
+    const match = this.#best(adapter, accepting, start);
+    if (!('trigger' in match) || match.binding !== undefined) return match;
+    const welcoming = accepting.filter(({ welcome }) => welcome !== undefined);
+    const written = this.#best(adapter, welcoming, start);
+    const greeter = 'trigger' in written ? written : match;
+    if (greeter.trigger.welcome === '') return this.#best(adapter, accepting, inbound);
+    return { ...greeter, isGreeting: true };
   }
 
   #best(adapter: Adapter, triggers: readonly Trigger[], event: Matchable): Match | NoMatch {
@@ -130,7 +148,7 @@ export class EventTriggers {
   #mayAccept(adapter: Adapter, trigger: Trigger, inbound: InboundEvent): boolean {
     const filters = this.#filtersOf(adapter, trigger);
     if (inbound.isArrival === true) return welcomeOf(trigger) !== undefined;
-    const needsNoCommand = adapter.hasBuiltIns === true;
+    const needsNoCommand = adapter.hasBuiltIns === true || inbound.isWordless === true;
     const withoutChannels = filters && { ...filters, channels: NO_CHANNELS };
     return typeof matchTrigger([trigger], { ...inbound, needsNoCommand }, () => withoutChannels) !== 'string';
   }
@@ -161,6 +179,14 @@ export class EventTriggers {
     return filters;
   }
 }
+
+/** Removes the text, so that only filters select a trigger. */
+const filtered = (inbound: InboundEvent): Matchable => ({
+  ...inbound,
+  names: [],
+  text: undefined,
+  needsNoCommand: true,
+});
 
 /**
  * Returns the result for an event that no trigger accepts. If only its place or sender is not allowed, the

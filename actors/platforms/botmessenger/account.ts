@@ -11,6 +11,7 @@ import { type Diagnostic, Diagnostics } from '../diagnostics.ts';
 import { BotApi, type BotCredential, type BotIdentity } from './api.ts';
 import { menuOf } from './menu.ts';
 import { MigratedChats } from './migrated-chats.ts';
+import { RecentAlbums } from './recent-albums.ts';
 import type { Migration } from './update.ts';
 
 /** Maximum age of the bot's name when it reconnects, in milliseconds. */
@@ -30,6 +31,7 @@ export class BotAccount {
   readonly #services: Pick<AdapterServices, 'store' | 'log'>;
   readonly chats: MigratedChats;
   readonly messageLimit = new BotMessageLimit();
+  readonly albums = new RecentAlbums();
   /** Last reported webhook failure, in epoch milliseconds. */
   reportedFailureAt = 0;
   readonly #diagnostics = new Diagnostics();

@@ -67,6 +67,8 @@ interface BotMeta {
   readonly username?: string | undefined;
   /** Ids of the chat before its migrations, the oldest one last. */
   readonly formerIds?: readonly string[];
+  /** True for further pictures of an album. */
+  readonly isAlbumRest?: boolean;
 }
 
 export interface BotUpdate {
@@ -76,6 +78,8 @@ export interface BotUpdate {
   readonly update: unknown;
   /** Returns the ids of the chat before its migrations, the oldest one last. */
   previousIdsOf(chat: string): readonly string[];
+  /** See `BotMeta`. */
+  readonly isAlbumRest?: boolean;
 }
 
 /** Creates an event from an update; undefined if the update is ignored. */
@@ -85,6 +89,7 @@ export function botEvent({
   principal,
   update,
   previousIdsOf,
+  isAlbumRest = false,
 }: BotUpdate): NewEvent | undefined {
   const updateId = updateIdOf(update);
   const message = botMessageOf(update);
@@ -100,6 +105,7 @@ export function botEvent({
     account: bot.account,
     username: bot.username,
     ...(formerIds.length > 0 && { formerIds }),
+    ...(isAlbumRest && { isAlbumRest }),
   };
   const parts = [bot.account, formerIds.at(-1) ?? chat, ...(topic === undefined ? [] : [topic])];
   const key = `conversation/botmessenger/${parts.join('/')}`;
@@ -115,7 +121,8 @@ export function botEvent({
 
 /** Parses a stored event. Throws if the update is unsupported. */
 export function readBotEvent(stored: StoredEvent): InboundEvent {
-  const { triggers, account, username, formerIds } = JSON.parse(stored.meta) as BotMeta;
+  const meta = JSON.parse(stored.meta) as BotMeta;
+  const { triggers, account, username, formerIds } = meta;
   const update = storedPayload(stored);
   const message = botMessageOf(update);
   if (message === undefined) throw new Error('the update contains no message, press, reaction or arrival');
@@ -128,9 +135,11 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
     account,
     triggers,
     names,
-    text: isArrival ? undefined : text,
+    text: isArrival || message.media !== undefined ? undefined : text,
     isChoice: message.kind === 'callback_query',
     isArrival,
+    isStart: message.kind === 'message' && names.includes(START),
+    ...mediaMembers(message, meta),
     channel: chat,
     channelAliases: formerIds,
     user: sender.id,
@@ -140,6 +149,23 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
     commandRest: rest,
     parameters: {},
     ...(decision !== undefined && decisionMembers(decision)),
+  };
+}
+
+/** Command of the platform's start button. */
+const START = 'start';
+
+/** Returns members for textless messages, which are answered in private chats and as replies to the bot. */
+function mediaMembers(
+  { media, isPrivate, isByBot, answeredUser }: BotMessage,
+  { account, isAlbumRest = false }: BotMeta,
+): Pick<InboundEvent, 'unsupported' | 'isWordless'> {
+  if (media === undefined) return { unsupported: undefined };
+  const [botId] = account.split('@');
+  const isAddressed = isPrivate || answeredUser === botId;
+  return {
+    unsupported: `textless message: ${media}`,
+    isWordless: isAddressed && !isByBot && !isAlbumRest,
   };
 }
 

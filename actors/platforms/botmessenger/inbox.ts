@@ -13,7 +13,7 @@ import type { BotAccount } from './account.ts';
 import type { BotApi } from './api.ts';
 import { botEvent, decisionOf } from './event.ts';
 import { QueryAnswers } from './query-answers.ts';
-import { botMessageOf, migrationOf, queryIdOf } from './update.ts';
+import { type BotMessage, botMessageOf, migrationOf, queryIdOf } from './update.ts';
 
 type Triggers = readonly BotMessengerTrigger[];
 
@@ -63,11 +63,11 @@ export class BotInbox {
     // An arrival is an event only if a trigger has a welcome text. It is not counted as a bot message.
     if (message.kind === 'my_chat_member')
       return triggers.some(({ welcome = '' }) => welcome !== '')
-        ? this.#createEvent(update, triggers, principal)
+        ? this.#createEvent(message, update, triggers, principal)
         : undefined;
     // A reaction is not counted as a bot message, and matters only while approvals are pending.
     if (message.kind === 'message_reaction') {
-      const event = this.#createEvent(update, triggers, principal);
+      const event = this.#createEvent(message, update, triggers, principal);
       return event !== undefined && (await hasPendingApprovals(this.#host.store)) ? event : undefined;
     }
     const { chat, topic = '', isByBot } = message;
@@ -77,11 +77,16 @@ export class BotInbox {
       this.#host.log,
       about,
     );
-    return isAdmitted ? this.#createEvent(update, triggers, principal) : undefined;
+    return isAdmitted ? this.#createEvent(message, update, triggers, principal) : undefined;
   }
 
-  #createEvent(update: unknown, triggers: Triggers, principal: Principal): NewEvent | undefined {
-    const { identity, chats } = this.#account;
+  #createEvent(
+    message: BotMessage,
+    update: unknown,
+    triggers: Triggers,
+    principal: Principal,
+  ): NewEvent | undefined {
+    const { identity, chats, albums } = this.#account;
     const names = triggers.map(({ name }) => name);
     return botEvent({
       bot: identity,
@@ -89,6 +94,7 @@ export class BotInbox {
       principal,
       update,
       previousIdsOf: chats.previousIdsOf,
+      isAlbumRest: albums.isRest(message),
     });
   }
 

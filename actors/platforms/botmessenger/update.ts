@@ -1,7 +1,9 @@
-// Parses the updates that triggers can handle: a message with text, a button press, a reaction, and the
-// arrival of the bot in a chat. Other updates (edits, members, channel posts, inline queries) are ignored.
+// Parses the updates that triggers can handle: a message with text or media, a button press, a reaction, and
+// the arrival of the bot in a chat. Other updates (edits, members, channel posts, inline queries) are
+// ignored.
 
 import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
+import { mediaIn, writtenTextIn } from './message-text.ts';
 
 export type UpdateKind = 'message' | 'callback_query' | 'message_reaction' | 'my_chat_member';
 
@@ -33,8 +35,14 @@ export interface BotMessage {
   /** True if a program wrote the message. */
   readonly isByBot: boolean;
   readonly isPrivate: boolean;
-  /** Text, caption, or data of the button; empty for other updates. */
+  /** Text, caption, or button data; otherwise empty. */
   readonly text: string;
+  /** Media kind, such as `voice`; set for textless messages only. */
+  readonly media: string | undefined;
+  /** Album id; each picture is a separate message. */
+  readonly album: string | undefined;
+  /** Sender id from the answered message, if any. */
+  readonly answeredUser: string | undefined;
   /** Added reactions. */
   readonly reactions: readonly string[];
 }
@@ -59,7 +67,7 @@ function readMessage(update: unknown): BotMessage | undefined {
   if (query !== undefined)
     return messageIn('callback_query', memberOf(query, 'message'), query, textMember(query, 'data'));
   const message = memberOf(update, 'message');
-  return messageIn('message', message, message, textMember(message, 'text', 'caption'));
+  return messageIn('message', message, message, writtenTextIn(message));
 }
 
 const WITHOUT_TEXT: ReadonlySet<UpdateKind> = new Set(['my_chat_member', 'message_reaction']);
@@ -113,8 +121,10 @@ function messageIn(
   const senderChat = kind === 'message' ? memberOf(message, 'sender_chat') : undefined;
   const sender = senderChat ?? memberOf(source, kind === 'message_reaction' ? 'user' : 'from');
   const id = idAt(sender, 'id');
-  const lacksText = text === undefined || (text.trim() === '' && !WITHOUT_TEXT.has(kind));
-  if (chat === undefined || id === undefined || lacksText) return undefined;
+  const isBlank = text === undefined || text.trim() === '';
+  const media = isBlank && kind === 'message' ? mediaIn(message) : undefined;
+  const lacksContent = isBlank && media === undefined && !WITHOUT_TEXT.has(kind);
+  if (chat === undefined || id === undefined || lacksContent) return undefined;
   const isInTopic = memberOf(message, 'is_topic_message') === true;
   const previous = reactionsIn(source, 'old_reaction');
   const names = [textMember(sender, 'first_name', 'title'), textMember(sender, 'last_name')];
@@ -130,7 +140,10 @@ function messageIn(
     },
     isByBot: senderChat === undefined && memberOf(sender, 'is_bot') === true,
     isPrivate: textMember(message, 'chat.type') === 'private',
-    text,
+    text: text ?? '',
+    media,
+    album: textMember(message, 'media_group_id'),
+    answeredUser: idAt(message, 'reply_to_message.from.id'),
     reactions: reactionsIn(source, 'new_reaction').filter((mark) => !previous.includes(mark)),
   };
 }

@@ -10,7 +10,8 @@ import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { decisionMembers } from '../chats/decisions.ts';
 import { definedContext, memberOf, storedPayload, textMember } from '../payloads/payload-member.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
-import { decisionOf, type ReceivedMessage, senderOf, textOf } from './notification.ts';
+import { contentOf, type MessageContent } from './message-content.ts';
+import { decisionOf, type ReceivedMessage, senderOf } from './notification.ts';
 
 interface MessengerMeta {
   readonly triggers: readonly string[];
@@ -61,13 +62,32 @@ export function messageEvent(
   };
 }
 
+const REPLY_TITLES = ['interactive.button_reply.title', 'interactive.list_reply.title', 'button.text'];
+
+type ContentMembers = Pick<
+  InboundEvent,
+  'text' | 'isChoice' | 'isStart' | 'unsupported' | 'isWordless' | 'parameters'
+>;
+
+function contentMembers(content: MessageContent): ContentMembers {
+  if (content === 'start') return { text: undefined, isStart: true, unsupported: undefined, parameters: {} };
+  if ('text' in content) return { ...content, unsupported: undefined };
+  const { unsupported, isWordless } = content;
+  return {
+    text: undefined,
+    unsupported: `UnsupportedMessageType: ${unsupported}`,
+    isWordless,
+    parameters: {},
+  };
+}
+
 /** Parses a stored event. Throws if the payload is not a message. */
 export function readMessageEvent(stored: StoredEvent): InboundEvent {
   const { triggers, isDecision } = JSON.parse(stored.meta) as MessengerMeta;
   const payload = storedPayload(stored);
   const value = memberOf(payload, VALUE);
   const message = memberOf(value, 'messages.0');
-  const content = textOf(message);
+  const content = contentOf(message);
   if (content === undefined) throw new Error('the payload is not a message');
   const sender = senderOf(message, memberOf(value, 'contacts.0'));
   const phoneNumberId = textMember(value, 'metadata.phone_number_id');
@@ -78,9 +98,7 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     account: phoneNumberId,
     triggers,
     names: [],
-    text: 'text' in content ? content.text : undefined,
-    isChoice: memberOf(message, 'interactive') !== undefined,
-    unsupported: 'text' in content ? undefined : `UnsupportedMessageType: ${content.unsupported}`,
+    ...contentMembers(content),
     channel: phoneNumberId,
     user: sender.userId ?? sender.number,
     // Filters may contain the number, even for a sender with a user id.
@@ -89,7 +107,7 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
       [MESSAGE_ID]: textMember(message, 'id'),
       'message.type': textMember(message, 'type'),
       'message.replies_to': textMember(message, 'context.id'),
-      'reply.title': textMember(message, 'interactive.button_reply.title', 'interactive.list_reply.title'),
+      'reply.title': textMember(message, ...REPLY_TITLES),
       'sender.name': sender.name,
       [SENDER_NUMBER]: sender.number,
       [SENDER_USER_ID]: sender.userId,
@@ -97,7 +115,6 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
       'business.phone_number_id': phoneNumberId,
     }),
     payload,
-    parameters: {},
     // Approval requests are sent to a direct chat and decided there, so the sender is also the channel.
     ...(decision !== undefined && { ...decisionMembers(decision), channelAliases: names }),
   };

@@ -7,7 +7,8 @@
 import { parseJson } from '../../../config/reader/json-text.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import { decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
-import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { listMember, memberOf, textMember } from '../payloads/payload-member.ts';
+import { contentOf } from './message-content.ts';
 
 /** Message sender. Users with a user name may lack the number; older users have only a number. */
 export interface MessengerSender {
@@ -56,11 +57,11 @@ export function readNotification(body: Buffer): Notification | undefined {
   if (!Array.isArray(memberOf(whole, 'entry'))) return undefined;
   const messages: ReceivedMessage[] = [];
   const failures: PlatformFailure[] = [];
-  for (const entry of listIn(whole, 'entry'))
-    for (const change of listIn(entry, 'changes')) {
+  for (const entry of listMember(whole, 'entry'))
+    for (const change of listMember(entry, 'changes')) {
       const phoneNumberId = textMember(change, 'value.metadata.phone_number_id');
       if (textMember(change, 'field') !== 'messages' || phoneNumberId === undefined) continue;
-      for (const message of listIn(change, 'value.messages')) {
+      for (const message of listMember(change, 'value.messages')) {
         const received = readMessage(whole, entry, memberOf(change, 'value'), message, phoneNumberId);
         if (received !== undefined) messages.push(received);
       }
@@ -81,7 +82,7 @@ function readMessage(
   const sender = senderOf(message, contact);
   if (id === undefined || !/^[\x21-\x7e]{1,512}$/.test(id)) return undefined;
   if (sender.number === undefined && sender.userId === undefined) return undefined;
-  if (textOf(message) === undefined) return undefined;
+  if (contentOf(message) === undefined) return undefined;
   const payload = {
     object: memberOf(whole, 'object'),
     entry: [
@@ -116,30 +117,9 @@ export function decisionOf(message: unknown): DecisionInbound | undefined {
   return decisionOfReactions([textMember(message, 'reaction.emoji') ?? ''], messageId);
 }
 
-/** Message text, or the reason why the message is unsupported. */
-export type MessageText = { readonly text: string } | { readonly unsupported: string };
-
-/** Returns the message's text; undefined if missing. */
-export function textOf(message: unknown): MessageText | undefined {
-  const kind = textMember(message, 'type');
-  if (kind === undefined) return undefined;
-  if (memberOf(message, 'group_id') !== undefined) return { unsupported: `${kind} in a group` };
-  if (kind === 'text') return textAt(message, 'text.body', '');
-  if (kind !== 'interactive') return { unsupported: kind };
-  const reply = textMember(message, 'interactive.type');
-  if (reply === 'button_reply') return textAt(message, 'interactive.button_reply.id', 'button:');
-  if (reply === 'list_reply') return textAt(message, 'interactive.list_reply.id', 'list:');
-  return { unsupported: `interactive ${reply ?? ''}`.trim() };
-}
-
-function textAt(message: unknown, path: string, prefix: string): MessageText | undefined {
-  const text = textMember(message, path);
-  return text === undefined ? undefined : { text: prefix + text };
-}
-
 /** Returns the contact of the message's sender. */
 function contactOf(value: unknown, message: unknown): object | undefined {
-  const contacts = listIn(value, 'contacts').filter(isObject);
+  const contacts = listMember(value, 'contacts').filter(isObject);
   const from = textMember(message, 'from');
   const userId = textMember(message, 'from_user_id');
   const own = contacts.find((contact) => {
@@ -147,7 +127,7 @@ function contactOf(value: unknown, message: unknown): object | undefined {
     return (from !== undefined && wa_id === from) || (userId !== undefined && user_id === userId);
   });
   // Some countries have two forms of a number. A single contact and a single message belong together.
-  const isAlone = contacts.length === 1 && listIn(value, 'messages').length === 1;
+  const isAlone = contacts.length === 1 && listMember(value, 'messages').length === 1;
   return own ?? (isAlone ? contacts[0] : undefined);
 }
 
@@ -173,17 +153,19 @@ function idOf(text: string | undefined): string | undefined {
 }
 
 function failuresIn(change: unknown, phoneNumberId: string): readonly PlatformFailure[] {
-  const failedStatuses = listIn(change, 'value.statuses').filter(
+  const failedStatuses = listMember(change, 'value.statuses').filter(
     (each) => memberOf(each, 'status') === 'failed',
   );
   const ofMessages = failedStatuses.flatMap((status) => {
-    const errors = listIn(status, 'errors');
+    const errors = listMember(status, 'errors');
     // The platform may omit the reason.
     return (errors.length === 0 ? [undefined] : errors).map((error) =>
       failureOf(error, phoneNumberId, textMember(status, 'id')?.slice(0, MAX_ID)),
     );
   });
-  const ofNumber = listIn(change, 'value.errors').map((error) => failureOf(error, phoneNumberId, undefined));
+  const ofNumber = listMember(change, 'value.errors').map((error) =>
+    failureOf(error, phoneNumberId, undefined),
+  );
   return [...ofMessages, ...ofNumber];
 }
 
@@ -196,11 +178,6 @@ function failureOf(error: unknown, phoneNumberId: string, messageId: string | un
     code: typeof code === 'number' ? code : undefined,
     text: text.slice(0, MAX_TEXT),
   };
-}
-
-function listIn(value: unknown, path: string): readonly unknown[] {
-  const list = memberOf(value, path);
-  return Array.isArray(list) ? list : [];
 }
 
 function isObject(value: unknown): value is object {

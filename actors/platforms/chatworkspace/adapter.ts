@@ -76,7 +76,8 @@ export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWor
     },
     addLookups(event, triggers) {
       const [first] = triggers;
-      if (event.unsupported !== undefined || first === undefined) return undefined;
+      const isRead = event.unsupported === undefined || event.isWordless === true;
+      if (!isRead || first === undefined) return undefined;
       const resolving = resolveEvent(event, accounts.of(first).bots.with(triggers));
       if (resolving === undefined) return addChannelNames(event, triggers);
       return resolving.then((resolved) => addChannelNames(resolved, triggers) ?? resolved);

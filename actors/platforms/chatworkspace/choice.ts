@@ -63,7 +63,8 @@ const VALUES = [
 ];
 const LISTS = ['selected_options', 'selected_users', 'selected_channels', 'selected_conversations'];
 
-function valueIn(action: unknown): string {
+/** Returns the element's chosen or entered value; '' if missing. */
+export function valueIn(action: unknown): string {
   const single = textMember(action, ...VALUES);
   if (single !== undefined) return single;
   const time = memberOf(action, 'selected_date_time');

@@ -13,6 +13,7 @@ import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { decisionMembers, decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
 import { definedContext, memberOf, newTrace, storedPayload } from '../payloads/payload-member.ts';
+import type { WorkspaceForm } from './modal-form.ts';
 import { type PayloadContent, parsePayload, teamsOf, type WorkspacePayloadKind } from './payload.ts';
 import { decode, hasMention, plainText } from './text.ts';
 
@@ -75,11 +76,11 @@ export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[]
     channelAliases: channelName === undefined ? undefined : [channelName],
     user: sender.id,
     payload,
-    parameters: {},
+    parameters: content.type === 'form' ? content.form.values : {},
     // The sender of a slash command sees only the reply, so a missing answer is replaced by a notice.
     isAwaited: content.type === 'command' || undefined,
     isArrival: content.type === 'arrival' || undefined,
-    unsupported: unsupportedNote(content),
+    ...unsupportedMembers(content),
     ...(decision !== undefined && decisionMembers(decision)),
   };
 }
@@ -130,6 +131,7 @@ function textMembersOf(content: PayloadContent, bots: readonly string[], isMenti
     // Like a choice, a slash command is no written message: the trigger's patterns do not apply.
     return { names: [content.command], text, commandRest: text, isChoice: true };
   }
+  if (content.type === 'form') return formMembers(content.form);
   if (content.type !== 'choice') return { names: [], text: undefined };
   const { id, value } = content.choice;
   // Action ids may be commands with arguments: `deploy prod`.
@@ -139,10 +141,21 @@ function textMembersOf(content: PayloadContent, bots: readonly string[], isMenti
   return { names: name === id ? [id] : [id, name], text, commandRest: rest, isChoice: true };
 }
 
-function unsupportedNote(content: PayloadContent): string | undefined {
-  if (content.type === 'other') return content.note;
-  if (content.type === 'message' && content.text.trim() === '') return 'a message with files and no text';
-  return undefined;
+function formMembers({ name, values }: WorkspaceForm): TextMembers {
+  const text = Object.entries(values)
+    .map(([field, value]) => `${field}: ${value}`)
+    .join('\n');
+  return { names: name === '' ? [] : [name], text, commandRest: '', isChoice: true };
+}
+
+function unsupportedMembers(content: PayloadContent): Pick<InboundEvent, 'unsupported' | 'isWordless'> {
+  if (content.type === 'other') return { unsupported: content.note };
+  if (content.type !== 'message' || content.text.trim() !== '') return { unsupported: undefined };
+  // Files in channels are usually for people.
+  return {
+    unsupported: 'a message with files and no text',
+    isWordless: content.isDirect && !content.isByBot,
+  };
 }
 
 function contextOf(

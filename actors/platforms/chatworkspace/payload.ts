@@ -2,8 +2,10 @@
 // reaction, and a member's arrival in a channel. Other payloads are ignored.
 
 import { createHash } from 'node:crypto';
-import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
+import { listMember, memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
 import { choiceIn, pressMembers, type WorkspaceChoice } from './choice.ts';
+import { forwardedMarkup, messageMarkup } from './message-markup.ts';
+import { formIn, type WorkspaceForm } from './modal-form.ts';
 
 const payloadKinds = ['events_api', 'slash_commands', 'interactive'] as const;
 
@@ -41,8 +43,9 @@ export interface MessageContent extends ContentBase {
   /** Id of the program, if the payload contains it. */
   readonly botId: string | undefined;
   readonly appId: string | undefined;
+  /** Text in the platform's markup, or else the forwarded text. Blank for files. */
   readonly text: string;
-  readonly hasFiles: boolean;
+  readonly isDirect: boolean;
 }
 
 export interface CommandContent extends ContentBase {
@@ -56,6 +59,12 @@ export interface ChoiceContent extends ContentBase {
   /** Timestamp of the message with the button or list. */
   readonly ts: string | undefined;
   readonly choice: WorkspaceChoice;
+}
+
+/** A submitted modal form. `channel` is the sender's id, so answers are direct messages. */
+export interface FormContent extends ContentBase {
+  readonly type: 'form';
+  readonly form: WorkspaceForm;
 }
 
 /** A reaction was added to a message. */
@@ -84,6 +93,7 @@ export type PayloadContent =
   | MessageContent
   | CommandContent
   | ChoiceContent
+  | FormContent
   | ReactionContent
   | ArrivalContent
   | OtherContent;
@@ -148,10 +158,10 @@ function messageIn(event: unknown, isMention: boolean): MessageContent | undefin
   const user = idIn(event, 'user') ?? botId;
   if (!MESSAGE_SUBTYPES.has(subtype) || memberOf(event, 'hidden') === true) return undefined;
   if (channel === undefined || ts === undefined || user === undefined) return undefined;
-  const text = textMember(event, 'text') ?? '';
-  const files = memberOf(event, 'files');
-  const hasFiles = Array.isArray(files) && files.length > 0;
-  if (text.trim() === '' && !hasFiles) return undefined;
+  const isByBot = botId !== undefined || subtype === 'bot_message' || user === 'USLACKBOT';
+  const comment = messageMarkup(event, isByBot);
+  const text = comment.trim() === '' ? forwardedMarkup(event).join('\n\n') : comment;
+  if (text.trim() === '' && !hasContent(event)) return undefined;
   const isDirectMessage = isDirect(channel, textMember(event, 'channel_type'));
   const thread = idIn(event, 'thread_ts') ?? (isDirectMessage ? undefined : ts);
   return {
@@ -164,12 +174,17 @@ function messageIn(event: unknown, isMention: boolean): MessageContent | undefin
     sender: { id: user, name: textMember(event, 'user_profile.real_name', 'username') },
     ts,
     isMention,
-    isByBot: botId !== undefined || subtype === 'bot_message' || user === 'USLACKBOT',
+    isByBot,
     botId,
     appId: idIn(event, 'app_id') ?? idIn(event, 'bot_profile.app_id'),
     text,
-    hasFiles,
+    isDirect: isDirectMessage,
   };
+}
+
+/** Returns true if the message has files, blocks or attachments. */
+function hasContent(event: unknown): boolean {
+  return ['files', 'blocks', 'attachments'].some((name) => listMember(event, name).length > 0);
 }
 
 function reactionIn(event: unknown): ReactionContent | undefined {
@@ -246,8 +261,10 @@ function interactionIn(payload: unknown): PayloadContent | undefined {
   };
   const note = UNSUPPORTED_NOTES[type];
   const id = digestOf(payload);
-  if (note !== undefined)
-    return { type: 'other', id: `${type}/${id}`, ...base, thread: undefined, answerThread: undefined, note };
+  const form = type === 'view_submission' ? formIn(payload) : undefined;
+  const outside = { id: `${type}/${id}`, ...base, thread: undefined, answerThread: undefined };
+  if (form !== undefined) return { type: 'form', ...outside, form };
+  if (note !== undefined) return { type: 'other', ...outside, note };
   if (type !== 'block_actions') return undefined;
   const choice = choiceIn(payload);
   if (channel === undefined || choice === undefined) return undefined;
@@ -270,7 +287,7 @@ function interactionIn(payload: unknown): PayloadContent | undefined {
 const UNSUPPORTED_NOTES: Readonly<Record<string, string>> = {
   shortcut: 'a shortcut, which triggers do not support',
   message_action: 'a shortcut, which triggers do not support',
-  view_submission: 'a modal form, which triggers do not support',
+  view_submission: 'a modal form without values, which triggers do not support',
 };
 
 /**

@@ -3,7 +3,8 @@
 
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import { decisionOfPress } from '../chats/decisions.ts';
-import { memberOf, textMember } from '../payloads/payload-member.ts';
+import { listMember, memberOf, textMember } from '../payloads/payload-member.ts';
+import { textOfMessage } from './message-text.ts';
 
 /** Interaction types of the platform. */
 export const PING = 1;
@@ -97,7 +98,7 @@ export function senderOf(payload: unknown): InteractionSender {
     id: textMember(user, 'id'),
     name: textMember(payload, 'member.nick') ?? textMember(user, 'global_name') ?? username,
     username,
-    roles: listIn(payload, 'member.roles').filter((role) => typeof role === 'string'),
+    roles: listMember(payload, 'member.roles').filter((role) => typeof role === 'string'),
   };
 }
 
@@ -137,9 +138,9 @@ function commandOf(data: unknown): ParsedInteraction {
 /** Returns a menu command's target: the text of the message, or the name of the user. */
 function targetOf(data: unknown): string {
   const id = textMember(data, 'target_id') ?? '';
-  const message = textMember(resolvedObject(data, 'messages', id), 'content');
-  const user = resolvedObject(data, 'users', id);
-  return message ?? textMember(user, 'global_name', 'username') ?? id;
+  const message = resolvedObject(data, 'messages', id);
+  if (message !== undefined) return textOfMessage(message);
+  return textMember(resolvedObject(data, 'users', id), 'global_name', 'username') ?? id;
 }
 
 /** Returns a resolved object by its id. Not read with `memberOf`, which caches every path. */
@@ -159,7 +160,7 @@ interface Options {
 function optionsOf(parent: unknown, depth: number): Options {
   const path: string[] = [];
   const values: (readonly [string, string])[] = [];
-  for (const option of listIn(parent, 'options')) {
+  for (const option of listMember(parent, 'options')) {
     const name = textMember(option, 'name');
     if (name === undefined) continue;
     const value = textOf(memberOf(option, 'value'));
@@ -175,7 +176,7 @@ function optionsOf(parent: unknown, depth: number): Options {
 
 function componentOf(data: unknown): ParsedInteraction {
   const customId = textMember(data, 'custom_id') ?? '';
-  const selected = listIn(data, 'values').flatMap((value) => textOf(value) ?? []);
+  const selected = listMember(data, 'values').flatMap((value) => textOf(value) ?? []);
   // In a select of the gateway, the chosen value is the action id.
   const isOwn = customId.startsWith(SELECT) && selected.length > 0;
   const id = isOwn ? selected.join(' ') : customId;
@@ -192,7 +193,7 @@ function commandIn(id: string): Pick<Interaction, 'names' | 'rest'> {
 
 function modalOf(data: unknown): ParsedInteraction {
   const customId = textMember(data, 'custom_id') ?? '';
-  const fields = listIn(data, 'components').flatMap(fieldsIn);
+  const fields = listMember(data, 'components').flatMap(fieldsIn);
   const [only] = fields;
   const valueTexts = fields.map(([name, value]) => `${name}: ${value}`).join('\n');
   const text = (fields.length === 1 ? only?.[1] : valueTexts) || customId;
@@ -202,14 +203,14 @@ function modalOf(data: unknown): ParsedInteraction {
 
 function fieldsIn(component: unknown): readonly (readonly [string, string])[] {
   const type = memberOf(component, 'type');
-  if (type === ROW) return listIn(component, 'components').flatMap(fieldOf);
+  if (type === ROW) return listMember(component, 'components').flatMap(fieldOf);
   return type === LABEL ? fieldOf(memberOf(component, 'component')) : fieldOf(component);
 }
 
 function fieldOf(field: unknown): readonly (readonly [string, string])[] {
   const name = textMember(field, 'custom_id');
   if (name === undefined) return [];
-  const selected = listIn(field, 'values').flatMap((value) => textOf(value) ?? []);
+  const selected = listMember(field, 'values').flatMap((value) => textOf(value) ?? []);
   const value = textOf(memberOf(field, 'value')) ?? (selected.length > 0 ? selected.join(', ') : undefined);
   return value === undefined ? [] : [[name, value]];
 }
@@ -217,9 +218,4 @@ function fieldOf(field: unknown): readonly (readonly [string, string])[] {
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
-}
-
-function listIn(value: unknown, path: string): readonly unknown[] {
-  const list = memberOf(value, path);
-  return Array.isArray(list) ? list : [];
 }

@@ -68,3 +68,9 @@ export function numberMember(payload: unknown, path: string): number | undefined
   const value = memberOf(payload, path);
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
+
+/** Returns the list at a path; empty if missing. */
+export function listMember(payload: unknown, path: string): readonly unknown[] {
+  const list = memberOf(payload, path);
+  return Array.isArray(list) ? list : [];
+}

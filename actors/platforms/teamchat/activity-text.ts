@@ -26,6 +26,11 @@ export function textOf(payload: unknown, botId: string | undefined): string | un
   return text === '' ? undefined : text;
 }
 
+/** Returns true if an entity mentions the bot. */
+export function mentionsBot(payload: unknown, botId: string | undefined): boolean {
+  return mentionsOf(payload, botId).size > 0;
+}
+
 /** Returns the mentions of the bot as they are written in the text. */
 function mentionsOf(payload: unknown, botId: string | undefined): ReadonlySet<string> {
   const all = new Set<string>();
@@ -88,7 +93,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Decodes HTML entities once: an entity in the result was typed by the person. */
-function decode(text: string): string {
+export function decode(text: string): string {
   if (!text.includes('&')) return text.replaceAll('\u00a0', ' ');
   return text
     .replaceAll('\u00a0', ' ')

@@ -25,7 +25,8 @@ import {
   WITH_DIRECTORY,
 } from './activity.ts';
 import { actionIdIn, type CardChoice, invokedChoice, submittedChoice } from './activity-choice.ts';
-import { textOf } from './activity-text.ts';
+import { mentionsBot, textOf } from './activity-text.ts';
+import { cardsText, htmlFormText } from './attachment-text.ts';
 
 export const PLATFORM = 'teamchat';
 export const REACTION = 'messageReaction';
@@ -141,7 +142,15 @@ export function readActivityEvent(stored: StoredEvent): InboundEvent {
 
 type ActivityContent = Pick<
   InboundEvent,
-  'names' | 'text' | 'isChoice' | 'isAwaited' | 'commandRest' | 'parameters' | 'unsupported' | 'isArrival'
+  | 'names'
+  | 'text'
+  | 'isChoice'
+  | 'isAwaited'
+  | 'commandRest'
+  | 'parameters'
+  | 'unsupported'
+  | 'isWordless'
+  | 'isArrival'
 >;
 
 const NO_CONTENT: ActivityContent = { names: [], text: undefined, parameters: {} };
@@ -165,9 +174,29 @@ function contentOf(activity: Activity, app: string): ActivityContent {
     // A person sees an acknowledgement of the invoke and expects a reply; a program does not.
     return speaker === 'bot' ? choice : { ...choice, isAwaited: true };
   }
-  const text = textOf(payload, activity.botId);
-  if (text !== undefined) return { names: [], text, parameters: {} };
-  return choiceContent(submittedChoice(payload.value)) ?? unsupportedContent('a message without words');
+  return messageContent(activity);
+}
+
+function messageContent(activity: Activity): ActivityContent {
+  const { payload, botId, speaker } = activity;
+  const written = textOf(payload, botId);
+  const choice = written === undefined ? choiceContent(submittedChoice(payload.value)) : undefined;
+  if (choice !== undefined) return choice;
+  const text = [written ?? htmlFormText(payload), cardsText(payload)]
+    .filter((part) => part !== '')
+    .join('\n');
+  if (text !== '') return { names: [], text, parameters: {} };
+  const isAddressed = isPersonal(payload) || mentionsBot(payload, botId);
+  return {
+    ...unsupportedContent('a message without words'),
+    isWordless: isAddressed && speaker === 'person',
+  };
+}
+
+/** Returns true for direct chats with the bot. */
+function isPersonal(payload: Activity['payload']): boolean {
+  const kind = textMember(payload, 'conversation.conversationType');
+  return kind === undefined ? memberOf(payload, 'conversation.isGroup') !== true : kind === 'personal';
 }
 
 /** Reaction text is never a command. */

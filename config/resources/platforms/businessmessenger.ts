@@ -56,6 +56,7 @@ const OLDEST_SUPPORTED_VERSION = 21;
 export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   config: businessMessengerConfigSchema,
   isChat: true,
+  welcome: 'if-written',
   webhook: {},
   proof: { setting: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
   isAmbiguous: doMessagesOverlap,

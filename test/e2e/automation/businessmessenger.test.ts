@@ -2,6 +2,7 @@
 // people see the answer.
 
 import { describe, expect, it } from 'vitest';
+import { WORDLESS_REPLY } from '../../../actors/automation/conversations/messages.ts';
 import { decisionActionId } from '../../../actors/events/decision-action.ts';
 import { eventually, httpAgent, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
 import {
@@ -191,14 +192,14 @@ describe('the business messenger', () => {
     },
   );
 
-  it('does not answer senders who are not allowed, nor messages of an unsupported type', async () => {
+  it('does not answer senders who are not allowed, and asks the sender of a picture for text', async () => {
     const desk = await startMessenger({ config: { allowed_numbers: [`+${ada.number}`] } });
     const unheard = textMessage(bob, 'hello?');
     await desk.say(bob, unheard);
     const picture = message(ada, 'image', { id: '1', mime_type: 'image/jpeg' });
     await desk.say(ada, picture);
     await desk.say(ada, textMessage(ada, 'hello'));
-    await expectTexts(desk, ada, ['✅ heard: hello']);
+    await expectTexts(desk, ada, [`⚠️ ${WORDLESS_REPLY}`, '✅ heard: hello']);
     await eventually(async () =>
       expect(await desk.delivery(`businessmessenger:desk/${picture.id}`)).toMatchObject({
         state: 'ignored',

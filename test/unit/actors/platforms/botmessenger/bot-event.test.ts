@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
 import { botEvent, commandFormOf, readBotEvent } from '../../../../../actors/platforms/botmessenger/event.ts';
+import { RecentAlbums } from '../../../../../actors/platforms/botmessenger/recent-albums.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 
 const bot = { account: '77', id: '77', username: 'Ops_bot' };
@@ -126,6 +127,64 @@ describe('botEvent', () => {
     expect(readBack(forChat).context['chat.sender.is_bot']).toBeUndefined();
   });
 
+  test.each([
+    [
+      'a poll',
+      { poll: { question: 'Lunch?', options: [{ text: 'Yes' }, { text: 'No' }] } },
+      'Lunch?\n- Yes\n- No',
+    ],
+    ['a checklist', { checklist: { title: 'Trip', tasks: [{ id: 1, text: 'Pack' }] } }, 'Trip\n- Pack'],
+    ['web app data', { web_app_data: { data: '{"size":"L"}', button_text: 'Order' } }, '{"size":"L"}'],
+  ])('reads the text of %s', (_, more, text) => {
+    expect(readBack(textUpdate(undefined, more))).toMatchObject({ text, unsupported: undefined });
+  });
+
+  test.each([
+    [{ voice: { file_id: 'v' } }, 'voice'],
+    [{ photo: [{ file_id: 'p' }] }, 'photo'],
+    [{ photo: [{ file_id: 'p' }], caption: ' ' }, 'photo'],
+    [{ location: { latitude: 1, longitude: 2 } }, 'location'],
+    [{ contact: { phone_number: '1', first_name: 'Ben' } }, 'contact'],
+  ])('keeps textless media, and answers media for the bot: %j', (media, kind) => {
+    const unsupported = `textless message: ${kind}`;
+    const read = (more: object) => readBack(textUpdate(undefined, { ...media, ...more }));
+    expect(read({ chat: { id: 5, type: 'private' } })).toMatchObject({
+      text: undefined,
+      unsupported,
+      isWordless: true,
+    });
+    expect(read({})).toMatchObject({ unsupported, isWordless: false });
+    expect(read({ reply_to_message: { from: { id: 77, is_bot: true } } }).isWordless).toBe(true);
+    const byBot = { chat: { id: 5, type: 'private' }, from: { ...ann, is_bot: true } };
+    expect(read(byBot).isWordless).toBe(false);
+  });
+
+  test('answers only the first picture of an album', () => {
+    const albums = new RecentAlbums();
+    const part = (messageId: string, album?: string, chat = '5') => albums.isRest({ chat, album, messageId });
+    const parts = [part('1', 'a'), part('2', 'a'), part('1', 'a'), part('3', 'a', '6'), part('4'), part('5')];
+    expect(parts).toEqual([false, true, false, false, false, false]);
+    const event = botEvent({
+      ...{ bot, triggers: ['ops'], principal, previousIdsOf: () => [], isAlbumRest: true },
+      update: {
+        update_id: 9,
+        message: { message_id: 2, chat: { id: 5, type: 'private' }, from: ann, photo: [] },
+      },
+    });
+    expect(readBack(event)).toMatchObject({ unsupported: expect.any(String), isWordless: false });
+  });
+
+  test('marks the command of the start button', () => {
+    const isStart = (text: string) => readBack(textUpdate(text)).isStart;
+    expect(['/start', '/start ref_7', '/start@ops_bot', '/Start'].map(isStart)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(['start', 'see /start', '/starting'].map(isStart)).toEqual([false, false, false]);
+  });
+
   test('marks messages of other bots', () => {
     const event = textUpdate('hi', { from: { id: 8, is_bot: true, first_name: 'Other' } });
     expect(readBack(event).context['chat.sender.is_bot']).toBe(true);
@@ -168,7 +227,10 @@ describe('botEvent', () => {
       'a message of the bot itself',
       { message: { message_id: 1, chat: team, from: { ...ann, id: 77 }, text: 'hi' } },
     ],
-    ['a message without text', { message: { message_id: 1, chat: team, from: ann, sticker: {} } }],
+    [
+      'a message without text and media',
+      { message: { message_id: 1, chat: team, from: ann, pinned_message: {} } },
+    ],
     ['an edit', { edited_message: { message_id: 1, chat: team, from: ann, text: 'hi' } }],
     ['a channel post', { channel_post: { message_id: 1, chat: team, text: 'hi' } }],
     [

@@ -193,10 +193,74 @@ describe('a notification', () => {
     expect(last()).toMatchObject({ text: 'list:a', unsupported: undefined });
   });
 
+  it.each([
+    ['image', { id: '1', caption: 'My invoice is wrong' }, 'My invoice is wrong'],
+    ['video', { id: '1', caption: 'it flickers' }, 'it flickers'],
+    ['document', { id: '1', filename: 'a.pdf', caption: 'please check page 2' }, 'please check page 2'],
+    ['order', { catalog_id: 'c', text: 'as a gift', product_items: [] }, 'as a gift'],
+  ])('of an %s with a caption has the text of the caption', async (kind, content, text) => {
+    await open();
+    await sendMessage(ada, message(ada, kind, content));
+    expect(last()).toMatchObject({ text, isChoice: false, unsupported: undefined });
+  });
+
+  it('of a template button has the text of the button, and its payload as a parameter', async () => {
+    await open();
+    await sendMessage(ada, message(ada, 'button', { payload: 'CONFIRM_7', text: 'Yes, please' }));
+    expect(last()).toMatchObject({
+      text: 'Yes, please',
+      isChoice: true,
+      parameters: { payload: 'CONFIRM_7' },
+      context: { 'reply.title': 'Yes, please' },
+    });
+  });
+
+  it('of a completed form has its values as parameters and text', async () => {
+    await open();
+    const form = (response_json: string) =>
+      message(ada, 'interactive', {
+        type: 'nfm_reply',
+        nfm_reply: { name: 'flow', body: 'Sent', response_json },
+      });
+    await sendMessage(ada, form('{"flow_token":"t-1","day":"Monday","seats":2,"extras":["tea"]}'));
+    expect(last()).toMatchObject({
+      text: 'day: Monday\nseats: 2\nextras: ["tea"]',
+      isChoice: true,
+      parameters: { flow_token: 't-1', day: 'Monday', seats: '2', extras: '["tea"]' },
+    });
+    for (const json of ['no json', '[1]', 'null', '{"flow_token":"t"}', `{"a":${'['.repeat(9_000)}`]) {
+      expect(await sendMessage(ada, form(json))).toBe(200);
+      expect(last().text).toBe('Sent');
+    }
+  });
+
+  it('of media without text is answered, but not one in a group, a removed reaction, or an unknown kind', async () => {
+    await open();
+    for (const kind of ['image', 'audio', 'sticker', 'location', 'contacts', 'document', 'unsupported']) {
+      await sendMessage(ada, message(ada, kind, { id: '1' }));
+      expect(last().isWordless).toBe(true);
+    }
+    for (const [kind, more] of [
+      ['image', { group_id: 'a-group' }],
+      ['reaction', {}],
+      ['system', {}],
+      ['constructor', {}],
+    ] as const) {
+      await sendMessage(ada, message(ada, kind, { id: '1' }, more));
+      expect(last().isWordless).toBe(false);
+    }
+  });
+
+  it('of the first visit to the chat is a press of the start button', async () => {
+    await open();
+    await sendMessage(ada, message(ada, 'request_welcome', undefined));
+    expect(last()).toMatchObject({ isStart: true, text: undefined, unsupported: undefined });
+  });
+
   it('of other kinds is an unsupported event', async () => {
     await open();
     const kinds: readonly Members[] = [
-      message(ada, 'image', { id: '1', mime_type: 'image/jpeg', caption: 'look' }),
+      message(ada, 'image', { id: '1', mime_type: 'image/jpeg' }),
       message(ada, 'audio', { id: '1', mime_type: 'audio/ogg; codecs=opus', voice: true }),
       message(ada, 'sticker', { id: '1', mime_type: 'image/webp', animated: false }),
       message(ada, 'location', { address: '1 Hacker Way', latitude: 37.48, longitude: -122.15 }),
@@ -205,7 +269,7 @@ describe('a notification', () => {
       message(ada, 'order', { catalog_id: 'c', product_items: [] }),
       message(ada, 'reaction', { message_id: 'wamid.1', emoji: '👍' }),
       message(ada, 'unsupported', undefined, { errors: [{ code: 131051 }] }),
-      message(ada, 'button', { payload: 'p', text: 'From a template' }),
+      message(ada, 'button', {}),
       message(ada, 'interactive', { type: 'nfm_reply', nfm_reply: { name: 'flow' } }),
       textMessage(ada, 'to all', { group_id: 'a-group' }),
     ];

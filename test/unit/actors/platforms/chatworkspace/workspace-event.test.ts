@@ -128,6 +128,111 @@ describe('a message', () => {
     expect(readStored(event).unsupported).toBe('a message with files and no text');
   });
 
+  test('with only files is answered in a direct conversation, if a person wrote it', () => {
+    const files = { subtype: 'file_share', text: '', files: [{ id: 'F1', mimetype: 'audio/mp4' }] };
+    const isWordless = (more: object) => readStored(message({ ...files, ...more })).isWordless;
+    expect(isWordless({ channel: 'D1', channel_type: 'im' })).toBe(true);
+    expect(isWordless({})).toBe(false);
+    expect(isWordless({ channel: 'D1', bot_id: 'B7' })).toBe(false);
+  });
+
+  const byMonitor = { subtype: 'bot_message', bot_id: 'B7', user: undefined, text: '' };
+  test.each<readonly [string, object, string]>([
+    [
+      'attachments',
+      {
+        attachments: [
+          {
+            fallback: '[FIRING:1] DiskFull',
+            title: '[FIRING:1] DiskFull',
+            text: 'db-2 &amp; db-3 have no room left',
+            fields: [{ title: 'Severity', value: 'high' }],
+          },
+          { fallback: 'only a fallback' },
+        ],
+      },
+      '[FIRING:1] DiskFull\ndb-2 & db-3 have no room left\nSeverity: high\nonly a fallback',
+    ],
+    [
+      'blocks',
+      {
+        blocks: [
+          { type: 'header', text: { type: 'plain_text', text: 'Latency < 2 s' } },
+          { type: 'divider' },
+          {
+            type: 'section',
+            text: { type: 'mrkdwn', text: '*db-3* is slow' },
+            fields: [{ type: 'mrkdwn', text: 'p99' }],
+          },
+          {
+            type: 'context',
+            elements: [
+              { type: 'image', alt_text: 'x' },
+              { type: 'plain_text', text: 'by Ops' },
+            ],
+          },
+        ],
+      },
+      'Latency < 2 s\n*db-3* is slow\np99\nby Ops',
+    ],
+    [
+      'rich text',
+      {
+        blocks: [
+          {
+            type: 'rich_text',
+            elements: [
+              {
+                type: 'rich_text_section',
+                elements: [
+                  { type: 'text', text: 'a <b> & ' },
+                  { type: 'user', user_id: 'UANN' },
+                  { type: 'link', url: 'https://x.example/?a=1&b=2', text: 'page' },
+                ],
+              },
+              {
+                type: 'rich_text_list',
+                elements: [{ type: 'rich_text_section', elements: [{ type: 'emoji', name: 'fire' }] }],
+              },
+            ],
+          },
+        ],
+      },
+      'a <b> & <@UANN>page (https://x.example/?a=1&b=2)\n:fire:',
+    ],
+  ])('of a program has the text of its %s', (_, content, text) => {
+    expect(readStored(message({ ...byMonitor, ...content }))).toMatchObject({ text, unsupported: undefined });
+  });
+
+  test('of a program has its summary and its details, without repetition', () => {
+    const blocks = [{ type: 'section', text: { type: 'mrkdwn', text: 'db-3 is slow since noon' } }];
+    const textOf = (text: string) => readStored(message({ ...byMonitor, text, blocks })).text;
+    expect(textOf('Alert')).toBe('Alert\ndb-3 is slow since noon');
+    expect(textOf('db-3 is slow')).toBe('db-3 is slow since noon');
+  });
+
+  test('that forwards another has the forwarded text, unless the sender adds a comment', () => {
+    const attachments = [
+      {
+        is_share: true,
+        is_msg_unfurl: true,
+        author_name: 'Bob',
+        text: 'the search is slow',
+        fallback: '[Bob] …',
+      },
+    ];
+    const direct = { channel: 'D1', channel_type: 'im', attachments };
+    expect(readStored(message({ ...direct, text: '' })).text).toBe('the search is slow');
+    expect(readStored(message({ ...direct, text: 'please look' })).text).toBe('please look');
+  });
+
+  test('has no text from a link preview', () => {
+    const attachments = [{ from_url: 'https://x.example', title: 'A page', text: 'of somebody' }];
+    expect(readStored(message({ text: 'see https://x.example', attachments })).text).toBe(
+      'see https://x.example',
+    );
+  });
+
   test('of a bot is marked as such', () => {
     const context = readStored(message({ bot_id: 'B7', user: undefined, subtype: 'bot_message' })).context;
     expect(context).toMatchObject({ 'chat.sender.id': 'B7', 'chat.sender.is_bot': true });
@@ -324,6 +429,29 @@ describe('a button press', () => {
       { container: { message_ts: '5.5', channel_id: 'C1' }, message: { ts: '5.5' } },
     );
     expect(event?.key).toBe('conversation/chatworkspace/A1/C1');
+  });
+
+  test('of a submitted form has its values as parameters and text, and its callback id as name', () => {
+    const values = {
+      b1: { message: { type: 'plain_text_input', value: 'slow &amp; old' } },
+      b2: { category: { type: 'static_select', selected_option: { value: 'bug' } } },
+      b3: { category: { type: 'plain_text_input', value: 'again' } },
+      b4: { empty: { type: 'plain_text_input', value: null } },
+    };
+    const event = parseEvent('interactive', {
+      type: 'view_submission',
+      user: { id: 'UANN', name: 'ann' },
+      view: { id: 'V1', callback_id: 'feedback', state: { values } },
+      trigger_id: '1',
+    });
+    expect(event?.key).toBe('conversation/chatworkspace/A1/UANN');
+    expect(readStored(event)).toMatchObject({
+      names: ['feedback'],
+      text: 'message: slow & old\ncategory: bug\nb3: again',
+      isChoice: true,
+      parameters: { message: 'slow & old', category: 'bug', b3: 'again' },
+      unsupported: undefined,
+    });
   });
 
   test.each(['shortcut', 'message_action', 'view_submission'])('as a %s is unsupported', (type) => {

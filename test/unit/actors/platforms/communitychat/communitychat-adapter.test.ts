@@ -337,6 +337,28 @@ describe('an interaction', () => {
     expect(event.text).toBe('/Keep in words');
   });
 
+  it('of a message menu contains the embeds, components, poll and forwarded texts of the message', async () => {
+    await open();
+    const target_id = '8';
+    const textOf = async (target: object) => {
+      const resolved = { messages: { [target_id]: { content: '', ...target } } };
+      const data = { id: '1', name: 'Keep', type: 3, target_id, resolved };
+      return (await receive({ type: 2, data })).text;
+    };
+    const embed = { title: 'DiskFull', description: 'db-2', fields: [{ name: 'Severity', value: 'high' }] };
+    expect(await textOf({ embeds: [embed] })).toBe('/Keep DiskFull\ndb-2\nSeverity: high');
+    expect(
+      await textOf({ components: [{ type: 17, components: [{ type: 10, content: 'in a box' }] }] }),
+    ).toBe('/Keep in a box');
+    expect(
+      await textOf({ poll: { question: { text: 'Lunch?' }, answers: [{ poll_media: { text: 'Yes' } }] } }),
+    ).toBe('/Keep Lunch?\n- Yes');
+    expect(await textOf({ message_snapshots: [{ message: { content: 'said before' } }] })).toBe(
+      '/Keep said before',
+    );
+    expect(await textOf({ embeds: 'x', components: [null, { components: {} }] })).toBe('/Keep');
+  });
+
   it('of a menu contains the target message or person', async () => {
     await open();
     expect(await receive(messageCommand('Translate', 'bonjour'))).toMatchObject({
@@ -407,7 +429,9 @@ describe('an interaction', () => {
       channel: '41000000000000006',
     });
     expect(await say(whole.commandOfPersonsMenu)).toMatchObject({ text: '/vouch Gatekeeper' });
-    expect(await say(whole.commandOfMessagesMenu)).toMatchObject({ text: '/file-bug it squeaks' });
+    expect(await say(whole.commandOfMessagesMenu)).toMatchObject({
+      text: '/file-bug it squeaks\nRelease 12',
+    });
     const remarks = 'Quieter now; the hinge still squeaks';
     expect(await say(whole.formOfRows)).toMatchObject({ parameters: { remarks } });
     expect(await say(whole.formOfLabels)).toMatchObject({ parameters: { remarks, severity: 'minor' } });

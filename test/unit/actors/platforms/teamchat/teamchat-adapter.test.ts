@@ -156,6 +156,63 @@ describe('a message', () => {
   });
 });
 
+describe('a message without text', () => {
+  const card = (type: string, content: unknown) => ({
+    contentType: `application/vnd.microsoft.${type}`,
+    content,
+  });
+
+  test.each<readonly [string, object, string]>([
+    [
+      'an adaptive card',
+      card('card.adaptive', {
+        type: 'AdaptiveCard',
+        body: [
+          { type: 'TextBlock', text: 'DiskFull' },
+          { type: 'ColumnSet', columns: [{ items: [{ type: 'TextBlock', text: 'db-2' }] }] },
+          { type: 'FactSet', facts: [{ title: 'Severity', value: 'high' }] },
+          { type: 'RichTextBlock', inlines: ['no ', { type: 'TextRun', text: 'room' }] },
+        ],
+      }),
+      'DiskFull\ndb-2\nSeverity: high\nno room',
+    ],
+    ['a card as JSON text', card('card.hero', '{"title":"Build","text":"failed"}'), 'Build\nfailed'],
+    [
+      'a connector card',
+      card('teams.card.o365connector', {
+        summary: 'Deploy',
+        sections: [{ activityTitle: 'web', facts: [{ name: 'Result', value: 'red' }] }],
+      }),
+      'web\nResult: red',
+    ],
+    [
+      'HTML',
+      { contentType: 'text/html', content: '<p>look&nbsp;here</p><p>1 &lt; 2<br/>done</p>' },
+      'look here\n1 < 2\ndone',
+    ],
+  ])('has the text of %s', async (_, attachment, text) => {
+    const { send, last } = await open({ bots: 'allow' });
+    await send(platform.activities.message(chat, ada, '', { attachments: [attachment] }));
+    expect(last()).toMatchObject({ text });
+    expect(last().unsupported).toBeUndefined();
+  });
+
+  test('is answered if it is for the bot, and a person wrote it', async () => {
+    const { send, last } = await open();
+    const attachments = [{ contentType: 'image/png', contentUrl: 'https://x.example' }];
+    const isWordless = async (...[place, more]: [typeof chat | typeof channel, object]) => {
+      await send(platform.activities.message(place, ada, '', { attachments, ...more }));
+      return last().isWordless;
+    };
+    expect(await isWordless(chat, {})).toBe(true);
+    expect(await isWordless(channel, {})).toBe(false);
+    const mentioned = { id: `28:${APP_ID}`, name: 'Desk' };
+    const entities = [{ type: 'mention', text: '<at>Desk</at>', mentioned }];
+    expect(await isWordless(channel, { text: '<at>Desk</at>', entities })).toBe(true);
+    expect(await isWordless(chat, { from: { id: '28:other', role: 'bot' } })).toBe(false);
+  });
+});
+
 test('event parameters with overlong names, including nested names, are omitted, and the payload keeps them', async () => {
   const { send, last } = await open();
   const long = 'x'.repeat(200);
