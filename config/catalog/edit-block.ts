@@ -15,7 +15,7 @@ import {
   type TextReplacement,
 } from './catalog-text.ts';
 
-/** Mapping of servers, possibly empty, and the pair that contains it. */
+/** Servers of a block mapping, possibly none, and the pair whose value the mapping is. */
 export interface BlockList {
   readonly items: readonly Pair[];
   readonly owner: Pair;

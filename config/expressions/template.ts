@@ -62,7 +62,7 @@ export interface TemplatePart {
   readonly at: number;
 }
 
-/** Splits a template into non-empty literal texts and expressions. */
+/** Splits a template into non-empty literal texts and expressions. `trackedNames` as for `readExpression`. */
 export function readParts(
   text: string,
   variables: Variables,
@@ -74,6 +74,7 @@ export function readParts(
     const open = text.indexOf('{{', from);
     if (open === -1) break;
     const close = closingOf(text, open + 2);
+    // The message says that the text has `{{` without a closing `}}`.
     if (close === -1) return { message: '{{ without }}', at: open };
     const inside = text.slice(open + 2, close);
     if (inside.trim() === '') return { message: 'the expression in {{ }} is empty', at: open };
@@ -94,6 +95,7 @@ export function partReferences(parts: readonly TemplatePart[]): readonly Referen
   );
 }
 
+/** Parses a template. `trackedNames` as for `readExpression`. */
 export function readTemplate(
   text: string,
   variables: Variables,

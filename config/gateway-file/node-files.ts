@@ -9,7 +9,7 @@ import type { GatewayConfig } from './gateway-schema.ts';
 
 const tlsFiles = ['cert', 'key', 'ca'] as const;
 
-/** Reports unreadable or invalid certificate files. */
+/** Reports unreadable or invalid certificate files. The parameter is the file's content, without defaults. */
 export async function checkNodeFiles(reader: SchemaReader, { node }: Written<GatewayConfig>): Promise<void> {
   const { tls } = node ?? {};
   if (tls === undefined || reader.isFaulty('node.tls')) return;

@@ -32,10 +32,14 @@ export class FieldCredentials {
   }
 }
 
-/** Returns the origin of literal text in a field; undefined if only variables can contribute credentials. */
+/**
+ * Returns the origin of a field's text, which decides the search for credentials in it. Undefined if the text
+ * is not searched: only the values of `${VAR}` references in it may be credentials.
+ */
 export function originOf({ writeOnly, secretBy }: SchemaNode, path: string): CredentialOrigin | undefined {
   if (secretBy === undefined) return writeOnly === true ? 'named' : undefined;
   if (isCredentialName(fieldName(path))) return 'named';
+  // `name`: a value without a credential name is ordinary text. `value`: any opaque value is a credential.
   return secretBy === 'name' ? 'literal' : 'supplied';
 }
 

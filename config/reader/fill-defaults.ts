@@ -3,7 +3,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { SchemaNode } from './schema-descriptions.ts';
 
-/** Value from a file: every field may be absent, at any depth. */
+/** A value as a file contains it, before defaults: every field may be absent, at any depth. */
 export type Written<T> = T extends readonly unknown[]
   ? T
   : T extends object

@@ -1,9 +1,10 @@
-// Prints a configuration file as text for a public hash, independent of key order and secrets. References
-// stay as they are, without their values.
+// Prints a configuration file as text for a public hash, independent of key order and secrets. A reference
+// such as `${VAR}` is printed, the value of the variable is not.
 //
-// Secrets are replaced by a mark: values that the schema (or, without one, the name) declares secret; values
-// below `env` and `headers`; addresses beyond the host; values after options such as `--token`; and texts
-// that look like keys.
+// Secrets are replaced by a mark and the names of the variables in them: values that the schema (or, without
+// one, the name) declares secret; values below `env` and `headers`; addresses beyond the host; values after
+// options such as `--token`; and texts that look like keys. Defaults of variables with a credential name are
+// omitted.
 
 import { isCredentialName } from '../credentials/credential-names.ts';
 import { withoutKeyForms } from './key-forms.ts';

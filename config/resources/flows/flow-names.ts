@@ -27,10 +27,11 @@ export const loopVariables: Variables = { ...flowVariables, item: 'dyn', index: 
  */
 export const whileVariables: Variables = { index: 'int', last: 'dyn' };
 
-/** An expression with its references to variables. */
+/** An expression with its references to checked variables. */
 export interface NameUse {
   readonly path: string;
   readonly text: string;
+  /** References to members of `checkedVariables` only. */
   readonly references: readonly Reference[];
   /** Node that evaluates the expression. */
   readonly node: string;

@@ -109,8 +109,8 @@ function checkTokens({ bot_token, app_token, app_id }: ChatWorkspaceConfig, fiel
 }
 
 /**
- * Channel names and ids are not compared: the same channel may be given by name in one trigger and by id in
- * another.
+ * A channel's name in one trigger and its id in another are not recognised as the same channel, because the
+ * files do not contain the id of a name.
  */
 function doMessagesOverlap(a: Workspace, b: Workspace): boolean {
   return (

@@ -57,11 +57,14 @@ export interface TriggerType<Config = object> {
   /** True for chats, where users wait for an answer. */
   readonly isChat?: boolean;
   /**
-   * Default for `welcome` if the platform reports new conversations: a message (`always`) or none
-   * (`if-written`). If undefined, `welcome` is refused.
+   * Default for `spec.welcome` if the platform reports new conversations. `always`: the list of commands.
+   * `if-written`: no message, unless the trigger file has `welcome`. If undefined, `welcome` is refused.
    */
   readonly welcome?: 'always' | 'if-written';
-  /** Default for `mentions`. If undefined, answers cannot notify users, and `mentions` is refused. */
+  /**
+   * Default for `spec.mentions`. `none`: mentions in answers notify no users. `allow`: they do. If undefined,
+   * answers cannot notify users, and `mentions` is refused.
+   */
   readonly mentions?: 'none' | 'allow';
   /** Checks and normalises the config after defaults are applied. */
   complete?(config: Config, fields: Fields, listen: ListenAddress | undefined): Config;

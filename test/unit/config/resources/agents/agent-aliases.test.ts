@@ -203,7 +203,7 @@ tools:
     expect(runtime).toBeDefined();
   });
 
-  test('causes a warning about environment variables that reach none of its servers', async () => {
+  test('gets a warning about environment variables if none of its servers can use them', async () => {
     const { shortLines } = await load('model: google:m\nenv: { A: b }\nmcp_servers: [github]\n');
     expect(shortLines).toEqual(['warning: spec.env: has no effect: mcp_servers has no inline local server']);
   });
