@@ -39,8 +39,9 @@ export interface HandlerContext {
   /** Sends messages besides the answer; undefined if the run has no channel for them. */
   readonly messages?: RunMessages | undefined;
   /**
-   * Stores a state for later attempts and resolves when it is durable. Rejects if it cannot be stored, or if
-   * this node no longer handles the event; the attempt must stop then.
+   * Stores a state for later attempts and resolves when it is durable. Null removes the stored state;
+   * undefined keeps it. Rejects if the state cannot be stored, or if this node no longer handles the event;
+   * the attempt must stop then.
    */
   checkpoint(state: string | null | undefined, effects?: Effects): Promise<void>;
   /**

@@ -18,7 +18,7 @@
 //     actions: [{ id: ship, title: 'Ship' }] buttons of the card, with style, description or url
 //   - match: { text: 'review' }
 //     answer: 'I would wait.'
-//     data: { verdict: wait }                for the votes of fleets and the conditions of flows
+//     data: { verdict: wait }                value for a fleet's vote or a flow's condition
 //   - answer: 'You said: {{input}}'          without match: any event
 //
 // The first rule whose conditions all match answers; if none matches, nothing is sent. Names in {{…}} are
@@ -56,6 +56,7 @@ export class ScriptedAgent implements Handler {
     const rules = await this.#current();
     const rule = rules.find((each) => isFor(each, job));
     if (rule === undefined) return { text: '' };
+    // A run with a waker has already waited.
     if (rule.wait_ms > 0 && waker === undefined)
       return { parkedOn: `the script: ${job.idempotencyKey}`, wakeInMs: rule.wait_ms };
     if (rule.delay_ms > 0) await pause(rule.delay_ms, signal);

@@ -147,7 +147,7 @@ export class AgentServers {
   #acquireSlot(agent: string, share: Share): boolean {
     const unused = [...this.#entries].filter(([, { users }]) => users === 0);
     const ownUnused = unused.filter(([, serverEntry]) => serverEntry.agent === agent).length;
-    // The rule of Budget, for the state after the removal of all unused servers.
+    // Budget's rule after the removal of all unused servers: an agent uses at most as many as are free.
     if (share.used - ownUnused + 1 > this.#slots.free + unused.length) return false;
     while (!this.#slots.acquire(1, share)) {
       const [key, serverEntry] = unused.shift() ?? [];

@@ -1,8 +1,8 @@
 // One HTTP exchange with a model provider. The client library calls its `fetch`, which adds limits and
 // deadlines and records why the request failed.
 //
-// XC1  deadlines for the first byte and each further piece; limits for the answer and for a line, which is
-//      parsed when complete.
+// Invariant XC1: the first byte and each further piece have deadlines. The answer has a maximum size, and so
+// has a line, which is parsed when complete.
 //
 // Redirects are not followed, so the key reaches only the configured address. A response that is not an event
 // stream is rejected, because it would look like an empty answer. `end` releases or closes the socket. Lone
@@ -185,6 +185,7 @@ const notAStream = (type: string) =>
   new ModelFaultError({
     description: `answered with ${mediaType(type)} instead of an event stream: is base_url the address of its API?`,
     isFinal: true,
+    // A fallback model may have another address.
     mayFallbackAnswer: true,
   });
 

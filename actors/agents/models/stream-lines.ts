@@ -2,7 +2,7 @@
 
 import type { EventRepair } from './event-repair.ts';
 
-/** Edits complete lines; the exchange limits their length (XC1, exchange.ts). */
+/** Edits complete lines; the exchange limits their length (invariant XC1, exchange.ts). */
 export function repairLines(repair: EventRepair): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();

@@ -53,7 +53,8 @@ export function takenTargets(
   const parsed = nodePath(path);
   if (parsed === undefined || !Array.isArray(takenIndexes)) return [];
   let ownGraph: FlowGraph | undefined = graph;
-  // Descends through the loops around the node, to the graph that contains it.
+  // Descends through the loops around the node, to the graph that contains it. Each turn of the path names an
+  // iteration of a loop.
   for (const { loop } of parsed.turns) ownGraph = ownGraph?.nodes.find(({ id }) => id === loop)?.inside;
   if (ownGraph === undefined) return [];
   // An arrow is a connection, or the link to an `onError` node, which has no `connectionIndex`.

@@ -122,7 +122,7 @@ describe.each(providerTypes)('a request to a model of %s', (type) => {
     expect(server.lastBody.tool_choice).toEqual(type === 'anthropic' ? { type: 'none' } : undefined);
   });
 
-  it('contains the call ids of the run, and tolerates malformed arguments', async () => {
+  it('contains the call ids of the run, also if the arguments of a call are malformed', async () => {
     server.reply({ text: 'Yes.' });
     const messages = [
       { role: 'user' as const, text: 'Look it up.' },
