@@ -1,7 +1,7 @@
-// Starts the automation: opens the store, and loads the cluster side for a shared store. It starts before the
-// HTTP front end, so that triggers are loaded when webhooks arrive, and is drained after it. Events accepted
-// during shutdown remain in the store for the next start: the store closes after this part
-// (store/store-part.ts).
+// Starts the automation: opens the store, and loads the coordination with other nodes (cluster-side.ts) if
+// the store is shared. The automation starts before the HTTP front end, so that triggers are loaded when
+// webhooks arrive, and is drained after it. Events accepted during shutdown remain in the store for the next
+// start: the store closes after this part (store/store-part.ts).
 
 import type { ResourcesInUse } from './resources-in-use.ts';
 import { type AutomationServices, RunningAutomation } from './running-automation.ts';

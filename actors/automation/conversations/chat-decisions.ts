@@ -38,8 +38,8 @@ export async function handleChatDecision(
   const approval = id === undefined ? undefined : await approvals.find(id);
   const decider = deciderOf(routedEvent);
   const body = approval && bodyOf(approval);
-  // A reaction counts only in the chat of the request (`home`). The search is by key prefix, and may find the
-  // request from a chat whose id only begins with the same characters.
+  // A reaction counts only in the chat of the request (`home`). `requestOf` searches by key prefix, so it may
+  // find a request in another chat, whose id begins with the id of this chat.
   const isHere = isPress || decider?.channels.includes(body?.rights.home?.place ?? '') === true;
   const mayExplain = () => refusals.mayExplain(personIn(routedEvent), id ?? '', routedEvent.event.id);
   if (approval === undefined || body === undefined || !isHere)
@@ -77,7 +77,10 @@ function lateOutcome(
   return notifyOutcome(routedEvent, `Already decided. ${outcomeText({ state, decision, at })}`, mayExplain());
 }
 
-/** Returns a decision's outcome. The request message is replaced separately, for all participants. */
+/**
+ * Returns a decision's outcome. The request message is replaced separately, for all participants, so the
+ * private reply is dropped if the platform does not accept it (`orElse`).
+ */
 function doneOutcome(routedEvent: RoutedEvent, state: ApprovalState, note: string): WorkOutcome {
   const reply = pressOutcome(routedEvent, `Request ${state}.`, { status: 'success', orElse: 'nothing' });
   return { trigger: routedEvent.trigger.name, ...reply, kind: 'done', note };

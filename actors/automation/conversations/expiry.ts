@@ -32,7 +32,7 @@ export async function expireEvent(
   if (delivery === undefined || !WAITING_STATES.has(delivery.state))
     return { kind: 'ignored', note: 'the event is no longer held or queued' };
   const { receivedAt: at, attempts: attempt } = delivery;
-  // Stored first, so that the discard sends no further notice.
+  // Stored first: the final notices of an event have the same row id, so the store then drops the discard's.
   await checkpoint(undefined, {
     emit: lateNotices({ ...delivery, at, attempt, state: undefined }, delivery.trigger),
   });

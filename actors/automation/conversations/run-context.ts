@@ -128,7 +128,7 @@ export function parkedOutcome(
   return { ...effects, kind: 'parked', trigger: name, parkedOn, holdsKey, state, note, timers };
 }
 
-/** Returns the timer id. It does not contain the name, because an event waits for one name at a time. */
+/** Returns the timer id. The event id makes it unique, because an event waits for one wake-up at a time. */
 const timerOf = ({ id }: StoredEvent) => `wake ${id}`;
 
 function timerEvent({ key, trace }: StoredEvent, wakes: string): NewEvent {

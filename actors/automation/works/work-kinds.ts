@@ -1,7 +1,8 @@
 // Kinds of work (conversations, outbox per platform): implementation and concurrency. A new kind is one entry
 // here; queues, slots, claims, metrics and the inspector follow from it. The mailbox keys of a kind have a
 // common prefix, `conversation/` or `outbox/PLATFORM/`. The first word of a prefix must not be a platform
-// name, because the names of conversations begin with one (operator/delivery-query.ts).
+// name: operators may write a key without `conversation/`, which then begins with the platform name
+// (operator/delivery-query.ts).
 
 import type { Work } from '../../events/inbox/work.ts';
 import type { MakeGate } from '../../events/inbox/work-gate.ts';

@@ -14,8 +14,8 @@ export interface WorksOptions {
 }
 
 /**
- * Number of claimed events beyond the slots. An event can return to the queue without a slot, if its agent or
- * trigger is at its limit.
+ * Number of claims beyond the slots. An event whose agent or trigger is at its limit needs no slot, but must
+ * be claimed before it can return to the queue; events of other agents need a claim in the meantime.
  */
 const SPARE_CLAIMS = 64;
 /** Memory for the bodies of running events. It is larger if needed for MIN_LARGE_BODIES of maximum size. */

@@ -140,7 +140,7 @@ test('the first of several commands in a comment runs, and the rest of the comme
 describe('a command in a comment by an author without permission', () => {
   const note = `eve has no write access to ${REPOSITORY}; /deploy was not run`;
 
-  test('is ignored without a reply, and does not count as a comment for the same trigger', async () => {
+  test('is ignored without a reply, also by a trigger that handles normal comments', async () => {
     const outcome = await bench(triggerOf('ops', ['/deploy', 'issue_comment', 'issue_comment.created'])).say(
       '/deploy x',
       'eve',
