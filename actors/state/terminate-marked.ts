@@ -1,6 +1,6 @@
-// Terminates marked processes (owner-mark.ts): sends TERM, sends KILL after a second, and scans a second
-// time, for processes that they started in the meantime. Each process is signalled separately, and only if
-// pid and start time match (A5, ARCHITECTURE.md).
+// Terminates marked processes (owner-mark.ts): sends TERM, sends KILL after a second, and scans again, up to
+// ROUNDS times in total, for processes that they started in the meantime. Each process is signalled
+// separately, and only if pid and start time match (A5, ARCHITECTURE.md).
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MarkedProcess, type MarkedProcesses, scanMarkedProcesses } from './marked-processes.ts';
@@ -56,7 +56,8 @@ export async function terminateMarked(
 
 /**
  * Terminates orphans: the marked processes of dead gateways that used the state folder. Skips the process
- * groups that the caller handles. Returns one process per child.
+ * groups that the caller handles. Returns one process per server process (child of a gateway) with its
+ * descendants, which all have the same mark.
  */
 export async function sweepMarked(
   stateDir: string,

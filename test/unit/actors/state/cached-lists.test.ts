@@ -43,7 +43,7 @@ test('the cleanup of cached list files keeps and marks the files in use, and rem
   expect(warnings).toEqual([]);
 });
 
-test('two gateways that share a folder keep the list files that either of them uses', async () => {
+test('the cleanup keeps a cached list file that another gateway with the same folder uses', async () => {
   await write(`${mine}.json`, RETENTION_MS - HOUR_MS);
   await write(`${old}.json`, RETENTION_MS - HOUR_MS);
   await using(old);

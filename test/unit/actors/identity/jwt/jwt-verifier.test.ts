@@ -35,7 +35,7 @@ const seconds = () => Math.floor(Date.now() / 1000);
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const refusalWith = (why: string) => ({ kind: 'wrong', reason: `the token ${why}` });
 
-test('the verifier returns a principal with the claims of a valid token, and the key with its provider attributes', async () => {
+test('the verifier returns the principal and claims of a valid token, and the signing key with its attributes', async () => {
   const verified = await verifierWith().verify(await server.token(first, { tid: 'acme' }));
   expect(verified).toMatchObject({
     principal: { kind: 'token', name: 'alice', claims: { tid: 'acme', sub: 'alice' } },
