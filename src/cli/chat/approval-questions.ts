@@ -2,8 +2,9 @@
 // line is the answer.
 //
 // A line is an answer only if the question was visible when the user pressed its first key. If a question
-// appears or disappears while the user types, lines started within GRACE_MS are no answers; lines as short as
-// an answer are discarded. A question stays open until the user answers here or another approver decides.
+// appears or disappears while the user types, a line started within GRACE_MS is late. A late line is not
+// used: during a question it is no answer, and without a question it is no message if it is as short as an
+// answer. A question stays open until the user answers here or another approver decides.
 
 import type { ApprovalEvent } from '../../http/api/run-events.ts';
 import type { TypedLine } from './typed-lines.ts';
@@ -54,7 +55,10 @@ export class ApprovalQuestions {
     return isFirst;
   }
 
-  /** Returns true if the user can have started the line before the current question was visible. */
+  /**
+   * Returns true if the line is late: the user may have started it before the current question was visible,
+   * or as the answer to a question that has disappeared.
+   */
   isLate({ startedAt, newText }: Pick<TypedLine, 'startedAt' | 'newText'>): boolean {
     const mayBeAnswer = this.current !== undefined || newText.trim().length <= LONGEST_ANSWER;
     return startedAt < this.#graceUntil && mayBeAnswer;

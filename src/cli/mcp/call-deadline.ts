@@ -35,6 +35,7 @@ export class CallDeadline {
 
   close(): void {
     clearTimeout(this.#timer);
+    // Later calls of `renew` then start no timer.
     this.#questions = Number.POSITIVE_INFINITY;
   }
 }

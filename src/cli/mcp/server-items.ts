@@ -22,7 +22,7 @@ export async function itemsOfServer(
 }
 
 /**
- * Finds an item by its own name or the name at /mcp. Throws CommandLineError if these are two items:
+ * Finds an item by its name at the server or at /mcp. Throws CommandLineError if these are two items:
  * `files__read` may be the tool `read` of `files`, or a tool named `files__read`.
  */
 export async function findItem(
@@ -41,8 +41,8 @@ export async function findItem(
   if (others.length === 0) return found;
   throw new CommandLineError(
     printable(
-      `${JSON.stringify(name)} means two items of ${server}: an item with this own name, which is ${merged} at /mcp, and ` +
-        `another item, which is ${name} at /mcp; enter ${merged} for the first, or the own name of the second`,
+      `${JSON.stringify(name)} names two items of ${server}: one has this name at the server and ${merged} at /mcp, ` +
+        `another has this name at /mcp; enter ${merged} for the first, or the second's name at the server`,
     ),
   );
 }

@@ -206,7 +206,10 @@ function automationEntries(stats: Stats, paint: Paint): readonly (readonly [stri
 
 type WorkStatistics = NonNullable<Stats['conversations']>;
 
-/** Returns the members of the statistics that describe a kind of work, such as `conversations`. */
+/**
+ * Returns the members of the statistics that describe a kind of work, such as `conversations`. Only these
+ * have `places`, the number of their slots.
+ */
 function workEntries(stats: Stats): readonly (readonly [string, WorkStatistics])[] {
   const isWorkStatistics = (value: unknown): value is WorkStatistics =>
     typeof value === 'object' && value !== null && 'places' in value;

@@ -32,7 +32,7 @@ async function setUp() {
   return { gateway, agents, run };
 }
 
-test('pausing a trigger prints one line, and held events can be listed by the conversation that is displayed', async () => {
+test('`triggers pause` prints one line, and `deliveries --conversation` lists the held events', async () => {
   const { gateway, run } = await setUp();
   expect((await run('triggers', 'pause', 'orders')).stdout).toBe('orders is paused\n');
   await postHook(gateway.url, '/hooks/orders', { c: 'a' }, { 'idempotency-key': '1' });

@@ -113,7 +113,7 @@ describe('explain', () => {
     );
   });
 
-  test('describes and completes any text without an exception', () => {
+  test('gives a hint and completions for any field path without an exception', () => {
     const token = fc.oneof(
       fc.string(),
       fc.constantFrom(...kinds, '.', '..', 'spec', 'config', 'Loop', 'nodes', '__proto__', 'constructor'),
