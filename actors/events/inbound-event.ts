@@ -22,7 +22,7 @@ export interface InboundEvent {
    * the event name instead of a command. The arguments are in `text`.
    */
   readonly typedCommand?: string | undefined;
-  /** Private data of the adapter, for its `accepts` and `outbound`. */
+  /** Private data of the adapter, for its `accepts` and `outbound`. Handlers receive `context` instead. */
   readonly facts?: unknown;
   /**
    * Results of conditions that only the platform can decide. The adapter's `addLookups` sets them, and its
@@ -53,7 +53,7 @@ export interface InboundEvent {
   readonly user: string | undefined;
   /** Other names of the user for filters, such as a name in addition to an id. */
   readonly userAliases?: readonly string[] | undefined;
-  /** Facts about the event for handlers, by name, such as `http.method`. */
+  /** Values about the event for handlers, by name, such as `http.method`. */
   readonly context: Readonly<Record<string, unknown>>;
   /** Payload of the platform. If it is large, only the members that the gateway reads. */
   readonly payload: unknown;

@@ -59,8 +59,8 @@ export interface AgentReply {
  *
  * The message may be shown to users and contains no secret.
  *
- * @remedy Remove the cause in the note of the delivery, then replay the event, or retry the run to continue
- * at its last step.
+ * @remedy Remove the cause stated in the note of the delivery, then replay the event, or retry the run to
+ * continue at its last step.
  */
 export class HandlerError extends Error {
   readonly code = 'ERR_HANDLER';

@@ -37,7 +37,7 @@ export interface ClaimerOptions {
    * claims have possibly expired, and the store would return the same events.
    */
   readonly renewIfDue: () => void;
-  /** Returns the membership epoch for new claims (claim-epoch.ts). */
+  /** Returns the epoch for new claims: the node's current membership in the cluster (claim-epoch.ts). */
   readonly epoch: () => ClaimEpoch;
 }
 

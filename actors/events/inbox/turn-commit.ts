@@ -51,7 +51,8 @@ export class TurnCommit implements Commit {
     this.#claim = claim;
     try {
       const outcome = evaluate();
-      // Releases the newest claim: if a newer claim is queued, the claim of this run is void.
+      // `stoppedResult` releases the claim. If the store has claimed the mailbox again in the meantime, the
+      // claim of this run is void, and the newer claim, which waits for the end of the run, must be released.
       const { newestTurn } = claim;
       // For a missing outcome `turnResult` throws, which is committed as an internal error.
       this.#result =
@@ -77,6 +78,7 @@ export class TurnCommit implements Commit {
     this.#mailbox.onCommitted(committed, this.#result);
   }
 
+  /** Returns true if the committer should store the new result. */
   onRefused(error: unknown): boolean {
     if (this.#wasRefused) return false;
     this.#wasRefused = true;

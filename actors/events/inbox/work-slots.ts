@@ -3,9 +3,9 @@
 // slot is free, the event returns to the store and is queued there under its group's name (trigger and
 // receiver). It uses no slot and counts as no attempt.
 //
-// When slots become free, queued events are released in the store, the group with the lowest load first. A
-// released event is claimed like every other event; meanwhile it counts as arriving and reserves a slot, for
-// up to two checks. Events are released in the order of acceptance, and later events queue behind them.
+// When slots become free, queued events can be claimed again (`Store.release`), the group with the lowest
+// load first. Such an event is claimed like every other event; meanwhile it counts as arriving and reserves a
+// slot, for up to two checks. The order is that of acceptance, and later events queue behind earlier ones.
 // An aborted run keeps its slot here until it really ends, also as a zombie run (work-queue.ts).
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
@@ -18,7 +18,7 @@ export interface WorkSlotsOptions {
    * it could never run.
    */
   readonly bytes: number;
-  /** Releases queued events of a slot group in the store (`Store.release`). Returns their number. */
+  /** Makes queued events of a slot group claimable again (`Store.release`). Returns their number. */
   release(groupName: string, max?: number): Promise<number>;
 }
 
@@ -148,7 +148,7 @@ export class WorkSlots {
   }
 
   #group(receiver: string, trigger: string): SlotGroup {
-    // Trigger names have neither blanks nor colons, so they never equal a group name.
+    // Trigger names have no blanks, so a trigger's holder never has the name of a receiver's holder (`at …`).
     const name = `${GROUP}${trigger} at ${receiver}`;
     let group = this.#groups.get(name);
     if (group === undefined) {

@@ -25,8 +25,8 @@ export type DeliveryErrorChanges = Omit<DeliveryErrorOptions, 'cause'>;
  * A platform rejected a message or a request of the gateway, or did not respond. The gateway retries unless
  * the failure is final.
  *
- * @remedy Remove the cause in the note of the delivery, such as a missing right of the token, then replay the
- * delivery.
+ * @remedy Remove the cause stated in the note of the delivery, such as a missing right of the token, then
+ * replay the delivery.
  */
 export class DeliveryError extends Error {
   readonly code = 'ERR_DELIVERY';

@@ -24,8 +24,8 @@ export interface RowMeta {
   /** Id of the row whose message this row edits. If that message does not exist, this row is dropped. */
   readonly onlyEdits?: string | undefined;
   /**
-   * Ids of the rows that replace this row. If one of them exists, this row is not sent. Such a row gets only
-   * one attempt.
+   * Ids of the rows that replace this row. If one of them exists, this row is not sent. A row with
+   * `replacedBy` gets only one attempt.
    */
   readonly replacedBy?: readonly string[] | undefined;
   /** Name of the principal that requested the message; undefined for an answer to an event. */

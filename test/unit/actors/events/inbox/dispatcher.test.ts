@@ -425,7 +425,7 @@ describe('a handler', () => {
     expect(work.overlaps).toEqual([]);
   });
 
-  test('that ignores its abort signal keeps its slot if too many others do so', async () => {
+  test('that ignores its abort signal keeps its slot if the number of zombie runs is at its limit', async () => {
     const gate = new Gate();
     const work = new FakeWork(async () => {
       await gate.opened;
