@@ -23,8 +23,9 @@ const chats = Object.entries(localChats).map(([name, make]) => ({ name, chat: ma
 /** Name of the chat whose platform cannot edit messages. */
 const chatWithoutEdits = 'businessmessenger';
 const chatsWithEdits = chats.filter(({ name }) => name !== chatWithoutEdits);
-const LOOKS = 'Somebody who looks';
-const ASKS = 'Somebody who asks';
+/** Two persons. Each has a direct chat with the bot, and the name of the person is the name of the chat. */
+const READER = 'Somebody who looks';
+const PAYER = 'Somebody who asks';
 
 let model: ModelServer;
 let reportedCalls: ReportedCalls;
@@ -85,15 +86,15 @@ async function watchAnswer(chat: LocalChat, place: string, answer: string): Prom
 test.concurrent.each(chatsWithEdits)(
   '$name: an answer grows in one message, which shows a long call and becomes the final answer',
   async ({ chat }) => {
-    await chat.say(LOOKS, 'look it up');
-    const glimpses = await watchAnswer(chat, LOOKS, 'Disk full on db-2.');
+    await chat.say(READER, 'look it up');
+    const glimpses = await watchAnswer(chat, READER, 'Disk full on db-2.');
     expect(new Set(glimpses.map(({ id }) => id)).size).toBe(1);
     expect(glimpses[0]?.text).toMatch(/^Let me/);
     expect(glimpses.some(({ text }) => /Let me look\.[\s\S]*Using shelf\/count: page 3…/.test(text))).toBe(
       true,
     );
-    const { id, isEdited } = chat.visibleMessages(LOOKS)[0] ?? {};
-    expect([chat.visibleMessages(LOOKS).length, id, isEdited]).toEqual([1, glimpses[0]?.id, true]);
+    const { id, isEdited } = chat.visibleMessages(READER)[0] ?? {};
+    expect([chat.visibleMessages(READER).length, id, isEdited]).toEqual([1, glimpses[0]?.id, true]);
     // Platforms accept fewer edits than there are changes. The answer is sent as early as possible.
     const growing = glimpses.slice(0, -1);
     for (const [n, { at }] of growing.slice(1).entries())
@@ -104,14 +105,14 @@ test.concurrent.each(chatsWithEdits)(
 test.concurrent.each(chatsWithEdits)(
   '$name: an answer that started before the questions becomes the final answer; both questions stay and show the outcome',
   async ({ name, chat }) => {
-    await chat.say(ASKS, 'pay it');
+    await chat.say(PAYER, 'pay it');
     const message = await eventually(() => {
-      const message = chat.visibleMessages(ASKS).find(({ text }) => text.startsWith('I shall'));
+      const message = chat.visibleMessages(PAYER).find(({ text }) => text.startsWith('I shall'));
       expect(message).toBeDefined();
       return message as VisibleMessage;
     });
     const questions = await eventually(() => {
-      const found = chat.visibleMessages(ASKS).filter(({ choices }) => choices.includes('Approve'));
+      const found = chat.visibleMessages(PAYER).filter(({ choices }) => choices.includes('Approve'));
       expect(found).toHaveLength(2);
       return found;
     });
@@ -121,7 +122,7 @@ test.concurrent.each(chatsWithEdits)(
     for (const { id } of approvals)
       expect((await ask(`${gateway.url}/approvals/${id}/approve`, { method: 'POST' })).status).toBe(200);
     await eventually(() => {
-      const messagesById = new Map(chat.visibleMessages(ASKS).map((each) => [each.id, each]));
+      const messagesById = new Map(chat.visibleMessages(PAYER).map((each) => [each.id, each]));
       expect(messagesById.get(message.id)?.text).toBe('It is paid.');
       for (const { id } of questions)
         expect(JSON.stringify(messagesById.get(id))).toContain('Approved by an operator');
@@ -133,9 +134,9 @@ test.concurrent.each(chatsWithEdits)(
 
 test('in a chat that cannot edit messages only the final answer appears', async () => {
   const { chat } = chats.find(({ name }) => name === chatWithoutEdits) ?? {};
-  await chat?.say(LOOKS, 'look it up');
+  await chat?.say(READER, 'look it up');
   await eventually(() =>
-    expect(chat?.visibleMessages(LOOKS).map(({ text }) => text)).toEqual(['Disk full on db-2.']),
+    expect(chat?.visibleMessages(READER).map(({ text }) => text)).toEqual(['Disk full on db-2.']),
   );
 });
 

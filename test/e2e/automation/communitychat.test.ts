@@ -196,7 +196,7 @@ describe.concurrent('a person', () => {
     await eventually(() => expect(platform.textsIn(channel)).toContain('heard: held'));
   });
 
-  test('gets an answer to every built-in command, from an agent or immediately', async () => {
+  test('gets an answer to every built-in command, from an agent or from the gateway itself', async () => {
     const channel = newChannel('built in');
     const runCommand = async (name: string, values: Readonly<Record<string, string>>, answer: unknown) => {
       const { length } = platform.visibleMessages(channel);

@@ -18,7 +18,7 @@ beforeAll(async () => {
     servers: {
       loud: fault('echo', { env: { TOKEN: secret } }),
       calm: fault('echo'),
-      told: apiServer({ env: { TOKEN: secret } }),
+      shop: apiServer({ env: { TOKEN: secret } }),
       broken: fault('exits-at-once', { env: { TOKEN: secret }, restart: { intensity: 0 } }),
     },
   });
@@ -71,8 +71,8 @@ test('`logs` prints the lines of servers with their names, without secrets, and 
     await writeStderr('a word');
     return followed.includes('loud | info  a word\n');
   });
-  // The lines of other servers are shown, despite a flood of one server. No control character reaches a
-  // terminal.
+  // A flood of one server's lines does not displace the stored lines of another server. No control character
+  // reaches the terminal, and the followed output has no lines of other servers.
   await writeStderr(Array.from({ length: 2_000 }, (_, at) => `\u001b]0;noise ${at}\u0007`).join('\n'));
   await eventually(
     'the notice of dropped lines',
@@ -85,7 +85,7 @@ test('`logs` prints the lines of servers with their names, without secrets, and 
   await once(child, 'exit');
 });
 
-test('`logs` rejects an unknown server and an invalid time, and lists the servers', async () => {
+test('`logs` rejects an unknown server, with a similar name, and an invalid time', async () => {
   const unknown = await run(['logs', '--server', 'clam']);
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('did you mean calm?')]);
   const never = await run(['logs', '--since', 'never']);
@@ -102,13 +102,13 @@ test('the server table shows the failure reason and the time of the next start',
 
 test('stderr lines, log messages of a server and gateway lines about it have a level', async () => {
   await writeStderr('TypeError: no such thing\n    at main (a.js:1)\nDEBUG: a detail');
-  await rpc(gateway.url, 'told', call('log', { level: 'critical', logger: 'db', data: `lost ${secret}` }));
+  await rpc(gateway.url, 'shop', call('log', { level: 'critical', logger: 'db', data: `lost ${secret}` }));
   await run(['servers', 'start', 'broken']);
   const warningLines = async () => (await run(['logs', '--level', 'warning'])).stdout.split('\n');
   const expected = [
     /^loud +\| error TypeError: no such thing$/,
     /^loud +\| error {5}at main \(a\.js:1\)$/,
-    /^told +\| error db: lost \[redacted\]$/,
+    /^shop +\| error db: lost \[redacted\]$/,
     /^broken +\| warn {2}gateway: server failed: .*(?:exited with code 4|was rejected)/,
   ];
   await eventually('all lines', async () => {
@@ -154,16 +154,16 @@ test('lines of triggers, agents, the store and the gateway are shown with their 
 });
 
 test('a result with isError is counted apart from failed calls, and logged', async () => {
-  const before = (await ask(`${gateway.url}/servers/told`)).json;
-  await rpc(gateway.url, 'told', call('reject'));
-  await rpc(gateway.url, 'told', call('fail'));
-  const { requests, failed, tool_errors } = (await ask(`${gateway.url}/servers/told`)).json;
+  const before = (await ask(`${gateway.url}/servers/shop`)).json;
+  await rpc(gateway.url, 'shop', call('reject'));
+  await rpc(gateway.url, 'shop', call('fail'));
+  const { requests, failed, tool_errors } = (await ask(`${gateway.url}/servers/shop`)).json;
   expect({ requests, failed, tool_errors }).toEqual({
     requests: before.requests + 2,
     failed: before.failed + 1,
     tool_errors: before.tool_errors + 1,
   });
-  const { stdout } = await run(['logs', '--server', 'told']);
+  const { stdout } = await run(['logs', '--server', 'shop']);
   expect(stdout).toMatch(/gateway: call \(.*tool=reject, outcome=tool_error/);
   expect((await run(['servers'])).stdout).toMatch(/^SERVER .* FAILED {2}TOOL ERRORS /m);
 });

@@ -19,9 +19,9 @@ import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gat
 import { type Run, runMain } from '../../fixtures/gateway/run-main.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 
-/** Contains control characters that terminals must not execute. */
 const payFor = (words: string) => ({ name: 'pay', input: argumentsFor(words) });
 
+/** Contains control characters that terminals must not execute. */
 const argumentsFor = (words: string) => ({
   for: words,
   amount: 12.5,
@@ -74,6 +74,7 @@ test('a chat in a terminal shows the exact arguments and accepts y and n', async
     expect(question).toContain(`"for": "${words}"`);
     expect(question).toContain('"amount": 12.5');
     expect(question).toContain('"unseen": "a\\u202eb\\u200bc"');
+    // `Terminal` records the escape character as `␛`.
     expect(question).not.toContain('␛]0;');
     expect(callsFor(words)).toEqual([]);
     terminal.type(`${said}\r`);
@@ -156,7 +157,8 @@ test('a second question stays below the result of the first call, with the keys 
   terminal.type('n');
   const { approvals } = (await ask(`${gateway.url}/approvals?state=pending`)).json;
   expect(approvals.length).toBe(1);
-  // The window is closed before the answer.
+  // The user closes the chat before an answer. Ctrl-D has no effect after the typed `n`; Ctrl-U clears the
+  // line, and then Ctrl-D closes the chat.
   terminal.type('\u0004\u0015\u0004');
   await waitForText(/ENDED 0/);
   expect(terminal.text).toContain(`waiting for approval of desk/pay: "approvals approve ${approvals[0].id}"`);

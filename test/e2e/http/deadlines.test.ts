@@ -21,7 +21,7 @@ async function startWithin(times: object) {
 }
 
 const times = { request_timeout_seconds: 1, max_request_seconds: 4 };
-/** More tolerance between early and late answers. */
+/** Timeout of the tests with timed progress and answers: tolerates a delay of a second on a busy machine. */
 const longerTimeout = { request_timeout_seconds: 3 };
 
 const cancelledCallsOf = async (session: RawSession) =>

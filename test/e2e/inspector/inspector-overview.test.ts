@@ -1,5 +1,5 @@
-// Overview and deliveries of the page, redirects of browsers, and links that survive a wrong key: in a real
-// browser, with the built program and problems of every kind.
+// The inspector in a real browser, with the built program and problems of every kind: its overview, its
+// deliveries, the redirect from `/`, and links to its views that work after a wrong key was entered.
 
 import { describe, expect, test } from 'vitest';
 import { eventually, SECRET } from '../../fixtures/automation/automation.ts';
@@ -22,6 +22,7 @@ const KEY = 'correct horse battery staple';
 const PROBLEMS = '[data-wrong]:not([data-wrong="alarm event_loop_stalled"])';
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
+/** Opens a browser page. `complaints` collects the errors of its console and its scripts. */
 async function open() {
   const opened = await openPage({ viewport: { width: 1280, height: 800 } });
   opened.page.setDefaultTimeout(30_000);
@@ -183,8 +184,10 @@ describe('the path /', () => {
     expect([disabled.status, disabled.headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8']);
     expect(disabled.text).toMatch(/inspector, is off.*inspector\.enabled/s);
   });
+});
 
-  test('leads to the linked view with its filter or tool, even after a wrong key was entered', async () => {
+describe('a link to a view of the inspector', () => {
+  test('keeps its filter or tool, even after a wrong key was entered', async () => {
     const { url } = await startGateway({
       settings: { api_key: KEY },
       servers: { echo: fault('echo') },

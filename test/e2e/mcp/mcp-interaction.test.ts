@@ -112,7 +112,7 @@ describe.each(['local', 'remote', 'older'])('a server under session isolation (%
     });
   });
 
-  test('receives progress on the question, under the token that it sent', async () => {
+  test('receives the progress of its question to the client, with the progress token that it chose', async () => {
     const { client } = await answering(id, 'ann', {
       sample: async ({ _meta }, { sendNotification }) => {
         const { progressToken } = _meta as { progressToken: number };

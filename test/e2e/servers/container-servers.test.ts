@@ -35,14 +35,17 @@ function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/stat`) && !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
 
+/** Makes the daemon of the fake engine unreachable, while this file exists (fake-engine.mjs). */
+const awayFile = (folder: string) => join(folder, 'away');
+
 const hasContainer = (folder: string) => readdirSync(folder).some((name) => name.endsWith('.json'));
 
 const post = (gateway: GatewayProcess, what: string) =>
   ask(`${gateway.url}/servers/box/${what}`, { method: 'POST' });
 
 test.concurrent.each([
-  ['its own name', ['-i', '--rm']],
-  ['the name of its command line', ['-i', '--rm', '--name', 'shop']],
+  ['a name from the gateway', ['-i', '--rm']],
+  ['a name from its command line', ['-i', '--rm', '--name', 'shop']],
 ])('a container with %s ends at a stop, and starts again', async (_, options) => {
   const { box, pidOf, calls } = engine(options);
   const gateway = await startGateway({ servers: { box } });
@@ -82,12 +85,12 @@ test.concurrent('a container of a killed gateway ends when the gateway starts ag
   const gateway = await startGateway({ servers: { box } });
   const pid = await pidOf(gateway);
   await gateway.stop('SIGKILL');
-  writeFileSync(join(folder, 'away'), '');
+  writeFileSync(awayFile(folder), '');
   const second = await startGateway({ servers: { box }, folder: gateway.folder });
   expect(isRunning(pid)).toBe(true);
   expect(JSON.stringify(second.logs())).toContain('is an orphan and could not be ended');
   await second.stop();
-  rmSync(join(folder, 'away'));
+  rmSync(awayFile(folder));
   const third = await startGateway({ servers: { box }, folder: gateway.folder });
   expect(isRunning(pid)).toBe(false);
   await third.stop();
@@ -97,7 +100,7 @@ test.concurrent('an unreachable container engine is reported, and the container 
   const { folder, box, pidOf } = engine(['-i', '--rm']);
   const gateway = await startGateway({ servers: { box } });
   const pid = await pidOf(gateway);
-  writeFileSync(join(folder, 'away'), '');
+  writeFileSync(awayFile(folder), '');
   await post(gateway, 'stop');
   expect(gateway.logs()).toContainEqual(
     expect.objectContaining({
@@ -105,7 +108,7 @@ test.concurrent('an unreachable container engine is reported, and the container 
       reason: expect.stringMatching(/^docker kill: Cannot connect to the Docker daemon/),
     }),
   );
-  rmSync(join(folder, 'away'));
+  rmSync(awayFile(folder));
   await gateway.stop();
   const next = await startGateway({ servers: { box }, folder: gateway.folder });
   expect(isRunning(pid)).toBe(false);
