@@ -1,5 +1,6 @@
-// Tool calls of both protocol eras (legacy with sessions, modern without), and the expected echo. Each call
-// has another id and other arguments. Some ids are numbers, some are texts.
+// Tool calls of both protocol eras (legacy with sessions, modern without). Each call has another id and other
+// arguments; the server echoes the arguments, so check.mjs compares results with them. Some ids are numbers,
+// some are texts.
 
 const sessionVersion = '2025-11-25';
 const modernVersion = '2026-07-28';

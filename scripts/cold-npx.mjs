@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: { count: { type: 'string', default: '32' }, minutes: { type: 'string', default: '45' } },
 });
 
-/** Public servers that start without an account, with their arguments. */
+/** Packages of public servers. Most start without an account and arguments. */
 const packages = [
   '@mastra/mcp-docs-server @eslint/mcp @knip/mcp mcp-echarts @upstash/context7-mcp @antv/mcp-server-chart',
   '@modelcontextprotocol/server-everything @modelcontextprotocol/server-memory',
@@ -87,7 +87,8 @@ while (performance.now() < deadline) {
     handledCount = notificationCount;
     announcedCount += await readList();
   }
-  // A server that fails after its installation cannot start. During the installation, the error names it.
+  // A server that fails after its installation cannot start. A failed installation, with `could not be
+  // installed` in the error, is tried again.
   const hasFailed = ({ state, last_error }) => state === 'failed' && !/installed/.test(last_error?.message);
   if ((await unlistedServers()).every(hasFailed)) break;
   await sleep(1000);

@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from 'node:fs';
 
 /** Folder of Debian's PostgreSQL packages, with a folder per version. */
 const DEBIAN = '/usr/lib/postgresql';
-// Without a package, one path for the message.
+// If no version is installed, the path of one version, which the message about missing programs names.
 const debianVersions = () => (existsSync(DEBIAN) ? readdirSync(DEBIAN) : ['15']);
 
 /** One of the `places` must exist. */

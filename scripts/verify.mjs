@@ -1,7 +1,7 @@
 // `npm test`: runs all checks in parallel, then the tests. A check's output is printed when it
 // completes. Arguments are passed to the test runner: `npm run verify -- test/unit`. `--long` (`npm run
 // test:long`) runs the remaining tests: long and repeated runs, real clients and suites, and HTTP tests on
-// the second implementation (see test/plan.ts).
+// the second implementation of the HTTP server, node:http (see test/plan.ts).
 
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -19,7 +19,7 @@ const checks = [
   { name: 'lint', args: [bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'] },
   { name: 'unused', args: [bin('knip/bin/knip.js')] },
   { name: 'build', args: [script('setup.mjs'), '--all'] },
-  // These two mostly wait for the network.
+  // Installs the programs that the tests require, such as a browser. Both checks mostly wait for the network.
   ...(isWhole ? [{ name: 'programs', args: [script('test-programs.mjs')] }] : []),
   ...(isWhole && isLong
     ? [{ name: 'real clients and suites', args: [join(root, 'test', 'real', 'setup.mjs')] }]

@@ -35,11 +35,11 @@ describe('tool arguments with alternative names', () => {
     });
   });
 
-  test('are kept if the published name is given too, for the schema to refuse', () => {
+  test('are unchanged if the call also has the published name, so that the schema refuses it', () => {
     expect(rewritten('search_code', { q: 'a', query: 'b' })).toEqual({ q: 'a', query: 'b' });
   });
 
-  test('are kept if the tool has no such parameter', () => {
+  test('are unchanged if the tool does not have the published parameter', () => {
     expect(rewritten('list_commits', { q: 'a', ref: 'b' })).toEqual({ q: 'a', ref: 'b' });
   });
 });
