@@ -119,8 +119,8 @@ export class McpSide implements Part {
   }
 
   /**
-   * Stops the servers and writes their caches to the state folder. A server that failed shortly before may
-   * still be cleaned up; its container would outlive the gateway.
+   * Stops the servers and writes their caches to the state folder. Waits for the cleanup of servers that have
+   * just failed, because their containers would otherwise outlive the gateway.
    */
   async drain(): Promise<void> {
     await this.#serverSide.drain();

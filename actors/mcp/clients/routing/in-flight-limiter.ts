@@ -11,18 +11,16 @@ import type { ManagedServer } from '../../servers/managed-server.ts';
 import type { ClientExchange } from '../exchange.ts';
 
 /**
- * Ratio of ordinary slots to slots reserved for server descriptions; also the minimum number of reserved
- * slots.
+ * Ratio of ordinary slots to slots for introductions: requests for the description of a server. Also the
+ * minimum number of slots for introductions.
  */
 const INTRODUCTION_RATIO = 8;
 
 const LARGE_BYTES = 65_536;
-/**
- * Minimum budget for large requests, in bytes. The budget also suffices for LARGEST requests of the maximum
- * size.
- */
+/** Minimum budget for large requests, in bytes. */
 const MIN_LARGE_TOTAL = 64 * 1024 * 1024;
-const LARGEST = 32;
+/** Number of requests of the maximum size that fit into the budget. */
+const MAX_SIZE_REQUESTS = 32;
 
 export class InFlightLimiter {
   readonly #calls: Budget;
@@ -36,7 +34,7 @@ export class InFlightLimiter {
   constructor(inFlight: number, maxBytes = 0) {
     this.#calls = new Budget(inFlight);
     this.#introductions = new Budget(Math.max(INTRODUCTION_RATIO, Math.floor(inFlight / INTRODUCTION_RATIO)));
-    this.#large = new Budget(Math.max(MIN_LARGE_TOTAL, LARGEST * maxBytes));
+    this.#large = new Budget(Math.max(MIN_LARGE_TOTAL, MAX_SIZE_REQUESTS * maxBytes));
   }
 
   /**

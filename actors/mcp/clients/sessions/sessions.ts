@@ -181,7 +181,7 @@ export class Sessions {
     return true;
   }
 
-  /** Returns true if a client of this server alone has an open stream. */
+  /** Returns true if a client at `/mcp/SERVER` has an open stream. */
   isWatching(server: string): boolean {
     for (const session of this.#byId.values())
       if (session.target === server && session.hasOpenStream) return true;
@@ -215,7 +215,7 @@ export class Sessions {
     this.#scheduleNotify();
   }
 
-  /** Records changed lists for clients of this server alone. */
+  /** Records changed lists for the clients at `/mcp/SERVER`. */
   announceAt(server: string, kinds: readonly ListKind[]): void {
     for (const kind of kinds) {
       const servers = this.#pendingChanges.get(kind) ?? new Set();

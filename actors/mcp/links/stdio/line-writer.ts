@@ -18,7 +18,7 @@ interface Waiting {
 }
 
 export class LineWriter {
-  readonly #stdin: Writable;
+  readonly #output: Writable;
   readonly #maxQueuedBytes: number;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
@@ -26,15 +26,15 @@ export class LineWriter {
   #isClosed = false;
   #scheduledFlush: NodeJS.Immediate | undefined;
 
-  constructor(stdin: Writable, maxQueuedBytes: number) {
-    this.#stdin = stdin;
+  constructor(output: Writable, maxQueuedBytes: number) {
+    this.#output = output;
     this.#maxQueuedBytes = maxQueuedBytes;
-    stdin.on('drain', this.#onDrain);
+    output.on('drain', this.#onDrain);
   }
 
   /** Number of bytes that the receiver has not read yet. */
   get queuedBytes(): number {
-    return this.#waitingBytes + this.#stdin.writableLength;
+    return this.#waitingBytes + this.#output.writableLength;
   }
 
   /** Queues a message. Returns false if the limit is reached. */
@@ -64,7 +64,7 @@ export class LineWriter {
   close(): CallId[] {
     this.#isClosed = true;
     clearImmediate(this.#scheduledFlush);
-    this.#stdin.off('drain', this.#onDrain);
+    this.#output.off('drain', this.#onDrain);
     const calls = this.#waiting.flatMap(({ call }) => (call === undefined ? [] : [call]));
     this.#waiting = [];
     this.#waitingBytes = 0;
@@ -91,14 +91,14 @@ export class LineWriter {
     }
     const slice = this.#waiting.splice(0, count);
     this.#waitingBytes -= size;
-    if (size <= SLICE_BYTES) return this.#stdin.write(joinMessages(slice, size));
-    this.#stdin.cork();
+    if (size <= SLICE_BYTES) return this.#output.write(joinMessages(slice, size));
+    this.#output.cork();
     for (const { bytes } of slice) {
       replaceLineBreaks(bytes);
-      this.#stdin.write(bytes);
+      this.#output.write(bytes);
     }
-    const isAccepting = this.#stdin.write(NEWLINE);
-    this.#stdin.uncork();
+    const isAccepting = this.#output.write(NEWLINE);
+    this.#output.uncork();
     return isAccepting;
   }
 }

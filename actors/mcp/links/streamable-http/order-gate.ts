@@ -2,8 +2,8 @@
 // After `arm`, the first message that is no request is `notifications/initialized`; later messages wait until
 // the server has accepted it, because some servers reject requests before it. Notifications and responses to
 // server requests ("one-way" messages) are sent one after another, so progress cannot run backwards. No
-// message waits longer than LONGEST_WAIT_MS. Up to MAX_ONE_WAY one-way messages wait; further ones are
-// dropped, because no caller could be notified (A8, ARCHITECTURE.md).
+// message waits longer than LONGEST_WAIT_MS. At most MAX_ONE_WAY one-way messages wait (A8, ARCHITECTURE.md).
+// Further ones are dropped without an error, because no caller waits for a response.
 
 import type { CallId } from '../link.ts';
 
@@ -76,7 +76,7 @@ export class OrderGate {
     return this.#waiting.length < before;
   }
 
-  /** Closes the gate and returns the unsent messages. */
+  /** Stops all sending, when the link closes. Returns the unsent messages. */
   close(): Outgoing[] {
     const unsent = [...this.#waiting, ...this.#oneWayQueue];
     this.#waiting = [];

@@ -33,6 +33,7 @@ export function metadataHeaders(envelope: Envelope, inputSchemaOf: SchemaLookup)
   headers['mcp-name'] = encodeHeaderValue(name);
   if (envelope.method !== 'tools/call') return headers;
   const inputSchema = inputSchemaOf(name);
+  // An annotation `x-mcp-header` in the schema requests an argument as a header.
   if (!hasAnnotations(inputSchema)) return headers;
   return { ...headers, ...paramHeaders(inputSchema, argumentsOf(envelope)) };
 }

@@ -40,9 +40,9 @@ export class LogMessages {
     const { params, bytes } = envelope;
     if (params === undefined) return '';
     const isLarge = params.end - params.start > MAX_PARSED_BYTES;
-    const most = params.start + bytesToKeep(MAX_CHARS, this.#redactor);
+    const cutEnd = params.start + bytesToKeep(MAX_CHARS, this.#redactor);
     const raw = isLarge
-      ? bytes.subarray(params.start, Math.min(params.end, most))
+      ? bytes.subarray(params.start, Math.min(params.end, cutEnd))
       : Buffer.from(messageText(envelope.parse(params)));
     return displayLine(raw, MAX_CHARS, this.#redactor, isLarge);
   }

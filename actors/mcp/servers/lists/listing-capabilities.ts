@@ -19,7 +19,10 @@ export function extensionsOf({ extensions }: Capabilities): Capabilities {
   return isObject ? (extensions as Capabilities) : {};
 }
 
-/** Returns the capabilities as comparable texts. A modern server receives only extensions with its lists. */
+/**
+ * Returns the capabilities as comparable texts. A list request to a modern server contains no capabilities
+ * except extensions.
+ */
 export function listingCapabilities(capabilities: Capabilities, era: Era = 'legacy'): readonly string[] {
   const requestable = ['elicitation', 'sampling', 'roots'].filter((name) => capabilities[name] !== undefined);
   const extensions = Object.entries(extensionsOf(capabilities))
