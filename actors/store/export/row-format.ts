@@ -26,8 +26,10 @@ export function lineOf(table: ExportTable, row: ExportRow, now: number): string 
     const value = row[column.name];
     if (value === null || value === undefined || value === false) continue;
     const { name } = column;
+    // A future time becomes a duration, because the clock of the other store may differ. A past time stays.
     if (column.type === 'due' && (column.isComing?.(row) ?? true))
       members[column.remaining] = (value as number) - now;
+    // The name of a code, for example of a state.
     else if (column.type === 'word') members[nameIn(table, column)] = nameOfCode(table, column, row);
     else if (value instanceof Uint8Array)
       members[nameIn(table, column)] = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString(

@@ -152,7 +152,10 @@ function eventsOf(calls: Iterable<CapacityRequest>): number {
   return count;
 }
 
-/** Returns the ids that the call makes unfinished. `wokenNames` contains names woken by earlier calls. */
+/**
+ * Returns the ids of new and requeued events, which become unfinished by the call. `wokenNames` contains
+ * names woken by earlier calls.
+ */
 async function addedBy(
   transaction: Transaction,
   events: readonly NewEvent[],

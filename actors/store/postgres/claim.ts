@@ -42,6 +42,7 @@ const lockSuspects = statement('SELECT pg_advisory_xact_lock(1634162515, 1)');
 const runningSuspects = statement<readonly [key: string, crashes: number]>(
   'SELECT key, crashes FROM mailbox WHERE crashes > 0 AND fence IS NOT NULL',
 );
+/** `ready_at` of a claimed mailbox is the end of its lease. */
 const grantAll = statement<readonly [key: string, fence: number]>(
   `UPDATE mailbox SET fence = nextval('fence'), running = given.seq, lease_ms = $2, node = $3, ready_at = $4, has_more = true,
      crashes = given.crashes
@@ -90,7 +91,7 @@ export async function claim(transaction: Transaction, request: NodeClaimRequest)
       granted.push(first);
       bytes += first.bytes;
     }
-    // The expired claim is void, even if the mailbox is not claimed now.
+    // The event exceeds `maxBytes`. `scheduleMailboxes` releases an expired claim of the mailbox.
     else waiting.push(key);
   }
   await scheduleMailboxes(transaction, waiting);

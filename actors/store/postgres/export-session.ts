@@ -15,8 +15,8 @@ const STATEMENT_MS = 300_000;
 const LOCK_MS = 10_000;
 /** An import may have to wait for its input. */
 const IDLE_MS = 600_000;
-/** Same lock as `lockJoins` in nodes.ts. */
 const IS_STARTING = 'a gateway is starting on the database, or an export or import is running; stop it first';
+/** Same lock as `lockJoins` in nodes.ts. */
 const LOCK_JOINS = 'SELECT pg_try_advisory_lock(1634162515, 2)';
 
 /** `created`: exclusive, and missing tables are created. */
@@ -105,7 +105,10 @@ export class TransferSession {
     await this.rows('SET search_path = actor_gateway');
   }
 
-  /** Selects the tables. A backup does not migrate them, because gateways may run in their version. */
+  /**
+   * Sets the search path, and throws if the tables have another version. A backup does not migrate the
+   * tables, because gateways of that version may be running.
+   */
   async #rejectOtherVersion(): Promise<void> {
     await this.rows('SET search_path = actor_gateway');
     const version = await this.number('SELECT version FROM schema_version');

@@ -14,7 +14,10 @@ import { statement, type Transaction } from './database.ts';
 export interface StoredMailbox {
   readonly key: string;
   readonly fence: number | null;
-  /** Number of the claimed event; null if the event was claimed when it was appended. */
+  /**
+   * Number of the claimed event. Null for an event that was claimed when it was appended: the number is
+   * assigned after the claim (arrivals.ts).
+   */
   readonly running: number | null;
   readonly leaseMs: number | null;
   /** The key may have further unfinished events. */

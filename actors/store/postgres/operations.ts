@@ -56,6 +56,7 @@ export async function requeue(
       await cancelApprovals(transaction, [seq]);
       await deleteRuns(transaction, [seq]);
     }
+    // A parked event may wait for the requeued event.
     await wakeBy(transaction, seq, key);
     await appendEmitted(transaction);
   }
@@ -89,7 +90,10 @@ export async function discard(
 /** Serialises the releases per name, so that every event is counted once. */
 const lockReleases = statement('SELECT pg_advisory_xact_lock(1634162516, hashtext($1))');
 
-/** Releases the first `max` events of the holder `name`. Returns a key per event. */
+/**
+ * Releases the first `max` events of the holder `name`: a paused trigger, or a group without free slots.
+ * Returns a key per event.
+ */
 export async function release(
   transaction: Transaction,
   name: string,

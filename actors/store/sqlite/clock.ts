@@ -2,7 +2,8 @@
 // a monotonic clock reveals clock steps. A backward step also moves the due dates in the file, so that pauses
 // keep their duration. At a backward step of less than CLOCK_STEP_MS, the timestamp stays constant until the
 // system clock has caught up. The file records the time every RECORD_EVERY_MS, to detect at the next start
-// that the clock moved backwards while the gateway was stopped. Pauses then grow by this interval at most.
+// that the clock moved backwards while the gateway was stopped. The record can be RECORD_EVERY_MS old, so
+// pauses grow by this interval at most.
 
 import { approvalStates } from '../approval-row.ts';
 import { firstNonBlocking } from '../delivery-states.ts';

@@ -14,7 +14,7 @@ import type { SqliteParkedEvents } from './parked-events.ts';
 
 export interface FirstOfKey {
   readonly seq: number;
-  /** True if the event has a holder (`held_by`), in any state. */
+  /** True if the event has a holder (`held_by`): a paused trigger, or a group without free slots. */
   readonly isHeld: boolean;
   readonly retryAt: number | null;
   readonly crashes: number;
@@ -86,6 +86,7 @@ export class SqliteDeliveries {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     );
     this.#insertBody = connection.prepare('INSERT INTO body (seq, meta, body) VALUES (?, ?, ?)');
+    // States below `firstNonBlocking` are unfinished and block later events of the key.
     this.#byId = connection.prepare('SELECT seq, key, state FROM delivery WHERE id = ?');
     this.#first = connection.prepare(
       `SELECT seq, held_by IS NOT NULL, retry_at, crashes FROM delivery WHERE key = ? AND state < ${firstNonBlocking}
