@@ -23,6 +23,7 @@ export function operatorTokenOf({
     return token;
   } catch (error) {
     if (!(error instanceof StateFolderError && error.isFull)) throw error;
+    // The message of StateFolderError ends with a remedy, for example to free disk space.
     alarms.raise(
       'operator_token_missing',
       `operator requests are refused, because no token could be written: ${error.message}, and restart; or set api_key`,

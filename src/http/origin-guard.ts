@@ -110,8 +110,8 @@ export class OriginGuard {
 
 /**
  * Returns true if the origin of the page is the address of the request. Does not compare the scheme, because
- * a gateway behind a TLS proxy receives plain HTTP. The browser compares it for Sec-Fetch-Site, which it
- * sends to https and loopback addresses (Fetch Metadata).
+ * a gateway behind a TLS proxy receives plain HTTP. The header Sec-Fetch-Site contains the browser's
+ * comparison with the scheme. Browsers send this header to https and loopback addresses (Fetch Metadata).
  */
 function isSameOrigin(origin: string, headers: Readonly<Record<string, string>>): boolean {
   const { host = '', 'sec-fetch-site': site = 'same-origin' } = headers;

@@ -1,5 +1,5 @@
-// Routes below /approvals. The response to a refused decision contains the current record. The inspector can
-// approve only requests that its brief view shows completely.
+// Routes below /approvals. If a decision fails, for example because another decision was first, the response
+// contains the current record. The inspector can approve only requests that its brief view shows completely.
 
 import { approvalFilter, pageToken, parseDecision } from '../../../actors/agents/approvals/query.ts';
 import { ConflictError } from '../../../actors/base/errors/errors.ts';

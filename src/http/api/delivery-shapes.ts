@@ -60,7 +60,7 @@ export interface DeliveryDetails extends DeliveryRecord {
 export interface DeliveryBody {
   readonly bytes: number;
   readonly text?: string;
-  /** Binary body; absent in the brief view. */
+  /** Binary body; absent in the brief view (record-view.ts). */
   readonly base64?: string;
   /** True if `text` or `base64` is incomplete. */
   readonly is_cut: boolean;

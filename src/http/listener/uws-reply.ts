@@ -1,5 +1,6 @@
 // Response on uWebSockets.js. Its response object must not be used after an abort or after `end`, and each
-// write must be corked. Only this file and uws-stream.ts write, and they follow both rules (HS1, seam.ts).
+// write must be corked. Only this file and uws-stream.ts write, and they follow both rules. Rule HS1 (one
+// response or abort per request) is in seam.ts.
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { isBodilessStatus, isInPieces, isManagedHeader, statusLine } from './framing.ts';
@@ -36,8 +37,9 @@ export class UwsReply extends Reply {
     this.stopReading();
     const isBodiless = isBodilessStatus(status);
     // A large response is sent in pieces, at the speed of the client; otherwise the server would copy it into
-    // its buffer. Only `end` can close the connection, so a response that must close it is written
-    // immediately. After a connection's last response, the header makes the client close it.
+    // its buffer. If the route requests the close (`wantsClose`), the response is written immediately,
+    // because only `end` closes the connection. With `isLastOfConnection`, pieces are possible: the header
+    // `Connection: close` makes the client close the connection.
     if (isLarge(body) && !wantsClose && !this.isHead && !isBodiless) {
       this.#sendInPieces(status, headers, piecesOf(body));
       return;

@@ -61,7 +61,7 @@ export class ExchangeContext {
   principal: Principal = anonymous;
   /** True for requests that another node has forwarded; they are not forwarded again. */
   isFromNode = false;
-  /** True for requests from the inspector's page, which get the brief view (RV1, record-view.ts). */
+  /** True for requests from the inspector's page, which get shortened records (RV1, record-view.ts). */
   isFromInspector = false;
   /** True for MCP addresses; set before any response. */
   isMcp = false;
@@ -120,7 +120,10 @@ export class ExchangeContext {
       );
   }
 
-  /** Counts a request that exceeded a limit. Call it before sending the error response. */
+  /**
+   * Counts a request that exceeded a limit; errors of all limits have the code of OverloadedError. Call it
+   * before sending the error response.
+   */
   countRefusal(error: GatewayError): void {
     if (error.code === overloaded.code)
       this.#alarms?.record(

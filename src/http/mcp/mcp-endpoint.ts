@@ -67,6 +67,7 @@ export function postMessage(
       return;
     }
     if (!admitAccept(context) || !(isInitialize || admitVersion(context))) return;
+    // Mcp-Method and Mcp-Name repeat values of the body.
     checkMirrorHeaders(context.request.headers, envelope);
     if (isInitialize) {
       initialize(routes, context, endpoint, envelope);

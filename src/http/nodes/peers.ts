@@ -94,7 +94,10 @@ export class Peers {
     this.#checkTimer ??= setInterval(() => this.#check(), RETRY_MS).unref();
   }
 
-  /** Logs, once per node, that either node refuses the other's proof. */
+  /**
+   * Logs, once per node, a refused proof: the other node refuses the proof of this node, or one of the two
+   * nodes refuses the TLS certificate of the other.
+   */
   onProofRefused({ name, address }: Peer, reason: string): void {
     const key = `${name} ${address}`;
     if (this.#loggedRefusals.has(key)) return;
@@ -192,7 +195,8 @@ export class Peers {
       const forwards = [...peer.forwards];
       void peer.greet(SILENT_MS).then((result) => {
         peer.isBeingChecked = false;
-        // The node counts as dead. A new request is forwarded to it while it is a member.
+        // The node owns the sessions of these forwards, and counts as dead. A new request is forwarded to it
+        // while it is a member.
         if (result === 'silent' || result === 'portClosed')
           for (const forward of forwards) forward.failLostOwner();
       });

@@ -141,7 +141,7 @@ export class Watchers {
     this.#lastUnseen = this.#feed.unseen;
     for (const viewer of this.#viewers) {
       viewer.send(message);
-      // Actors that the last frame omitted can have stopped since (AF3).
+      // Actors that the last frame omitted can have stopped since (AF3, actor-feed.ts).
       if (isIncomplete) viewer.sendComplete();
       if (this.#ticks % HEARTBEAT_TICKS === 0) viewer.heartbeat();
     }
@@ -155,6 +155,7 @@ export class Watchers {
     const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerState(status, this.#view));
     const rows = { servers, gone: [], triggers, gone_triggers: [] };
     const numbers: NumbersMessage = { ...this.#totals(), ...rows };
+    // The next tick sends all rows, because these rows may be newer than the tracked ones (changed-rows.ts).
     this.#servers.invalidate();
     this.#triggers.invalidate();
     return eventText('tree', tree) + eventText('numbers', numbers);

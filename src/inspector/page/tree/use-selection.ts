@@ -54,7 +54,8 @@ export function useSelection(
     if (pendingLine !== undefined && (item === undefined || addressOfLine(item) !== undefined))
       choose(pendingLine, { isReplacing: true });
   });
-  // Links and clicks expand the group of sessions; keys do not.
+  // Links and clicks expand the group of sessions. The keyboard does not: its moves (`isReplacing`) have
+  // stored their address in `lastAddress`.
   useEffect(() => {
     if (lastAddress.current === view.actor) return;
     lastAddress.current = view.actor;
