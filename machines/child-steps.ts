@@ -13,6 +13,7 @@ import type { SupervisorAction } from './supervisor-setup.ts';
 const dueId = (key: string) => `due:${key}`;
 const overdueId = (key: string) => `overdue:${key}`;
 
+/** `uncounted`: restarts after external failures (external-failure.ts). */
 const noRestarts = { restarts: [], uncounted: [] } as const;
 
 /** Reports a change of the child to the listeners of the supervisor. */
@@ -71,8 +72,9 @@ export function resume(action: SupervisorAction, child: Child): void {
 
 /**
  * Starts a child immediately, in every phase except `stopping`: a live actor receives `start`, otherwise a
- * new actor is spawned. Clears the restart history, unless the server is away: then a failed attempt parks it
- * again, and the calls do not wait for several attempts.
+ * new actor is spawned. Clears the restart history, except after an unreachable failure
+ * (external-failure.ts): then the next failure parks the child again, and its callers do not wait for several
+ * attempts.
  */
 export function wake(action: SupervisorAction, child: Child): void {
   if (child.phase === 'stopping') return;

@@ -47,7 +47,7 @@ export type ServerEvent =
   | { type: 'due' }
   /** The supervisor parks the server until `until` (epoch milliseconds). */
   | { type: 'park'; until: number; error?: unknown }
-  /** An operator's stop, or a disabled entry. */
+  /** An operator's stop, or the server's catalog entry is disabled. */
   | { type: 'stop' }
   /** The supervisor stops this actor. */
   | { type: 'shutdown' }

@@ -11,7 +11,7 @@ export interface SupervisorInput {
   readonly children?: readonly ChildSpec[];
   /**
    * Stop order in a shutdown. `ordered`: one child at a time, in reverse order of start. `together`: all
-   * children simultaneously, if they are independent. @default 'ordered'
+   * children simultaneously; only for children that do not depend on each other. @default 'ordered'
    */
   readonly drain?: 'ordered' | 'together';
   /**
@@ -33,8 +33,8 @@ export type SupervisorEvent =
   | { type: 'child.start'; spec: ChildSpec }
   | { type: 'child.stop'; key: string }
   /**
-   * Manual start, or first request after the park time: clears the restarts, unless the server is away, and
-   * sends `start` to the child.
+   * Manual start, or first request after the park time: sends `start` to the child. Clears the restarts,
+   * except after an unreachable failure (external-failure.ts).
    */
   | { type: 'child.wake'; key: string }
   /** Reported by a running child. */

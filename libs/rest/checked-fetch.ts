@@ -34,6 +34,8 @@ export function checkedFetch(refusal: AddressCheck, resolve: Resolve = resolveBy
         destinationOf(url.hostname, portOf(url), refusal, resolve),
         request.signal,
       );
+      // Aborts the signal if its deadline passed during the lookup, for example while the process was
+      // suspended.
       abortOverdueWork();
       request.signal.throwIfAborted();
       return await exchange(url, request, lookup);
@@ -68,7 +70,7 @@ function exchange(
       agent: false,
       headers: { 'accept-encoding': 'identity', ...Object.fromEntries(headers) },
     });
-    // The connection may have taken long; check again before the request is written.
+    // The connection may have taken long: check the deadline again before the request is written.
     request.on('socket', (socket) =>
       socket.once('connect', abortOverdueWork).once('secureConnect', abortOverdueWork),
     );
