@@ -38,6 +38,7 @@ export class TrackerLookup {
   }
 
   fault(refusal: PlatformRefusal): DeliveryError {
+    // Refusals of the tracker have a status and a text but no error code, so the table of codes is empty.
     return this.#withPurpose(responseError({}, refusal));
   }
 

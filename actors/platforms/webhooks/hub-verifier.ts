@@ -22,6 +22,7 @@ export function hubVerifier({ header, secrets, field, allowsUnverified, principa
   if (accepted.length === 0 && allowsUnverified) return loopbackOnly;
   if (accepted.length === 0) throw new Error(`${field} is empty`);
   return {
+    // Verifiers with equal secrets accept the same requests.
     identity: JSON.stringify(accepted),
     isOpen: false,
     hasProof: ({ headers }) => isHubShaped(headers[header]),

@@ -128,7 +128,7 @@ class SharedPath<S extends WebhookSubscriber> implements Webhook {
   readonly path: string;
   readonly #handler: PathHandler<S>;
   #subscribers: readonly S[] = [];
-  /** Subscribers by method. Other methods are refused earlier, except the methods of the last subscriber. */
+  /** Subscribers by method. Empty after the last subscriber has left, although `methods` is not. */
   #byMethod: ReadonlyMap<string, readonly S[]> = new Map();
   #methods: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;

@@ -37,7 +37,7 @@ function repoHostB(userRetryMs: number): RepoHost<RepoHostBTrigger, RepoHostBApi
     verifier: repoHostBVerifier,
     unauthorised: 'X-Gitlab-Token or webhook-signature is missing or does not match a secret of this path',
     delivery: repoHostBDelivery,
-    // The signature covers the delivery id.
+    // Empty, because the signature covers the delivery id: it does not match another id.
     signature: () => '',
     api: ({ config }, token) => new RepoHostBApi(config.api_url, token, userRetryMs),
     marks: htmlMarks,

@@ -1,5 +1,6 @@
-// Facts of this host's events. The header names the event, such as `pullrequest:created`. The payload
-// contains the object that the first part names, and further objects.
+// Facts of this host's events. The header of a request contains the key of the event, such as
+// `pullrequest:created`: the subject (`event` in the facts) and the action. The payload contains the object
+// that the subject names, and further objects.
 
 import { repoHostCEventNames } from '../../../../config/resources/repository-hosts/repohostc-events.ts';
 import { memberOf, numberMember, textMember } from '../../payloads/payload-member.ts';
@@ -143,7 +144,7 @@ export const repoHostCEvents: RepoEvents = {
   facts(key, payload) {
     const parts = partsOf(key);
     const repository = textMember(payload, 'repository.full_name');
-    // An event that the host has introduced since may concern no repository.
+    // A key that this version of the gateway does not know may concern no repository.
     if (repository === undefined && repoHostCEventNames.faultOf(key) !== undefined) return 'unhandled';
     if (!subjects.has(parts[0]) || repository === undefined || !fullName.test(repository)) return undefined;
     return new RepoHostCFacts(parts as [Subject, string | undefined], repository, payload);
