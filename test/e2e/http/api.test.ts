@@ -167,7 +167,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
     expect(record.state).toBe('running');
   });
 
-  test('answer POST stop of a starting server with 200, and its POST start with 503', async () => {
+  test('answer POST stop of a starting server with 200, and the pending POST start with 503', async () => {
     const slow = await startGateway({ http, servers: { slow: apiServer({ env: { HANG: '1' } }) } });
     const started = ask(`${slow.url}/servers/slow/start`, { method: 'POST' });
     await eventually(

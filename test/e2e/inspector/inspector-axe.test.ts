@@ -144,7 +144,7 @@ const chartSizes = `(() => {
   };
 })()`;
 
-test('a state chart shows the current state in its pane, also on a phone, and no dot covers a letter', async () => {
+test('a state chart shows the current state in its pane, also on a phone, and no dot of an initial state covers a letter', async () => {
   for (const viewport of sizes) {
     const page = await open(viewport);
     for (const actor of ['files', 'tickets', '~gateway', '~servers', '~trigger/alerts']) {

@@ -313,7 +313,7 @@ describe('requests without a session over stdio', () => {
     expectPure(wrapper);
   });
 
-  test('that only listen end as soon as the client closes stdin', async () => {
+  test('complete immediately when the client closes stdin, if they are `subscriptions/listen`', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }));
     wrapper.send(listen('listening'));
     await until('the acknowledgement', () => wrapper.messages.length === 1);

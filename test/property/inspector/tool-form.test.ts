@@ -123,7 +123,7 @@ const argumentsSchema = fc
     ...(additionalProperties === null ? {} : { additionalProperties }),
   }));
 
-/** Returns whether ajv accepts the value. Undefined if it refuses the schema or does not terminate. */
+/** Returns true if ajv accepts the value. Undefined if ajv refuses the schema, or overflows the stack. */
 function isValid(schema: object, value: unknown): boolean | undefined {
   try {
     return ajv.compile(schema)(value) as boolean;

@@ -30,6 +30,7 @@ describe('access to the inspector', () => {
   });
 
   test('uses a cookie hidden from scripts, other sites and other paths', () => {
+    // Without an attribute `Path`, browsers send the cookie to the folder of the request only (IA2).
     const attributes = access.cookieFor(KEY)?.split('; ').slice(1);
     expect(attributes).toEqual(['Max-Age=43200', 'HttpOnly', 'SameSite=Strict']);
     expect(access.cookieFor(KEY)).not.toContain(KEY);

@@ -127,7 +127,7 @@ describe('a child that reports a failure', () => {
     expect(room.events.filter((line) => line === 'a#1 due')).toHaveLength(3);
   });
 
-  test('is evaluated again if it fails while parked, because it must have started by itself', () => {
+  test('while parked is restarted, because it must have started without the supervisor', () => {
     const room = new SupervisorBench();
     room.start('a', { policy: { ...policy, intensity: 1 } });
     room.tell('a', fail);

@@ -98,7 +98,7 @@ describe('a trigger', () => {
     expect(state()).toBe('open');
   });
 
-  test('with a refused connection keeps its resources and its pause, and continues when the connection is restored', async () => {
+  test('with a refused connection keeps its resources, remembers pause and resume, and continues when the connection is restored', async () => {
     const { doors, actor, state } = start();
     const refusal = () => actor.getSnapshot().context.refusal;
     actor.send({ type: 'refused', reason: 'Unauthorized' });

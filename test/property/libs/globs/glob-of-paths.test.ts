@@ -45,7 +45,7 @@ test.each([
   expect(matches(pattern, path)).toBe(expected);
 });
 
-test('** within a segment matches slashes in globs for git refs, but not in globs for paths', () => {
+test('** within a segment of a glob for git refs matches slashes', () => {
   expect(matches('release**', 'release/1/2', 'ref')).toBe(true);
   expect(matches('**-alpha', 'a/b-alpha', 'ref')).toBe(true);
   expect(matches('release*', 'release/1', 'ref')).toBe(false);

@@ -170,7 +170,7 @@ describe('an answer', () => {
     expect(commentText(`${text}x`, form)).toContain('*(cut: ');
   });
 
-  test('cannot contain the mark of another row', async () => {
+  test('cannot contain the hidden mark by which a retry finds the comment of another outbox row', async () => {
     const other = htmlMarks.markFor('outbox:repohost:other/d/1');
     const row = await rowFor(`look: ${other}`);
     await send(row);

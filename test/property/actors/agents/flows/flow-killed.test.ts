@@ -106,7 +106,9 @@ it('a flow returns the same answer wherever its process is killed', async () => 
           await new Promise((resolve) => setTimeout(resolve, 2));
         }
       }
+      // `summary` sends no message: its text is the answer, because no slow node follows it.
       expect(emittedIds()).toEqual(['rescue: rescued: no']);
+      // A completed node has a row `left`, a failed node a row `failed`; `in` is the path of the node.
       const finishedNodes = run.rows
         .filter(({ kind }) => kind === 'left' || kind === 'failed')
         .map((row) => row.in);

@@ -338,7 +338,7 @@ const runAndCheck = async (steps: readonly Step[]): Promise<void> => {
   }
 };
 
-test('each interaction is acknowledged in time; its answers appear once and in order, or the record contains the possible duplicate or the expiry', async () => {
+test('each interaction is acknowledged in time; each answer appears once and in order, or its delivery record notes a possible duplicate or an expiry', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 30, size: 'max' }), (steps) =>
       runAndCheck([{ do: 'interact' }, ...steps]),

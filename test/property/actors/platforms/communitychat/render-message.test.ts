@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import type { MessageCard, OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
 import { communityMessages } from '../../../../../actors/platforms/communitychat/render-message.ts';
 import { messageFault } from '../../../../fixtures/community-platform/check-message.ts';
-import type { Members } from '../../../../fixtures/community-platform/form-check.ts';
+import type { Members as JsonMembers } from '../../../../fixtures/community-platform/form-check.ts';
 
 const textPiece = fc.constantFrom(
   'a',
@@ -62,7 +62,7 @@ const messagesOf = (more: Partial<OutboundMessage>) =>
   communityMessages({ target: { place: '1', repliesTo: '2' }, action: { do: 'post' }, text: '', ...more });
 
 /** All readable text. A text may be cut anywhere. */
-function contentOf(bodies: readonly Members[]): string {
+function contentOf(bodies: readonly JsonMembers[]): string {
   const texts = bodies.map(({ content }) => content).join('');
   return texts + JSON.stringify(bodies.map(({ embeds, components }) => [embeds, components]));
 }
@@ -75,7 +75,7 @@ test("no message exceeds the platform's limits, and the whole text arrives in or
   fc.assert(
     fc.property(longText, anyCard, (text, card) => {
       const messages = messagesOf({ text, card });
-      const bodies = messages.map(({ body }) => body as unknown as Members);
+      const bodies = messages.map(({ body }) => body as unknown as JsonMembers);
       for (const body of bodies) expect(messageFault(body)).toBeUndefined();
       expect(withoutSpacesAndFences(bodies.map(({ content }) => content).join(''))).toContain(
         withoutSpacesAndFences(text),
@@ -91,7 +91,7 @@ test("no message exceeds the platform's limits, and the whole text arrives in or
 test('a rendered card keeps its title, all fields and all actions, and each action is a control or text', () => {
   fc.assert(
     fc.property(longText, anyCard, (text, card) => {
-      const bodies = messagesOf({ text, card }).map(({ body }) => body as unknown as Members);
+      const bodies = messagesOf({ text, card }).map(({ body }) => body as unknown as JsonMembers);
       const withoutSpaces = (json: string) =>
         withoutSpacesAndFences(json.replaceAll('\\n', '').replaceAll('\\t', ''));
       const content = withoutSpaces(contentOf(bodies));
@@ -102,11 +102,11 @@ test('a rendered card keeps its title, all fields and all actions, and each acti
       }
       if (card.title !== undefined) expect(content).toContain(inJson(card.title));
       const controls = bodies.flatMap(({ components }) =>
-        (components as readonly Members[]).flatMap(controlsOf),
+        (components as readonly JsonMembers[]).flatMap(controlsOf),
       );
       // Buttons have their id in `custom_id`, menu options in `value`.
       const ids = controls.flatMap(({ custom_id, options }) =>
-        options === undefined ? [custom_id] : (options as readonly Members[]).map(({ value }) => value),
+        options === undefined ? [custom_id] : (options as readonly JsonMembers[]).map(({ value }) => value),
       );
       for (const { id, title, url } of card.actions ?? []) {
         const isControl =
@@ -119,7 +119,7 @@ test('a rendered card keeps its title, all fields and all actions, and each acti
 });
 
 /** Returns the row's buttons or menu. */
-const controlsOf = ({ components }: Members) => components as readonly Members[];
+const controlsOf = ({ components }: JsonMembers) => components as readonly JsonMembers[];
 
 test('mentions in a message notify no user unless they are allowed', () => {
   const [{ body } = { body: undefined }] = messagesOf({ text: '@everyone' });

@@ -180,7 +180,7 @@ it('the output schema is in the prompt if it is not sent as a response format', 
   expect(format('json_schema', 'openai', [lookUp]).responseFormat).toBeDefined();
 });
 
-it('a malformed tool call of a model is returned unchanged', async () => {
+it('a malformed tool call in the answer of a model reaches the caller unchanged', async () => {
   const calls = [
     { id: 'a', name: 'look_up', input: ['{"word": "o', 'pen"'] },
     { id: 'b', name: 'no_such_tool', input: '{"n": 12345678901234567890}' },

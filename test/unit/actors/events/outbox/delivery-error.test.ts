@@ -5,7 +5,7 @@ import {
 } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { NoTokenError } from '../../../../../actors/platforms/teamchat/errors.ts';
 
-/** Options without default values. */
+/** Every option, with a value other than its default. */
 const all: Required<Omit<DeliveryErrorOptions, 'cause'>> = {
   platformCode: 'gone',
   isFinal: true,
@@ -29,8 +29,8 @@ describe.each([DeliveryError, NoTokenError])('the copy of an error made by %o.wi
 
   test.each(Object.keys(all))('changes only %s', (member) => {
     const changed = new Kind('no', all).with({ [member]: undefined });
-    const unsaid = new Kind('no')[member as keyof typeof all];
-    expect({ ...changed }).toEqual({ ...all, code: 'ERR_DELIVERY', [member]: unsaid });
+    const defaultValue = new Kind('no')[member as keyof typeof all];
+    expect({ ...changed }).toEqual({ ...all, code: 'ERR_DELIVERY', [member]: defaultValue });
   });
 
   test('leaves the original unchanged', () => {

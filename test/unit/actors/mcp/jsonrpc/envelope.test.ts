@@ -105,7 +105,7 @@ describe('a JSON-RPC message', () => {
     expect(client('{"jsonrpc":"2.0","id":1,"method":"x","params":["name"]}').param('name')).toBeUndefined();
   });
 
-  test('may contain upper-case variants of member names in arguments, and anywhere if a server sent it', () => {
+  test('from a client may contain upper-case variants of member names in arguments and _meta, from a server anywhere', () => {
     const text =
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{"NAME":1,"ID":2},"_meta":{"NAME":3}}}';
     expect(client(text).kind).toBe('request');
@@ -205,7 +205,7 @@ describe('a client message is rejected with the matching error code', () => {
     ['a second id in upper case', '{"jsonrpc":"2.0","id":1,"ID":2,"method":"x"}', -32600],
     ['a second method in another case', '{"jsonrpc":"2.0","id":1,"method":"x","m\\u0045thod":"y"}', -32600],
     ['a second params with a long s', '{"jsonrpc":"2.0","id":1,"method":"x","param\u017f":{}}', -32600],
-    ['a second name in another case', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"Name":"b"}}', -32600],
+    ['a name in another case', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"Name":"b"}}', -32600],
     [
       'duplicate arguments',
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{},"arguments":{}}}',

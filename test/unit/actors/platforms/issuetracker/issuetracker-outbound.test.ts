@@ -367,7 +367,7 @@ describe('a tracker that', () => {
     expect(tracker.callsOf('POST', POST)).toHaveLength(1);
   });
 
-  test('is replaced by an HTML page causes an unknown outcome', async () => {
+  test('answers with an HTML page instead of JSON causes an unknown outcome', async () => {
     const row = await rowFor('hello');
     tracker.fail({ kind: 'page', status: 200 }, 'POST', POST);
     expect(await failure(row)).toMatchObject({ isFinal: false, isOutcomeUnknown: true });

@@ -81,7 +81,7 @@ describe.each(Object.entries(OLDEST))(
   (seq, state) => {
     const states: readonly DeliveryState[] = [state];
 
-    test('is on the only page of lists that are filtered by its state', () => {
+    test('appears in each list that is filtered by its state, and the list has one page', () => {
       for (const filter of [{ states }, { states, name: 'oncall' }, { states, kind: 'agent' as const }]) {
         const { runs, beforeSeq } = engine.runs({ ...filter, limit: 50 });
         expect([runs.map(({ delivery }) => delivery.seq), beforeSeq]).toEqual([[Number(seq)], undefined]);

@@ -213,7 +213,7 @@ describe('store calls', () => {
     await expect(store.get('s', 'k')).rejects.toThrow(/is closed/);
   });
 
-  test('that timed out release events claimed too late, without counting an attempt', async () => {
+  test('that claim events after their timeout release these events, and count no attempt', async () => {
     const hang = join(scratch, `hang-${++files}`);
     const store = await open({ workerUrl: hangingWorker(hang), callTimeoutMs: 300 });
     await store.append([eventOf('a:1', 'k/a'), eventOf('a:2', 'k/a')]);

@@ -15,7 +15,7 @@ test('a named resource belongs to the server that named it, or that named its sk
     expect(named.find(uri)).toBeUndefined();
 });
 
-test('the oldest named resources of a client are forgotten above 1000, and their memory returns to the budget', () => {
+test('a client keeps 1000 resources that servers named for it; the oldest are forgotten, and their memory returns to the budget', () => {
   const budget = new Budget(10_000_000);
   const named = new NamedResources(budget);
   for (let at = 0; at < 1_500; at += 1) named.add(`made://${at}`, 'one');

@@ -332,7 +332,7 @@ describe('a modern client at a legacy server', () => {
     expect(timers()).toBe(0);
   });
 
-  test('does not take the connection of a call that its server processes', async () => {
+  test('receives an error if the call of another client, which the server processes, uses the only connection', async () => {
     managed.end();
     managed = new FakeManagedServer({ isolation: 'session', pool: { max: 1, in_flight: 8, waiting: 8 } });
     const { state, link } = await startSuspendedCall();

@@ -1,5 +1,5 @@
-// Client capabilities that the gateway hides from modern servers: roots, unless forwarded. Other bytes are
-// unchanged.
+// Client capabilities that the gateway hides from modern servers (MCP revision 2026-07-28): roots, unless
+// forwarded. Other bytes are unchanged.
 
 import { expect, test } from 'vitest';
 import { hiddenCapabilityEdits } from '../../../../../../actors/mcp/clients/eras/hidden-capabilities.ts';

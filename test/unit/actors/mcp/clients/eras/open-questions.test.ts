@@ -1,4 +1,5 @@
-// Server requests that wait for a modern client: each is completed once, on the connection that sent it.
+// Server requests that wait for the retry of a modern client (MCP revision 2026-07-28): each is completed
+// once, on the connection that sent it.
 
 import { beforeEach, expect, test } from 'vitest';
 import { OpenQuestions } from '../../../../../../actors/mcp/clients/eras/open-questions.ts';
@@ -38,7 +39,7 @@ test('server requests become input requests to the client, and each response ret
   expect(sent).toHaveLength(1);
 });
 
-test('server requests receive no response after they are withdrawn or rejected', () => {
+test('a withdrawn server request receives no response, and a rejected one receives a single error', () => {
   const questions = new OpenQuestions();
   for (const [caller, id] of [
     [first, 1],

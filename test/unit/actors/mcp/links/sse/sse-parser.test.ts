@@ -79,7 +79,7 @@ describe('an SSE stream', () => {
     expect(events).toMatchObject([{ data: 'a' }, { data: 'b' }]);
   });
 
-  test('reports an event above the limit with its size and id, and continues', () => {
+  test('reports an event above the limit with its size and JSON-RPC id, and continues', () => {
     const { events, feed } = reader(64);
     const giant = `{"jsonrpc":"2.0","result":"${'x'.repeat(100)}","id":41}`;
     for (const char of `data: ${giant}\n\ndata: {"id":42}\n\n`) feed(char);
