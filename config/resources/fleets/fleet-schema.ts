@@ -6,15 +6,16 @@ import { name } from '../../text-schema.ts';
 import { budgetSchema } from '../agents/agent-schema.ts';
 import { resourceHeader } from '../resource-header.ts';
 
-const memberName = Type.String({
-  description: 'Unique name in the fleet.',
-  pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,47}$',
-  patternErrorMessage: 'a name of A-Z a-z 0-9 _ -, beginning with a letter',
-  shownAs: 'name',
-});
+const memberName = (description: string) =>
+  Type.String({
+    description,
+    pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,47}$',
+    patternErrorMessage: 'a name of A-Z a-z 0-9 _ -, beginning with a letter',
+    shownAs: 'name',
+  });
 
 const memberSchema = Type.Object({
-  name: memberName,
+  name: memberName('Unique name in the fleet.'),
   agent: Type.Optional(name('Name of an Agent. Default without `spec`: the name of the member.')),
   description: Type.Optional(Type.String({ description: 'Description of the member for a manager.' })),
   weight: Type.Number({ description: 'Weight of the vote.', default: 1, minimum: 0.001, maximum: 1_000 }),
@@ -43,10 +44,13 @@ const consensusSchema = Type.Object(
       default: 'majority',
     }),
     min_votes: Type.Integer({ description: 'Quorum.', default: 1, minimum: 1, maximum: 64 }),
-    on_none: Type.Union([Type.Enum(['fail']), Type.Object({ agent: memberName })], {
-      description: 'Without a result: the fleet fails, or the named member decides.',
-      default: 'fail',
-    }),
+    on_none: Type.Union(
+      [Type.Enum(['fail']), Type.Object({ agent: memberName('Name of the member that decides.') })],
+      {
+        description: 'Without a result: the fleet fails, or the named member decides.',
+        default: 'fail',
+      },
+    ),
   },
   { description: 'Vote on an answer field.' },
 );
