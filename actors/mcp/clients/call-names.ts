@@ -1,6 +1,7 @@
-// Names in messages, such as tool names, with the same string for equal bytes: the history keeps thousands of
-// them, and a new string per call would outlive the young generation (docs/internals.md, "Cost of a call").
-// A direct-mapped cache: its size is fixed, and a client with many names only replaces entries.
+// Decodes names in messages, such as tool names. Equal bytes give the same string: the history keeps
+// thousands of names, and a new string per call would outlive the young generation of the garbage collector
+// (docs/internals.md, "Cost of a call"). The cache is direct-mapped: its size is fixed, and a client with
+// many names only replaces entries.
 
 import type { Span } from '../jsonrpc/span.ts';
 

@@ -1,5 +1,5 @@
 // Adds each completed client request to the recent calls (actors/history). The message router counts
-// and records requests in the same callback, so both have the same number.
+// and records requests in the same callback, so the request counters and the recent calls agree.
 
 import { GatewayError } from '../../base/errors/errors.ts';
 import { MAX_RECORDED_CHARS, type RecordedOutcome } from '../../history/call-record.ts';

@@ -9,7 +9,9 @@ import type { Redactor } from '../../base/errors/redact.ts';
 import { StderrTail } from '../links/stdio/stderr-tail.ts';
 
 const LF = 0x0a;
-/** Bytes read at a time. Older ones are skipped, so a flood of lines cannot block the gateway. */
+/**
+ * Maximum number of bytes per read. Older bytes are skipped, so a flood of lines cannot block the gateway.
+ */
 const MAX_BYTES = 1024 * 1024;
 
 export class InstallOutput {

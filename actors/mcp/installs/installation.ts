@@ -1,6 +1,7 @@
 // One installation by a launcher. It runs in a separate process, so a stop, reload or removal of the server
 // does not interrupt it. It also completes after a crash of the gateway, because a killed process would leave
-// a damaged folder: it has neither the mark nor the record (actors/state/) of processes to kill.
+// a damaged folder. For this reason the process has neither the mark nor the record (actors/state/) by which
+// the next gateway finds processes to kill.
 
 import { GatewayError, StartFailedError, StartTimeoutError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';

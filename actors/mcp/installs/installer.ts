@@ -1,5 +1,4 @@
-// The installation for a local server's command: its command lines, and the folder that it
-// fills.
+// The installation for a local server's command: its command lines, and the folder that it fills.
 
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';

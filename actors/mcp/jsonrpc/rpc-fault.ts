@@ -28,7 +28,7 @@ export class RpcFault extends Error {
     this.data = data;
   }
 
-  /** Returns the error with the id of its request, unless it has an id. */
+  /** Returns the error with this id; unchanged if the error already has an id. */
   withId(rawId: string | undefined): RpcFault {
     return this.rawId === undefined ? new RpcFault(this.code, this.message, rawId, this.data) : this;
   }

@@ -168,7 +168,7 @@ export class Handle {
   park(until: number, because: string): void {
     this.breaker.open(until, because);
     const refusal = this.breaker.refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1);
-    // Unlike later calls, these have waited for the start that failed.
+    // Unlike later calls, the queued calls have waited for the start that failed.
     const cause = this.#failure?.error;
     const error = new UnavailableError(refusal.message, refusal.retryAfterSeconds, { cause });
     this.failWaiting(() => true, error);

@@ -36,11 +36,11 @@ export interface ServerSurroundings {
 
 /** A server's clients, as seen by the server. */
 export interface ServerAudience {
-  /** Returns true if a client at `/mcp/SERVER`, which sees only this server, has an open stream. */
+  /** Returns true if a client at /mcp/:id, which sees only this server, has an open stream. */
   isWatched(): boolean;
   /** Called when lists became known or have changed. `isFirst`: these lists were unknown before. */
   onLists(kinds: readonly ListKind[], isFirst: boolean): void;
-  /** Notifies the clients at `/mcp/SERVER` that lists have changed. */
+  /** Notifies the clients at /mcp/:id that lists have changed. */
   announce(kinds: readonly ListKind[]): void;
   /** Called when cached data of the server has changed. */
   onLearned(): void;
@@ -99,7 +99,7 @@ export class ServerFactory {
     const messages = new LogMessages(redactor, (level, text) =>
       lines.add({ kind: 'server', name: id, level, from: 'message', text }),
     );
-    // Detected later: `isOlder` is true for the SSE transport, which Streamable HTTP has replaced.
+    // Set by the links of a remote server (DetectedTransport).
     const transport = { isOlder: false };
     return new ManagedServer({
       id,

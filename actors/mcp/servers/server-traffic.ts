@@ -43,7 +43,7 @@ export interface ServerTrafficOptions extends Partial<Pick<ConnectionSetupOption
   makeLink(events: LinkEvents, era: Era): Link;
   /** Receives each `notifications/message` of the server. */
   onLogMessage?(envelope: Envelope): void;
-  /** Notifies the clients of this server alone that lists may have changed. */
+  /** Notifies the clients at /mcp/:id that lists may have changed. */
   announce(kinds: readonly ListKind[]): void;
   /** Asks the supervisor to start the actor now, without backoff or park time. */
   wake(): void;

@@ -31,7 +31,7 @@ export interface SupervisedServersOptions {
   /** Looks up the supervisor, which runs for the lifetime of the gateway. */
   readonly life: { find(name: string): AnyActorRef | undefined };
   /**
-   * Hash of the catalog entry per server, without removed servers. Protects the list files of these entries.
+   * Hash of the catalog entry per server, without removed servers. The cache files of these entries are kept.
    */
   readonly entryHashes: Map<ManagedServer, string>;
   make(spec: ServerSpec): ManagedServer;

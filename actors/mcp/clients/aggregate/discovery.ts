@@ -1,6 +1,6 @@
 // Fetches unknown lists by starting servers: servers without cached lists, and servers that may list more
 // items to a certain client. Concurrent starts are limited, and each server starts once. List requests wait
-// for servers that never listed, up to a timeout and only during their first start; lists that arrive later
+// for servers without known lists, up to a timeout and only during their first start; lists that arrive later
 // are announced by list_changed. Discovery continues if clients disconnect.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
@@ -16,7 +16,9 @@ export interface DiscoverableServers {
   readonly stamp: number;
 }
 
-/** A client that requests lists. Servers with isolation list on a connection of this client. */
+/**
+ * A client that requests lists. A server with `isolation: session` is queried on a connection of the client.
+ */
 export interface ListingClient extends Pick<CallOwner, 'capabilities' | 'era'> {
   /**
    * Calls `visit` with the owner of the client's connections at the server (undefined: the shared
@@ -30,7 +32,7 @@ interface Round {
   /** Client capabilities the round depends on; '' if it serves every client. */
   readonly key: string;
   readonly startedAt: number;
-  /** Resolves when every server in the round has listed or failed. */
+  /** Resolves when every server in the round has returned its lists or failed. */
   readonly end: Promise<void>;
 }
 
@@ -64,7 +66,7 @@ export class Discovery {
     this.#isAwaited = isAwaited;
   }
 
-  /** Fetches the lists of servers that never listed, in the background. */
+  /** Fetches unknown lists of servers in the background. */
   learn(client?: ListingClient | undefined): void {
     this.#learn(client, false);
   }
@@ -101,9 +103,9 @@ export class Discovery {
   }
 
   /**
-   * Starts the servers whose lists this client lacks. Resolves when all have listed or failed, or after
-   * `timeoutMs` per server, counted from the start of the round. Returns undefined if there is nothing to
-   * wait for.
+   * Starts the servers whose lists this client lacks. Resolves when all have returned them or failed, or
+   * after `timeoutMs` per server, counted from the start of the round. Returns undefined if there is nothing
+   * to wait for.
    */
   waitForLists(timeoutMs: number, client?: ListingClient | undefined): Promise<void> | undefined {
     return this.#waitForLists(timeoutMs, performance.now() + timeoutMs, client);
@@ -158,7 +160,10 @@ export class Discovery {
     await Promise.all(installing);
   }
 
-  /** Retries servers without lists while a client awaits them; the next list request retries them anyway. */
+  /**
+   * Retries servers without lists while a client uses lists. Without such a client, the next list request
+   * retries these servers.
+   */
   #scheduleRetry(): void {
     if (this.#isClosed || this.#retryTimer !== undefined) return;
     this.#retryTimer = setTimeout(() => {

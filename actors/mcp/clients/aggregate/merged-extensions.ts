@@ -1,6 +1,6 @@
 // Merges the extensions that servers declare. Settings of several servers are combined: a flag is set if any
-// server sets it, and of other settings the first counts. Extensions that concern the authorization of
-// clients at the server are not declared, because clients authenticate at the gateway.
+// server sets it; for other settings the value of the first server counts. Extensions that concern the
+// authorization of clients at the server are not declared, because clients authenticate at the gateway.
 
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import { extensionsOf, TASKS } from '../../servers/lists/listing-capabilities.ts';

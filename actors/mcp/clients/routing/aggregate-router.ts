@@ -308,7 +308,9 @@ function renameAddresses(route: RoutedRequest, context: AggregateContext): void 
   exchange.rewrite = (answer) => addressEdits(answer, (uri) => rename(server, uri));
 }
 
-/** Returns a function that renames addresses for the client. The lists are those at its first use. */
+/**
+ * Returns a function that renames addresses for the client. It uses the lists at the time of its first call.
+ */
 function renamerFor(
   request: ClientRequest,
   context: AggregateContext,

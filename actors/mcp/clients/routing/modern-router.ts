@@ -38,9 +38,9 @@ export function descriptionOf({ cache }: ManagedServer): ServerDescription | und
 }
 
 /**
- * Fetches a server description that is not cached. Sends any request, because the server
- * sends its description when a connection to it opens. The request counts towards all limits. The eras of the
- * server must be known. `origin` is the client; a client that has no session is modern.
+ * Fetches a server description that is not cached. Sends a request of any kind, because the server sends its
+ * description when a connection to it opens. The request counts towards all limits. The eras of the server
+ * must be known. `origin` is the client; a client without a session is modern.
  */
 export function describeServer(
   server: ManagedServer,

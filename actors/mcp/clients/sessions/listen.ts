@@ -82,7 +82,7 @@ async function begin(
       return server === undefined || declared?.listChanged === true;
     }),
   );
-  // The merged lists tell which server has a resource.
+  // The server of a resource is found in the merged lists.
   if (server === undefined && uris.length > 0)
     await view.discovery.waitForLists(gateway.config.list_timeout_seconds * 1000);
   const byServer = new Map<ManagedServer, string[]>();

@@ -181,7 +181,7 @@ export class Sessions {
     return true;
   }
 
-  /** Returns true if a client at `/mcp/SERVER` has an open stream. */
+  /** Returns true if a client at /mcp/:id has an open stream. */
   isWatching(server: string): boolean {
     for (const session of this.#byId.values())
       if (session.target === server && session.hasOpenStream) return true;
@@ -215,7 +215,7 @@ export class Sessions {
     this.#scheduleNotify();
   }
 
-  /** Records changed lists for the clients at `/mcp/SERVER`. */
+  /** Records changed lists for the clients at /mcp/:id. */
   announceAt(server: string, kinds: readonly ListKind[]): void {
     for (const kind of kinds) {
       const servers = this.#pendingChanges.get(kind) ?? new Set();
@@ -301,7 +301,7 @@ export class Sessions {
     return this.unload(victim, 'limits.sessions is reached');
   }
 
-  /** Sessions of other nodes and of clients in this process are not stored: these open a new session. */
+  /** Returns false for other nodes and for clients in this process: they open a new session instead. */
   #isStored({ client, principal }: NewSession): boolean {
     return this.#options.areStored === true && client !== undefined && principal?.kind !== 'node';
   }

@@ -82,7 +82,7 @@ export class StoredSessions {
     await this.#awaitWrite(write);
   }
 
-  /** Returns true if the storage was not available for the record; `save` writes it. */
+  /** Returns true if the storage was not available for the record; the next `save` writes the record. */
   isUnwritten(id: string): boolean {
     return this.#unwritten.has(keyOf(id));
   }

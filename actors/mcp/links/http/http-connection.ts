@@ -109,7 +109,7 @@ export class HttpConnection implements ResponseReader {
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
     // Node checks this timer only after a silence, so it costs nothing per call.
     socket.setTimeout(IDLE_MS);
-    // Not as the callback of `setTimeout`, which is called only once.
+    // A listener, because the callback of `setTimeout` would be called only once.
     socket.on('timeout', () => {
       if (this.#isConnected) this.retire();
     });
@@ -129,7 +129,7 @@ export class HttpConnection implements ResponseReader {
     });
     socket.on('error', (error) => {
       this.#lastError ??= error;
-      // Retired now: before `close` is emitted, another event may start the next request.
+      // The connection is retired now, because another event may start the next request before `close`.
       this.retire();
     });
     socket.on('close', () => {

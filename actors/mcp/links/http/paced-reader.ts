@@ -45,7 +45,7 @@ export class PacedReader implements ReadingTurn {
   readonly #others: WaitingReaders;
   /** Received but unhandled bytes. */
   #rest: Buffer | undefined;
-  /** True if the consumer has read that its time slice is used up. */
+  /** True if the consumer has read `isOver` as true. */
   #isSpent = false;
   #isWaiting = false;
   #isPausedByOwner = false;

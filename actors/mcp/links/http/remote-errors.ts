@@ -102,7 +102,10 @@ export function protocolError(url: URL, what: string, redactor: TextRedactor): U
   return new UpstreamProtocolError(redactor.redact(`the server at ${plainUrl(url)} ${what}`));
 }
 
-/** Quick connection failures. Not a timeout: calls would wait for each attempt. */
+/**
+ * Error codes of a server that is away. All occur quickly. A timeout is not included, because calls would
+ * wait for each attempt.
+ */
 const awayCodes: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],

@@ -43,8 +43,7 @@ export interface RemoteEvents {
   /** The server accepted the request (2xx); the body follows. */
   onAccepted(head: ResponseHead): void;
   /**
-   * Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered
-   * later.
+   * Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered later.
    */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;

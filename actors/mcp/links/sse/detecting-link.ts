@@ -13,6 +13,7 @@ const refusals = new Set([400, 404, 405]);
 
 /** Detection result, shared by a server's links. */
 export interface DetectedTransport {
+  /** True if the server knows only the older HTTP+SSE transport. */
   isOlder: boolean;
 }
 
@@ -22,7 +23,7 @@ export class DetectingLink implements Link {
   readonly #options: RemoteOptions;
   readonly #transport: DetectedTransport;
   #link: HttpLink | SseLink;
-  /** Request that decides: the first one, until the handshake is complete. */
+  /** First request, whose response decides the transport; undefined once the transport is decided. */
   #first: { readonly bytes: Buffer; readonly call: CallId; readonly trace: Trace | undefined } | undefined;
   /** Link of the older transport while it opens. */
   #candidate: SseLink | undefined;

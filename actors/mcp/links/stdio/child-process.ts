@@ -123,7 +123,7 @@ export class ChildProcess {
     this.#container = container;
     this.#onContainerLeft = onContainerLeft;
     this.#unfinished = unfinished;
-    // Ignored, because a broken pipe also closes the stream or ends the process.
+    // Errors are ignored, because a broken pipe also closes the stream or ends the process.
     for (const source of [child, this.stdin, this.stdout, this.stderr]) source.on('error', () => {});
     this.whenExited = new Promise((resolve) =>
       child.once('exit', (code, signal) => {

@@ -12,7 +12,10 @@ const MAX_CHARS = 500;
 
 export const isIndented = (line: string) => /^\s/.test(line);
 
-/** Returns the last line that matches `head` and the lines below it; undefined if a line is no part. */
+/**
+ * Returns the last line that matches `head`, and the lines below it. Undefined if `isPart` rejects one of
+ * these lines.
+ */
 export function blockIn(
   lines: readonly string[],
   head: RegExp,

@@ -59,14 +59,14 @@ export class StdioLink implements Link {
   #state: 'new' | 'open' | 'ending' | 'ended' = 'new';
   /** Reason why sending has stopped. */
   #reason: GatewayError = new StoppedError('the server was not started');
-  /** How the owner stopped the link; undefined if it did not. */
+  /** Method by which the owner has stopped the link; undefined before. */
   #ending: 'close' | 'kill' | undefined;
   #child: ChildProcess | undefined;
   #writer: LineWriter | undefined;
   #output: PacedReader | undefined;
   #errorOutput: PacedReader | undefined;
   #exit: ExitStatus | undefined;
-  /** True after the first message of the server, which proves the installation. */
+  /** True after the first message of the server, which proves that the installation is complete. */
   #hasMessage = false;
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => {};
@@ -188,7 +188,7 @@ export class StdioLink implements Link {
     this.#options.onProcess?.(child.whenGone);
   }
 
-  /** Returns the unfinished files of the launcher, which end with the first message. */
+  /** Returns the files of the launcher. They count as finished after the first message of the server. */
   #unfinished(): UnfinishedFiles | undefined {
     const { unfinished } = this.#options;
     if (unfinished === undefined) return undefined;

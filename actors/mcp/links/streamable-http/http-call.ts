@@ -68,7 +68,7 @@ export class HttpCall implements ListMember<HttpCall> {
     this.#events = events;
   }
 
-  /** True if the server has not accepted the request yet; it may still reject the session. */
+  /** True if the server has not accepted the request yet; the server may still reject the session. */
   get isUnanswered(): boolean {
     return !this.#isOver && !this.#isAccepted;
   }

@@ -137,7 +137,7 @@ export class HttpLink implements Link {
         onDelivered: onSettled,
         onFailed: onSettled,
         onRefused: (refusal) => {
-          // A one-way message gets no JSON-RPC response, so the body is none.
+          // A one-way message gets no JSON-RPC response, so the body is not one.
           if (this.#session.id !== undefined && isSessionLost(refusal, false))
             this.#expire(sessionLostError(refusal, this.#options.redactor));
           else onSettled();

@@ -1,6 +1,6 @@
 // Detects that the remote server has lost the session. The specification requires status 404 (MCP 2025-11-25,
 // Session Management), but servers report it with other statuses, bodies and words, also as an error response
-// with status 200. A loss that counted as an ordinary error would fail every later request on the link.
+// with status 200. If a loss is not detected, every later request on the link fails.
 //
 // A loss closes the session for all clients, and tools have sessions too (terminals, browsers). Except for
 // 404, only the sentences of the known SDKs count, as the whole text.

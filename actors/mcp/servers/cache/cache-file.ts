@@ -28,7 +28,7 @@ export interface Stored {
   readonly hints: Hints;
   readonly cuts?: Cuts;
   readonly unreadable?: UnreadableItems;
-  /** Protocol generations that the server supports; absent until probed. */
+  /** Protocol eras that the server supports; absent before the first probe. */
   readonly eras?: Eras;
   /** True if every list is known, or declared missing by the server. */
   readonly isLearnt: boolean;

@@ -38,7 +38,7 @@ const noTools: ReadonlySet<string> = new Set();
 
 export class ServerCache implements ListSet {
   readonly version = 0;
-  /** Lists for some clients only. */
+  /** Lists for single classes of clients and for private processes. */
   readonly own: OwnLists;
   lists: Lists = {};
   /** Cache hints per list, from modern servers (lifetime and scope). */
@@ -80,7 +80,7 @@ export class ServerCache implements ListSet {
 
   constructor(
     file: string | undefined,
-    /** `isFirst`: the lists were unknown before. Only merged lists were then sent without them. */
+    /** `isFirst`: the lists were unknown before, so clients may have received merged lists without them. */
     onChange: (kinds: readonly ListKind[], isFirst: boolean) => void,
     onProblem: (message: string) => void,
     /** Called after every change, to invalidate merged views. */

@@ -122,7 +122,9 @@ export class Call implements TimedEntry<Call> {
   dueAt = 0;
   previous: Call | undefined;
   next: Call | undefined;
-  /** Called when the call has completed. Replaced when another server takes over the call. */
+  /**
+   * Called when the call has completed. Replaced when the successor of a changed server takes over the call.
+   */
   onEnd: OnCallEnd | undefined;
 
   readonly #exchange: CallExchange;

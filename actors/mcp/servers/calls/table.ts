@@ -1,7 +1,7 @@
 // Calls in flight on one connection, by request id.
 //
-// Used instead of a Map: a Map that is constantly filled and emptied keeps old internal tables, and with them
-// completed calls, in memory: a fifth of the cost of a call (docs/benchmarks.md).
+// The table replaces a Map. A Map that is constantly filled and emptied keeps old internal tables, and with
+// them completed calls, in memory. This was a fifth of the cost of a call (docs/benchmarks.md).
 //
 // Ids increase and are never reused. The low bits of an id are its index in the table. An id is skipped if a
 // slower call still occupies its index.

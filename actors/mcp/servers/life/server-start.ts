@@ -31,7 +31,7 @@ export interface StartOptions {
   readonly install: ServerInstall | undefined;
   /** Asks the supervisor to start the actor immediately, without backoff or park time. */
   wake(): void;
-  /** Returns true if a client of this server alone has an open stream. */
+  /** Returns true if a client at /mcp/:id has an open stream. */
   isWatched(): boolean;
 }
 

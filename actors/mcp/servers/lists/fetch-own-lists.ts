@@ -1,5 +1,5 @@
-// Fetches lists for some clients only (own-lists.ts). A list that the server fails to return is missing
-// in the result. Never rejects.
+// Fetches lists for some clients only (own-lists.ts). A list that the server fails to return is missing in
+// the result. Never rejects.
 
 import type { Connection } from '../pool/connection.ts';
 import type { ListBudget } from './bounded-list.ts';

@@ -15,8 +15,7 @@ export interface ListNoticesOptions {
   readonly timeoutMs: number;
   readonly isShared: boolean;
   /**
-   * Notifies the clients of this server alone. Clients of several servers are notified when the cache
-   * changes.
+   * Notifies the clients at /mcp/:id. Clients of merged addresses are notified when the cache changes.
    */
   announce(kinds: readonly ListKind[]): void;
 }

@@ -75,15 +75,18 @@ export class OwnLists {
     this.#fresh.clear();
   }
 
-  /** Returns the changed lists of the process; without changes since its start, the lists of the class. */
+  /**
+   * Returns the changed lists of the process. If none changed since its start, returns the lists of the
+   * class.
+   */
   find(member: PoolMember | undefined, key: string): ListSet | undefined {
     const changed = member === undefined || member.isClosing ? undefined : this.#byMember.get(member);
     return changed ?? this.#byClass.get(key);
   }
 
   /**
-   * Stores a class's lists. Returns the changed kinds if the class had lists before. `shared` are the
-   * lists of the cache, with memory that is already reserved.
+   * Stores a class's lists. Returns the changed kinds if the class had lists before. `shared` are the lists
+   * of the cache, with memory that is already reserved.
    */
   storeClass(key: string, fetched: FetchedLists, shared: Lists): readonly ListKind[] {
     const before = this.#byClass.get(key);

@@ -1,5 +1,5 @@
-// Determines which connection serves a client, and which connections are in use. Without own state: derived
-// from the pool members, the subscriptions and the eras (protocol generations, jsonrpc/modern-meta.ts).
+// Determines which connection serves a client, and which connections are in use. The class has no state: it
+// reads the pool members, the subscriptions and the eras (protocol generations, jsonrpc/modern-meta.ts).
 
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallOwner } from '../calls/owner.ts';
