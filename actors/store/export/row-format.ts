@@ -60,11 +60,11 @@ export function membersOf(line: Uint8Array): Readonly<Record<string, unknown>> {
 export function rowOf(members: Readonly<Record<string, unknown>>, now: number): TableRow {
   const table = byName.get(String(members.kind));
   if (table === undefined) throw new StoreFileError('unknown kind');
-  const remaining = new Set(Object.keys(members));
-  remaining.delete('kind');
+  const unreadMembers = new Set(Object.keys(members));
+  unreadMembers.delete('kind');
   const row: Record<string, Value> = {};
-  for (const column of table.columns) row[column.name] = read(table, column, members, remaining, now);
-  if (remaining.size > 0) throw new StoreFileError(`${table.name} has an unknown member`);
+  for (const column of table.columns) row[column.name] = read(table, column, members, unreadMembers, now);
+  if (unreadMembers.size > 0) throw new StoreFileError(`${table.name} has an unknown member`);
   return { table, row };
 }
 
@@ -102,14 +102,14 @@ function read(
   table: ExportTable,
   column: ExportColumn,
   members: Readonly<Record<string, unknown>>,
-  remaining: Set<string>,
+  unreadMembers: Set<string>,
   now: number,
 ): Value {
   const name = nameIn(table, column);
   const isRemaining = column.type === 'due' && Object.hasOwn(members, column.remaining);
   const member = isRemaining ? column.remaining : name;
   const value = members[member];
-  remaining.delete(member);
+  unreadMembers.delete(member);
   if (column.type === 'flag' && value === undefined) return false;
   if (value === undefined && column.isOptional) return null;
   const wrong = (what: string) => new StoreFileError(`${table.name}.${member} is not a ${what}`);
