@@ -243,14 +243,14 @@ export class Handle {
       if (call.isDone) return;
     }
     if (this.#queue.isFullFor(call)) {
-      const other = this.#queue.displace(call);
-      if (other === undefined) {
+      const displacedCall = this.#queue.displace(call);
+      if (displacedCall === undefined) {
         call.fail(this.#overload());
         return;
       }
       this.#queue.add(call);
       // Fails the displaced call last, because other calls may start when it completes.
-      other.fail(this.#overload());
+      displacedCall.fail(this.#overload());
     } else {
       this.#queue.add(call);
     }

@@ -70,10 +70,10 @@ export function pagesOf(item: ListItem): readonly string[] {
 
 /** Returns the tool with changed page addresses; the same object if none changes. */
 export function withPages(item: ListItem, rename: (uri: string) => string): ListItem {
-  const found = spansIn(item);
-  const [first] = found;
+  const pageAddresses = spansIn(item);
+  const [first] = pageAddresses;
   if (first === undefined) return item;
-  const edits = found.flatMap(({ bytes, span }) => {
+  const edits = pageAddresses.flatMap(({ bytes, span }) => {
     const uri = textOf(bytes, span.start, span.end);
     const name = rename(uri);
     return name === uri ? [] : [replaceSpan(span, rawJson(name))];

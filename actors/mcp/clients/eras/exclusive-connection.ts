@@ -126,23 +126,23 @@ export class ExclusiveConnections {
   }
 
   /**
-   * Releases a connection for reuse. With `isAbandoned` it is closed instead: later messages about the
-   * abandoned request must not reach other requests.
+   * Releases a connection for reuse. With `isAbandoned` the connection is closed instead: later messages about
+   * the abandoned request must not reach other requests.
    */
   release(exclusive: ExclusiveConnection, isAbandoned = false): void {
     exclusive.user = undefined;
     const member = this.#server.pool.memberOf(exclusive);
     if (isAbandoned || member === undefined) {
       this.#remove(exclusive);
-      // The pool fails a closed connection's calls before it removes the connection. This may run in
-      // between, so the release is deferred.
+      // The pool fails a closed connection's calls before it removes the connection. This code may run
+      // between the two steps, so the release is deferred.
       if (member?.connection.isEnded === true) queueMicrotask(() => this.#server.release(exclusive));
       else this.#server.release(exclusive);
       return;
     }
-    const free = this.#free.get(exclusive.key);
-    if (free === undefined) this.#free.set(exclusive.key, [exclusive]);
-    else free.push(exclusive);
+    const unused = this.#free.get(exclusive.key);
+    if (unused === undefined) this.#free.set(exclusive.key, [exclusive]);
+    else unused.push(exclusive);
     if (this.#free.size > this.#server.pool.members.size) this.#removeLost();
   }
 
@@ -179,11 +179,11 @@ export class ExclusiveConnections {
 
   /** Removes a closed connection, and its key if no other connection has it. */
   #remove(exclusive: ExclusiveConnection): void {
-    const free = this.#free.get(exclusive.key);
-    if (free === undefined) return;
-    const at = free.indexOf(exclusive);
-    if (at !== -1) free.splice(at, 1);
-    if (free.length === 0) this.#free.delete(exclusive.key);
+    const unused = this.#free.get(exclusive.key);
+    if (unused === undefined) return;
+    const at = unused.indexOf(exclusive);
+    if (at !== -1) unused.splice(at, 1);
+    if (unused.length === 0) this.#free.delete(exclusive.key);
   }
 }
 

@@ -140,8 +140,9 @@ export class ResponseParser {
   }
 
   #readBody(bytes: Buffer, at: number): number {
-    const most = Math.min(bytes.length, at + this.#remaining);
-    const acceptedBytes = this.#deliver(at === 0 && most === bytes.length ? bytes : bytes.subarray(at, most));
+    const partEnd = Math.min(bytes.length, at + this.#remaining);
+    const isAllBody = at === 0 && partEnd === bytes.length;
+    const acceptedBytes = this.#deliver(isAllBody ? bytes : bytes.subarray(at, partEnd));
     const end = at + acceptedBytes;
     this.#remaining -= acceptedBytes;
     if (this.#remaining > 0) return end;

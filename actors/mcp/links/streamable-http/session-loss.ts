@@ -53,14 +53,14 @@ export function isLostInAnswer(message: Buffer): boolean {
 
 /** Returns the error of a body: JSON-RPC, other JSON with a text, or text. */
 function errorIn(body: Buffer): { readonly code?: unknown; readonly text: string } {
-  const whole = body.toString('utf8', 0, MAX_BYTES).trim();
+  const bodyText = body.toString('utf8', 0, MAX_BYTES).trim();
   try {
-    const { error, detail, message } = parseJson(whole) as Readonly<Record<string, unknown>>;
+    const { error, detail, message } = parseJson(bodyText) as Readonly<Record<string, unknown>>;
     if (typeof error !== 'object' || error === null)
       return { text: String(error ?? detail ?? message ?? '') };
     const { code, message: text = '' } = error as { readonly code?: unknown; readonly message?: unknown };
     return { code, text: String(text) };
   } catch {
-    return { text: whole };
+    return { text: bodyText };
   }
 }

@@ -62,15 +62,15 @@ export class ListNotices {
 
   async #fetch(member: PoolMember, notices: ReadonlyMap<string, Envelope>): Promise<void> {
     const { cache, timeoutMs, isShared, announce } = this.#options;
-    const due = everyListKind.filter((kind) => notices.has(listKinds[kind].changed));
+    const changedKinds = everyListKind.filter((kind) => notices.has(listKinds[kind].changed));
     const { owner, connection } = member;
     if (owner === undefined) {
-      if (member.isOpen) await cache.refresh(connection, due, timeoutMs);
-      if (isShared) announce(due);
+      if (member.isOpen) await cache.refresh(connection, changedKinds, timeoutMs);
+      if (isShared) announce(changedKinds);
       return;
     }
     // The change concerns this process, which only its client uses.
-    if (member.isOpen) await cache.refreshOwn(member, due, timeoutMs);
+    if (member.isOpen) await cache.refreshOwn(member, changedKinds, timeoutMs);
     for (const envelope of notices.values()) owner.onServerNotification(connection, envelope, undefined);
   }
 }
