@@ -20,7 +20,7 @@ export interface ConfigDigests {
 /** Node settings: name, addresses, paths and logging. */
 const nodeSettings = [
   ...['node', 'listen_addr', 'http_port', 'allowed_hosts', 'state_dir', 'log_level', 'catalog_path'],
-  // Ignored fields.
+  // Fields without effect on the gateway.
   ...['apiVersion', 'kind', 'metadata'],
 ];
 

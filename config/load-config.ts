@@ -50,11 +50,11 @@ export interface LoadOptions {
    */
   readonly defaultIsolation?: ServerEntry['isolation'];
   /**
-   * True if triggers are loaded next: then checks their folders, and includes problems of their files in
-   * errors.
+   * True if the caller loads triggers next. Then their folders are checked, and errors include the problems
+   * of their files.
    */
   readonly hasTriggers?: boolean;
-  /** True if the gateway will listen on the address: then warns if the address is exposed. */
+  /** True if the gateway will listen on the address. Then an exposed address causes a warning. */
   readonly isListening?: boolean;
   /** File whose folder contains the `.env`. @default the gateway file */
   readonly envBeside?: string;

@@ -1,5 +1,5 @@
 // Adds, removes, enables or disables one server in a catalog or a client's file. Only text at the parsed
-// positions is replaced; everything else stays byte for byte. A client's file keeps its own format.
+// positions is replaced; all other bytes are unchanged. A client's file keeps its own format.
 //
 // The edited text is parsed again. If it differs from the old text in more than that server, or if a comment
 // outside the server would change, the edit is refused.

@@ -80,7 +80,7 @@ export function removeFromFlow(text: string, map: YAMLMap, pair: Pair): TextRepl
   const replacements =
     comma === undefined && before !== undefined ? [{ start: before, end: before + 1, text: '' }] : [];
   if (hasCommentBefore(pair)) {
-    // The comment needs its line break.
+    // Keep the line break after the comment, so that the next member does not become a part of the comment.
     const from = Math.max(lineStart(text, start), start - space);
     const rest = text.slice(afterComma, lineEnd(text, afterComma));
     return [

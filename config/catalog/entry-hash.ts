@@ -4,7 +4,7 @@
 import { contentHash } from '../content-hash.ts';
 import { DEFAULT_INSTALL_SECONDS, type ServerEntry } from './catalog-schema.ts';
 
-/** Defaults that do not count: hashes that were stored before these fields existed stay valid. */
+/** Defaults that the hash omits, so that hashes stored before these fields existed stay valid. */
 const newerDefaults: Readonly<Record<string, unknown>> = {
   placement: 'node',
   install_timeout_seconds: DEFAULT_INSTALL_SECONDS,

@@ -1,5 +1,5 @@
 // Reads the servers of a client's file or a catalog for import, with the catalog's field names.
-// References remain references. Invalid entries are skipped and reported.
+// References such as `${VAR}` are not replaced by values. Invalid entries are skipped and reported.
 
 import { dirname, resolve } from 'node:path';
 import type { Problem } from '../reader/problem.ts';

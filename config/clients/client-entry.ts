@@ -60,7 +60,8 @@ export function entryFor(client: Client, connection: ClientConnection): ClientEn
 }
 
 function programEntry(client: Client, { command, args, variables }: ProgramToStart): ClientEntries {
-  // Variables that the client passes on need no line. Without substitution, a line would hide the value.
+  // If the client passes on its variables, `env` needs no member for them. If it also substitutes nothing, a
+  // member would replace the variable's value by the literal text of the reference.
   const isNaming = !(client.reference === 'none' && client.isPassingEnvironment);
   const variableNames = isNaming ? variables : [];
   const env = Object.fromEntries(variableNames.map((name) => [name, referenceTo(client, name)]));

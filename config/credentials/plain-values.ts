@@ -17,8 +17,8 @@ const plainWord = /^(?![A-Fa-f]+$)[\p{Lu}\p{Ll}][\p{Ll}\p{M}]{0,11}$/u;
 const plainNumber = /^[-+]?\d+(?:[.,]\d+)?$/;
 
 /**
- * Tests for a word, number or path: readable even under credential names. Hosts are not: tokens may contain
- * dots.
+ * Tests for a word, number or path, which stay readable even under credential names. A host is no plain
+ * value, because tokens may contain dots like a host.
  */
 export function isPlainValue(value: string): boolean {
   if (value.length <= MAX_NUMBER && plainNumber.test(value)) return true;

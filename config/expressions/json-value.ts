@@ -29,7 +29,7 @@ export function jsonOf(value: unknown, budget: EvaluationBudget, levels = MAX_LE
 export function jsonTextOf(value: unknown, maxLength: number): string {
   let length = 0;
   return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key) {
-    // `JSON.stringify` has already applied `toJSON` to the second argument.
+    // `this[key]` is the original value; `JSON.stringify` has applied `toJSON` to the second argument.
     const json = shallowJson(this[key]);
     length += key.length + (typeof json === 'string' ? json.length : 1);
     if (length > maxLength) throw new RangeError(`the JSON text is longer than ${maxLength} characters`);

@@ -1,4 +1,4 @@
-// Renders the path segments and query parameters in URL templates. Enforces rule URL1 (url-template.ts).
+// Renders the path segments and query parameters in URL templates. Enforces invariant URL1 (url-template.ts).
 
 import type { EvaluationBudget } from './evaluation-budget.ts';
 import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';

@@ -1,4 +1,4 @@
-// URL templates, parsed when the file is loaded.
+// URL templates, parsed when the file is loaded. Invariant, cited elsewhere by its tag:
 //
 // URL1  only literal text determines the scheme, host, port, number of path segments and number of query
 //       parameters. Values are percent-encoded and stay within their segment, query key or query value.

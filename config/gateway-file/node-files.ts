@@ -1,5 +1,5 @@
-// Checks that the certificates for connections between nodes are readable and consistent. Loaded only if
-// configured.
+// Checks that the certificates for connections between nodes are readable and consistent. The gateway loads
+// this module only if the node settings contain certificates.
 
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -9,7 +9,7 @@ import type { GatewayConfig } from './gateway-schema.ts';
 
 const tlsFiles = ['cert', 'key', 'ca'] as const;
 
-/** Reports unreadable or invalid certificate files. The parameter is the file's content, without defaults. */
+/** Reports unreadable or invalid certificate files. `node` is a part of the file, without defaults. */
 export async function checkNodeFiles(reader: SchemaReader, { node }: Written<GatewayConfig>): Promise<void> {
   const { tls } = node ?? {};
   if (tls === undefined || reader.isFaulty('node.tls')) return;

@@ -46,7 +46,7 @@ function translateSettings(reader: SchemaReader, settings: YamlTree, type: TypeN
     path,
     Object.fromEntries([...variables, ...aliases]),
   );
-  // Otherwise suggestions would include the `_env` fields of trigger-only fields.
+  // Registers only these names: suggestions must not contain `_env` names of fields that only triggers have.
   reader.registerAliases(
     path,
     aliases.flatMap(([name]) => [name, `${name}_env`]),

@@ -1,6 +1,6 @@
 // Reads the manifest of an MCP bundle (`.mcpb`, formerly `.dxt`), a ZIP archive with a server's files. Only
-// the directory at its end and the manifest are read. The numbers are offsets and lengths of its records
-// (APPNOTE.TXT 4.3.16, 4.3.12, 4.3.7).
+// the directory at its end and the manifest are read. The numbers in the code are offsets and lengths of the
+// archive's records (APPNOTE.TXT 4.3.16, 4.3.12, 4.3.7).
 
 import type { FileHandle } from 'node:fs/promises';
 import { inflateRawSync } from 'node:zlib';

@@ -1,6 +1,6 @@
-// Translates fields of other programs by a table: alias → our field, and a converter for the value. Each
-// format in the config folder has such tables, so an alias is a single line. Translated values keep their
-// offsets, so problems have positions in the file.
+// Translates fields of other programs by a table: alias → field of the schema, and a converter for the value.
+// Each format in the config folder has such tables, so an alias is a single line. Translated values keep
+// their offsets, so problems have positions in the file.
 
 import { joinPath } from './field-path.ts';
 import type { SchemaReader } from './schema-reader.ts';
@@ -8,7 +8,7 @@ import { renameKeys } from './yaml-members.ts';
 import type { YamlPair, YamlTree } from './yaml-tree.ts';
 
 export interface FieldRule {
-  /** Our field; undefined for the same name. */
+  /** Field of the schema; undefined for the same name. */
   readonly to?: string;
   /** Converts the value at `path`, after its `fields`. */
   readonly value?: (value: YamlTree, reader: SchemaReader, path: string) => YamlTree;
@@ -18,7 +18,7 @@ export interface FieldRule {
   readonly refused?: string;
 }
 
-/** Rules by alias. A text is the name of our field. */
+/** Rules by alias. A text is the name of the schema's field. */
 export type FieldTable = Readonly<Record<string, string | FieldRule>>;
 
 /** Returns rules that refuse fields, from reasons by field. */
@@ -60,7 +60,8 @@ export function translateFields(
     const inner = fields === undefined ? pair.value : withFields(reader, pair.value, fieldPath, fields);
     return { ...pair, value: value === undefined ? inner : value(inner, reader, fieldPath) };
   };
-  // The rules of aliases apply before the renaming. The rules of our fields apply after it, to all values.
+  // The rules of aliases apply before the renaming. The rules of the schema's fields apply after it, to all
+  // values.
   const pairs = accepted.map((pair) => (isAlias(pair.key) ? converted(pair) : pair));
   const renamedTree = renameKeys(reader, { ...tree, pairs }, path, (key) => ruleOf(table, key)?.to);
   return {

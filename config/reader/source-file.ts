@@ -21,7 +21,7 @@ export class SourceFile {
       this.#lineStarts.push(at + 1);
   }
 
-  /** Creates a problem at an offset; larger offsets than the file refer to the end. */
+  /** Creates a problem at an offset. An offset beyond the text refers to its end. */
   problem(offset: number, message: string, severity: Problem['severity'] = 'error'): Problem {
     const at = Math.max(0, Math.min(offset, this.text.length));
     let low = 0;

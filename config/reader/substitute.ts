@@ -22,9 +22,12 @@ interface SubstitutionFault {
   /** Name of the variable; '' if the reference is invalid. */
   readonly name: string;
   readonly message: string;
-  /** Remedy without the variable; omitted for keys, which should not be in a file. */
+  /**
+   * Alternative remedy, appended to the message: a default in the reference. The reader omits it for keys,
+   * which do not belong in a file.
+   */
   readonly otherwise: string;
-  /** The reference is valid, but the variable is not set. */
+  /** True if the reference is valid, but the variable is not set. */
   readonly isUnset: boolean;
 }
 

@@ -54,7 +54,7 @@ const messages: Readonly<Partial<Record<YamlFault['code'], MessageWriter>>> = {
     `a value that begins with * is an alias in YAML, and nothing may precede it; ${quotesHint}`,
 };
 
-/** A value that contains `: `, or a line indented below a value. */
+/** Explains a value that contains `: `, or a line that is indented below a value. */
 function nestedMapping(text: string, at: number, message: string): string {
   if (/sequence/.test(message)) return MIXED_COLLECTION_FAULT;
   const line = lineAt(text, at);
@@ -90,7 +90,10 @@ function missingSign(text: string, at: number, message: string, openedOn?: numbe
   return unclosed(message, openedOn);
 }
 
-/** Also reported if an unclosed bracket precedes a line without indentation. */
+/**
+ * Explains wrong indentation. The package also reports this error if an unclosed bracket precedes a line
+ * without indentation.
+ */
 function wrongIndent(text: string, at: number, message: string, openedOn?: number): string | undefined {
   const open = unclosed(message, openedOn);
   if (open !== undefined) return open;

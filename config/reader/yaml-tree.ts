@@ -46,7 +46,7 @@ export interface ParsedYaml {
   /** Undefined for a file without content. */
   readonly root: YamlTree | undefined;
   readonly problems: Problem[];
-  /** The syntax is invalid, and `root` is a best guess. */
+  /** True if the syntax is invalid; `root` is then a best guess. */
   readonly isBroken: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Loads the resource files of a gateway file that names folders of them. Imports the readers of resources
-// only for such a file.
+// Loads the resource files if the gateway file names folders of them. Only then are the readers of resources
+// imported, because the import takes time at startup.
 
 import { resourceFolders } from '../gateway-file/resource-folders.ts';
 import { SecretValues } from '../reader/secret-values.ts';

@@ -54,7 +54,7 @@ async function readStored<T>(
 ): Promise<T> {
   const source = new SourceFile(file, '');
   const reader = new SchemaReader(source, env, secrets);
-  // With a warning, only the node that sends fails.
+  // With `warning`, a flow with an unsafe URL is loaded, and only the node with this URL fails.
   reader.unsafeUrls = 'warning';
   const spec = treeIn(text);
   const { found, inline } = spec === undefined ? { found: undefined, inline: [] } : await read(reader, spec);

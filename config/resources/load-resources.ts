@@ -45,8 +45,8 @@ export interface LoadResourcesOptions {
   /** Collects values that must never be shown (A9, ARCHITECTURE.md). */
   readonly secrets: SecretValues;
   /**
-   * The files will be used on a different machine: unset variables, and unknown targets of a kind that was
-   * not loaded, are warnings.
+   * True if the files are for a different machine. Then unset variables, and unknown targets of a kind that
+   * was not loaded, are warnings.
    */
   readonly isLenient?: boolean | undefined;
   /** See `SchemaReader.unsafeUrls`. @default 'error' */

@@ -3,7 +3,7 @@
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** References may be circular. */
+/** Maximum number of references that are followed in a row, because references may be circular. */
 const MAX_HOPS = 20;
 
 export function isObject(value: unknown): value is JsonSchema {

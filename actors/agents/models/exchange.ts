@@ -1,8 +1,9 @@
 // One HTTP exchange with a model provider. The client library calls its `fetch`, which adds limits and
 // deadlines and records why the request failed.
 //
-// Invariant XC1: the first byte and each further piece have deadlines. The answer has a maximum size, and so
-// has a line, which is parsed when complete.
+// Invariant, which other files and tests cite by its tag:
+// XC1  the first byte and each further piece have deadlines. The answer has a maximum size, and so has a
+//      line, which is parsed when complete.
 //
 // Redirects are not followed, so the key reaches only the configured address. A response that is not an event
 // stream is rejected, because it would look like an empty answer. `end` releases or closes the socket. Lone

@@ -11,7 +11,7 @@ import { memberOf, plainValue, textOf } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlTree } from '../../reader/yaml-tree.ts';
 import { bundleFolder, settingsOf } from './bundle-manifest.ts';
 
-/** Client whose dialect the file uses; `any` if no client has this dialect alone. */
+/** Client whose dialect the file uses; `any` for a dialect that several clients share. */
 export type DialectClient =
   | 'cline'
   | 'gemini'

@@ -59,8 +59,8 @@ function isEntry(tree: YamlTree): boolean {
 }
 
 /**
- * Returns a hint on the client; undefined for an unknown format. `text` is the text of the file, if it may be
- * in a format without a tree.
+ * Returns a hint on the client; undefined for an unknown format. `text` is the text of the file, for formats
+ * that cannot be parsed as a tree.
  */
 export function foreignFormatHint(root: YamlTree | undefined, text = ''): string | undefined {
   const format = formats.find(

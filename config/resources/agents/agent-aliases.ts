@@ -66,7 +66,7 @@ const fields: FieldTable = {
   }),
 };
 
-/** Translates an agent's `spec` at `path` to our fields. Reports unsupported fields. */
+/** Translates an agent's `spec` at `path` to the fields of the schema. Reports unsupported fields. */
 export function translateAgent(reader: SchemaReader, spec: YamlTree, path: string): YamlTree {
   if (spec.kind !== 'map') return spec;
   let agent = translateFields(reader, spec, path, fields);

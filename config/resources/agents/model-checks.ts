@@ -19,7 +19,7 @@ export interface AgentContext {
 
 interface Context extends AgentContext {
   readonly env: Environment;
-  /** The files will be used on a different machine, where variables and gateway file may differ. */
+  /** True if the files are for a different machine, where variables and gateway file may differ. */
   readonly isLenient: boolean;
 }
 

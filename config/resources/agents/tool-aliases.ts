@@ -1,6 +1,6 @@
 // Translates tools and tool servers in foreign notations, where an item of `tools` can be a tool, a server or
-// a disabled tool. Our fields are `tools`, `mcp_servers` and `policy.deny`. Foreign built-in tools are
-// refused, because only servers provide tools here.
+// a disabled tool. The schema's fields are `tools`, `mcp_servers` and `policy.deny`. Foreign built-in tools
+// are refused, because only servers provide tools here.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { type FieldTable, translateFields } from '../../reader/field-table.ts';

@@ -1,5 +1,5 @@
-// Translates fleets in the syntax of other programs to our fields. Unsupported fields and modes are refused
-// with a remedy.
+// Translates fleets in the syntax of other programs to the fields of fleet-schema.ts. Unsupported fields and
+// modes are refused with a remedy.
 
 import { type FieldTable, refusing, translateFields } from '../../reader/field-table.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -40,7 +40,7 @@ const fields: FieldTable = {
   }),
 };
 
-/** Translates a fleet's `spec` to our fields. Reports unsupported fields. */
+/** Translates a fleet's `spec` to the fields of the schema. Reports unsupported fields. */
 export const translateFleet = (reader: SchemaReader, spec: YamlTree): YamlTree =>
   translateFields(reader, spec, 'spec', fields);
 

@@ -1,7 +1,7 @@
 // Size limits of flows.
 
-/** Per flow, and per loop in it. */
+/** Maximum number of nodes in a flow, and in each of its loops. */
 export const MAX_NODES = 100;
 export const MAX_CONNECTIONS = 500;
-/** Nested loops. */
+/** Maximum depth of nested loops. */
 export const MAX_DEPTH = 3;

@@ -10,7 +10,7 @@ import type { Parameter } from '../triggers/binding.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
 
-/** Node work. Texts are templates; a value with a single expression keeps its type. */
+/** Work of a node, by node type. Texts are templates; a value with a single expression keeps its type. */
 export type NodeWork =
   /** Agent name or inline agent; likewise for fleets. */
   | { readonly type: 'Agent'; readonly agent: string | Agent; readonly input: Template }

@@ -30,7 +30,7 @@ export function readHttpNode(node: NodeToRead): NodeWork | undefined {
     type: 'HTTP',
     method,
     url,
-    // The author has chosen a literal host.
+    // The author of the file has chosen a literal host, so it may be private.
     allow_private: (config.allow_private as boolean | undefined) ?? url.hasLiteralHost,
     headers: Object.fromEntries(headers) as Record<string, Template>,
     body,

@@ -118,8 +118,9 @@ export const communityChatType: TriggerType<CommunityChatConfig> = {
 type Chat = TriggerOf<string, CommunityChatConfig>;
 
 /**
- * A user may have roles of both triggers. The same channel may be given by name or by id. A trigger with
- * channels has priority.
+ * Returns true if an interaction may match both triggers. Roles are not compared, because a user may have
+ * roles of both triggers. A channel's name and an id may be the same channel. A trigger with channels has
+ * priority over a trigger without, so they do not overlap.
  */
 function doInteractionsOverlap(a: Chat, b: Chat): boolean {
   if (a.config.public_key !== b.config.public_key) return false;

@@ -110,7 +110,7 @@ export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
   commandFault: trackerEventFault,
 };
 
-/** Paths below the base are the API's. */
+/** Reports a base URL with the path of an API call or of a page. */
 function checkBase(fields: Fields, text: string): void {
   checkAddress(fields, 'base_url', text);
   if (fields.isFaulty('base_url') || !URL.canParse(text)) return;
@@ -142,10 +142,10 @@ function checkProof(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void
 
 type Tracker = TriggerOf<string, IssueTrackerConfig>;
 
-/** Sprint events have neither project nor type, so filters do not separate triggers. */
+/** Filters do not separate triggers with sprint events, because these have neither project nor issue type. */
 function doEventsOverlap(a: Tracker, b: Tracker): boolean {
   const isSameProof = a.config.auth_mode === b.config.auth_mode && haveSecretInCommon(a.config, b.config);
-  // Each event identifies its tracker.
+  // Each event contains the address of its tracker.
   if (!isSameProof || a.config.base_url !== b.config.base_url) return false;
   const commands = commandsInCommon(a, b);
   const isSprint = (command: string | undefined) => command === undefined || command.startsWith('sprint_');

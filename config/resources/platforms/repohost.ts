@@ -16,6 +16,6 @@ export const repoHostType = repoType({
   },
   maturity: 'Stable',
   events: repoHostEventNames,
-  // The first three have no branch; a `status` commit may be on several branches.
+  // The first three events have no branch; the commit of a `status` event may be on several branches.
   eventsWithoutOneBranch: ['issues', 'issue_comment', 'release', 'status'],
 });

@@ -130,7 +130,7 @@ export const teamChatType: TriggerType<TeamChatConfig> = {
 
 type Chats = TriggerOf<string, TeamChatConfig>;
 
-/** A trigger with a list is more specific than a trigger without. */
+/** A trigger with a list has priority over a trigger without, so they do not overlap. */
 function doChannelsOverlap(a: Chats, b: Chats): boolean {
   const as = a.config.allowed_channels;
   const bs = b.config.allowed_channels;
@@ -138,7 +138,7 @@ function doChannelsOverlap(a: Chats, b: Chats): boolean {
   return doListsOverlap(as, bs, (one, other) => one === other);
 }
 
-/** A forged provider could grant access or collect the secret. */
+/** Requires https: without it, a forged identity provider could grant access or collect the secret. */
 function checkProvider(fields: Fields, key: string, text: string | undefined): void {
   checkAddress(fields, key, text);
   if (text === undefined || !URL.canParse(text)) return;

@@ -1,4 +1,4 @@
-// Known events of the repository host, by event with actions.
+// Known events of a repository host of type RepoHost, by event with actions.
 
 import { EventNames } from './event-names.ts';
 
