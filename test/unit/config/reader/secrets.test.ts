@@ -119,7 +119,7 @@ ${more}`;
     expect(await credentialsOf(id)).toEqual(['qX7vT2mN9pL4', 'zK3wR8sD1fG6']);
   });
 
-  test('do not depend on the id of the server, for any id', async () => {
+  test('do not depend on a generated id of the server', async () => {
     const part = fc.constantFrom(
       'max',
       'limit',

@@ -14,7 +14,7 @@ const manual = (name: string, more = 'default_agent: echo') =>
 const agent = (name: string, spec = 'runtime: { http: { url: "http://127.0.0.1:9/" } }') =>
   `apiVersion: example.com/v1alpha1\nkind: Agent\nmetadata: { name: ${name} }\nspec: { ${spec} }\n`;
 
-describe('the head of a resource', () => {
+describe('the header of a resource', () => {
   const head = (lines: string) => `${lines}\nspec: { type: Manual, config: {}, default_agent: echo }\n`;
 
   test.each(['example.com/v1', 'a/v1alpha1', 'x-1.y/v1'])(
@@ -244,7 +244,7 @@ check: { agent: echo }`);
     ).toEqual([]);
   });
 
-  test('without effect cause warnings, as do fields without effect', async () => {
+  test('cause warnings if they have fields without effect, or if the trigger has no target', async () => {
     expect((await folder.loadText(triggerText('Manual', '', ''))).lines).toEqual([
       't.yaml:5:3: warning: spec: has no target: it has no commands, and default_agent is not set',
     ]);
@@ -559,7 +559,7 @@ describe('variables in resources', () => {
     ).toHaveLength(1);
   });
 
-  test('do not excuse an invalid reference', async () => {
+  test('with an invalid reference are an error, also in a lenient check', async () => {
     const { errors } = await folder.loadText(text.replace('${PLACE}', '${PLACE'), { isLenient: true });
     expect(errors).toEqual([expect.stringContaining('does not begin a reference')]);
   });
@@ -774,7 +774,7 @@ describe('settings of a platform', () => {
 describe('the hash of a resource', () => {
   const hashOf = async (text: string, env = {}) => (await folder.loadText(text, { env })).triggers[0]?.hash;
 
-  test('depends on the settings and values of variables, not on format or place', async () => {
+  test('depends on the settings and values of variables, not on comments, order or explicit defaults', async () => {
     const text = triggerText('HTTP', 'webhook_secret: "${SECRET}", path: /a');
     const first = await hashOf(text, { SECRET: 'a-secret-of-it' });
     expect(first).toBeDefined();

@@ -1,5 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references. Agent files in
-// formats of other programs are loaded with the same meaning, or refused with the correct form.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Agent files in formats of other programs are loaded with the same meaning, or refused with the correct
+// form.
 
 import { describe, expect, test } from 'vitest';
 import { ResourceFolder } from '../resource-folder.ts';

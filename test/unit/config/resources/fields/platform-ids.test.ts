@@ -1,4 +1,4 @@
-// Lists of ids that contain a name are errors, because a name never matches.
+// Lists of ids that contain a name cause a warning, because a name never matches.
 
 import { expect, test } from 'vitest';
 import { ResourceFolder } from '../resource-folder.ts';
