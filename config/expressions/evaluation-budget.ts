@@ -4,9 +4,12 @@
 // CEL2  every step and every built byte is counted before the work is done, and the evaluation ends at the
 //       limit.
 
-/** About 20 ms of work. A step is the evaluation of one part of an expression, for example for one item. */
+/**
+ * Maximum number of steps: about 20 ms of work. A step is the evaluation of one part of an expression, for
+ * example for one item of a list.
+ */
 export const MAX_STEPS = 100_000;
-/** Texts and lists that expressions build, including their results. */
+/** Maximum bytes of the texts and lists that expressions build, including their results. */
 export const MAX_BYTES = 8_388_608;
 
 export class EvaluationBudget {
@@ -28,12 +31,12 @@ export class EvaluationBudget {
       throw this.#exceeded(`the expressions of a node build at most ${MAX_BYTES} bytes`);
   }
 
-  /** Throws the first error again. An operator such as `||` may have replaced it by a value. */
+  /** Throws the first error again, because an operator such as `||` may have replaced it by a value. */
   assertNotExceeded(): void {
     if (this.#fault !== undefined) throw this.#fault;
   }
 
-  /** Reuses the error: a loop that continues after it creates one error per item. */
+  /** Returns the first error. A new one per call would be costly in a loop that continues after errors. */
   #exceeded(message: string): RangeError {
     this.#fault ??= new RangeError(`${message}: use shorter lists and texts, or do the work in a tool`);
     return this.#fault;

@@ -18,9 +18,9 @@ type Cost = (operands: readonly unknown[], budget: EvaluationBudget) => void;
 const SEARCHED_PER_STEP = 256;
 const BYTES_PER_CHARACTER = 2;
 const BYTES_PER_ITEM = 8;
-/** An accessor of timestamps with a time zone creates a formatter. */
+/** Cost of an accessor of timestamps with a time zone, which creates a formatter. */
 const TIME_ZONE_STEPS = 1_000;
-/** The library's parser of durations is slow for long texts. */
+/** Maximum characters of a duration, because the library's parser is slow for long texts. */
 const MAX_DURATION = 100;
 
 const operators: Readonly<Record<string, Cost>> = {
@@ -96,7 +96,7 @@ function spendAccessor({ length }: readonly unknown[], budget: EvaluationBudget)
   if (length > 1) budget.spendSteps(TIME_ZONE_STEPS);
 }
 
-/** In the worst case, a search compares the whole searched text at each position. */
+/** Spends the worst case of a search, which compares the whole searched text at each position. */
 function spendSearch([text, searched]: readonly unknown[], budget: EvaluationBudget): void {
   const comparisons = textLength(text) * textLength(searched);
   budget.spendSteps(textLength(text) / COMPARED_PER_STEP + comparisons / SEARCHED_PER_STEP);

@@ -1,6 +1,6 @@
 // Expression functions for escaping: encode(), json(), base64().
 //
-// Results are bounded, so nested calls cannot grow without limit (invariant CEL2, evaluation-budget.ts).
+// Results are bounded, so nested calls cannot grow without limit (CEL2, evaluation-budget.ts).
 
 import type { Environment } from '@marcbachmann/cel-js';
 import { jsonTextOf } from './json-value.ts';

@@ -44,7 +44,10 @@ export function spendComparison(left: unknown, right: unknown, budget: Evaluatio
   }
 }
 
-/** The library determines the type of an operand from its first members, and enumerates all keys for this. */
+/**
+ * Spends the cost of a type check: the library determines the type of an operand from its first members, and
+ * enumerates all keys for this.
+ */
 export function spendType(operand: unknown, budget: EvaluationBudget): void {
   let value = operand;
   while (Array.isArray(value) || isMap(value)) {
@@ -53,7 +56,10 @@ export function spendType(operand: unknown, budget: EvaluationBudget): void {
   }
 }
 
-/** Numbers of members: counting takes as long as the operation itself. Values do not change. */
+/**
+ * Cached numbers of members, because counting takes as long as the operation itself. A cached number stays
+ * valid, because values do not change.
+ */
 const memberCounts = new WeakMap<object, number>();
 
 /** Returns the number of characters, items or members; 0 for other values. */
@@ -73,7 +79,7 @@ function firstMember(value: readonly unknown[] | JsonMap): unknown {
   return undefined;
 }
 
-/** Returns 0 for other values than texts. */
+/** Returns the number of characters; 0 for values other than texts. */
 export const textLength = (value: unknown): number => (typeof value === 'string' ? value.length : 0);
 
 function membersOf(value: unknown): Iterable<unknown> {
@@ -86,7 +92,7 @@ function entriesOf(map: JsonMap): Iterable<readonly [unknown, unknown]> {
   return map instanceof Map ? map.entries() : Object.entries(map);
 }
 
-/** False for lists, and for the library's objects such as timestamps. */
+/** Returns false for lists, and for the library's objects such as timestamps. */
 function isMap(value: unknown): value is JsonMap {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
