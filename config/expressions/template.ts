@@ -74,7 +74,7 @@ export function readParts(
     const open = text.indexOf('{{', from);
     if (open === -1) break;
     const close = closingOf(text, open + 2);
-    // The message says that the text has `{{` without a closing `}}`.
+    // The message means: the text has `{{` without a closing `}}`.
     if (close === -1) return { message: '{{ without }}', at: open };
     const inside = text.slice(open + 2, close);
     if (inside.trim() === '') return { message: 'the expression in {{ }} is empty', at: open };

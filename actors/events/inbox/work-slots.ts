@@ -5,7 +5,7 @@
 //
 // When slots become free, queued events can be claimed again (`Store.release`), the group with the lowest
 // load first. Such an event is claimed like every other event; meanwhile it counts as arriving and reserves a
-// slot, for up to two checks. The order is that of acceptance, and later events queue behind earlier ones.
+// slot, for up to two checks. Events become claimable in the order of acceptance; later ones queue behind.
 // An aborted run keeps its slot here until it really ends, also as a zombie run (work-queue.ts).
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
