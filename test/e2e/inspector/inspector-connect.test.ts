@@ -31,7 +31,7 @@ async function firstAnswer(command: string, args: readonly string[]): Promise<st
   return String(line);
 }
 
-test('the entry for a client can be copied, also without clipboard access; it reaches the gateway and has no key', async () => {
+test('the client configuration in the inspector reaches the gateway, has no key, and can be copied without clipboard access', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo') },
     settings: { api_key: `\${THE_KEY}`, profiles: { work: { servers: ['echo'] } } },

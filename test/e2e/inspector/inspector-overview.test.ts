@@ -168,8 +168,8 @@ describe('the overview of the page', () => {
   });
 });
 
-describe('the path /', () => {
-  test('redirects only browsers to the inspector, or reports that it is disabled', async () => {
+describe('addresses of the inspector', () => {
+  test('the path / redirects only browsers to the inspector, and reports if the inspector is disabled', async () => {
     const on = await startGateway({ settings: { api_key: KEY }, servers: { echo: fault('echo') } });
     const response = await ask(`${on.url}/`, { headers: html });
     expect([response.status, response.headers.location]).toEqual([303, 'inspector']);

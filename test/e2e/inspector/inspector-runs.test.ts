@@ -246,7 +246,7 @@ describe('runs in the inspector', () => {
     await page.locator('.empty', { hasText: 'there is no run "nobody"' }).waitFor();
   });
 
-  test('are, together with agents, in the event stream for other inspection tools', async () => {
+  test('are available in the JSON API and as an event stream, without secrets', async () => {
     const { json } = await ask(`${gateway.url}/inspector/api/runs?limit=5&agent=oncall`);
     expect(json).toMatchObject({
       next_before: null,

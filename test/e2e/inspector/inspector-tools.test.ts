@@ -235,7 +235,7 @@ test('the tools tab shows server output as limited plain text without secrets, a
   expect(logs().filter(({ msg }) => msg === 'called a tool from the inspector').length).toBeGreaterThan(5);
 });
 
-test('calls from the tools tab are possible after the steps that it shows: a setting, a restart and a login link', async () => {
+test('the tools tab shows how to enable calls: a setting, a restart and a login link; after these steps calls succeed', async () => {
   const folder = temporaryFolder();
   const port = await freePort();
   const file = join(folder, 'my gateway.yaml');

@@ -142,7 +142,7 @@ describe('the page of the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('shows at the top a server that crashes until it is in the failed state', async () => {
+  test('shows a server at the top after repeated crashes, with a link to its stderr lines', async () => {
     const { url } = await startGateway({ servers: { crashy: crashLoop(), echo: fault('echo') } });
     const { page, complaints } = await openPage();
     await page.goto(`${url}/inspector/view/echo/log`);

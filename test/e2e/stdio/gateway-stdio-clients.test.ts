@@ -131,7 +131,7 @@ describe('progress that a server writes together with its answer', () => {
     { what: 'over a bridge', args: () => ['--url', `${gateway.url}/mcp`, ...key] },
   ];
 
-  test.each(targets)('reaches a client of SDK v1 whole, $what', async ({ args }) => {
+  test.each(targets)('reaches a client of SDK v1 without loss, $what', async ({ args }) => {
     const { client } = await StdioClient.connect(args(), { env });
     await client.listTools();
     const steps: number[] = [];
@@ -147,7 +147,7 @@ describe('progress that a server writes together with its answer', () => {
     expect(steps).toEqual(Array(ROUNDS).fill(STEPS));
   });
 
-  test.each(targets)('reaches a client of SDK v2 whole, $what', async ({ args }) => {
+  test.each(targets)('reaches a client of SDK v2 without loss, $what', async ({ args }) => {
     const client = new ModernClient({ name: 'v2', version: '1' });
     await client.connect(
       new ModernTransport({

@@ -121,7 +121,7 @@ describe('the command line of gateway-stdio', () => {
     expect(wrapper.stderr).toContain('a, b');
   });
 
-  test('prints the entry for a desktop client with variable names, not values', async () => {
+  test('prints a configuration entry for desktop clients with the names of variables, not their values', async () => {
     const args = configured({
       servers: { a: fault('echo', { env: { A: `\${SOME_TOKEN}`, B: `\${OTHER:-x}` } }) },
     });
@@ -284,7 +284,7 @@ describe('requests without a session over stdio', () => {
     params: { notifications: { toolsListChanged: true }, ...meta },
   });
 
-  test('are answered also beside a session, and get no answer if cancelled', async () => {
+  test('are answered even while a session is open, and get no response if they are cancelled', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }));
     expect(await wrapper.request('d', 'server/discover', meta)).toMatchObject({
       result: { supportedVersions: expect.arrayContaining(['2026-07-28']) },

@@ -102,7 +102,7 @@ test('at most one node is connected; a lost lease is reported before the next no
   );
 });
 
-test('a node that waits for a lease learns its holder; an account that every node may connect needs no wait', async () => {
+test('a node that waits for a lease learns which node holds it; if every node may connect the account, no node waits', async () => {
   const cluster = new FakeCluster();
   const [one, two] = [cluster.join('one'), cluster.join('two')];
   const heldLease = await new ClusterLease(one.cluster).acquire(ACCOUNT, new AbortController().signal);

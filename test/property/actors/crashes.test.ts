@@ -204,7 +204,7 @@ test('a hundred crashes that no event causes make no event dead', async () => {
   );
 });
 
-test('events that run longer than the process lives do not become dead', async () => {
+test('long-running events do not become dead if unrelated crashes of the process interrupt them repeatedly', async () => {
   const externalCrashes = fc.array(fc.integer({ min: 100, max: 60_000 }), { minLength: 100, maxLength: 100 });
   const long = fc
     .integer({ min: 60_000, max: 600_000 })

@@ -78,7 +78,7 @@ async function processRow(creator: Trigger, triggers: readonly Trigger[], hasCre
   return { senders, outcome };
 }
 
-test('an outgoing message is sent once: by its trigger, or by one with its credential if its trigger has left the account', async () => {
+test('an outgoing message is sent once by its trigger, or by one with the same credential after that trigger left the account', async () => {
   await fc.assert(
     fc.asyncProperty(
       anyCreatorLabels,

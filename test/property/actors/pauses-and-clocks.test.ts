@@ -75,7 +75,7 @@ const arbSteps = fc.array(
   { maxLength: 12 },
 );
 
-test('no step of the system clock extends the pause of a retry or timer by more than the unrecorded time at a restart', () => {
+test('steps of the system clock extend the pause of a retry or timer at most by the time that a restart did not record', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300_000 }), arbSteps, (pauseMs, steps) => {
       const world = new World();
@@ -145,7 +145,7 @@ test('a failed server is retried after the real time has elapsed, regardless of 
   clock.mockRestore();
 });
 
-test('only a refusal by a failed catalog server names the API request that starts the server', () => {
+test('the error of a failed server names the API request that starts it only if the server is in the catalog', () => {
   const refusalOf = (id: string) => {
     const breaker = new CircuitBreaker(id, true);
     breaker.open(monotonicNow() + 60_000, 'it failed');

@@ -146,7 +146,7 @@ function isSubsequence(part: string, whole: string): boolean {
   return true;
 }
 
-describe("a client's file", () => {
+describe('the configuration file of an MCP client', () => {
   test('differs only by the entry of the gateway after it is added', () => {
     fc.assert(
       fc.property(arbFile, arbEntries, (before, added) => {

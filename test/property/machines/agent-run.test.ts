@@ -204,7 +204,7 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('repeats a tool call that may have been executed only if this is harmless or allowed by the configuration', () => {
+  test('repeats a tool call with an unknown outcome only if the repetition is harmless or the configuration allows it', () => {
     fc.assert(
       fc.property(arbScenario, (scenario) => {
         const { calledIds, rows, runSettings } = runScenario(scenario);
@@ -222,7 +222,7 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('makes a call that needs approval only after the approval, and repeats a call that may have happened only after a new approval', () => {
+  test('makes a call that needs approval only after approval, and repeats a call with an unknown outcome only after a new one', () => {
     fc.assert(
       fc.property(arbScenario, (scenario) => {
         const { plannedSteps, runSettings } = runScenario(scenario);

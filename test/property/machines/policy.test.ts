@@ -40,7 +40,7 @@ const anyRandom = fc.double({ min: 0, max: 1, noNaN: true });
 const restartTimes = fc.array(fc.nat({ max: 9000 }));
 
 describe('the restart decision for a failed server', () => {
-  test('has a pause within the limits of the policy or as long as requested, and never 0', () => {
+  test('has a pause above 0, within the limits of the policy or as long as the server requested', () => {
     fc.assert(
       fc.property(anyPolicy, anyEnding, restartTimes, anyRandom, (policy, ending, times, random) => {
         const decision = decideRestart(policy, ending, times, 9000, random);

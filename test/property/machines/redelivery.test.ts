@@ -53,7 +53,7 @@ describe('a failed event', () => {
     );
   });
 
-  test('has no shorter pause after a later attempt, and no longer pause with more jitter', () => {
+  test('has equal or longer pauses after later attempts, and equal or shorter pauses with more jitter', () => {
     fc.assert(
       fc.property(arbRetry, arbAttempt, arbRandom, arbRandom, (retry, attempt, chance, otherChance) => {
         fc.pre(attempt + 1 < retry.attempts);

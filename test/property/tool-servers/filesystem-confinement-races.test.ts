@@ -244,7 +244,7 @@ describe('while another process swaps a folder for a link to the outside', () =>
     expect(readOutside()).toEqual(before);
   });
 
-  test('tools read and change nothing in outside folders below it', async () => {
+  test("tools read and change nothing in subfolders of the link's target", async () => {
     const before = readOutside();
     await swapDoor();
     await race(callsThrough('door/sub'));
@@ -273,7 +273,7 @@ test('a link that alternates between inside and outside leads only inside', asyn
   expect(readOutside()).toEqual(before);
 });
 
-test('an allowed folder swapped for a link to the outside is used or refused, never followed', async () => {
+test('if the allowed folder itself is swapped for a link to the outside, no tool follows the link', async () => {
   const before = readOutside();
   symlinkSync(outside, join(root, 'other'));
   await startSwapper(box, join(root, 'one'), join(root, 'other'));

@@ -65,7 +65,7 @@ describe('the next page in a Link header', () => {
       expect(nextPageOf(link, 1)).toBeUndefined();
   });
 
-  test('never leads back, whatever the link contains', () => {
+  test('is never the current or an earlier page, for any content of the header', () => {
     fc.assert(
       fc.property(fc.string(), fc.integer({ min: 1, max: 999 }), (noise, page) => {
         for (const link of [noise, `<https://h/?page=${noise}>; rel="next"`, `<${noise}>; rel="next"`]) {
@@ -115,7 +115,7 @@ describe('the access token of the repository host', () => {
     },
   );
 
-  test('is not repeated as the name of a tool or argument', () => {
+  test('is removed from the names of tools and arguments in a request', () => {
     const message = {
       jsonrpc: '2.0' as const,
       id: 1,
@@ -132,7 +132,7 @@ describe('the access token of the repository host', () => {
     });
   });
 
-  test('is searched in names at any parameter depth, with arbitrarily deep arguments', () => {
+  test('is searched in the names of arguments of any depth without a stack overflow', () => {
     let deep: unknown = secret;
     for (let depth = 0; depth < 200_000; depth++) deep = [deep];
     const params = { name: 'x', arguments: { a: deep } };
@@ -164,7 +164,7 @@ describe('the access token of the repository host', () => {
     );
   });
 
-  test('is searched in normalised JSON (plainJson), which has the same value', () => {
+  test('is searched in normalised JSON (plainJson) that parses to the same value', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
         expect(JSON.parse(plainJson(text))).toEqual(JSON.parse(text));

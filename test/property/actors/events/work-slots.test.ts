@@ -148,7 +148,7 @@ test('if one trigger uses all slots of an agent, another trigger of the agent ge
   inbox.slots.close();
 });
 
-test('events that wait for a work slot are assigned anew when agents or triggers change', async () => {
+test('events that wait for a work slot count for their new agent and trigger after agents or triggers change', async () => {
   const inbox = new FakeInbox();
   for (let seq = 1; seq <= 10; seq += 1) inbox.offer({ event: eventOf(seq), agent: 'a', trigger: 't' });
   const before = [...inbox.held.values()].flat().length;

@@ -84,7 +84,7 @@ test('a bot never exceeds the limits for all chats and for a group', async () =>
   );
 });
 
-test('a long answer causes at most one 429 in a chat with one message per second, and is sent with no extra delay', async () => {
+test('a long answer in a chat limited to one message per second causes at most one 429, and is sent without extra delay', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 2, max: 19 }),

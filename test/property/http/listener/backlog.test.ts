@@ -81,7 +81,7 @@ describe('a backlog', () => {
 });
 
 describe('buffered bytes', () => {
-  test('are counted once per buffer, and never exceed the total', () => {
+  test('are counted once per buffer, and never exceed the common limit', () => {
     const arbHolds = fc.array(fc.record({ holder: fc.nat(4), piece: fc.nat(5), isRelease: fc.boolean() }));
     fc.assert(
       fc.property(arbHolds, fc.integer({ min: 20 * KIB, max: 400 * KIB }), (list, total) => {

@@ -35,7 +35,7 @@ describe.each(clients.map((client) => [client.label, client] as const))('the ent
   });
 });
 
-test('a client entry has the name of its server, or for a profile the name of the gateway, each with its URL', () => {
+test('a client entry is named after its server, or after the gateway if it is for a profile, and has the right URL', () => {
   const entry = (selection: ServerSelection) => {
     const [, client = clients[0]] = clients;
     if (client === undefined) throw new Error('there are no clients');

@@ -196,7 +196,7 @@ describe('the lines of the tree', () => {
     expect(matchingNodes(nodes, 'node other').map(({ name }) => name)).toEqual(['d']);
   });
 
-  test('have, if they are sessions, addresses that no actor uses, restored from their paths', () => {
+  test('that are sessions have addresses that no actor uses and that are restored from their paths', () => {
     for (const actor of actors.values()) expect(sessionAt(addressOf(actor, actors))).toBeUndefined();
     expect(actorAt(SESSIONS, actors)).toBeUndefined();
     expect(viewAt(pathOf({ actor: sessionAddress(42), tab: 'log' })).actor).toBe(sessionAddress(42));
@@ -302,7 +302,7 @@ describe('the address of a view', () => {
     expect(laneLabel('a-server-with-a-long-name#1')).toBe('a-server-with-a…');
   });
 
-  test('leads to the log tab, and to the root if the path names no actor', () => {
+  test('without a tab selects the log tab, and without an actor selects the root', () => {
     for (const path of ['/inspector', '/inspector/', '/inspector/view/', '/elsewhere'])
       expect(viewAt(path)).toEqual({ actor: '', tab: 'log' });
     expect(viewAt('/inspector/view/files')).toEqual({ actor: 'files', tab: 'log' });
@@ -323,7 +323,7 @@ describe('the lifelines of a sequence diagram', () => {
     at: n,
   });
 
-  test('lead from the sender to the receiver, oldest first', () => {
+  test('are connected by arrows from the sender to the receiver, oldest first', () => {
     const { lanes, arrows } = lifelines([entry(1, 'files#1', null), entry(2, 'pool', 'files#1')]);
     expect(lanes).toEqual(['outside', 'files#1', 'pool']);
     expect(arrows.map(({ from, to, event }) => [from, to, event])).toEqual([
@@ -370,7 +370,7 @@ describe('the history of the statistics', () => {
     expect(series.inFlight).toEqual([1, 1, 2, 2, 2]);
   });
 
-  test('keeps five minutes, and the value before them', () => {
+  test('keeps the samples of five minutes, and the last sample before them', () => {
     const history = new History();
     for (let second = 0; second < 2_000; second += 1) history.add('files', sample(second * 1_000, second));
     expect(history.samples('files').length).toBeLessThanOrEqual(SECONDS + 1);

@@ -79,7 +79,7 @@ const two = {
 };
 
 describe('the picture of a flow', () => {
-  test('contains its plan once, redacted, and then the changes', () => {
+  test('is sent as one redacted plan, followed by changes only', () => {
     const { take, newPaths, receivedPicture } = picture();
     expect(newPaths()).toEqual([]);
     take(flowRow(two));

@@ -51,7 +51,7 @@ test.each([
   expect(resultShown({ content: [part] }).parts).toEqual([{ kind: 'note', text: expect.any(String) }]);
 });
 
-test('an image is shown with any padding, up to the size limit', () => {
+test('an image is shown with any base64 padding, up to the size limit', () => {
   const largestText = 'A'.repeat(8_000_000);
   for (const data of ['YQ==', 'YWI=', 'YWJj', largestText])
     expect(resultShown({ content: [image('image/png', data)] }).parts).toEqual([

@@ -13,7 +13,7 @@ const press = fc.record({
   afterMs: fc.oneof(fc.constant(0), fc.nat(5_000), fc.nat(90_000)),
 });
 
-test('a person who may not approve gets one explanation per request and minute; all get at most 30 repeats a minute', () => {
+test('a refused person gets one explanation per approval request and minute; all persons get at most 30 repeats a minute', () => {
   fc.assert(
     fc.property(fc.array(press, { maxLength: 300 }), (presses) => {
       let now = 1;
@@ -50,7 +50,7 @@ test('at most 30 repeated explanations of refusals per minute are sent, and firs
   expect(limit.mayExplain('somebody else', 'one', 'x')).toBe(true);
 });
 
-test('a refused button press is explained again if its event is handled again, but not a second press in a minute', () => {
+test('a refused button press is explained again if its event is retried; a second press within a minute is not explained', () => {
   const limit = new RefusalLimit(() => 1);
   const isExplained = (event: string) => limit.mayExplain('ann', 'one', event);
   expect([isExplained('a'), isExplained('a')]).toEqual([true, true]);

@@ -103,7 +103,7 @@ function isApproved(world: AgentWorld, args: unknown): boolean {
 }
 
 describe('a model agent with arbitrary failures', () => {
-  test('replies once, stores each model answer once, and uses one key per call', async () => {
+  test('replies once, stores each model answer once, and uses one idempotency key per call', async () => {
     await fc.assert(
       fc.asyncProperty(arbScenario, async (scenario) => {
         const { world, violations, reply } = await runScenario(scenario);

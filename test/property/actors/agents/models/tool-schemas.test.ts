@@ -52,7 +52,7 @@ describe.each(Object.entries(rulesByType))('a request to %s', (type, rules) => {
 });
 
 it.each<SchemaForm>(['json', 'google'])(
-  'arguments in the %s form match its schema, and become the original arguments',
+  'tool arguments converted to the %s schema form match this schema, and are converted back unchanged',
   (form) => {
     fc.assert(
       fc.property(argumentsExample, ({ schema, value }) => {

@@ -48,7 +48,7 @@ describe('a budget', () => {
     );
   });
 
-  test('with a common part gives one holder that part, or half of the total, and keeps the rest for others', () => {
+  test('with a common part lets a single holder use that part or half of the total, whichever is larger', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 500 }), fc.nat(499), (total, part) => {
         const common = part % total;

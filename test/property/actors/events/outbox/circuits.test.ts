@@ -172,7 +172,7 @@ describe('a circuit breaker', () => {
     ]);
   });
 
-  test('counts an attempt for a probe that may have arrived, and none for one that did not', async () => {
+  test('counts a failed probe as a delivery attempt only if its message may have arrived', async () => {
     const { clock, circuits, sendFailing } = setUp();
     for (let i = 0; i < OPEN_AFTER; i += 1) expect(await sendFailing(down())).toBe('own error');
     for (const pauseMs of [2_000, 4_000, 8_000]) {

@@ -117,7 +117,7 @@ describe('a rate limit response', () => {
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 1_000 });
   });
 
-  test('that a header announces in advance delays messages like an actual one', async () => {
+  test('is avoided by a delay of messages if a response header announces the limit', async () => {
     const { clock, pacing, send } = setUp();
     pacing.hold('a', 'p', 2_000);
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 2_000 });

@@ -73,7 +73,7 @@ function openAtEnd(part: string, openAtStart?: string): string | undefined {
 }
 
 describe('a split text', () => {
-  test('has parts within the size limit of the platform, and a first part with space for a mark of the sender', () => {
+  test("has parts within the platform's size limit, and space in the first part for a marker that the sender adds", () => {
     fc.assert(
       fc.property(text, optionsWithMark, (written, { limit, unit, markSpace }) => {
         for (const [i, part] of splitText(written, { limit, unit, markSpace }).entries())

@@ -35,7 +35,7 @@ function applyToString(bytes: Buffer, edits: readonly Edit[]): string {
   return expected;
 }
 
-test('edits in any order give the same result as string edits, for one or several pieces, and do not change their input', () => {
+test('byte edits in any order, of a whole or split message, equal edits of its text and leave the input unchanged', () => {
   fc.assert(
     fc.property(anyLayout, fc.nat(), fc.nat({ max: 9 }), (layout, seed, tenths) => {
       const { bytes, edits } = editsInLayout(layout);

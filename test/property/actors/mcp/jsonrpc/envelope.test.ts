@@ -109,7 +109,7 @@ function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-describe('the scanner', () => {
+describe('the JSON scanner', () => {
   test('accepts all texts that JSON.parse accepts', () => {
     fc.assert(
       fc.property(space, json, space, (before, text, after) => {
@@ -434,7 +434,7 @@ test('raw JSON survives the conversion to Latin-1 and back', () => {
   );
 });
 
-test('nesting is accepted up to the documented depth', () => {
+test('JSON nesting is accepted up to the documented depth', () => {
   fc.assert(
     fc.property(fc.boolean(), fc.integer({ min: 1, max: 3 * MAX_DEPTH }), (isArray, levels) => {
       const text = isArray
@@ -446,7 +446,7 @@ test('nesting is accepted up to the documented depth', () => {
   );
 });
 
-test('a text is found in a message that arrives in pieces, for any position of the cuts', () => {
+test('a text is found in a message that arrives in pieces, wherever the message is split', () => {
   const arbMessage = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 30 });
   fc.assert(
     fc.property(

@@ -187,7 +187,7 @@ describe('a response in pieces', () => {
     .chain((members) => fc.shuffledSubarray(members, { minLength: members.length }))
     .map((members) => `{${members.join(',')}}`);
 
-  test('is read like the whole text, and other messages are not read as responses', () => {
+  test('is parsed like the whole text, and no other message in pieces counts as a response', () => {
     let answers = 0;
     fc.assert(
       fc.property(anyText, fc.array(fc.nat(), { maxLength: 20 }), (raw, cuts) => {
@@ -230,7 +230,7 @@ describe('a response in pieces', () => {
     ['an incomplete response', '{"id":7,"result":1'],
     ['two answers', '{"id":7,"result":1}{"id":7,"result":1}'],
     ['an empty text', ''],
-  ])('is not found in %s', (_, raw) => {
+  ])('is not recognised in %s', (_, raw) => {
     expect(storedMessage(Buffer.from(raw), [3]).answer()).toBeUndefined();
     // A message without stored pieces is never a response.
     const unstored = storedMessage(Buffer.from('{"id":7,"result":1}'), []);

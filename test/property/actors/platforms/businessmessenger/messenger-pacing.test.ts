@@ -73,7 +73,7 @@ test('messages of a business number never exceed its rate limit or the rate limi
   );
 });
 
-test('if a recipient limit was used up before a restart, at most two messages are refused, and all are sent', async () => {
+test('if the limit of a recipient was used up before a restart, the platform refuses at most two messages, and all are sent', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 20 }), requestDelays, async (count, delays) => {
       const { refused, tookMs } = await sendAll([count, 3], delays, BURST);

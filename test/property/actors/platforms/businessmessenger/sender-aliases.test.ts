@@ -21,7 +21,7 @@ function senderOf(person: number, withNumber: boolean, withId: boolean) {
   };
 }
 
-test('a stored mapping of an id or a number never changes', async () => {
+test('the stored name for a user id or phone number never changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async (steps) => {
       const store = new MemoryStore();

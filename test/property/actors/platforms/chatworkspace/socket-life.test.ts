@@ -176,7 +176,7 @@ const lost = (socket: number, reason = 'lost'): SocketEvent => ({
   failure: { kind: 'transient', reason },
 });
 
-test('a second greeting has no effect, and a new socket cuts the socket that was replaced before', () => {
+test('a repeated greeting of a socket has no effect, and the greeting of a third socket closes the first', () => {
   expect(after(hello(1), hello(1)).commands).toEqual([]);
   expect(after(hello(1), disconnect(1), hello(2), disconnect(2), hello(3)).commands).toEqual([
     { do: 'greet' },
@@ -193,7 +193,7 @@ test('failed sockets are counted since the last greeting, and short-lived socket
   expect(after(...brief, hello(4), disconnect(4, true)).commands).toMatchObject([{ do: 'pause', count: 1 }]);
 });
 
-test('a connection closes with the failure of its next socket, not with the announced close of the current socket', () => {
+test('if a socket closes as announced after its replacement failed, the connection ends with the failure of the replacement', () => {
   const { commands } = after(hello(1), disconnect(1), lost(2, 'the next one failed'), lost(1));
   expect(commands).toMatchObject([{ do: 'end', failure: { reason: 'the next one failed' } }]);
 });

@@ -51,7 +51,7 @@ test.each([
   expect(found(line)).toBeUndefined();
 });
 
-test('an npx command with an unknown option has no known package, and its option --cache sets the package cache', () => {
+test('the packages of an npx command with an unknown option are unknown; the option --cache sets the package cache', () => {
   expect(found('npx --unknown one')).toMatchObject({ packages: [], npm: { cache: undefined } });
   expect(found('npx --cache /c one')).toMatchObject({ packages: ['one'], npm: { cache: '/c' } });
 });

@@ -122,7 +122,7 @@ describe('a server start', () => {
     expect(managed.server.state).toBe('starting');
   });
 
-  test('that failed is reported to a waiting call until the server is open', async () => {
+  test('that failed is the reason in the errors of calls that time out before the server runs', async () => {
     const managed = make({ pool: { ...pool, in_flight: 1 } }, { hasManualInitialize: true });
     const first = managed.call(undefined, '1', 'a');
     const second = managed.call(undefined, '2', 'b');
@@ -471,7 +471,7 @@ describe('session isolation', () => {
 });
 
 describe('a manual stop', () => {
-  test('mentions a lost call only to clients with a call in flight', async () => {
+  test('of a server mentions an unanswered call only to clients that have one', async () => {
     const managed = make({ isolation: 'session', pool: { max: 2, in_flight: 9, waiting: 9 } });
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
     const reasons: string[] = [];
@@ -518,7 +518,7 @@ describe('a message of a shared server', () => {
     expect(counts()).toEqual([0, 0, 0]);
   });
 
-  test('about changed lists causes one fetch for many notifications, and then an announcement', async () => {
+  test('about changed lists causes one fetch for many such messages, and then a notification of the clients', async () => {
     const managed = make(
       {},
       { capabilities: { tools: {} }, answers: { 'tools/list': { tools: [{ name: 't' }] } } },
@@ -565,8 +565,8 @@ describe('a message of a shared server', () => {
   });
 });
 
-describe('a state machine that throws', () => {
-  test('closes the handle and its link; waiting calls are served by the next generation (A1, A5)', async () => {
+describe('a server state machine that throws', () => {
+  test("closes the server's handle and link; waiting calls are served after the restart (A1, A5)", async () => {
     const managed = make({}, { hasManualInitialize: true });
     const { handle } = managed.server;
     managed.thrown = [];

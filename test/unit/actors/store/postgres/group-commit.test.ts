@@ -91,7 +91,7 @@ test('many waiting store calls start a parallel transaction of calls that share 
     );
 });
 
-test('a new store call does not cause a check of all calls that wait for a running call', async () => {
+test('a new store call is queued without a check of all waiting calls', async () => {
   let checks = 0;
   /** Counts checks: a check iterates the keys of a call once. */
   const counted = (keys: string[]): string[] =>

@@ -118,7 +118,7 @@ describe('a list', () => {
     }
   });
 
-  test('of runs, filtered by name or not, starts at the position of the page', () => {
+  test('of runs is read from the start of the page, with or without a name filter', () => {
     expect(readBy(() => engine.runs({ name: 'oncall', states: ['done'], limit: 50 }))).toContain(
       'SEARCH run USING COVERING INDEX run_name (name=? AND seq<?)',
     );

@@ -66,7 +66,7 @@ test('a journal is read in parts of 8 MiB at most, and a larger row separately',
   await store.close();
 });
 
-test('a journal that would be too large is rejected before any write, and deleted in one call', async () => {
+test('a write that would make a journal too large is rejected as a whole, and one sweep deletes a large journal', async () => {
   const file = newFile();
   const opened = openEngineStore({ file, retentionMs: 1_000 });
   const { store } = opened;

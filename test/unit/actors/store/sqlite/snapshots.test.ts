@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 
 const eventOf = (id: string, key: string) => ({ id, key, meta: '', body: Buffer.from('x'), trace: '' });
 
-test('a snapshot is swept after its retention, unless an event waits or is scheduled', async () => {
+test('the stored state of a key is deleted after its retention, unless an event of the key waits or is scheduled', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   const { store, advance } = openEngineStore({ file, snapshotRetentionMs: 3 * DAY_MS });
   const keys = ['k/quiet', 'k/waits', 'k/timed'];

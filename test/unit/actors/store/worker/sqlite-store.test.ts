@@ -243,7 +243,7 @@ describe('store calls', () => {
     await store.close();
   });
 
-  test('are limited by the size of their bodies, but a large one may pass alone', async () => {
+  test('are limited by the total size of their bodies, except for a single large call', async () => {
     const store = await open({ workerUrl: workerWithCode(''), callTimeoutMs: 200 });
     const large = store
       .append([eventOf('a:1', 'k', new Uint8Array(200 * 1024 * 1024))])

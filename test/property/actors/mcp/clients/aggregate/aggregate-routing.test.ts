@@ -105,7 +105,7 @@ function encode(text: string, seed: number): string {
 const arbJson = fc.json({ maxDepth: 2 });
 
 test.each<Era>(['legacy', 'modern'])(
-  'each name leads to the right server and key, for a %s client',
+  "each merged name or URI in a request of a %s client reaches the right server under the server's own name",
   (era) => {
     fc.assert(
       fc.property(arbCatalog, arbJson, fc.nat(100), (catalog, args, seed) => {

@@ -197,7 +197,7 @@ describe('a list that changes between two pages', () => {
     expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['c', 'x']);
   });
 
-  test('ends if its server was removed from the catalog', () => {
+  test('ends if its only server was removed from the catalog', () => {
     let servers = [serverOf('s', ['a', 'b', 'c'])];
     const aggregate = pagesOfTwo(() => servers);
     const { nextCursor = '' } = pageOf(aggregate, 'resources');

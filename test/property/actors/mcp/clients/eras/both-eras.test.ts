@@ -837,11 +837,12 @@ const formerFailures: readonly [string, ServerKind, readonly Step[]][] = [
 ];
 
 describe('legacy and modern MCP clients at one server', () => {
-  test.each(formerFailures)('get one response per request in a former failure: %s', (_, kind, steps) =>
-    runScenario(kind, steps),
+  test.each(formerFailures)(
+    'get one response per request in the scenario of an earlier failure: %s',
+    (_, kind, steps) => runScenario(kind, steps),
   );
 
-  test('that only listen keep their connection when a session needs a connection', async () => {
+  test('that only listen for notifications keep their connection when a session needs one', async () => {
     const scenario = new Scenario({ ...plainServer, isolation: 'session' });
     const steps = [
       callFrom('legacy', 0),

@@ -36,7 +36,7 @@ const canonical = (value: unknown): string => {
   return `{${members.sort().join()}}`;
 };
 
-test('a retry has the digest of its request, for any order and spacing of its members', () => {
+test('a retry has the same digest as its request, for any order and spacing of JSON members', () => {
   fc.assert(
     fc.property(args, fc.string(), fc.nat({ max: 3 }), (value, state, space) => {
       const retry = { requestState: state, inputResponses: { a: value }, _meta: { progressToken: state } };

@@ -207,7 +207,7 @@ const damage = fc.constantFrom(
   ';',
 );
 
-test('a response that the parser accepts as complete equals the response that the client of Node reads', async () => {
+test('an HTTP response that the parser accepts as complete is parsed equally by the HTTP client of Node', async () => {
   let wholeCount = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -174,7 +174,7 @@ describe('an HTTP response', () => {
     expect(parser.feed(many.subarray(consumed))).toBe(many.length - consumed);
   });
 
-  test('that arrives in one chunk is validated with the bytes after it, even if the time slice has ended', () => {
+  test('is rejected if invalid bytes follow it in the same chunk, even if the time slice has ended', () => {
     const many = '1\r\nx\r\n'.repeat(2_000);
     const whole = Buffer.from(
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${many}0\r\n\r\nHTTP/1.1`,
@@ -189,7 +189,7 @@ describe('an HTTP response', () => {
   });
 });
 
-describe('the parser rejects', () => {
+describe('the HTTP response parser rejects', () => {
   const ok = 'HTTP/1.1 200 OK\r\n';
   test.each([
     ['another protocol', '220 mail.example.com ESMTP\r\n'],

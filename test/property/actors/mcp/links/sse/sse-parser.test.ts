@@ -81,7 +81,7 @@ const stream = fc
   // Ends with a comment, because `eventsource-parser` delays a carriage return until the next character.
   .map(([start, lines]) => Buffer.from(`${start}${lines.join('')}:\n`, 'latin1'));
 
-test('any stream in any chunks has the events and the retry time of the reference parser', () => {
+test('an SSE stream in any chunks yields the same events and retry time as the reference parser', () => {
   fc.assert(
     fc.property(stream, fc.array(fc.nat(400), { maxLength: 30 }), (bytes, cuts) => {
       const { events, cursor } = parse(split(bytes, cuts));
@@ -93,7 +93,7 @@ test('any stream in any chunks has the events and the retry time of the referenc
   );
 });
 
-test('a stream has the same events byte by byte as in one piece', () => {
+test('an SSE stream read byte by byte yields the same events as in one piece', () => {
   fc.assert(
     fc.property(stream, (bytes) => {
       const inOnePiece = parse([bytes]);
@@ -104,7 +104,7 @@ test('a stream has the same events byte by byte as in one piece', () => {
   );
 });
 
-test('the data of an event has every sent byte, even if it is not UTF-8', () => {
+test('the data of an SSE event contains every sent byte, even if it is not UTF-8', () => {
   // Line breaks become spaces.
   const anyBytes = fc
     .uint8Array({ minLength: 1, maxLength: 300 })

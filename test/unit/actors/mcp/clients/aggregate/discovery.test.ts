@@ -74,7 +74,7 @@ test('discovery starts eight servers at a time, each once', async () => {
   for (const server of servers) expect([server.demands, server.listeners]).toEqual([1, 0]);
 });
 
-test('a hanging server delays list requests only until one timeout after the first of them', async () => {
+test('a hanging server delays all list requests until the timeout of the first one, and later requests not at all', async () => {
   const [slow, quick] = [new ListedServer('slow'), slowServer('quick', 100)];
   const discovery = discoveryOf(slow, quick);
   const first = discovery.waitForLists(4000);

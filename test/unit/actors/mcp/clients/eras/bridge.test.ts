@@ -217,7 +217,7 @@ describe('a modern client at a legacy server', () => {
     expect(eraBridge.suspendedCalls.size).toBe(0);
   });
 
-  test('that cancels an answered request does not cancel the suspended call', async () => {
+  test('that cancels a request already answered with questions does not cancel the suspended call', async () => {
     const { route, link, state } = await startSuspendedCall();
     route.exchange.cancel('too late');
     await settle();
@@ -229,7 +229,7 @@ describe('a modern client at a legacy server', () => {
     expect(recorder.result).toMatchObject({ resultType: 'complete', content: [] });
   });
 
-  test('replaces the longest suspended call if no slot is free', async () => {
+  test('causes the longest suspended call to expire if no slot is free for a new suspension', async () => {
     const expired: number[] = [];
     const states = Array.from({ length: MAX_SUSPENDED }, (_, n) => {
       const newCall: Suspendable = {
@@ -303,7 +303,7 @@ describe('a modern client at a legacy server', () => {
     expect(recorder.error?.message).toMatch(/^the response arrived while the call was suspended/);
   });
 
-  test('takes the connection of the longest suspended call if none is free', async () => {
+  test('gets the connection of the longest suspended call if no connection is free', async () => {
     managed.end();
     managed = new FakeManagedServer({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
     const first = await startSuspendedCall({ ...caller, clientInfo: { name: 'first' } });

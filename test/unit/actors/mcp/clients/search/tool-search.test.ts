@@ -138,7 +138,7 @@ describe('find_tools', () => {
     expect(find({ query: 'file', limit: 1 }).structuredContent).toMatchObject({ tools: [{}], total: 3 });
   });
 
-  test('lists server by server for an empty query, with the total', () => {
+  test('returns all tools in order of their servers for an empty query, with the total number', () => {
     expect(find({ query: '', limit: 2 }).structuredContent).toMatchObject({
       tools: [{ name: 'files__read_file', score: 0 }, { name: 'files__write_file' }],
       total: 3,

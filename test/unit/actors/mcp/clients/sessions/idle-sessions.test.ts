@@ -53,7 +53,7 @@ test('at the session limit the longest unused session of the same owner is unloa
   sessions.close();
 });
 
-test('a session with a running request is unloaded only after the request, neither at the limit nor for its age', () => {
+test('a session is not unloaded during a request, neither at the session limit nor after a long time, but afterwards', () => {
   const { sessions, create } = newSessions(4);
   const busy = create('ada');
   const finish = use(busy);

@@ -105,7 +105,7 @@ describe('a subscribed client', () => {
     expect(JSON.parse(client.finished() ?? '').error.message).toBe('the server reported: … is no key');
   });
 
-  test('receives notifications from before the acknowledgement after it, up to a limit', () => {
+  test('receives the acknowledgement first, and then a limited number of earlier notifications', () => {
     const client = beginListening('9007199254740993');
     client.listening.kinds = new Set(['tools']);
     for (let number = 0; number < 1000; number += 1) client.update(`{"uri":"a://${number}"}`);
@@ -135,7 +135,7 @@ describe('a subscribed client', () => {
     expect([client.raw.length, client.ends()]).toEqual([1, 1]);
   });
 
-  test('that was not acknowledged before the end gets an error, and no late acknowledgement', () => {
+  test('receives an error, and no acknowledgement, if the subscription ends before it is acknowledged', () => {
     const client = beginListening();
     let cancelled = 0;
     client.listening.call = {

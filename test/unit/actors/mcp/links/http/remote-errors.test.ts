@@ -63,7 +63,7 @@ describe('the error for an HTTP error response', () => {
   });
 });
 
-test('a request may have been executed only if the response is 303 or 5xx, except 503', () => {
+test('a request counts as possibly executed only after a response of 303 or 5xx other than 503', () => {
   const all = [301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408, 409, 413, 429, 500, 501, 502, 503, 504];
   expect(all.filter(mayHaveExecuted)).toEqual([303, 500, 501, 502, 504]);
 });
@@ -170,7 +170,7 @@ describe('a remote session is lost', () => {
     expect(isLostInAnswer(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result })))).toBe(false);
   });
 
-  test('not in an error about invalid arguments, except before the initialization', () => {
+  test('not on an error about invalid arguments, except an error about a missing initialization', () => {
     expect(isLostInAnswer(Buffer.from(rpc('Session expired', -32602)))).toBe(false);
     const early = 'Received request before initialization was complete';
     expect(isLostInAnswer(Buffer.from(rpc(early, -32602)))).toBe(true);

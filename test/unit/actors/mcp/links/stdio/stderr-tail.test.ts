@@ -127,12 +127,15 @@ describe('a progress bar on stderr', () => {
     };
   }
 
-  test.each([7, 1000, 100_000])('is shown in its last state, in pieces of %i bytes', (chunkSize) => {
-    const { tail, draw } = drawn();
-    draw(`loading\n${states(0, 99)}\n`.repeat(20), chunkSize);
-    expect(tail.lines.at(-1)).toMatch(/^model\.safetensors: {2}98%/);
-    expect(tail.lines).toHaveLength(40);
-  });
+  test.each([7, 1000, 100_000])(
+    'is shown in its last state if received in pieces of %i bytes',
+    (chunkSize) => {
+      const { tail, draw } = drawn();
+      draw(`loading\n${states(0, 99)}\n`.repeat(20), chunkSize);
+      expect(tail.lines.at(-1)).toMatch(/^model\.safetensors: {2}98%/);
+      expect(tail.lines).toHaveLength(40);
+    },
+  );
 
   test('is logged every five seconds, and at its end', () => {
     const { logged, draw, passSeconds } = drawn();
@@ -154,7 +157,7 @@ describe('a progress bar on stderr', () => {
 });
 
 test.each([1, 1000])(
-  'stderr lines that end with CRLF are logged once, in pieces of %i bytes',
+  'stderr lines that end with CRLF are logged once if received in pieces of %i bytes',
   (chunkSize) => {
     const { tail, logged } = tailOf('one\r\ntwo\r\n', [], chunkSize);
     expect([tail.lines, logged]).toEqual([

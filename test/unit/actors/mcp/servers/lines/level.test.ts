@@ -69,7 +69,7 @@ describe('the level of a log line', () => {
     },
   );
 
-  test('is, for an indented line such as a stack frame, that of the line above from the same process', () => {
+  test('is inherited by an indented line, such as a stack frame, from the line above of the same process', () => {
     const [one, other] = [stderrLevels(), stderrLevels()];
     expect(['TypeError: x', '    at main (a.js:1)', '\tat b'].map(one)).toEqual(['error', 'error', 'error']);
     expect(other('  indented')).toBe('info');

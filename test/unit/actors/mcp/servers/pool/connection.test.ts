@@ -136,7 +136,7 @@ test('a connection ends only the call of an oversized response; an oversized res
   expect(noise).toHaveLength(2);
 });
 
-test('a connection ends every call once with the reason of the link, and fails later calls immediately', async () => {
+test('a connection whose link fails ends every call once with the reason, and fails later calls immediately', async () => {
   const { connection, link, ends, send } = make();
   const calls = [send('1'), send('1'), send('2')];
   const own = connection.request('ping', undefined, 5000);

@@ -72,7 +72,7 @@ test('the deadline of a request by the gateway itself is not paused by a server 
   expect(await ping).toBe('no pong');
 });
 
-test('the deadline of a call paused by a question runs again when the undelivered call is sent again', async () => {
+test('the deadline of a call paused by a server question runs again after the undelivered call is resent', async () => {
   const { recorder, id } = await call('a');
   sendQuestion();
   managed.link.undelivered(id as number, new ConnectionLostError('refused'), false);
