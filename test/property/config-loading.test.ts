@@ -265,7 +265,7 @@ describe('loading a configuration', () => {
   });
 });
 
-describe('the substitution of references', () => {
+describe('the substitution of variable references', () => {
   const variable = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,5}$/);
 
   test('keeps text without references, and restores escaped text', () => {
@@ -310,7 +310,7 @@ describe('the substitution of references', () => {
   });
 });
 
-describe('entryHash', () => {
+describe('the hash of a catalog entry', () => {
   test('does not depend on the order of keys in the file or in the entry', async () => {
     const fields = {
       command: 'x',

@@ -126,7 +126,7 @@ describe('triggers in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('that failed or are paused, and dead deliveries, are at the top', async () => {
+  test('are shown at the top if they failed or are paused, as are dead deliveries', async () => {
     const program = await startAgent(() => ({ status: 500 }));
     const port = await takenPort();
     const config = { path: '/own', webhook_secret: `\${HOOK_SECRET}`, port, host: '127.0.0.1' };

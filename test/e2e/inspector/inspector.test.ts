@@ -256,7 +256,7 @@ describe('the page of the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('accepts the key in a form, whose cookie no script can read, and reports a wrong key', async () => {
+  test('accepts the API key in a form, sets a cookie that scripts cannot read, and reports a wrong key', async () => {
     const { url } = await startGateway({
       env: { THE_KEY: KEY },
       settings: { api_key: `\${THE_KEY}` },

@@ -166,7 +166,7 @@ const arbDraft: fc.Arbitrary<FieldDraft> = fc.oneof(
 );
 
 describe('the form of a tool', () => {
-  test('returns a value that the schema accepts, or lists the unchecked keywords', () => {
+  test('returns a value that the schema accepts, or lists the schema keywords that it did not check', () => {
     let acceptedCount = 0;
     fc.assert(
       fc.property(argumentsSchema, fc.array(arbDraft, { minLength: 1, maxLength: 12 }), (schema, drafts) => {

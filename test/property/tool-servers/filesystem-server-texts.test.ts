@@ -55,7 +55,7 @@ describe('parts of a text', () => {
     );
   });
 
-  test('have at most the allowed bytes, except to complete the last character', async () => {
+  test('stay within the byte limit, except for the remaining bytes of their last character', async () => {
     const arbPart = fc.constantFrom({}, { head: 100 }, { tail: 100 }, { offset: 3 }, { length: 900 });
     await fc.assert(
       fc.asyncProperty(arbText, arbPart, fc.integer({ min: 4, max: 40 }), async (text, options, maxBytes) => {

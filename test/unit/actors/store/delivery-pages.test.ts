@@ -26,7 +26,7 @@ const seqs = (deliveries: readonly Delivery[]) => deliveries.map(({ seq }) => se
 const receiptOf = (seq: number) => NOW - (MANY - seq) * 1_000;
 
 describe('a page of a delivery search', () => {
-  test('reads a limited number of records, and returns the matches and the next position', async () => {
+  test('is created from a limited number of records, and contains the matches and the position of the next page', async () => {
     const first = await store.deliveryPage({ trigger: 'rare', limit: 50 });
     expect([seqs(first.deliveries), first.beforeSeq]).toEqual([[RARE[2]], MANY - MAX_RECORDS_READ + 1]);
     const second = await store.deliveryPage({ trigger: 'rare', limit: 50, beforeSeq: first.beforeSeq ?? 0 });
@@ -35,7 +35,7 @@ describe('a page of a delivery search', () => {
     expect([seqs(last.deliveries), last.beforeSeq]).toEqual([[RARE[0]], undefined]);
   });
 
-  test('ends as soon as it contains the requested number of matches', async () => {
+  test('ends as soon as it contains the requested number of deliveries', async () => {
     const page = await store.deliveryPage({ trigger: 'rare', limit: 1 });
     expect([seqs(page.deliveries), page.beforeSeq]).toEqual([[RARE[2]], RARE[2]]);
   });
@@ -45,7 +45,7 @@ describe('a page of a delivery search', () => {
     expect(page).toEqual({ deliveries: [], beforeSeq: undefined });
   });
 
-  test('for dead deliveries reads no other deliveries', async () => {
+  test('is created without a read of other deliveries if only dead deliveries are requested', async () => {
     const page = await store.deliveryPage({ states: ['dead'], limit: 50 });
     // The only dead delivery precedes the first rare one (many-deliveries.ts).
     expect([seqs(page.deliveries), page.beforeSeq]).toEqual([[RARE[0] - 1], undefined]);

@@ -136,7 +136,7 @@ test('a permanently lost store ends the gateway', async () => {
   );
 });
 
-test('a stopped gateway has no timers for its alarms and its store, even if closing the store reports an error', async () => {
+test('a stopped gateway has no timers for its alarms and store, even if closing the store fails', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const { open, store, hosts } = factory();
   const { store: part, alarms } = await startPart({ openStore: open });

@@ -119,7 +119,7 @@ describe('watchers of the inspector', () => {
     expect([inspect.mock.calls.length, vi.getTimerCount()]).toEqual([2, 0]);
   });
 
-  test('receive a server only if its statistics have changed', () => {
+  test('receive the statistics of a server only if they have changed', () => {
     const firstServer = server('one');
     const { watchers } = gatewayOf([firstServer, server('two')]);
     const { http, numbers } = stream();
@@ -161,7 +161,7 @@ describe('watchers of the inspector', () => {
     expect(numbers().at(-1)?.gone).toEqual(['two']);
   });
 
-  test('receive a trigger only if its statistics have changed, and always the number of dead deliveries', async () => {
+  test('receive the statistics of a trigger only if they have changed, and always the number of dead deliveries', async () => {
     let dead = 0;
     const none = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0 };
     const { triggers, figures } = automationOf(['a', 'b'], async () => ({ ...none, dead }));

@@ -152,7 +152,7 @@ describe('the list of problems', () => {
     ]);
   });
 
-  test('contains or counts each problem, and nothing else', () => {
+  test('contains each problem or counts it as omitted, and contains nothing else', () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}$/), { maxLength: 2 * MAX_PROBLEMS });
     const serverStates: Partial<ServerView>[] = [
       ...([{}, { state: 'failed' }, { state: 'failed', is_parked: true }, { state: 'idle' }] as const),

@@ -113,7 +113,7 @@ describe('the page state of a run', () => {
 });
 
 describe('the cards of a run', () => {
-  test('combine a call with its result and an approval with its decision, at the position of the start', () => {
+  test('combine a call with its result and an approval with its decision, at the position of the call or request', () => {
     const cards = cardsOf([
       step(1, 'begun', { text: 'Look.' }),
       step(2, 'answer', { text: 'So.' }),

@@ -73,7 +73,7 @@ describe('the visible sessions of the inspector', () => {
     expect(numbersIn(gateway, 0, 1)).toEqual([undefined]);
   });
 
-  test('show no rows of the previous filter, but its count until the new response', async () => {
+  test('show no rows of the previous filter after a change, but the previous count until the response arrives', async () => {
     const gateway = new FakeGateway();
     gateway.window.setRange('2', { first: 0, last: 2 });
     await vi.advanceTimersByTimeAsync(1_000);

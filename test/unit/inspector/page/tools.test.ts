@@ -47,7 +47,7 @@ describe('the form fields of a tool', () => {
     $defs: { Model: { enum: ['m1', 'm2'] } },
   };
 
-  test('have a kind that fits their schema, or are JSON text', () => {
+  test('have an input type that fits their schema, or accept JSON text', () => {
     expect(kinds(schema)).toEqual([
       ...['text text', 'count number', 'ratio number', 'flag flag', 'size choice', 'titled choice'],
       ...['model choice', 'tags lines', 'place group', 'any json', 'map json', 'both json'],

@@ -78,7 +78,7 @@ function expectedAnswer(fleet: Fleet, behaviours: readonly Behaviour[]): string 
   }
 }
 
-it('a fleet of agents returns the same answer, whenever its process is killed', async () => {
+it('a fleet of agents returns the same answer, no matter when its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(arbFleet, async ({ behaviours, commitsBeforeKills, ...settings }) => {
       const fleet = fleetOf(behaviours, settings);

@@ -129,7 +129,7 @@ const anyPlan = fc.array(fc.array(fc.constantFrom(...behaviours), { minLength: 1
   maxLength: 3,
 });
 
-it('a fleet with a managing agent returns the same answer, whenever its process is killed', async () => {
+it('a fleet with a managing agent returns the same answer, no matter when its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(
       anyPlan,

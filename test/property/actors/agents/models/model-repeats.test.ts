@@ -128,7 +128,7 @@ const arbRaw = fc.oneof(
   }),
 );
 
-it('the tool calls of a journaled model answer are sent back to the model with the ids of the run', () => {
+it('the tool calls of a stored model answer are sent back to the model with the call ids of the run', () => {
   fc.assert(
     fc.property(arbText, arbCalls, arbRaw, (text, calls, raw) => {
       const messages: ModelMessage[] = [

@@ -200,7 +200,7 @@ describe('a circuit breaker', () => {
     expect(circuits.status('a')).toMatchObject({ state: 'open', retryAt: 2_000 });
   });
 
-  test('ignores messages that were not sent, and uses the next message as the probe', async () => {
+  test('ignores errors of messages that never reached the platform, and uses the next message as the probe', async () => {
     const { clock, circuits, sendFailing, send } = setUp();
     for (let i = 0; i < 3 * OPEN_AFTER; i += 1) await sendFailing(unsent());
     for (let i = 0; i < 3 * OPEN_AFTER; i += 1)

@@ -40,7 +40,7 @@ describe('the latency percentiles of a server', () => {
 const SUBSCRIPTION_BYTES = 258;
 
 describe('the subscriptions at a server', () => {
-  test('equal a plain list of pairs after any sequence of changes', () => {
+  test('are the same as in a plain list of pairs after any sequence of changes', () => {
     const owners = ['a', 'b', 'c'].map((id) => new FakeOwner(id));
     const uris = ['u', 'v'];
     const change = fc.record({
@@ -112,7 +112,7 @@ describe('the subscriptions at a server', () => {
     expect([...lowest, real.isEmpty, real.lowestLevel]).toEqual(['info', true, undefined]);
   });
 
-  test('forward a log message to clients with its level, a lower level or no level', () => {
+  test('forward a log message to clients that set no log level, its level or a lower level', () => {
     expect(Subscriptions.passes('info', 'warning')).toBe(false);
     expect(Subscriptions.passes('warning', 'warning')).toBe(true);
     expect(Subscriptions.passes('emergency', 'debug')).toBe(true);

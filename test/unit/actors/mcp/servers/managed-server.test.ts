@@ -70,7 +70,7 @@ describe('a client that has disconnected', () => {
     expect(managed.link.sent.filter(({ text }) => text.includes('a://1'))).toEqual([]);
   });
 
-  test('with hundreds of others causes one new listen request for all of them', async () => {
+  test('together with hundreds of others causes only one new listen request in total', async () => {
     const managed = make(modern, { answers: { 'server/discover': discovery } });
     const owners = Array.from({ length: 300 }, (_, n) => new FakeOwner(`o${n}`));
     managed.call(undefined, '1', 'a');
@@ -445,7 +445,7 @@ describe('session isolation', () => {
     expect(managed.server.pool.members.size).toBe(2);
   });
 
-  test('a server request goes to its own session; from a shared server it is rejected', async () => {
+  test('a server request goes to the session of its connection; without session isolation the request is rejected', async () => {
     const question = { jsonrpc: '2.0', id: 1, method: 'sampling/createMessage', params: {} };
     const managed = make(isolated);
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];

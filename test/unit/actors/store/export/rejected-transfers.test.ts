@@ -241,7 +241,7 @@ test('an import reports the line of a row that the database rejects, and imports
   await (await openPostgresTarget({ url })).close();
 });
 
-test('an export fails with the name of a damaged record, but exports a damaged text with a warning', async () => {
+test('an export fails if a record is damaged, and names the record; damaged texts are exported with a warning', async () => {
   const file = newFile();
   const { store } = openEngineStore({ file });
   await store.append([eventOf('a:1'), eventOf('a:2')]);

@@ -58,7 +58,7 @@ test('two store calls with the same key run in order', async () => {
   expect(runs.map(({ calls }) => calls)).toEqual([['a1', 'b1'], ['a2'], ['a3']]);
 });
 
-test('many waiting store calls start a parallel transaction of calls that share no key with the running one', async () => {
+test('many waiting store calls start a parallel transaction with calls that share no key with the running transaction', async () => {
   const { group, runs, settled: runPendingTasks } = grouped({ hasDistinctKeys: false });
   const names = Array.from({ length: 80 }, (_, n) =>
     String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26)),

@@ -166,7 +166,7 @@ test('lists of 100,000 runs and approvals take milliseconds, with any filter', a
   await store.close();
 });
 
-test('an unknown approval is omitted from lists with a log line, and invalid texts are stored in repaired form', async () => {
+test('an approval in an unknown state is omitted from lists and logged, and texts with invalid characters are repaired', async () => {
   const file = newFile();
   const { store } = openEngineStore({ file });
   const turn = await appendClaimed(store, eventOf('a:1', 'k'));

@@ -63,7 +63,7 @@ describe('the merged list of all servers', () => {
     expect(names(aggregate)).toHaveLength(2);
   });
 
-  test('adds the server id to a URI that an earlier server has, or that looks as if it had one', () => {
+  test('adds the server id to a URI that an earlier server has, or that looks like a URI with a server id', () => {
     const aggregate = aggregateFrom(
       new ListedServer('a', { resources: ['x://1', 'https://x/1', 'x://b~/2'] }),
       new ListedServer('b', { resources: ['x://1', 'https://x/1', 'x://2'] }),
@@ -267,7 +267,7 @@ describe('the encoded merged list', () => {
     expect(aggregate.stamp).not.toBe(stamp);
   });
 
-  test('follows added and removed servers', () => {
+  test('contains added servers and no removed servers', () => {
     const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
     const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged));
     expect(names(aggregate)).toEqual(['a__x', 'b__y']);

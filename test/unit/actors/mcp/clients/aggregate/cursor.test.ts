@@ -27,7 +27,7 @@ describe('a cursor', () => {
     );
   });
 
-  test('hides its text, and is equal for equal texts', () => {
+  test('does not reveal its text, and is the same for the same text', () => {
     const seal = new CursorSeal();
     const cursor = seal.seal('tools', 'a recognisable text');
     expect(cursor).toBe(seal.seal('tools', 'a recognisable text'));

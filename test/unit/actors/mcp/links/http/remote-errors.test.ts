@@ -102,7 +102,7 @@ describe('a remote session is lost', () => {
     expect(isSessionLost(refusal(404, rpc('Not found', -32001)), true)).toBe(true);
   });
 
-  test('on the 400 of servers based on the SDK examples', () => {
+  test('on status 400 with the error message of the SDK examples', () => {
     const body = rpc('Bad Request: No valid session ID provided', -32000);
     expect(isSessionLost(refusal(400, body), false)).toBe(true);
     expect(isSessionLost(refusal(400, rpc('Parse error', -32700)), false)).toBe(false);

@@ -139,7 +139,7 @@ describe('the cached lists of servers', () => {
       d: 'd'.repeat(length),
     }));
 
-  test('stay within the shared budget, and the last list gets its share', async () => {
+  test('stay within the shared budget, and a small list gets its share even if large lists came first', async () => {
     const budget = new Budget(100_000);
     const greedy = Array.from(
       { length: 3 },
