@@ -50,18 +50,18 @@ export class CallQueue {
   }
 
   /**
-   * Removes and returns the call that a new call displaces; undefined if no client has more calls than the
-   * new one's.
+   * Removes and returns the call that a new call displaces; undefined if no client has more calls than
+   * the client of the new call.
    */
   displace(call: QueuedCall): Call | undefined {
     const counts = this.#countsOf(call)?.byClient ?? new Map<ClientShares | undefined, number>();
     // A client displaces calls only of clients that will not have fewer calls than itself.
-    let most = (counts.get(call.client) ?? 0) + 1;
+    let highestCount = (counts.get(call.client) ?? 0) + 1;
     let largest: ClientShares | undefined;
     let isFound = false;
     for (const [client, count] of counts) {
-      if (count <= most) continue;
-      most = count;
+      if (count <= highestCount) continue;
+      highestCount = count;
       largest = client;
       isFound = true;
     }
