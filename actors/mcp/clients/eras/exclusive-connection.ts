@@ -126,8 +126,8 @@ export class ExclusiveConnections {
   }
 
   /**
-   * Releases a connection for reuse. With `isAbandoned` the connection is closed instead: later messages about
-   * the abandoned request must not reach other requests.
+   * Releases a connection for reuse. With `isAbandoned` the connection is closed instead: later messages
+   * about the abandoned request must not reach other requests.
    */
   release(exclusive: ExclusiveConnection, isAbandoned = false): void {
     exclusive.user = undefined;
