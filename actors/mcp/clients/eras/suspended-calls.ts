@@ -2,8 +2,8 @@
 // the input requests as a result, and a random token that its next request returns. A token is valid once,
 // for the same request of the same principal. Up to MAX_SUSPENDED calls are suspended, each for MAX_PAUSE_MS;
 // their requests, messages and responses share MAX_SUSPENDED_BYTES (A8, ARCHITECTURE.md). When a limit is
-// reached, the client with the most suspended calls loses the one suspended longest; it is usually abandoned
-// (A6). A client is a principal (servers/calls/client-shares.ts); all other calls count as one client.
+// reached, the client with the most suspended calls loses its oldest one, which is usually abandoned (A6). A
+// client is a principal (servers/calls/client-shares.ts); all other calls count as one client.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { Budget, Share } from '../../../base/bounds/budget.ts';

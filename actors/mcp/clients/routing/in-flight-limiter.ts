@@ -1,9 +1,9 @@
 // Limits the requests in flight across clients and servers (`limits.in_flight`). A request holds one slot,
 // counted for its server and its client; without a free slot it fails immediately (A8, ARCHITECTURE.md). No
-// server or client can take all slots, and no client all slots of its server (A6; budget.ts). A client is a
-// principal or a session (client-shares.ts). Responses from memory (ping, cached lists) need no
-// slot. Requests that only need a server description use reserved slots, and requests above LARGE_BYTES also
-// reserve bytes. Suspended calls hold neither (suspended-calls.ts).
+// server or client can take all slots, and no client can take all slots of a server (A6; budget.ts). A client
+// is a principal or a session (client-shares.ts). Responses from memory (ping, cached lists) need no slot.
+// Requests that only need a server description use reserved slots, and requests above LARGE_BYTES also
+// reserve bytes. Suspended calls hold no slots and no bytes (suspended-calls.ts).
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';

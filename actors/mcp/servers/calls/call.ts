@@ -60,7 +60,7 @@ export interface CallRequest {
   readonly exchange: CallExchange;
   /** Client session of the request; undefined for stateless clients and the gateway itself. */
   readonly owner?: CallOwner | undefined;
-  /** Client whose share of the limits the call uses. @default that of `owner` */
+  /** Client whose share of the limits the call uses. @default the client of `owner` */
   readonly client?: ClientShares | undefined;
   /** Protocol era of the connection and of the message. @default 'legacy' */
   readonly era?: Era | undefined;

@@ -1,6 +1,6 @@
-// Shares of one client in the limits of calls and streams: of a principal with its own credential, otherwise of a session.
-// All sessions and stateless requests of a principal have the same shares, so a client gains nothing by more
-// sessions (A6, ARCHITECTURE.md).
+// Shares of one client in the limits of calls and streams. The client is a principal with its own credential,
+// otherwise a session. All sessions and stateless requests of a principal use the same shares, so a client
+// gains nothing by more sessions (A6, ARCHITECTURE.md).
 
 import { Share } from '../../../base/bounds/budget.ts';
 import { WeakValues } from '../../../base/bounds/weak-values.ts';
@@ -19,11 +19,11 @@ export class ClientShares {
   readonly streams = new Share();
 }
 
-/** The shares of all principals. They exist while a session or call has them. */
+/** The shares of all principals. Shares exist while a session or call refers to them. */
 export class PrincipalShares {
   readonly #shares = new WeakValues<ClientShares>();
 
-  /** Returns the principal's shares; undefined if it does not identify one client. */
+  /** Returns the shares of the principal; undefined if the principal does not identify one client. */
   of(principal: Principal | undefined): ClientShares | undefined {
     if (principal === undefined || !isIndividual(principal)) return undefined;
     return this.#shares.getOrCreate(principalText(principal), () => new ClientShares());

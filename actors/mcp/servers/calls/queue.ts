@@ -1,4 +1,4 @@
-// Queue of calls to one server, oldest first. They wait until the server accepts calls (handle.ts) and has a
+// Queue of calls to one server, oldest first. Calls wait until the server accepts calls (handle.ts) and has a
 // free slot on a connection. With `isolation: session` the limit applies per session (A8, ARCHITECTURE.md).
 // Otherwise, and for calls without a session, all clients share it: when the queue is full, the client with
 // the most queued calls loses its newest call to a client with fewer (A6). A client is a principal or a
@@ -50,8 +50,8 @@ export class CallQueue {
   }
 
   /**
-   * Removes and returns the call that a new call displaces; undefined if no client has more calls than
-   * the client of the new call.
+   * Removes and returns the call that a new call displaces; undefined if no client has more calls than the
+   * client of the new call.
    */
   displace(call: QueuedCall): Call | undefined {
     const counts = this.#countsOf(call)?.byClient ?? new Map<ClientShares | undefined, number>();

@@ -210,8 +210,8 @@ export class Pool {
   }
 
   /**
-   * Closes the member that was unused for longest: one of this client, otherwise of a client with more
-   * members. Returns false without such a member.
+   * Closes the member that was unused for longest: a member of this client, otherwise of a client with more
+   * members. Returns false if there is no such member.
    */
   #evictOne(own: Share): boolean {
     const unused = [...this.#members]
