@@ -60,9 +60,9 @@ function meterOperation(node: CheckedNode, meter: Meter): void {
   const isCall = op === 'call' || op === 'rcall';
   if (handle === undefined || !(isCall || op === 'comprehension' || binaryOperators.has(op))) return;
   const cost = costOf(op, isCall ? (node.args as readonly [string])[0] : undefined);
-  node.handle = (...args) => {
+  const metered: Step = (...args) => {
     const { budget } = meter;
-    // The operands of a call are a list, those of an operator the first arguments.
+    // A call has a list of operands; the operands of an operator are the first arguments.
     const operands = isCall ? (args[0] as readonly unknown[]) : args.slice(0, op === 'comprehension' ? 1 : 2);
     for (const operand of operands) spendType(operand, budget);
     cost(operands, budget);
@@ -70,6 +70,7 @@ function meterOperation(node: CheckedNode, meter: Meter): void {
     if (isCall) spendResult(result, budget);
     return result;
   };
+  Object.assign(node, { handle: metered });
 }
 
 /** Yields each node once. The expansion of a macro contains nodes of the expression. */

@@ -48,8 +48,8 @@ export class OperatorApprovals {
   }
 
   /**
-   * Returns the newest approvals first, at least one per page and as many as fit. A list of pending approvals may contain some that expire during this
-   * call.
+   * Returns the newest approvals first, at least one per page and as many as fit. A list of pending approvals
+   * may contain some that expire during this call.
    */
   async list(filter: ApprovalFilter): Promise<ApprovalPage> {
     const { store, approvals } = this.#host;

@@ -52,8 +52,8 @@ export class Budget {
   }
 
   /**
-   * Acquires `amount` for a holder and one of its clients. The usage of the client counts twice at the holder,
-   * so the holder's part has capacity for other clients while one client has all that it may use.
+   * Acquires `amount` for a holder and one of its clients. The usage of the client counts twice at the
+   * holder, so other clients of the holder have capacity left while one client uses its whole share.
    */
   acquireFor(amount: number, share: Share, client: Share | undefined): boolean {
     return this.hasCapacity(amount + (client?.used ?? 0), share) && this.acquire(amount, share, client);

@@ -1,5 +1,5 @@
 // Turns for tasks that block the event loop for some milliseconds each. Many of them would stall it if they
-// became ready at the same time, for example at the end of a run with many watchers.
+// became ready together, for example at the end of a run with many watchers.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 

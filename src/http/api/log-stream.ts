@@ -1,7 +1,7 @@
 // GET /logs: the output of servers and the gateway's log lines. Returns the newest lines as JSON.
 // A client that accepts `text/event-stream` gets them as server-sent events, and then each new line. The
-// number of such clients is limited, also per principal (lines/recent.ts). For a slow client, up to MAX_QUEUED lines are queued;
-// then the stream is closed with a reason (A8, ARCHITECTURE.md).
+// number of such clients is limited, also per principal (lines/recent.ts). For a slow client, up to
+// MAX_QUEUED lines are queued; then the stream is closed with a reason (A8, ARCHITECTURE.md).
 
 import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
 import {

@@ -1,7 +1,7 @@
 // Forwards clients' requests to the node that owns the session, or that has suspended the call.
 //
 // - The number of requests, bytes and streams is limited. A single node can use about half, and a single
-//   principal about a third (A8, actors/base/bounds/budget.ts). Further requests are refused with OverloadedError.
+//   principal about a third (A8, actors/base/bounds/budget.ts). Further requests fail with OverloadedError.
 // - A forwarded request is never forwarded further.
 // - A draining node gets only messages of open calls, no new requests and streams.
 

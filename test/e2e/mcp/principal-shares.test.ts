@@ -1,5 +1,5 @@
-// Shared limits where tokens identify the clients: a principal with many sessions gets no more than one with a
-// single session, and leaves slots to the others.
+// Shared limits of clients with tokens: a principal with many sessions gets no more slots than a principal
+// with a single session, and other principals have slots left.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { modern, toolCall } from '../../fixtures/clients/modern-client.ts';
@@ -48,7 +48,7 @@ const load = async (server: string) => {
   return in_flight + waiting;
 };
 
-/** Opens sessions of a principal and sends `calls` hanging calls in each. Returns when `count` are accepted. */
+/** Opens sessions of a principal and sends `calls` hanging calls in each. Waits until `count` are accepted. */
 async function hang(sub: string, server: string, sessions: number, calls: number, count: number) {
   const opened: RawSession[] = [];
   while (opened.length < sessions) opened.push(await sessionOf(sub, server));

@@ -211,7 +211,7 @@ export class Pool {
 
   /**
    * Closes the member that was unused for longest: a member of this client, otherwise of a client with more
-   * members. Returns false if there is no such member.
+   * members. Returns false if neither exists.
    */
   #evictOne(own: Share): boolean {
     const unused = [...this.#members]
