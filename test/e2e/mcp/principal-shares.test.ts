@@ -48,7 +48,7 @@ const load = async (server: string) => {
   return in_flight + waiting;
 };
 
-/** Opens sessions of a principal, sends `calls` hanging calls in each, and waits until `count` are accepted. */
+/** Opens sessions of a principal with `calls` hanging calls each. Returns when `count` are accepted. */
 async function hang(sub: string, server: string, sessions: number, calls: number, count: number) {
   const opened: RawSession[] = [];
   while (opened.length < sessions) opened.push(await sessionOf(sub, server));
