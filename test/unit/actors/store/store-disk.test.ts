@@ -46,7 +46,13 @@ describe('a killed process', () => {
     const done: string[] = [];
     for (let round = 0; round < 6; round += 1) {
       const { child: running, finished } = start(process.execPath, [child.script, file, `${round}`]);
-      running.stdout?.once('data', () => setTimeout(() => running.kill('SIGKILL'), 20 + random() * 400));
+      // Counts lines, because a slow machine writes few of them in a fixed time.
+      let linesLeft = 60 + random() * 200;
+      const killMs = random() * 20;
+      running.stdout?.on('data', (piece: Buffer) => {
+        linesLeft -= piece.toString().split('\n').length - 1;
+        if (linesLeft <= 0) setTimeout(() => running.kill('SIGKILL'), killMs);
+      });
       const { lines, signal, stderr } = await finished;
       expect({ signal, stderr }).toEqual({ signal: 'SIGKILL', stderr: '' });
       for (const line of lines) (line.startsWith('A ') ? acknowledged : done).push(line.slice(2));
