@@ -4,11 +4,12 @@
 //
 // No part exceeds the limit. A part that ends in a code block closes it, and the next part reopens it. Text
 // is split between paragraphs, lines or words if possible, but only near the end, so that parts are well
-// filled. Blanks around split points are dropped; in code blocks only the line break. Surrogate pairs stay
-// whole.
+// filled. Links, styled words and graphemes stay whole (inline-end.ts). Blanks around split points are
+// dropped; in code blocks only the line break.
 
 import { type CodeFence, fenceAfter } from './code-fence.ts';
 import { UnrenderableError } from './delivery-error.ts';
+import { inlineEnd, wordEnd } from './inline-end.ts';
 import type { OutboundMessage } from './message.ts';
 
 /**
@@ -265,17 +266,12 @@ class PartBuilder {
     const opens = fenceAfter(this.#text.slice(at, end), fence) !== fence;
     // A fence line is never split.
     if ((opens || fitting === at) && at > this.#begin.at) return this.#cutAt({ at, fence });
-    return this.#cutAt({ at: this.#wordEnd(at, fitting), fence });
-  }
-
-  /** Returns the last word boundary in the last quarter of the part; `fitting` if it has none. */
-  #wordEnd(at: number, fitting: number): number {
-    const least = Math.max(at, this.#begin.at + Math.ceil((fitting - this.#begin.at) * LINE_SHARE));
-    for (let end = fitting; end > least; end -= 1) {
-      if (isBlank(this.#text, end)) return end;
-      if (isBlank(this.#text, end - 1)) return end;
-    }
-    return fitting;
+    const first = this.#begin.at;
+    const least = Math.max(at, first + Math.ceil((fitting - first) * LINE_SHARE));
+    const longLine = { text: this.#text, from: at, fitting, least, isCode: fence !== undefined };
+    const point = inlineEnd(longLine);
+    // A construct that fills the whole part is split.
+    return this.#cutAt({ at: point > first ? point : wordEnd(longLine), fence });
   }
 
   #cutAt({ at, fence }: Begin): SplitPoint {
@@ -310,9 +306,4 @@ class PartBuilder {
   #sizeOf(text: string): number {
     return sizeOf(text, this.#unit);
   }
-}
-
-function isBlank(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code === 0x20 || code === 0x09;
 }
