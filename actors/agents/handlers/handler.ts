@@ -1,6 +1,7 @@
 // Interface of everything that answers events: agents, fleets and flows. A handler is called once per
 // attempt. All attempts have the same `idempotencyKey`, so that repetitions can be detected.
 
+import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import type { HandlerContext } from './handler-context.ts';
 import type { Parked } from './parked.ts';
@@ -88,6 +89,8 @@ export class HandlerError extends Error {
 }
 
 export interface Handler {
+  /** Form of the answers' texts. @default 'markdown' */
+  readonly format?: TextFormat | undefined;
   /** Rejects with a HandlerError. A woken event is passed to `run` with the stored state. */
   run(job: Job, context: HandlerContext): Promise<AgentReply | Parked>;
 }

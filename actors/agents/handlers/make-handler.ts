@@ -10,7 +10,13 @@ import { ScriptedAgent } from './scripted-agent.ts';
 export type MakeModelAgent = (runtime: ModelRuntime, file: string) => Handler;
 
 /** Returns undefined for a model agent without `modelAgent`, which then cannot answer. */
-export function makeHandler({ runtime, file }: Agent, modelAgent?: MakeModelAgent): Handler | undefined {
+export function makeHandler(agent: Agent, modelAgent?: MakeModelAgent): Handler | undefined {
+  const handler = handlerOf(agent, modelAgent);
+  const { format } = agent;
+  return handler && { format, run: (job, context) => handler.run(job, context) };
+}
+
+function handlerOf({ runtime, file }: Agent, modelAgent: MakeModelAgent | undefined): Handler | undefined {
   if (runtime.kind === 'model') return modelAgent?.(runtime, file);
   if (runtime.kind === 'scripted') return new ScriptedAgent(runtime.script);
   const { url, headers, timeout_seconds } = runtime;

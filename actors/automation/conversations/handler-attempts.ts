@@ -49,7 +49,7 @@ export class EventMessages implements RunMessages {
   }
 
   async rows(text: string, step: string, channel?: string): Promise<readonly NewEvent[]> {
-    const { trigger, event, inbound } = this.#routedEvent;
+    const { trigger, event, inbound, format } = this.#routedEvent;
     const at =
       channel === undefined
         ? this.#here()
@@ -58,6 +58,7 @@ export class EventMessages implements RunMessages {
     const expiresAt = channel === undefined ? inbound.answerBy : undefined;
     const message: OutboundMessage = {
       text,
+      format,
       target: at.target,
       mentions: trigger.mentions,
       expiresAt,
@@ -131,7 +132,8 @@ export class HandlerAttempts {
   async attempt(assignment: Assignment, request: HandlerRequest): Promise<WorkOutcome> {
     const { routing, slots, rows } = this.#options;
     const { snapshot, signal } = assignment;
-    const { routedEvent, match, target, parameters, handler, approvals, time } = request;
+    const { match, target, parameters, handler, approvals, time } = request;
+    const routedEvent: RoutedEvent = { ...request.routedEvent, format: handler.format };
     const { trigger, event, inbound } = routedEvent;
     const { command, binding } = match;
     const { retry } = trigger;

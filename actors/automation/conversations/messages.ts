@@ -4,12 +4,13 @@
 // about failures and delays need `on_failure: reply`. If the platform shows a pending answer (`isAwaited`),
 // the sender is always notified about a missing answer.
 
+import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { AgentReply } from '../../agents/handlers/handler.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { Notice } from '../../events/inbox/work.ts';
 import type { OutboundAction, OutboundMessage } from '../../events/outbox/message.ts';
-import { replyCard } from '../../events/outbox/reply-card.ts';
+import { replyCard, replyFormat } from '../../events/outbox/reply-card.ts';
 import { outboxRows, type RowOrigin, rowId } from '../../events/outbox/rows.ts';
 import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
@@ -37,6 +38,8 @@ export interface RoutedEvent {
   readonly trigger: Trigger;
   readonly event: StoredEvent;
   readonly inbound: InboundEvent;
+  /** Form of the handler's texts; undefined for texts of the gateway itself. */
+  readonly format?: TextFormat | undefined;
 }
 
 /** Text instead of an empty answer, if a draft or the platform has announced an answer. */
@@ -67,10 +70,11 @@ export function answerRows(
   { status = 'success', replacesDraft = false, mentions }: AnswerForm = {},
 ): readonly NewEvent[] {
   const card = routedEvent.adapter.outbound === undefined ? undefined : replyCard(data);
+  const format = replyFormat(data) ?? routedEvent.format;
   if (text.trim() !== '' || card !== undefined)
     return rowsOf(
       routedEvent,
-      { text, card, status, mentions },
+      { text, format, card, status, mentions },
       replacesDraft ? editOfDraft(routedEvent) : POST,
     );
   // The answer is empty. It needs a text only if the platform shows a pending answer or a draft may exist.
@@ -136,12 +140,14 @@ const isFailure = (notice: Notice) => notice === 'failed' || notice === 'late';
 /** Returns the row of the first draft; undefined for unreachable origins. Throws UnrenderableError. */
 export function draftRow(routedEvent: RoutedEvent, text: string): NewEvent | undefined {
   const replacedBy = finalRowIds(routedEvent.event.id);
-  return rowsOf(routedEvent, { text: draftOf(text) }, POST, { about: 'draft', replacedBy })[0];
+  const { format } = routedEvent;
+  return rowsOf(routedEvent, { text: draftOf(text), format }, POST, { about: 'draft', replacedBy })[0];
 }
 
 /** Returns an edit of the draft; the row is sent directly and not stored. */
 export function draftEdit(routedEvent: RoutedEvent, text: string): NewEvent | undefined {
-  return rowsOf(routedEvent, { text: draftOf(text) }, editOfDraft(routedEvent, 'nothing'))[0];
+  const { format } = routedEvent;
+  return rowsOf(routedEvent, { text: draftOf(text), format }, editOfDraft(routedEvent, 'nothing'))[0];
 }
 
 export const draftRowId = (eventId: string): string => rowId(eventId, 'draft', 1);
@@ -163,7 +169,7 @@ function editOfDraft({ event }: RoutedEvent, orElse: 'post' | 'nothing' = 'post'
 
 function rowsOf(
   { adapter, trigger, event, inbound }: RoutedEvent,
-  content: Pick<OutboundMessage, 'text' | 'card' | 'status' | 'mentions'>,
+  content: Pick<OutboundMessage, 'text' | 'format' | 'card' | 'status' | 'mentions'>,
   action: OutboundAction,
   more: Pick<RowOrigin, 'about' | 'replacedBy'> = {},
 ): readonly NewEvent[] {

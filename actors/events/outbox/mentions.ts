@@ -12,8 +12,6 @@ import type { MessageCard, OutboundMessage } from './message.ts';
 export interface MentionRule {
   /** Global pattern; the invisible character is inserted after the first character of each match. */
   readonly pattern: RegExp;
-  /** True if the platform has no Markdown code, or reads mentions in code. */
-  readonly isReadInCode?: boolean | undefined;
   /**
    * True if the platform accepts a code block only if it is closed with the same marks, and if the language
    * on the opening line is a plain word.
@@ -61,12 +59,12 @@ function cardWithMentionsNeutralised(
 /** Returns the text with all mentions neutralised. */
 export function withMentionsNeutralised(
   text: string,
-  { pattern, isReadInCode = false, requiresClosedCode = false }: MentionRule,
+  { pattern, requiresClosedCode = false }: MentionRule,
 ): string {
   // Fast path: most texts contain no mention.
   if (text.search(pattern) === -1) return text;
   // Some platforms treat a lone carriage return as a line break, which can close a code block.
-  if (isReadInCode || /\r(?!\n)/.test(text)) return splitMentions(text, pattern);
+  if (/\r(?!\n)/.test(text)) return splitMentions(text, pattern);
   let closing: string | undefined;
   // False from the first line that could mislead the detection of code.
   let isCertain = true;

@@ -1,6 +1,8 @@
 // Outbound message in a form that is independent of the platform: a text for a target, and an optional card.
 // Adapters render it for their platform (outbound.ts).
 
+import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
+
 /** Message destination, with ids of the platform as text. */
 export interface OutboundTarget {
   /** Chat, channel, person or issue. */
@@ -64,8 +66,9 @@ export type OutboundAction =
 export interface OutboundMessage {
   readonly target: OutboundTarget;
   readonly action: OutboundAction;
-  /** Markdown or plain text, as the handler wrote it. */
   readonly text: string;
+  /** Form of the text. @default 'markdown' */
+  readonly format?: TextFormat | undefined;
   /** Shown as a mark before the text, on platforms that support it. @default 'success' */
   readonly status?: 'success' | 'warning' | undefined;
   readonly card?: MessageCard | undefined;

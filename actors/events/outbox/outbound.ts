@@ -50,6 +50,11 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    */
   render(trigger: T, message: OutboundMessage): readonly Rendered[];
   /**
+   * True if `render` handles all forms of texts (`OutboundMessage.format`). Otherwise it receives Markdown: a
+   * plain text is escaped, and a native text is the platform's Markdown. @default false
+   */
+  readonly rendersFormats?: boolean | undefined;
+  /**
    * Syntax of the platform's mentions, which are neutralised before `render` (mentions.ts). 'rendered': the
    * platform has a request field that disables mentions, and `render` sets it from `message.mentions`.
    * Undefined if a text never notifies a person.

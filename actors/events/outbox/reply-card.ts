@@ -1,13 +1,19 @@
-// Creates a card from the structured data of an agent's answer: title, fields and actions; other data is
-// ignored. Actions with the id of an approval button are dropped. Otherwise an agent could show such a button
-// under a harmless title, and a person would approve unknowingly.
+// Reads the structured data of an agent's answer: the form of its text, and a card of title, fields and
+// actions; other data is ignored. Actions with the id of an approval button are dropped. Otherwise an agent
+// could show such a button under a harmless title, and a person would approve unknowingly.
 
+import { type TextFormat, textFormats } from '../../../config/resources/agents/text-format.ts';
 import { parseDecisionActionId } from '../decision-action.ts';
 import type { CardAction, CardField, MessageCard } from './message.ts';
 
 /** Higher than the limit of every platform. */
 const MAX_FIELDS = 100;
 const MAX_ACTIONS = 100;
+
+/** Returns the form of the text; undefined if the answer does not name it. */
+export function replyFormat(data: unknown): TextFormat | undefined {
+  return isObject(data) ? textFormats.find((format) => format === data.format) : undefined;
+}
 
 /** Returns the card, if any. */
 export function replyCard(data: unknown): MessageCard | undefined {

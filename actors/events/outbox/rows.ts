@@ -8,6 +8,7 @@
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { NewEvent } from '../../store/event.ts';
 import type { ConnectedAccount } from './connected-account.ts';
+import { escapeMarkdown } from './escape-markdown.ts';
 import { messageWithMentionsNeutralised } from './mentions.ts';
 import type { OutboundMessage } from './message.ts';
 import type { Outbound } from './outbound.ts';
@@ -69,7 +70,7 @@ export function outboxRows<T extends Trigger>(
     replacedBy,
     principal,
   };
-  const parts = boundedParts(neutraliseMentions(outbound, message), (boundedMessage) =>
+  const parts = boundedParts(neutraliseMentions(outbound, inMarkdown(outbound, message)), (boundedMessage) =>
     outbound.render(trigger, boundedMessage),
   );
   return parts.map((rendered, i) => ({
@@ -79,6 +80,15 @@ export function outboxRows<T extends Trigger>(
     body: Buffer.from(JSON.stringify(rendered, wellFormed)),
     trace,
   }));
+}
+
+/** Escapes a plain text, unless the adapter itself handles all forms. */
+function inMarkdown<T extends Trigger>(
+  { rendersFormats = false }: Outbound<T>,
+  message: OutboundMessage,
+): OutboundMessage {
+  if (rendersFormats || message.format !== 'plain') return message;
+  return { ...message, text: escapeMarkdown(message.text) };
 }
 
 function neutraliseMentions<T extends Trigger>(

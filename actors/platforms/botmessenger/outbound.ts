@@ -41,8 +41,6 @@ export function editIntervalMs(chat: string): number {
 /** Returns the chat's rate limit. Group ids are negative. */
 export const limitOf = (chat: string): DestinationLimit => (chat.startsWith('-') ? GROUP : PERSON);
 
-/** Matches mentions, also in code, because messages are plain text. */
-const MENTION = /(?<!\w)@(?=\w{3})/g;
 /** Chat ids. Group ids are negative. */
 const CHAT = /^-?[1-9]\d{0,15}$/;
 const TOPIC = /^[1-9]\d{0,15}$/;
@@ -72,10 +70,11 @@ export function botOutbound(directory: BotDirectory): Outbound<BotMessengerTrigg
       const isValid = CHAT.test(chat) && (topic === undefined || TOPIC.test(topic)) && rest.length === 0;
       return isValid ? { place: directory.currentIdOf(trigger, chat), thread: topic } : undefined;
     },
+    rendersFormats: true,
     render: (_trigger, message) => botCalls(message),
     pressOf: ({ decision, payload }) =>
       decision !== undefined && 'approval' in decision.about ? queryIdOf(payload) : undefined,
-    mentions: { pattern: MENTION, isReadInCode: true },
+    mentions: 'rendered',
     limits: (trigger) => ({
       ...botLimits,
       ...directory.pacing.currentLimits(directory.accountOf(trigger), limitsByName, limitOf),
@@ -154,9 +153,9 @@ class BotSending {
   }
 
   async #edit(existing: SendReceipt, chat: string, parameters: BotCall['parameters']): Promise<SendReceipt> {
-    const { text, reply_markup } = parameters;
+    const { text, entities, parse_mode, reply_markup } = parameters;
     try {
-      const edit = { text, reply_markup, message_id: Number(existing.id) };
+      const edit = { text, entities, parse_mode, reply_markup, message_id: Number(existing.id) };
       return receiptOf(await this.#call('editMessageText', chat, edit));
     } catch (error) {
       const { description = '' } = this.#refusal ?? {};
@@ -185,9 +184,15 @@ class BotSending {
     const account = accountOf(this.#trigger);
     const slot = { account, destination: chat, limit: limitOf(chat), isOfDestination: () => true };
     return pacing.run(slot, async () => {
+      const { signal } = this.#context;
+      const request = (more: object) =>
+        apiOf(this.#trigger).call(method, { ...parameters, chat_id: Number(chat), ...more }, { signal });
       try {
-        const body = { ...parameters, chat_id: Number(chat) };
-        return await apiOf(this.#trigger).call(method, body, { signal: this.#context.signal });
+        return await request({}).catch((error: unknown) => {
+          if (parameters.parse_mode === undefined || !isInvalidMarkup(error)) throw error;
+          // The agent wrote invalid markup; its text is sent as it is.
+          return request({ parse_mode: undefined });
+        });
       } catch (error) {
         if (error instanceof BotRefusal) this.#refusal = error;
         throw deliveryErrorOf(error, `a message to ${chat}`);
@@ -195,6 +200,11 @@ class BotSending {
     });
   }
 }
+
+const isInvalidMarkup = (error: unknown) =>
+  error instanceof BotRefusal &&
+  error.status === 400 &&
+  /can't parse entities/i.test(error.description ?? '');
 
 /** Returns the receipt. Its id is empty for reactions, whose results contain no message id. */
 function receiptOf(result: unknown): SendReceipt {

@@ -1,16 +1,22 @@
-// Renders messages for the platform: plain text in parts, with buttons below the last part. The platform
-// refuses invalid markup, which texts of agents often contain, so no markup is used. Unsupported elements,
-// and elements above a limit, become text.
+// Renders messages for the platform: text in parts, with buttons below the last part. The platform refuses
+// invalid markup, which texts of agents often contain; styles are therefore entities (entities.ts). Only an
+// agent with `format: native` writes the platform's HTML itself. Unsupported elements, and elements above a
+// limit, become text.
 
+import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
 import { lineBesideButton, lineOfAction } from '../../events/outbox/action-lines.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
+import { escapeMarkdown } from '../../events/outbox/escape-markdown.ts';
 import type {
   CardAction,
   MessageCard,
   OutboundMessage,
   OutboundTarget,
 } from '../../events/outbox/message.ts';
-import { splitText } from '../../events/outbox/split-text.ts';
+import { convertedParts, renderedFormat } from '../markdown/converted-parts.ts';
+import { plainLines, styledLines } from '../markdown/styled-lines.ts';
+import { tablesAsCode } from '../markdown/tables-as-code.ts';
+import { type Entity, entityText, withoutMentions } from './entities.ts';
 
 /** An API call, as stored in an outbox row. */
 export interface BotCall {
@@ -35,6 +41,7 @@ const BUTTON_ADDRESS = /^(https?|tg):\/\/\S+$/;
 /** Returns the API calls for a message. Throws UnrenderableError. */
 export function botCalls(message: OutboundMessage): readonly BotCall[] {
   const { target, action, text, card } = message;
+  const format = renderedFormat(message, MAX_TEXT);
   if (action.do === 'tell') return [pressAnswer(message, action)];
   const chat = { chat_id: numberOf(target.place, 'chat') };
   if (action.do === 'react') {
@@ -43,19 +50,53 @@ export function botCalls(message: OutboundMessage): readonly BotCall[] {
     return [{ method: 'setMessageReaction', parameters }];
   }
   const { buttons, lines } = actionsOf(card);
-  const texts = [card?.title, text, ...fieldsOf(card), ...lines].filter(
-    (part) => part !== undefined && part.trim() !== '',
+  const literally = literalIn[format];
+  const [title, ...others] = [card?.title ?? '', ...fieldsOf(card), ...lines].map(literally);
+  const texts = [title, format === 'markdown' ? tablesAsCode(text) : text, ...others];
+  const whole = texts.filter((part) => part !== undefined && part.trim() !== '').join('\n\n');
+  const write = (part: string) => contentOf(part, format, message.mentions === 'allow');
+  const options = { limit: MAX_TEXT, unit: 'utf16' } as const;
+  const contents = convertedParts(whole, options, write, (content) => content.text.length).filter(
+    (content) => content.text.trim() !== '',
   );
-  if (texts.length === 0) return [];
-  const parts = splitText(texts.join('\n\n'), { limit: MAX_TEXT, unit: 'utf16' });
   const keyboard = { reply_markup: { inline_keyboard: buttons.map((button) => [button]) } };
-  return parts.map((part, index): BotCall => {
-    const isLast = index === parts.length - 1;
-    const content = { ...chat, text: part, ...(isLast && buttons.length > 0 && keyboard) };
-    const parameters = { ...content, ...threadOf(target, index === 0) };
+  return contents.map((content, index): BotCall => {
+    const isLast = index === contents.length - 1;
+    const parameters = {
+      ...chat,
+      ...content,
+      ...(isLast && buttons.length > 0 && keyboard),
+      ...threadOf(target, index === 0),
+    };
     const isEdit = action.do === 'edit' && index === 0;
     return { method: 'sendMessage', parameters, ...(isEdit && { of: action.of }) };
   });
+}
+
+/** Text with its styles, as the platform's API names them. */
+interface BotText {
+  readonly text: string;
+  readonly entities?: readonly Entity[];
+  readonly parse_mode?: 'HTML';
+}
+
+/** Writes text so that it appears literally. */
+const literalIn: Readonly<Record<TextFormat, (text: string) => string>> = {
+  markdown: escapeMarkdown,
+  native: (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  plain: (text) => text,
+};
+
+/** `mayMention` is false if the text must notify no person. */
+function contentOf(text: string, format: TextFormat, mayMention: boolean): BotText {
+  if (format === 'native') {
+    if (mayMention) return { text, parse_mode: 'HTML' };
+    const html = text.replace(/&#(?:0*64|x0*40);/gi, '@');
+    return { text: withoutMentions({ text: html, entities: [] }).text, parse_mode: 'HTML' };
+  }
+  const styled = entityText(format === 'plain' ? plainLines(text) : styledLines(text));
+  const { entities, ...content } = mayMention ? styled : withoutMentions(styled);
+  return entities.length === 0 ? content : { ...content, entities };
 }
 
 /** Answers a press. The user must confirm a warning; other answers disappear soon. */

@@ -53,6 +53,7 @@ export function businessMessengerOutbound(
       const [user = '', ...rest] = conversationParts(account, conversation) ?? [];
       return USER.test(user) && rest.length === 0 ? { place: user } : undefined;
     },
+    rendersFormats: true,
     render: (trigger, message) =>
       messageBodies(message).map((body) => ({ from: trigger.config.phone_number_id, body })),
     limits: ({ config }) => ({

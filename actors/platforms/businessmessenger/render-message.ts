@@ -5,10 +5,14 @@
 // messages beyond its limits. A number is addressed by `to`, a user id by `recipient`: the platform accepts
 // an id in `to`, but then does not deliver the message.
 
+import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
+import { escapeMarkdown } from '../../events/outbox/escape-markdown.ts';
 import type { MessageCard, OutboundMessage } from '../../events/outbox/message.ts';
-import { splitText } from '../../events/outbox/split-text.ts';
+import { convertedParts, renderedFormat } from '../markdown/converted-parts.ts';
+import { tablesAsCode } from '../markdown/tables-as-code.ts';
 import { actionButtons, MAX_BUTTONS, type MessengerButtons } from './buttons.ts';
+import { messengerText } from './dialect.ts';
 
 export type MessengerBody = Readonly<Record<string, unknown>>;
 
@@ -23,6 +27,7 @@ const PROMPT = '👇';
 /** Returns the request bodies for a message. Throws UnrenderableError. */
 export function messageBodies(message: OutboundMessage): readonly MessengerBody[] {
   const { target, action, text, status = 'success', card = {} } = message;
+  const format = renderedFormat(message, MAX_TEXT);
   const envelope = {
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
@@ -37,10 +42,11 @@ export function messageBodies(message: OutboundMessage): readonly MessengerBody[
     actions.filter(({ url }) => url === undefined),
     title,
   );
-  const fullText = textOf(text, card, buttons);
-  const fitsWithButtons = buttons.interactives.length > 0 && mark.length + fullText.length <= MAX_BODY;
-  const texts = fitsWithButtons || fullText === '' ? [] : textsOf(fullText, mark);
-  const bodyText = fitsWithButtons ? mark + (fullText || PROMPT) : PROMPT;
+  const fullText = textOf(format === 'markdown' ? tablesAsCode(text) : text, card, buttons, format);
+  const shownText = messengerText(fullText, format);
+  const fitsWithButtons = buttons.interactives.length > 0 && mark.length + shownText.length <= MAX_BODY;
+  const texts = fitsWithButtons || fullText === '' ? [] : textsOf(fullText, mark, format);
+  const bodyText = fitsWithButtons ? mark + (shownText || PROMPT) : PROMPT;
   return [
     ...texts.map((body) => ({ ...envelope, type: 'text', text: { preview_url: false, body } })),
     ...buttons.interactives.map((interactive, index) => ({
@@ -51,8 +57,10 @@ export function messageBodies(message: OutboundMessage): readonly MessengerBody[
   ];
 }
 
-function textsOf(text: string, mark: string): readonly string[] {
-  const [first = '', ...others] = splitText(text, { limit: MAX_TEXT, unit: 'utf16', markSpace: mark.length });
+function textsOf(text: string, mark: string, format: TextFormat): readonly string[] {
+  const options = { limit: MAX_TEXT, unit: 'utf16', markSpace: mark.length } as const;
+  const write = (part: string) => messengerText(part, format);
+  const [first = '', ...others] = convertedParts(text, options, write, ({ length }) => length);
   return [mark + first, ...others].filter((part) => part.trim() !== '');
 }
 
@@ -61,19 +69,24 @@ function textOf(
   text: string,
   { title, fields = [], actions = [], inputs = [] }: MessageCard,
   buttons: MessengerButtons,
+  format: TextFormat,
 ): string {
   const areButtons = buttons.interactives[0]?.type === 'button';
+  const literally = format === 'markdown' ? escapeMarkdown : (line: string) => line;
+  const bold = (name: string) => (format === 'markdown' ? `**${escapeMarkdown(name.trim())}**` : `*${name}*`);
   const lines = [
-    ...fields.map(({ name, value }) => `*${name}*: ${value}`),
-    ...inputs.map(({ label }) => `${label}: …`),
-    ...actions.flatMap(({ title: name, url }) => (url === undefined ? [] : `${name}: ${url}`)),
+    ...fields.map(({ name, value }) => `${bold(name)}: ${literally(value)}`),
+    ...inputs.map(({ label }) => literally(`${label}: …`)),
+    ...actions.flatMap(({ title: name, url }) => (url === undefined ? [] : literally(`${name}: ${url}`))),
     // A button cannot show a description.
     ...actions.flatMap(({ title: name, description, url }) =>
-      areButtons && description !== undefined && url === undefined ? `${name}: ${description}` : [],
+      areButtons && description !== undefined && url === undefined
+        ? literally(`${name}: ${description}`)
+        : [],
     ),
-    ...buttons.remaining.map(({ title: name }) => `• ${name}`),
+    ...buttons.remaining.map(({ title: name }) => literally(`• ${name}`)),
   ];
-  const head = title === undefined || buttons.hasHeader ? '' : `*${title}*`;
+  const head = title === undefined || buttons.hasHeader ? '' : bold(title);
   return [head, text, lines.join('\n')].filter((part) => part.trim() !== '').join('\n\n');
 }
 

@@ -16,7 +16,7 @@ export interface BlockOptions {
 }
 
 const MAX_HEADER = 150;
-const MAX_SECTION = 3000;
+export const MAX_SECTION = 3000;
 const MAX_FIELD = 2000;
 const FIELDS_OF_SECTION = 10;
 export const MAX_BUTTONS = 25;
@@ -34,12 +34,15 @@ export function titleBlocks(title: string | undefined, options: BlockOptions): r
   return [{ type: 'header', text: plain(line) }];
 }
 
-export function textBlocks(text: string, { mayMention }: BlockOptions): readonly MessageBlock[] {
+function textBlocks(text: string, options: BlockOptions): readonly MessageBlock[] {
   if (text.trim() === '') return [];
-  return splitText(text, { limit: MAX_SECTION, unit: 'entities' }).map((part) => ({
-    type: 'section',
-    text: mrkdwn(part, mayMention),
-  }));
+  const parts = splitText(text, { limit: MAX_SECTION, unit: 'entities' });
+  return parts.map((part) => sectionOf(markup(part, options.mayMention), options));
+}
+
+/** Returns a block with a text in the platform's markup. */
+export function sectionOf(text: string, { mayMention }: BlockOptions): MessageBlock {
+  return { type: 'section', text: mrkdwn(text, mayMention) };
 }
 
 /** Returns the blocks below the message text. */
@@ -67,7 +70,7 @@ function fieldBlocks(fields: readonly CardField[], options: BlockOptions): reado
       closeRow();
       blocks.push(...textBlocks(text, options));
     } else {
-      row.push(mrkdwn(text, options.mayMention));
+      row.push(mrkdwn(markup(text, options.mayMention), options.mayMention));
       if (row.length === FIELDS_OF_SECTION) closeRow();
     }
   }
@@ -147,5 +150,5 @@ const plain = (text: string): MessageBlock => ({ type: 'plain_text', text });
 
 /** `verbatim` prevents the platform from turning names into mentions. */
 function mrkdwn(text: string, mayMention: boolean): MessageBlock {
-  return { type: 'mrkdwn', text: markup(text, mayMention), ...(!mayMention && { verbatim: true }) };
+  return { type: 'mrkdwn', text, ...(!mayMention && { verbatim: true }) };
 }

@@ -1,18 +1,43 @@
 // Converts text to the platform's markup. `&`, `<` and `>` are escaped, so that the text cannot contain
 // mentions, channel references or disguised links, unless mentions are allowed.
 
+import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
 import { fittingEnd } from '../../events/outbox/split-text.ts';
+import { labelAndAddress } from '../markdown/link-text.ts';
+import { type MarkDialect, markedText } from '../markdown/marked-text.ts';
+import { plainLines, styledLines } from '../markdown/styled-lines.ts';
 
-/** Markup sequences for users, channels, groups and links. */
-const SEQUENCE =
-  /<(?:[@#][A-Z0-9]+|![a-z]+(?:\^[\w-]+)*|https?:\/\/[^\s<>|]+|mailto:[^\s<>|]+)(?:\|[^<>]*)?>/g;
+/** Markup sequences for links, and for users, channels, groups and links. */
+const LINK = /<(?:https?:\/\/[^\s<>|]+|mailto:[^\s<>|]+)(?:\|[^<>]*)?>/g;
+const SEQUENCE = new RegExp(`<(?:[@#][A-Z0-9]+|![a-z]+(?:\\^[\\w-]+)*)(?:\\|[^<>]*)?>|${LINK.source}`, 'g');
+
+/** Returns the function that converts an agent's text. */
+export function writerOf(format: TextFormat, mayMention: boolean): (text: string) => string {
+  if (format === 'native') return (text) => withoutEscapesIn(text, mayMention ? SEQUENCE : LINK);
+  const dialect = mayMention ? mentioningDialect : silentDialect;
+  return (text) => markedText(format === 'plain' ? plainLines(text) : styledLines(text), dialect);
+}
 
 /** Returns the markup. The result is not longer than `sizeOf` returns for the unit `entities`. */
 export function markup(text: string, mayMention: boolean): string {
-  if (!mayMention) return escapeText(text);
+  return mayMention ? withoutEscapesIn(text, SEQUENCE) : escapeText(text);
+}
+
+const dialectWith = (escapeIn: (text: string) => string): MarkDialect => ({
+  marks: { bold: '*', italic: '_', strike: '~', code: '`' },
+  escapeText: escapeIn,
+  link: (label, href) =>
+    /[<>|]/.test(href)
+      ? escapeText(labelAndAddress(label, href))
+      : `<${escapeText(href)}|${escapeText(label.replaceAll('|', '¦'))}>`,
+});
+const silentDialect = dialectWith(escapeText);
+const mentioningDialect = dialectWith((text) => markup(text, true));
+
+function withoutEscapesIn(text: string, sequence: RegExp): string {
   let result = '';
   let from = 0;
-  for (const match of text.matchAll(SEQUENCE)) {
+  for (const match of text.matchAll(sequence)) {
     result += escapeText(text.slice(from, match.index)) + match[0];
     from = match.index + match[0].length;
   }

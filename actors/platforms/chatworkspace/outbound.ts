@@ -45,6 +45,7 @@ export function workspaceOutbound(
         CHANNEL.test(channel) && (thread === undefined || THREAD.test(thread)) && rest.length === 0;
       return isValid ? { place: channel, thread } : undefined;
     },
+    rendersFormats: true,
     render: (_trigger, message) => workspaceCalls(message),
     mentions: 'rendered',
     limits: (trigger) => ({

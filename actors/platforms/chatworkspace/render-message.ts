@@ -6,16 +6,10 @@
 
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
 import type { OutboundMessage } from '../../events/outbox/message.ts';
-import { splitText } from '../../events/outbox/split-text.ts';
-import {
-  type BlockOptions,
-  cardBlocks,
-  MAX_BUTTONS,
-  type MessageBlock,
-  textBlocks,
-  titleBlocks,
-} from './blocks.ts';
-import { markup, truncate } from './markup.ts';
+import { convertedParts, renderedFormat } from '../markdown/converted-parts.ts';
+import { tablesAsCode } from '../markdown/tables-as-code.ts';
+import { cardBlocks, MAX_BUTTONS, MAX_SECTION, type MessageBlock, sectionOf, titleBlocks } from './blocks.ts';
+import { truncate, writerOf } from './markup.ts';
 
 /** Parameters of an API call, as stored in an outbox row. */
 export interface WorkspaceCall {
@@ -43,32 +37,43 @@ interface RenderedMessage {
 }
 
 /** Returns the API calls for a message. Throws UnrenderableError. */
-export function workspaceCalls({
-  target,
-  action,
-  text,
-  card,
-  mentions,
-}: OutboundMessage): readonly WorkspaceCall[] {
+export function workspaceCalls(message: OutboundMessage): readonly WorkspaceCall[] {
+  const { target, action, text, card, mentions } = message;
+  const format = renderedFormat(message, MAX_TEXT);
   if (action.do === 'react') throw new UnrenderableError('this platform does not support reactions');
   const { place: channel, thread } = target;
   const mayMention = mentions === 'allow';
   const options = { mayMention, isOfChannel: thread === undefined };
-  const parts = text.trim() === '' ? [] : splitText(text, { limit: MAX_TEXT, unit: 'entities' });
+  const write = writerOf(format, mayMention);
+  const source = format === 'markdown' ? tablesAsCode(text) : text;
+  const parts = text.trim() === '' ? [] : partsOf(source, MAX_TEXT, write);
   const head = titleBlocks(card?.title, options);
   const tails = groupBlocks(card === undefined ? [] : cardBlocks(card, options));
   const destination = { channel, ...(thread !== undefined && { thread_ts: thread }) };
-  return renderParts(parts, head, tails, options).map((message, index) => ({
-    parameters: { ...destination, ...message },
+  const sections = (source: string) =>
+    partsOf(source, MAX_SECTION, write).map((section) => sectionOf(section.text, options));
+  return renderParts(parts, head, tails, sections).map((rendered, index) => ({
+    parameters: { ...destination, ...rendered },
     ...(action.do === 'edit' && index === 0 && { of: action.of }),
   }));
 }
 
+/** A part of a text, as written by the agent and in the platform's markup. */
+interface TextPart {
+  readonly source: string;
+  readonly text: string;
+}
+
+function partsOf(text: string, limit: number, write: (part: string) => string): readonly TextPart[] {
+  const convert = (source: string) => ({ source, text: write(source) });
+  return convertedParts(text, { limit, unit: 'entities' }, convert, (part) => part.text.length);
+}
+
 function renderParts(
-  parts: readonly string[],
+  parts: readonly TextPart[],
   head: readonly MessageBlock[],
   tails: readonly (readonly MessageBlock[])[],
-  options: BlockOptions,
+  sections: (source: string) => readonly MessageBlock[],
 ): readonly RenderedMessage[] {
   if (parts.length === 0) {
     const [first = [], ...others] = tails;
@@ -76,12 +81,11 @@ function renderParts(
     return all.map((blocks) => ({ text: summaryOf(blocks), blocks }));
   }
   const [tail = [], ...others] = tails;
-  const texts = parts.map((part, index): RenderedMessage => {
+  const texts = parts.map(({ source, text }, index): RenderedMessage => {
     const above = index === 0 ? head : [];
     const below = index === parts.length - 1 ? tail : [];
-    const rendered = markup(part, options.mayMention);
-    if (above.length + below.length === 0) return { text: rendered };
-    return { text: rendered, blocks: [...above, ...textBlocks(part, options), ...below] };
+    if (above.length + below.length === 0) return { text };
+    return { text, blocks: [...above, ...sections(source), ...below] };
   });
   return [...texts, ...others.map((blocks) => ({ text: summaryOf(blocks), blocks }))];
 }

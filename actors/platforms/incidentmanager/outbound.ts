@@ -46,6 +46,7 @@ export function incidentManagerOutbound(
       const incident = /^incidentmanager\/(\w{1,64})$/.exec(conversation)?.[1];
       return incident === undefined || config.api_key === undefined ? undefined : { place: incident };
     },
+    rendersFormats: true,
     render: incidentRequests,
     limits: (trigger) => {
       const heldMs = Math.max(

@@ -5,6 +5,9 @@
 // - A link definition is dropped if used; otherwise it becomes text.
 // - Text nested deeper than MAX_LEVEL is not parsed, because the parser would drop it.
 // - Cells after the last column are appended to the last cell.
+//
+// Messages for chats are often plain text with indentation and underlines. There, only fences begin code, and
+// only `#` begins a heading. Bare addresses stay text, which chats turn into links.
 
 import MarkdownIt, { type StateBlock, type StateCore, type StateInline, type Token } from 'markdown-it';
 
@@ -15,23 +18,36 @@ import MarkdownIt, { type StateBlock, type StateCore, type StateInline, type Tok
 const MAX_LEVEL = 30;
 const DEFINITION =
   /^ {0,3}\[([^\][]{1,200})\]: *<?(https?:\/\/[^\s<>]+|mailto:[^\s<>]+)>?(?: +"([^"\n]*)")? *$/i;
+const COLON = 0x3a;
+const ADDRESS_REST = /:\/\/[^\s<>\]`|\\]+/y;
 const BREAK = /<br ?\/?>/iy;
 
-const parser = new MarkdownIt({ html: false, linkify: true });
-// inline-nodes.ts restricts the addresses of links; the parser accepts all.
-parser.validateLink = () => true;
+const parser = makeParser(true);
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 parser.linkify.add('ftp:', null).add('//', null).add('mailto:', null);
-parser.block.ruler.at('reference', parseDefinition);
-parser.block.ruler.before('table', 'too-deep', parseTooDeep);
-parser.inline.ruler.before('autolink', 'break', parseLineBreak);
-parser.core.ruler.after('block', 'excess-cells', joinExcessCells);
+const chatParser = makeParser(false).disable(['code', 'lheading']);
+chatParser.inline.ruler.before('text', 'address', parseAddress);
 
 export type { Token };
 
 /** Returns the text's tokens. Never throws. */
 export function tokensOf(text: string): readonly Token[] {
   return parser.parse(text, { used: usedLabels(text) });
+}
+
+/** Returns the tokens of a message for a chat. Never throws. */
+export function chatTokensOf(text: string): readonly Token[] {
+  return chatParser.parse(text, { used: usedLabels(text) });
+}
+
+function makeParser(linkify: boolean): InstanceType<typeof MarkdownIt> {
+  // The renderers restrict the addresses of links; the parser accepts all.
+  const made = Object.assign(new MarkdownIt({ html: false, linkify }), { validateLink: () => true });
+  made.block.ruler.at('reference', parseDefinition);
+  made.block.ruler.before('table', 'too-deep', parseTooDeep);
+  made.inline.ruler.before('autolink', 'break', parseLineBreak);
+  made.core.ruler.after('block', 'excess-cells', joinExcessCells);
+  return made;
 }
 
 /** Decodes an address for display. */
@@ -101,6 +117,18 @@ function splitCells(line: string): readonly string[] {
 }
 
 const lineBegin = ({ bMarks, tShift }: StateBlock, line: number) => (bMarks[line] ?? 0) + (tShift[line] ?? 0);
+
+/** Keeps a bare address as text, because its underscores and asterisks are no marks. */
+function parseAddress(state: StateInline, isSilent: boolean): boolean {
+  const { src, pos } = state;
+  if (src.charCodeAt(pos) !== COLON || !/https?$/i.test(src.slice(Math.max(0, pos - 5), pos))) return false;
+  ADDRESS_REST.lastIndex = pos;
+  const rest = ADDRESS_REST.exec(src)?.[0].replace(/[*_~.,;:!?'")]+$/, '') ?? '';
+  if (rest.length < 4) return false;
+  if (!isSilent) state.pending += rest;
+  state.pos += rest.length;
+  return true;
+}
 
 function parseLineBreak(state: StateInline, isSilent: boolean): boolean {
   BREAK.lastIndex = state.pos;

@@ -112,6 +112,7 @@ export function teamChatOutbound(
       const conversation = conversationIn(name, config.app_id);
       return conversation === undefined ? undefined : conversations.find(config.app_id, conversation);
     },
+    rendersFormats: true,
     render: (_, message) => teamMessages(message),
     limits: ({ config }) => ({ ...messageLimits, ...pacing.currentLimits(config.app_id, limitsByName) }),
     // Outbound messages have no common address: the service URL depends on the conversation.

@@ -4,11 +4,14 @@
 // fit into the activity of the text follows it, elements that do not fit into a card become text, and too
 // many buttons are split into several cards.
 
+import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
 import type { CardAction, CardInput, MessageCard, OutboundMessage } from '../../events/outbox/message.ts';
-import { splitText } from '../../events/outbox/split-text.ts';
+import { convertedParts, renderedFormat } from '../markdown/converted-parts.ts';
+import { tablesAsCode } from '../markdown/tables-as-code.ts';
 import { attachmentOf, type CardAttachment } from './adaptive-card.ts';
+import { teamMarkdown } from './team-markdown.ts';
 
 /** A request to the service, as stored in an outbox row. */
 export interface TeamMessage {
@@ -22,7 +25,7 @@ export interface TeamMessage {
 
 export interface ActivityBody {
   readonly type: 'message';
-  readonly textFormat?: 'markdown';
+  readonly textFormat?: 'markdown' | 'plain';
   readonly text?: string;
   /** Notification text for messages without text. */
   readonly summary?: string;
@@ -36,11 +39,12 @@ const MAX_TITLE = 100;
 const MAX_SUMMARY = 200;
 
 /** Returns the requests for a message. Throws UnrenderableError. */
-export function teamMessages({ target, action, text, card }: OutboundMessage): readonly TeamMessage[] {
+export function teamMessages(message: OutboundMessage): readonly TeamMessage[] {
+  const { target, action, text, card } = message;
   if (action.do === 'react') throw new UnrenderableError('this platform does not support reactions');
   const { place: conversation, repliesTo, serviceUrl } = target;
   if (serviceUrl === undefined) throw new UnrenderableError('the conversation has no service URL');
-  return activitiesOf(text, card).map((activity, i) => ({
+  return activitiesOf(text, card, renderedFormat(message, MAX_BYTES)).map((activity, i) => ({
     serviceUrl,
     conversation,
     repliesTo,
@@ -49,23 +53,28 @@ export function teamMessages({ target, action, text, card }: OutboundMessage): r
   }));
 }
 
-function activitiesOf(text: string, card: MessageCard | undefined): readonly ActivityBody[] {
-  if (card === undefined || isEmpty(card)) return textActivities(text);
+function activitiesOf(
+  text: string,
+  card: MessageCard | undefined,
+  format: TextFormat,
+): readonly ActivityBody[] {
+  if (card === undefined || isEmpty(card)) return textActivities(text, format);
   const attachment = attachmentOf(card);
   const combinedActivity =
     text.trim() === ''
       ? cardActivity(attachment, card.title)
-      : { ...textActivity(text), attachments: [attachment] };
+      : { ...textActivity(text, format), attachments: [attachment] };
   if (fits(combinedActivity)) return [combinedActivity];
   const cardOnly = cardActivity(attachment, card.title);
-  if (fits(cardOnly)) return [...textActivities(text), cardOnly];
-  return asText(text, card);
+  if (fits(cardOnly)) return [...textActivities(text, format), cardOnly];
+  return asText(text, card, format);
 }
 
 /** Renders the card as text, and cards with the actions that fit. */
 function asText(
   text: string,
   { title, fields, actions = [], inputs = [] }: MessageCard,
+  format: TextFormat,
 ): readonly ActivityBody[] {
   const { attachments, remaining } = cardsOf(actions, inputs, title);
   const links = remaining.filter(({ url }) => url !== undefined);
@@ -78,7 +87,7 @@ function asText(
   ];
   const parts = [withCardText(text, { title, fields, actions: links }), lines.join('\n')];
   return [
-    ...textActivities(parts.filter((part) => part !== '').join('\n\n')),
+    ...textActivities(parts.filter((part) => part !== '').join('\n\n'), format),
     ...attachments.map((attachment) => cardActivity(attachment, title)),
   ];
 }
@@ -117,15 +126,24 @@ const withShortTitle = ({ description: _, ...action }: CardAction): CardAction =
 });
 
 /** Splits the text into activities. Parts are measured as JSON, as they are sent. */
-function textActivities(text: string): readonly ActivityBody[] {
-  const limit = MAX_BYTES - sizeOf(textActivity(''));
-  return splitText(text, { limit, unit: 'json' })
-    .filter((part) => part.trim() !== '')
-    .map(textActivity);
+function textActivities(text: string, format: TextFormat): readonly ActivityBody[] {
+  const source = format === 'markdown' ? tablesAsCode(text) : text;
+  const emptySize = sizeOf(textActivity('', format));
+  const options = { limit: MAX_BYTES - emptySize, unit: 'json' } as const;
+  const write = (part: string) => textActivity(part, format);
+  return convertedParts(source, options, write, (activity) => sizeOf(activity) - emptySize).filter(
+    (activity) => activity.text?.trim() !== '',
+  );
 }
 
-function textActivity(text: string): ActivityBody {
-  return { type: 'message', textFormat: 'markdown', text };
+function textActivity(text: string, format: TextFormat): ActivityBody {
+  if (format === 'plain') return { type: 'message', textFormat: 'plain', text };
+  const isConverted = format === 'markdown';
+  return {
+    type: 'message',
+    textFormat: 'markdown',
+    text: isConverted ? teamMarkdown(tablesAsCode(text)) : text,
+  };
 }
 
 function cardActivity(attachment: CardAttachment, title: string | undefined): ActivityBody {

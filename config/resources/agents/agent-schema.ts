@@ -8,6 +8,7 @@ import { approvalFields } from '../approval-rules.ts';
 import { address } from '../fields/address.ts';
 import { resourceHeader } from '../resource-header.ts';
 import { MAX_HISTORY_CHARACTERS, MAX_HISTORY_MESSAGES } from './history-limits.ts';
+import { textFormats } from './text-format.ts';
 import { toolServersSchema } from './tool-server-schema.ts';
 
 const runtimeSchema = Type.Object(
@@ -132,6 +133,11 @@ export const agentSpecSchema = Type.Object(
     ),
     runtime: Type.Optional(runtimeSchema),
     description: Type.Optional(Type.String({ description: 'Purpose of the agent.' })),
+    format: Type.Enum([...textFormats], {
+      description:
+        'Form of the answers in chats: markdown is converted to the dialect of the chat, native is sent as the dialect of the chat, plain is shown without markup.',
+      default: 'markdown',
+    }),
     system_prompt: Type.Optional(Type.String({ description: 'System prompt.' })),
     temperature: Type.Optional(Type.Number({ description: 'Sampling temperature.', minimum: 0, maximum: 2 })),
     max_tokens: Type.Optional(

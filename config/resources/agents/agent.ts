@@ -1,6 +1,7 @@
 // Agent after validation.
 
 import type { ModelRuntime } from './model-runtime.ts';
+import type { TextFormat } from './text-format.ts';
 
 /** Agent runtime: a program with a URL, a script for tests, or the gateway with a model. */
 export type AgentRuntime =
@@ -18,6 +19,8 @@ export interface Agent {
   readonly description: string | undefined;
   /** PROVIDER:MODEL. */
   readonly model: string | undefined;
+  /** Form of the answers. */
+  readonly format: TextFormat;
   readonly runtime: AgentRuntime;
   /** Tool filter from the file; for agents with a model, the runtime contains the resolved values. */
   readonly tools: readonly string[];

@@ -46,6 +46,7 @@ export async function readAgent(reader: SchemaReader, root: YamlTree, file: stri
     name,
     description: spec.description,
     model: spec.model,
+    format: spec.format,
     runtime,
     tools: spec.tools,
     mcp_servers: namesOf(spec.mcp_servers),

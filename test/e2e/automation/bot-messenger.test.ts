@@ -37,7 +37,7 @@ test('messages, commands, groups, topics and buttons are answered in the chat of
     if (body.input === 'hello')
       await eventually(() => expect(platform.callsOf('sendChatAction', bot)).not.toEqual([]));
     return {
-      text: `${body.command ?? '-'} ${JSON.stringify(body.parameters)} ${body.input}`,
+      text: `${body.command ?? 'none'} ${JSON.stringify(body.parameters)} ${body.input}`,
       ...(body.input === 'ask' && { data: { actions: [{ id: 'deploy prod', title: 'Deploy' }] } }),
     };
   });
@@ -56,7 +56,7 @@ test('messages, commands, groups, topics and buttons are answered in the chat of
     platform,
     bot,
     chat,
-    '- {} hello',
+    'none {} hello',
     'deploy {"env":"staging"} /deploy staging',
     'deploy {"env":"prod"} deploy prod',
   );
@@ -68,20 +68,20 @@ test('messages, commands, groups, topics and buttons are answered in the chat of
   expect(platform.messagesBy(bot, group)[0]?.reply_to_message?.message_id).toBe(command.message_id);
 
   platform.say(forum, ann, 'ask', { thread: topic });
-  await expectBotTexts(platform, bot, forum, '- {} ask');
+  await expectBotTexts(platform, bot, forum, 'none {} ask');
   const [answer] = platform.messagesBy(bot, forum);
   expect(answer).toMatchObject({ message_thread_id: topic });
   expect(buttonsOf(answer!)).toEqual([{ text: 'Deploy', callback_data: 'deploy prod' }]);
   const query = platform.press(bot, ann, answer!, 'deploy prod');
   await eventually(() => expect(bot.queries.get(query)?.answeredAt).toBeDefined());
-  await expectBotTexts(platform, bot, forum, '- {} ask', 'deploy {"env":"prod"} deploy prod');
+  await expectBotTexts(platform, bot, forum, 'none {} ask', 'deploy {"env":"prod"} deploy prod');
 
   // No approval is open: a press on an approval button is no message, but a text that looks like one is.
   const approve = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
   const pressed = platform.press(bot, ann, answer!, approve);
   await eventually(() => expect(bot.queries.get(pressed)?.answer).toContain('no longer exists.'));
   platform.say(group, ann, approve);
-  await eventually(() => expect(texts(platform, bot, group)[1]).toBe(`- {} ${approve}`));
+  await eventually(() => expect(texts(platform, bot, group)[1]).toBe(`none {} ${approve}`));
   expect(texts(platform, bot, forum).length).toBe(2);
 
   const account = `${bot.id}@${new URL(platform.url).host}`;

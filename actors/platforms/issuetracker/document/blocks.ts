@@ -2,8 +2,8 @@
 // allow are flattened, and keep their text: in lists and quotations a heading becomes a bold line, a
 // quotation its paragraphs, and a table one line per row. Rules are omitted there.
 
+import { type Token, tokensOf } from '../../markdown/parser.ts';
 import { inBold, inlineNodes, textNode } from './inline-nodes.ts';
-import { type Token, tokensOf } from './markdown.ts';
 import {
   type Block,
   type CodeBlock,

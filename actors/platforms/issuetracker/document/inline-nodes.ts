@@ -1,7 +1,7 @@
 // Converts inline Markdown into text nodes with marks. Line breaks stay. The only mark that code can have is
 // a link. Links lead only to web and mail addresses; any other address becomes text after the label.
 
-import { readableAddress, type Token } from './markdown.ts';
+import { readableAddress, type Token } from '../../markdown/parser.ts';
 import type { InlineNode, Mark, TextNode } from './nodes.ts';
 
 /** Maximum lengths in a link; longer addresses and titles become text. */

@@ -63,10 +63,6 @@ describe('code in a text with mentions', () => {
       !isCode,
     );
   });
-
-  test('is text if the platform parses mentions in code', () => {
-    expect(withMentionsNeutralised('`@ada`', { pattern, isReadInCode: true })).toBe('`@\u2060ada`');
-  });
 });
 
 test.each([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
-import { replyCard } from '../../../../../actors/events/outbox/reply-card.ts';
+import { replyCard, replyFormat } from '../../../../../actors/events/outbox/reply-card.ts';
 
 describe('the card of a reply', () => {
   test('has the title, fields and actions of the reply data', () => {
@@ -58,4 +58,13 @@ describe('the card of a reply', () => {
   test('is created from any JSON without an error', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => void replyCard(value)));
   });
+});
+
+test('the form of a text is a known value of the reply data, else undefined', () => {
+  const values = ['markdown', 'native', 'plain', 'html', 7, undefined];
+  expect(values.map((format) => replyFormat({ format }))).toEqual([
+    ...['markdown', 'native', 'plain'],
+    ...[undefined, undefined, undefined],
+  ]);
+  expect(replyFormat('plain')).toBeUndefined();
 });

@@ -37,6 +37,14 @@ describe('the rows of a message', () => {
     });
   });
 
+  test('contain a plain text escaped for Markdown, unless the platform renders all forms', () => {
+    const plain: OutboundMessage = { ...message, text: '*a* - [b]', format: 'plain' };
+    const texts = (rendersFormats: boolean) =>
+      outboxRows({ ...outbound, rendersFormats }, account, trigger, plain, origin).map(renderedOf);
+    expect(texts(false)).toEqual([{ text: '\\*a\\* - \\[b\\]' }]);
+    expect(texts(true)).toEqual([{ text: '*a* - [b]' }]);
+  });
+
   test('are in a separate mailbox if the target has its own order', () => {
     const target = { ...message.target, orderedWith: '-100/x/9' };
     const rows = outboxRows(outbound, account, trigger, { ...message, target }, origin);

@@ -13,19 +13,35 @@ const post = (more: Partial<OutboundMessage>): OutboundMessage => ({
   ...more,
 });
 
-test('a text is sent unchanged, to its topic and as reply to its message', () => {
+test('a text is sent with its styles as entities, to its topic and as reply to its message', () => {
   const target = { place: '-1001234567890', thread: '42', repliesTo: '7' };
   expect(botCalls(post({ target, text: 'a *b* <c> _d' }))).toEqual([
     {
       method: 'sendMessage',
       parameters: {
         chat_id: -1001234567890,
-        text: 'a *b* <c> _d',
+        text: 'a b <c> _d',
+        entities: [{ type: 'italic', offset: 2, length: 1 }],
         message_thread_id: 42,
         reply_parameters: { message_id: 7, allow_sending_without_reply: true },
       },
     },
   ]);
+});
+
+test('titles and fields appear literally, and native and plain texts are sent unchanged', () => {
+  const card = { title: '*x* [a](b)', fields: [{ name: '_n_', value: '`v`' }] };
+  expect(botCalls(post({ text: '**t**', card }))[0]?.parameters).toMatchObject({
+    text: '*x* [a](b)\n\nt\n\n_n_: `v`',
+    entities: [{ type: 'bold', offset: 12, length: 1 }],
+  });
+  const text = '<b>t</b> **x**';
+  expect(botCalls(post({ text, format: 'plain' }))[0]?.parameters).toEqual({ chat_id: -1001, text });
+  expect(botCalls(post({ text, format: 'native', card: { title: 'a<b' } }))[0]?.parameters).toEqual({
+    chat_id: -1001,
+    text: `a&lt;b\n\n${text}`,
+    parse_mode: 'HTML',
+  });
 });
 
 test('a long text becomes several messages; the first is the reply, the last has the buttons', () => {

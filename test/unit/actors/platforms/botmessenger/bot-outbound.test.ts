@@ -141,14 +141,21 @@ test('mentions in an answer are kept, unless the trigger suppresses them', () =>
     const message = {
       target,
       action: { do: 'post' },
-      text: 'ask `@ann_b`, not a@example.org',
+      text: 'ask `@ann_b` @**ann** &#64;cy **x**, not a@example.org',
       mentions,
     } as const;
     const [row] = outboxRows(outbound, account, trigger, message, { eventId: 'e', trace: '' });
-    return (renderedOf(row!) as BotCall).parameters.text;
+    const { text: written, entities } = (renderedOf(row!) as BotCall).parameters;
+    const styled = (entities as { offset: number; length: number }[]).map(({ offset, length }) =>
+      String(written).slice(offset, offset + length),
+    );
+    return [written, ...styled];
   };
-  expect(text('allow')).toBe('ask `@ann_b`, not a@example.org');
-  expect(text('none')).toBe('ask `@\u2060ann_b`, not a@example.org');
+  expect(text('allow')).toEqual(['ask @ann_b @ann @cy x, not a@example.org', '@ann_b', 'ann', 'x']);
+  expect(text('none')).toEqual([
+    'ask @\u2060ann_b @\u2060ann @\u2060cy x, not a@example.org',
+    ...['@\u2060ann_b', 'ann', 'x'],
+  ]);
 });
 
 test('a reaction is set on a chat message and returns no message id', async () => {

@@ -51,9 +51,9 @@ const actionIds = (contents: readonly object[]): readonly string[] =>
     .match(/"actionId":"(?:[^"\\]|\\.)*"/g)
     ?.map((found) => (JSON.parse(`{${found}}`) as { readonly actionId: string }).actionId) ?? [];
 
-test('a text is one activity, unchanged', () => {
-  expect(activitiesOf('# hi\n\n`x` & <b>')).toEqual([
-    { type: 'message', textFormat: 'markdown', text: '# hi\n\n`x` & <b>' },
+test('a text is one activity, adapted to the Markdown of the chat', () => {
+  expect(activitiesOf('# hi\n\n`x` & <b>\ny')).toEqual([
+    { type: 'message', textFormat: 'markdown', text: '**hi**\n\n`x` & <b>  \ny' },
   ]);
 });
 

@@ -41,6 +41,15 @@ output_schema: { type: object, properties: { severity: { type: string, enum: [lo
 budget: { tokens: 200000, tool_calls: 50, cost: 1.5 }
 `;
 
+test.each([
+  ['model: google:gemini-2.5-flash', 'markdown'],
+  ['model: google:gemini-2.5-flash\nformat: native', 'native'],
+  ['runtime: { http: { url: "http://127.0.0.1:9/" } }\nformat: plain', 'plain'],
+])('an agent with %j has the form %s of its answers', async (spec, format) => {
+  const { agents, lines } = await load(spec);
+  expect([agents[0]?.format, lines]).toEqual([format, []]);
+});
+
 describe('an agent with a model', () => {
   test('accepts every field', async () => {
     const { runtime, lines, secrets } = await load(allFields, {

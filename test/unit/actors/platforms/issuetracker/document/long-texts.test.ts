@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { inlineNodes } from '../../../../../../actors/platforms/issuetracker/document/inline-nodes.ts';
-import type { Token } from '../../../../../../actors/platforms/issuetracker/document/markdown.ts';
 import { TaskIds } from '../../../../../../actors/platforms/issuetracker/document/task-list.ts';
+import type { Token } from '../../../../../../actors/platforms/markdown/parser.ts';
 
 const token = (type: string, more: object = {}) => ({ type, tag: '', nesting: 0, content: '', ...more });
 
