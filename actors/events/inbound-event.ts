@@ -2,6 +2,7 @@
 // (`Adapter.read`).
 
 import type { DecisionInbound } from './decision-inbound.ts';
+import type { QuotedMessage } from './message-origin.ts';
 
 export interface InboundEvent {
   /** Name of the platform in ids, keys and paths, such as `repohost`. */
@@ -53,6 +54,13 @@ export interface InboundEvent {
   readonly user: string | undefined;
   /** Other names of the user for filters, such as a name in addition to an id. */
   readonly userAliases?: readonly string[] | undefined;
+  /** Displayed names for handlers. People choose them, so they are not unique. */
+  readonly senderName?: string | undefined;
+  readonly channelName?: string | undefined;
+  /** True if a program wrote the message. */
+  readonly isByBot?: boolean | undefined;
+  /** Messages that the message answers, quotes or forwards. */
+  readonly quoted?: readonly QuotedMessage[] | undefined;
   /** Values about the event for handlers, by name, such as `http.method`. */
   readonly context: Readonly<Record<string, unknown>>;
   /** Payload of the platform. If it is large, only the members that the gateway reads. */

@@ -44,8 +44,8 @@ export interface ManualMenu {
 export interface AdapterServices {
   /** Maximum webhook request size. */
   readonly maxBodyBytes: number;
-  /** Persistent key-value store of the adapter. */
-  readonly store: Pick<Store, 'get' | 'put' | 'delete' | 'keys'>;
+  /** Persistent key-value store of the adapter, and the records of deliveries. */
+  readonly store: Pick<Store, 'get' | 'put' | 'delete' | 'keys' | 'delivery' | 'withReceipt'>;
   readonly log: Log;
 }
 
@@ -135,8 +135,8 @@ export interface Adapter<T extends Trigger = Trigger> {
   accepts?(trigger: T, event: InboundEvent): boolean | string;
   /**
    * Adds data that these triggers' filters need and only the platform has: a channel name, or the results in
-   * `checks`. Returns undefined if nothing is missing. Rejects with a DeliveryError if a lookup fails; the
-   * event is then retried, because it must not bypass its filters.
+   * `checks`. Also adds answered messages. Returns undefined if nothing is missing. Rejects with a
+   * DeliveryError if a lookup fails; the event is then retried, because it must not bypass its filters.
    */
   addLookups?(event: InboundEvent, triggers: readonly T[]): Promise<InboundEvent> | undefined;
   /** Returns the filters that all chat platforms have (inbox/chat-filters.ts). Called once per trigger. */

@@ -39,7 +39,7 @@ export function makeAdapters(services: AdapterServices): Adapters {
     IssueTracker: issueTrackerAdapter(services),
     RepoHostB: repoHostBAdapter({ maxBodyBytes }),
     BotMessenger: botMessengerAdapter(services),
-    BusinessMessenger: businessMessengerAdapter(maxBodyBytes),
+    BusinessMessenger: businessMessengerAdapter(services),
     ChatWorkspace: chatWorkspaceAdapter(services),
     TeamChat: teamChatAdapter(services),
     CommunityChat: communityChatAdapter(services),

@@ -4,7 +4,7 @@
 
 import type { JournalRow, ModelAnswerRow, ResultImage, ToolCall } from './journal.ts';
 
-interface ChatMessage {
+export interface ChatMessage {
   readonly role: 'user' | 'assistant';
   readonly text: string;
 }
@@ -15,15 +15,17 @@ interface MessageBounds {
   readonly characters: number;
 }
 
-/** Returns the newest messages within the bounds. */
+/** Returns the newest messages within the bounds. `lengthOf` is by default the length of the text. */
 export function newest<T extends Pick<ChatMessage, 'text'>>(
   all: readonly T[],
   bounds: MessageBounds,
+  lengthOf: (message: T) => number = ({ text }) => text.length,
 ): readonly T[] {
   let remainingChars = bounds.characters;
   let from = all.length;
   while (from > 0 && all.length - from < bounds.messages) {
-    remainingChars -= all[from - 1]?.text.length ?? 0;
+    const message = all[from - 1];
+    remainingChars -= message === undefined ? 0 : lengthOf(message);
     if (remainingChars < 0) break;
     from -= 1;
   }

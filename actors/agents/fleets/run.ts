@@ -175,7 +175,7 @@ export class FleetRun {
       agent: agentOf(member),
       idempotencyKey: `${job.idempotencyKey}/${firstRow.nonce}/${path}`,
       // A question of the manager contains its own context.
-      ...(path === member.name ? {} : { history: [] }),
+      ...(path === member.name ? {} : { history: [], message: undefined }),
     };
     return callMember(handler, memberJob, () => new PartContext(part), firstPauseMs);
   }

@@ -59,12 +59,13 @@ async function askHandler(work: HandlerWork, host: NodeHost): Promise<NodeResult
     throw new HandlerError(`there is no ${work.type.toLowerCase()} ${name}`, { isFinal: true });
   const { input } = work;
   const text = textIn(input, host);
-  // A node gets only its input, not the history of the conversation.
+  // A node gets only its input, which the flow wrote, not the message or the history of the conversation.
   const nodeJob = {
     ...job,
     input: text,
     inputJson: undefined,
     command: undefined,
+    message: undefined,
     agent: name,
     idempotencyKey: key,
     history: [],

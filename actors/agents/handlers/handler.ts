@@ -3,12 +3,15 @@
 
 import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
 import type { Effects } from '../../events/inbox/work.ts';
+import type { MessageOrigin } from '../../events/message-origin.ts';
 import type { HandlerContext } from './handler-context.ts';
 import type { Parked } from './parked.ts';
 
 export interface HistoryMessage {
   readonly role: 'user' | 'assistant';
   readonly text: string;
+  /** Origin of a user's message; undefined if unknown. */
+  readonly message?: MessageOrigin | undefined;
 }
 
 export interface Job {
@@ -32,6 +35,8 @@ export interface Job {
     /** Replaces `payload` if it is large: the same value as JSON, in UTF-8. */
     readonly payloadJson?: Uint8Array | undefined;
   };
+  /** Sender, chat and quoted messages; undefined if the sender is unknown. */
+  readonly message?: MessageOrigin | undefined;
   readonly trigger: string;
   /** Name of the sender on the platform; undefined if unknown. */
   readonly requester: string | undefined;

@@ -37,8 +37,8 @@ export async function jobJson(job: Job): Promise<Pieces> {
 
 /** The order of members matters: the input precedes the payload. */
 function bodyOf(job: Job, event: Job['event']): object {
-  const { input, command, parameters, trigger, agent, conversation, history, attempt } = job;
-  return { input, command, parameters, event, trigger, agent, conversation, history, attempt };
+  const { input, command, parameters, message, trigger, agent, conversation, history, attempt } = job;
+  return { input, command, parameters, event, message, trigger, agent, conversation, history, attempt };
 }
 
 /** Returns undefined for small texts and other values. */

@@ -7,59 +7,30 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentMemory, ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';
 import type { JournaledTool, JournalRow } from '../../../machines/agent-run/journal.ts';
-import { recentConversation } from '../../../machines/agent-run/messages.ts';
+import { type ChatMessage, recentConversation } from '../../../machines/agent-run/messages.ts';
 import { GatewayError } from '../../base/errors/errors.ts';
 import { RpcFault } from '../../mcp/jsonrpc/rpc-fault.ts';
-import { HandlerError, type HistoryMessage, type Job } from '../handlers/handler.ts';
+import { HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
+import { historyText, requestText } from './request-text.ts';
 import type { AgentTool, AllTools } from './tool-box.ts';
 import { toolNames } from './tool-names.ts';
 import { policyOf } from './tool-policy.ts';
-
-/** Limits in UTF-16 units. */
-const MAX_INPUT = 65_536;
-const MAX_CONTEXT = 16_384;
-const MAX_VALUE = 2_048;
-const CUT = ' […]';
 
 /**
  * Returns the remembered conversation and the new request. Event data is untrusted, and never in the system
  * prompt.
  */
-export function messagesFor(job: Job, memory: AgentMemory): readonly HistoryMessage[] {
-  return [...recentConversation(job.history, memory), { role: 'user', text: requestText(job) }];
+function messagesFor(job: Job, memory: AgentMemory): readonly ChatMessage[] {
+  const isFramed = job.message !== undefined;
+  const history = recentConversation(job.history, memory).map(
+    (message): ChatMessage =>
+      message.role === 'user'
+        ? { role: 'user', text: historyText(message, isFramed) }
+        : { role: 'assistant', text: message.text },
+  );
+  return [...history, { role: 'user', text: requestText(job) }];
 }
-
-/** Returns the text of the request; for commands and events, a description with parameters. */
-function requestText(job: Job): string {
-  const text = cut(inputText(job), MAX_INPUT);
-  const { command, parameters, event } = job;
-  if (command === undefined && event.name === undefined) return text;
-  const title = command === undefined ? `Event: ${event.name} (${event.type})` : `Command: ${command}`;
-  const lines = [...parameterLines(parameters), ...parameterLines(event.context)];
-  const about = cut([title, ...lines].join('\n'), MAX_CONTEXT);
-  return text === '' ? about : `${about}\n\n${text}`;
-}
-
-function inputText({ input, inputJson }: Job): string {
-  if (inputJson === undefined) return input;
-  try {
-    const value: unknown = JSON.parse(Buffer.from(inputJson).toString('utf8'));
-    return typeof value === 'string' ? value : JSON.stringify(value);
-  } catch {
-    return input;
-  }
-}
-
-function parameterLines(values: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries(values).flatMap(([name, value]) => {
-    const text = typeof value === 'object' ? undefined : String(value ?? '');
-    return text === undefined || text === '' ? [] : [`${name}: ${cut(text, MAX_VALUE)}`];
-  });
-}
-
-const cut = (text: string, most: number) =>
-  text.length <= most ? text : text.slice(0, most - CUT.length).toWellFormed() + CUT;
 
 const NONCE_BYTES = 9;
 /**

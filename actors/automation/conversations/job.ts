@@ -11,6 +11,7 @@ import { type CommandParameters, commandParameters } from '../../../machines/com
 import type { Match } from '../../../machines/matching.ts';
 import type { AgentReply, HistoryMessage, Job } from '../../agents/handlers/handler.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
+import { messageOrigin, storedOrigin } from '../../events/message-origin.ts';
 import type { StoredEvent } from '../../store/event.ts';
 
 const CUT = ' […]';
@@ -37,20 +38,26 @@ export function historyOf(snapshot: string | undefined): readonly HistoryMessage
  */
 export function snapshotAfter(
   inbound: InboundEvent,
-  { history, input }: Job,
+  { history, input, message }: Job,
   { text }: AgentReply,
 ): string | undefined {
   if (text === '') return undefined;
   const question = inbound.text ?? input.slice(0, MAX_SUMMARY);
   const all: HistoryMessage[] = [
     ...history,
-    { role: 'user', text: shorten(question) },
+    { role: 'user', text: shorten(question), ...(message && { message: storedOrigin(message) }) },
     { role: 'assistant', text: shorten(text) },
   ];
   return JSON.stringify({
-    history: newest(all, { messages: MAX_HISTORY_MESSAGES, characters: MAX_HISTORY_CHARACTERS }),
+    history: newest(all, BOUNDS, lengthOf),
   });
 }
+
+const BOUNDS = { messages: MAX_HISTORY_MESSAGES, characters: MAX_HISTORY_CHARACTERS };
+
+/** Returns the message length, including its origin. */
+const lengthOf = ({ text, message }: HistoryMessage) =>
+  text.length + (message === undefined ? 0 : JSON.stringify(message).length);
 
 /** Truncates a message of the history, so that one message uses at most a quarter of it. */
 function shorten(text: string): string {
@@ -126,6 +133,7 @@ export function jobOf(
       payload: inbound.payload,
       payloadJson: inbound.payloadJson,
     },
+    message: messageOrigin(inbound),
     trigger: trigger.name,
     requester: inbound.user,
     agent: target.name,

@@ -14,6 +14,7 @@ import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { decisionMembers, decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
 import { definedContext, newTrace, storedPayload } from '../payloads/payload-member.ts';
 import type { BotIdentity } from './api.ts';
+import { quotedMessages } from './quoted-messages.ts';
 import { type BotMessage, botMessageOf, updateIdOf } from './update.ts';
 
 /**
@@ -144,6 +145,10 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
     channelAliases: formerIds,
     user: sender.id,
     userAliases: sender.username === undefined ? undefined : [sender.username.toLowerCase()],
+    senderName: sender.name ?? sender.username,
+    channelName: message.chatTitle,
+    isByBot: message.isByBot,
+    quoted: quotedMessages(update),
     context: contextOf(message),
     payload: update,
     commandRest: rest,

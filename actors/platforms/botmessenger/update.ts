@@ -4,6 +4,7 @@
 
 import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
 import { mediaIn, writtenTextIn } from './message-text.ts';
+import { nameOf } from './quoted-messages.ts';
 
 export type UpdateKind = 'message' | 'callback_query' | 'message_reaction' | 'my_chat_member';
 
@@ -22,6 +23,8 @@ export interface BotMessage {
   readonly kind: UpdateKind;
   /** Id of the chat, as text. */
   readonly chat: string;
+  /** Group title; undefined in private chats. */
+  readonly chatTitle: string | undefined;
   /** Topic id, if the chat has topics. In other chats a thread cannot be a target. */
   readonly topic: string | undefined;
   /** Id of the message: the written one, or the one with the button or the reaction. */
@@ -127,16 +130,16 @@ function messageIn(
   if (chat === undefined || id === undefined || lacksContent) return undefined;
   const isInTopic = memberOf(message, 'is_topic_message') === true;
   const previous = reactionsIn(source, 'old_reaction');
-  const names = [textMember(sender, 'first_name', 'title'), textMember(sender, 'last_name')];
   return {
     kind,
     chat,
+    chatTitle: textMember(message, 'chat.title'),
     topic: isInTopic ? idAt(message, 'message_thread_id') : undefined,
     messageId: idAt(message, 'message_id'),
     sender: {
       id,
       username: textMember(sender, 'username'),
-      name: names.filter((name) => name !== undefined).join(' ') || undefined,
+      name: nameOf(sender),
     },
     isByBot: senderChat === undefined && memberOf(sender, 'is_bot') === true,
     isPrivate: textMember(message, 'chat.type') === 'private',

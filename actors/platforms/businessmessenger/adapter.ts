@@ -8,10 +8,11 @@
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
 import type { Principal } from '../../identity/principal.ts';
-import type { Adapter, OpenTrigger, TriggerHost } from '../adapter.ts';
+import type { Adapter, AdapterServices, OpenTrigger, TriggerHost } from '../adapter.ts';
 import { hubVerifier } from '../webhooks/hub-verifier.ts';
 import type { Verifier } from '../webhooks/verified-subscribers.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
+import { withAnsweredMessage } from './answered-message.ts';
 import { readMessageEvent } from './event.ts';
 import { businessMessengerOutbound } from './outbound.ts';
 import { businessMessengerPath, type MessengerSubscriber, SIGNATURE } from './path.ts';
@@ -25,8 +26,10 @@ const MAX_NOTIFICATION_BYTES = 4 * 1024 * 1024;
 /** Principal of requests signed with the app secret. */
 const platform: Principal = { kind: 'signature', name: 'app_secret' };
 
-/** `maxBodyBytes` is the maximum webhook request size. */
-export function businessMessengerAdapter(maxBodyBytes: number): Adapter<BusinessMessengerTrigger> {
+export function businessMessengerAdapter({
+  maxBodyBytes,
+  store,
+}: AdapterServices): Adapter<BusinessMessengerTrigger> {
   const sending = new SendsInProgress();
   const table = new WebhookTable<MessengerSubscriber>(
     businessMessengerPath(Math.min(maxBodyBytes, MAX_NOTIFICATION_BYTES), sending),
@@ -39,6 +42,7 @@ export function businessMessengerAdapter(maxBodyBytes: number): Adapter<Business
       return { close: await table.add(subscriber, trigger.config.path) };
     },
     read: readMessageEvent,
+    addLookups: (event) => withAnsweredMessage(event, store),
     filters: ({ config }) => chatFilters({ users: [...config.allowed_numbers, ...config.allowed_users] }),
     outbound: businessMessengerOutbound(sending),
   };

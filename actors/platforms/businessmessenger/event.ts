@@ -24,8 +24,10 @@ interface MessengerMeta {
 export const SENDER_NUMBER = 'sender.number';
 export const SENDER_USER_ID = 'sender.user_id';
 export const MESSAGE_ID = 'message.id';
+export const REPLIES_TO = 'message.replies_to';
 
-const VALUE = 'entry.0.changes.0.value';
+/** Path of the content in a stored payload. */
+export const VALUE = 'entry.0.changes.0.value';
 
 /**
  * Creates an event from a message. `triggers` are the names of the triggers that may accept it, at least one.
@@ -54,12 +56,18 @@ export function messageEvent(
   };
   const key = `conversation/businessmessenger/${phoneNumberId}/${conversation}`;
   return {
-    id: `businessmessenger:${triggers[0]}/${id}`,
+    id: messageEventId(triggers, id),
     key: isDecision ? controlKeyOf(key) : key,
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(payload)),
     trace: request.traceparent,
   };
+}
+
+function isForwarded(message: unknown): boolean {
+  return ['context.forwarded', 'context.frequently_forwarded'].some(
+    (path) => memberOf(message, path) === true,
+  );
 }
 
 const REPLY_TITLES = ['interactive.button_reply.title', 'interactive.list_reply.title', 'button.text'];
@@ -80,6 +88,10 @@ function contentMembers(content: MessageContent): ContentMembers {
     parameters: {},
   };
 }
+
+/** Returns the event id for a message id; see `messageEvent`. */
+export const messageEventId = (triggers: readonly string[], id: string): string =>
+  `businessmessenger:${triggers[0]}/${id}`;
 
 /** Parses a stored event. Throws if the payload is not a message. */
 export function readMessageEvent(stored: StoredEvent): InboundEvent {
@@ -103,10 +115,13 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     user: sender.userId ?? sender.number,
     // Filters may contain the number, even for a sender with a user id.
     userAliases: sender.number === undefined ? [] : [sender.number],
+    senderName: sender.name,
+    channelName: textMember(value, 'metadata.display_phone_number'),
+    quoted: isForwarded(message) ? [{ relation: 'forwarded' }] : [],
     context: definedContext({
       [MESSAGE_ID]: textMember(message, 'id'),
       'message.type': textMember(message, 'type'),
-      'message.replies_to': textMember(message, 'context.id'),
+      [REPLIES_TO]: textMember(message, 'context.id'),
       'reply.title': textMember(message, ...REPLY_TITLES),
       'sender.name': sender.name,
       [SENDER_NUMBER]: sender.number,

@@ -111,5 +111,5 @@ function withNames(event: InboundEvent, names: readonly string[] = []): InboundE
   const [name] = names;
   if (name === undefined) return event;
   const channelAliases = [...(event.channelAliases ?? []), ...names];
-  return { ...event, channelAliases, context: { ...event.context, 'chat.name': name } };
+  return { ...event, channelAliases, channelName: name, context: { ...event.context, 'chat.name': name } };
 }

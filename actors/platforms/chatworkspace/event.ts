@@ -9,6 +9,7 @@ import { commandWordOf } from '../../../machines/matching.ts';
 import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
+import type { QuotedMessage } from '../../events/message-origin.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { decisionMembers, decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
@@ -75,6 +76,10 @@ export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[]
     channel,
     channelAliases: channelName === undefined ? undefined : [channelName],
     user: sender.id,
+    senderName: sender.name,
+    channelName,
+    isByBot: content.type === 'message' && content.isByBot,
+    quoted: quotedIn(content),
     payload,
     parameters: content.type === 'form' ? content.form.values : {},
     // The sender of a slash command sees only the reply, so a missing answer is replaced by a notice.
@@ -139,6 +144,18 @@ function textMembersOf(content: PayloadContent, bots: readonly string[], isMenti
   const rest = [args, value].filter((part) => part !== '').join(' ');
   const text = value === '' ? id : `${id} ${value}`;
   return { names: name === id ? [id] : [id, name], text, commandRest: rest, isChoice: true };
+}
+
+/** Returns forwarded messages, or the message with the pressed button. */
+function quotedIn(content: PayloadContent): readonly QuotedMessage[] {
+  if (content.type === 'message')
+    return content.forwarded.map(({ isShared, sender, text }) => ({
+      relation: isShared ? 'forwarded' : 'quoted',
+      sender,
+      text: content.hasComment ? decode(text) : undefined,
+    }));
+  if (content.type !== 'choice' || content.messageText.trim() === '') return [];
+  return [{ relation: 'answered', text: decode(content.messageText) }];
 }
 
 function formMembers({ name, values }: WorkspaceForm): TextMembers {

@@ -3,6 +3,7 @@
 //
 // Unescaped texts are escaped here, because text.ts decodes the result.
 
+import type { MessageParty } from '../../events/message-origin.ts';
 import { joinTexts } from '../payloads/join-texts.ts';
 import { listMember, memberOf, textMember } from '../payloads/payload-member.ts';
 
@@ -22,9 +23,27 @@ export function messageMarkup(event: unknown, isByBot: boolean): string {
   return joined([body, ...details.map(attachmentMarkup)]);
 }
 
-/** Returns the texts of the forwarded messages. */
-export function forwardedMarkup(event: unknown): readonly string[] {
-  return listMember(event, 'attachments').filter(isForwarded).map(attachmentMarkup);
+export interface ForwardedMessage {
+  /** True for forwards; false for previews of linked messages. */
+  readonly isShared: boolean;
+  readonly sender: MessageParty | undefined;
+  /** Text in the platform's markup. */
+  readonly text: string;
+}
+
+/** Returns the forwarded messages. */
+export function forwardedMessages(event: unknown): readonly ForwardedMessage[] {
+  return listMember(event, 'attachments')
+    .filter(isForwarded)
+    .map((attachment) => {
+      const id = textMember(attachment, 'author_id');
+      const name = textMember(attachment, 'author_name');
+      return {
+        isShared: memberOf(attachment, 'is_share') === true,
+        sender: id === undefined && name === undefined ? undefined : { id, name },
+        text: attachmentMarkup(attachment),
+      };
+    });
 }
 
 function withDetails(summary: string, details: string): string {

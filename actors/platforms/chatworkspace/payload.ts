@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { listMember, memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
 import { choiceIn, pressMembers, type WorkspaceChoice } from './choice.ts';
-import { forwardedMarkup, messageMarkup } from './message-markup.ts';
+import { type ForwardedMessage, forwardedMessages, messageMarkup } from './message-markup.ts';
 import { formIn, type WorkspaceForm } from './modal-form.ts';
 
 const payloadKinds = ['events_api', 'slash_commands', 'interactive'] as const;
@@ -45,6 +45,9 @@ export interface MessageContent extends ContentBase {
   readonly appId: string | undefined;
   /** Text in the platform's markup, or else the forwarded text. Blank for files. */
   readonly text: string;
+  /** False if only forwarded messages have text. */
+  readonly hasComment: boolean;
+  readonly forwarded: readonly ForwardedMessage[];
   readonly isDirect: boolean;
 }
 
@@ -58,6 +61,8 @@ export interface ChoiceContent extends ContentBase {
   readonly type: 'choice';
   /** Timestamp of the message with the button or list. */
   readonly ts: string | undefined;
+  /** Text of that message in the platform's markup; may be blank. */
+  readonly messageText: string;
   readonly choice: WorkspaceChoice;
 }
 
@@ -160,7 +165,9 @@ function messageIn(event: unknown, isMention: boolean): MessageContent | undefin
   if (channel === undefined || ts === undefined || user === undefined) return undefined;
   const isByBot = botId !== undefined || subtype === 'bot_message' || user === 'USLACKBOT';
   const comment = messageMarkup(event, isByBot);
-  const text = comment.trim() === '' ? forwardedMarkup(event).join('\n\n') : comment;
+  const forwarded = forwardedMessages(event);
+  const hasComment = comment.trim() !== '';
+  const text = hasComment ? comment : forwarded.map((each) => each.text).join('\n\n');
   if (text.trim() === '' && !hasContent(event)) return undefined;
   const isDirectMessage = isDirect(channel, textMember(event, 'channel_type'));
   const thread = idIn(event, 'thread_ts') ?? (isDirectMessage ? undefined : ts);
@@ -178,6 +185,8 @@ function messageIn(event: unknown, isMention: boolean): MessageContent | undefin
     botId,
     appId: idIn(event, 'app_id') ?? idIn(event, 'bot_profile.app_id'),
     text,
+    hasComment,
+    forwarded,
     isDirect: isDirectMessage,
   };
 }
@@ -280,6 +289,7 @@ function interactionIn(payload: unknown): PayloadContent | undefined {
     thread: isOfChannel ? undefined : thread,
     answerThread: thread,
     ts,
+    messageText: messageMarkup(memberOf(payload, 'message'), true),
     choice,
   };
 }

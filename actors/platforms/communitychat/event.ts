@@ -11,7 +11,14 @@ import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { decisionMembers } from '../chats/decisions.ts';
 import { definedContext, readOnce, storedPayload, textMember } from '../payloads/payload-member.ts';
-import { channelAliasesOf, channelOf, decisionOf, interactionOf, senderOf } from './interaction.ts';
+import {
+  channelAliasesOf,
+  channelOf,
+  decisionOf,
+  interactionOf,
+  quotedMessages,
+  senderOf,
+} from './interaction.ts';
 import { TOKEN_LASTS_MS } from './interaction-tokens.ts';
 
 interface InteractionMeta {
@@ -94,6 +101,9 @@ function readContent(payload: unknown): InteractionContent {
     channel,
     channelAliases: channelAliasesOf(payload),
     user: sender.id,
+    senderName: sender.name,
+    channelName: textMember(payload, 'channel.name'),
+    quoted: quotedMessages(payload),
     context: definedContext({
       [INTERACTION_ID]: id,
       'interaction.kind': kind,

@@ -2,6 +2,7 @@
 // omitted.
 
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
+import type { MessageParty, QuotedMessage } from '../../events/message-origin.ts';
 import { decisionOfPress } from '../chats/decisions.ts';
 import { listMember, memberOf, textMember } from '../payloads/payload-member.ts';
 import { textOfMessage } from './message-text.ts';
@@ -100,6 +101,25 @@ export function senderOf(payload: unknown): InteractionSender {
     username,
     roles: listMember(payload, 'member.roles').filter((role) => typeof role === 'string'),
   };
+}
+
+/** Returns the message with the pressed button, or a menu command's target, whose text is the input. */
+export function quotedMessages(payload: unknown): readonly QuotedMessage[] {
+  const target = resolvedObject(
+    memberOf(payload, 'data'),
+    'messages',
+    textMember(payload, 'data.target_id') ?? '',
+  );
+  if (target !== undefined) return [{ relation: 'quoted', sender: authorOf(target) }];
+  const pressed = memberOf(payload, 'message');
+  const text = pressed === undefined ? '' : textOfMessage(pressed);
+  return text === '' ? [] : [{ relation: 'answered', sender: authorOf(pressed), text }];
+}
+
+function authorOf(message: unknown): MessageParty | undefined {
+  const id = textMember(message, 'author.id');
+  const name = textMember(message, 'author.global_name', 'author.username');
+  return id === undefined && name === undefined ? undefined : { id, name };
 }
 
 /** Parses an interaction. A missing id becomes ''. */

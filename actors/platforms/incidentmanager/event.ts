@@ -68,6 +68,8 @@ export function readIncidentEvent(stored: StoredEvent): InboundEvent {
     text: textOf(payload, type),
     channel: contextText({ context }, 'incident.service.id'),
     user: contextText({ context }, 'incident.sender.id'),
+    senderName: contextText({ context }, 'incident.sender.name'),
+    channelName: contextText({ context }, 'incident.service.name'),
     context,
     payload,
     parameters: {},

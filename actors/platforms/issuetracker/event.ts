@@ -111,6 +111,8 @@ export function readTrackerEvent(stored: StoredEvent): InboundEvent {
     channel: issue?.project,
     user: sender.id,
     userAliases: sender.name === undefined ? undefined : [sender.name],
+    senderName: sender.name,
+    channelName: issue?.key,
     context,
     payload,
     payloadJson: spans === undefined ? undefined : textOfJson(stored.body),

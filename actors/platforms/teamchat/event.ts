@@ -27,6 +27,7 @@ import {
 import { actionIdIn, type CardChoice, invokedChoice, submittedChoice } from './activity-choice.ts';
 import { mentionsBot, textOf } from './activity-text.ts';
 import { cardsText, htmlFormText } from './attachment-text.ts';
+import { quotedMessages } from './quoted-messages.ts';
 
 export const PLATFORM = 'teamchat';
 export const REACTION = 'messageReaction';
@@ -135,6 +136,10 @@ export function readActivityEvent(stored: StoredEvent): InboundEvent {
     channelAliases: channel === conversation ? undefined : [conversation],
     user: senderId,
     userAliases: directoryId === undefined ? undefined : [directoryId],
+    senderName: textMember(payload, 'from.name'),
+    channelName: textMember(payload, 'conversation.name', 'channelData.channel.name'),
+    isByBot: activity.speaker === 'bot',
+    quoted: quotedMessages(payload),
     context: contextOf(activity),
     payload,
   };

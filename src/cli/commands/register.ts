@@ -30,6 +30,8 @@ const noStore: AdapterServices['store'] = {
   put: rejectStoreUse,
   delete: rejectStoreUse,
   keys: rejectStoreUse,
+  delivery: rejectStoreUse,
+  withReceipt: rejectStoreUse,
 };
 
 interface Options {

@@ -57,6 +57,32 @@ describe('the business messenger', () => {
     );
   });
 
+  it('sends the agent the message that a reply answers, received or sent, but only of the same person', async () => {
+    const desk = await startMessenger();
+    const [first, foreign] = [textMessage(ada, 'hello'), textMessage(bob, 'a secret')];
+    await desk.say(bob, foreign);
+    await desk.say(ada, first);
+    await expectTexts(desk, ada, ['✅ heard: hello']);
+    const receipt = desk.platform.sent.findLast(({ whom }) => whom === ada.number)?.id;
+    const quotedBy = async (id: unknown) => {
+      const reply = textMessage(ada, `about ${id}`, { context: { id } });
+      await desk.say(ada, reply);
+      return eventually(() => {
+        const request = desk.agent.requests.find(({ body }) => body.input === `about ${id}`);
+        expect(request).toBeDefined();
+        return request?.body.message?.quoted;
+      });
+    };
+    expect(await quotedBy(first.id)).toEqual([
+      { relation: 'answered', sender: { name: 'Ada Ö.' }, text: 'hello' },
+    ]);
+    expect(await quotedBy(receipt)).toEqual([
+      { relation: 'answered', sender: { id: business.phone_number_id }, text: '✅ heard: hello' },
+    ]);
+    expect(await quotedBy(foreign.id)).toBeUndefined();
+    expect(await quotedBy('wamid.unknown')).toBeUndefined();
+  });
+
   it('answers each message once, with its chat history, however webhooks are repeated or ordered', async () => {
     const desk = await startMessenger({ spec: { commands: { '/status': { agent: 'desk' } } } });
     await desk.sender.subscribe();
@@ -86,7 +112,7 @@ describe('the business messenger', () => {
     expect(later?.body).toMatchObject({
       command: 'status',
       history: [
-        { role: 'user', text: 'Grüße 🦋' },
+        { role: 'user', text: 'Grüße 🦋', message: { sender: { id: ada.number, name: 'Ada Ö.' } } },
         { role: 'assistant', text: 'heard: Grüße 🦋' },
       ],
     });

@@ -49,13 +49,36 @@ describe('a model agent', () => {
     expect([world.opened, world.released]).toEqual([1, 1]);
   });
 
+  it('receives the sender of each message, also of the history', async () => {
+    const [ada, ben] = ['Ada', 'Ben'].map((name) => ({ sender: { name }, chat: { name: 'Ops' } }));
+    const world = new AgentWorld({
+      answer: () => modelAnswer('ok'),
+      job: aJob({
+        input: 'Friday',
+        event: { ...aJob().event, name: undefined },
+        message: ben,
+        history: [
+          { role: 'user', text: 'Monday', message: ada },
+          { role: 'assistant', text: 'noted' },
+        ],
+      }),
+      runtime: aRuntime({ servers: [] }),
+    });
+    await world.attempt();
+    expect(world.modelRequests[0]?.messages).toMatchObject([
+      { text: 'From: {"name":"Ada"}\nChat: {"name":"Ops"}\nText:\n| Monday' },
+      { text: 'noted' },
+      { text: 'From: {"name":"Ben"}\nChat: {"name":"Ops"}\nText:\n| Friday' },
+    ]);
+  });
+
   it('receives a description of the event if the event has no text', async () => {
     const world = new AgentWorld({ answer: () => modelAnswer('ok'), runtime: aRuntime({ servers: [] }) });
     await world.attempt();
     const text = world.modelRequests[0]?.messages.at(-1);
     expect(text).toEqual({
       role: 'user',
-      text: 'Event: pull_request.opened (RepoHost)\nrepo.pr.number: 7\nrepo.repo: acme/site\n\nplease review',
+      text: 'Event: pull_request.opened (RepoHost)\nrepo.pr.number: 7\nrepo.repo: acme/site\nText:\n| please review',
     });
   });
 

@@ -174,6 +174,57 @@ describe('botEvent', () => {
     expect(readBack(event)).toMatchObject({ unsupported: expect.any(String), isWordless: false });
   });
 
+  test('names the sender and the group', () => {
+    expect(readBack(textUpdate('hi'))).toMatchObject({
+      senderName: 'Ann Lee',
+      channelName: 'Team',
+      isByBot: false,
+    });
+    const direct = readBack(textUpdate('hi', { chat: { id: 5, type: 'private', first_name: 'Ann' } }));
+    expect(direct.channelName).toBeUndefined();
+  });
+
+  const bob = { id: 9, is_bot: false, first_name: 'Bob' };
+  const news = { id: -7, type: 'channel', title: 'News' };
+  test.each<readonly [string, object, readonly object[]]>([
+    [
+      'an answered message and a quoted part of it',
+      { reply_to_message: { from: bob, text: 'ERR 4711 on db-2' }, quote: { text: 'ERR 4711' } },
+      [
+        { relation: 'answered', sender: { id: '9', name: 'Bob' }, text: 'ERR 4711 on db-2' },
+        { relation: 'quoted', sender: { id: '9', name: 'Bob' }, text: 'ERR 4711' },
+      ],
+    ],
+    [
+      'an answered picture',
+      { reply_to_message: { from: bob, photo: [], caption: 'look' } },
+      [{ text: 'look' }],
+    ],
+    ['the message that created the topic', { reply_to_message: { from: bob, forum_topic_created: {} } }, []],
+    [
+      'a quote from another chat',
+      { external_reply: { origin: { type: 'channel', chat: news } }, quote: { text: 'breaking' } },
+      [{ relation: 'quoted', sender: { id: '-7', name: 'News' }, text: 'breaking' }],
+    ],
+    [
+      'a forward',
+      { forward_origin: { type: 'user', sender_user: bob } },
+      [{ relation: 'forwarded', sender: { name: 'Bob' } }],
+    ],
+    [
+      'a forward from a hidden person',
+      { forward_origin: { type: 'hidden_user', sender_user_name: 'Eve' } },
+      [{ relation: 'forwarded', sender: { name: 'Eve' } }],
+    ],
+    [
+      'a forward by an older server',
+      { forward_from: { ...bob, last_name: 'Ray' }, forward_date: 1 },
+      [{ relation: 'forwarded', sender: { id: '9', name: 'Bob Ray' } }],
+    ],
+  ])('reads %s', (_, more, quoted) => {
+    expect(readBack(textUpdate('what is this?', more))).toMatchObject({ text: 'what is this?', quoted });
+  });
+
   test('marks the command of the start button', () => {
     const isStart = (text: string) => readBack(textUpdate(text)).isStart;
     expect(['/start', '/start ref_7', '/start@ops_bot', '/Start'].map(isStart)).toEqual([

@@ -8,6 +8,7 @@ import { businessMessengerAdapter } from '../../../../../actors/platforms/busine
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { matchTrigger } from '../../../../../machines/matching.ts';
+import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { BusinessPlatform } from '../../../../fixtures/business-platform/business-platform.ts';
@@ -35,7 +36,7 @@ let adapter: Adapter<BusinessMessengerTrigger>;
 
 beforeEach(async () => {
   host = await new TestSourceHost().start();
-  adapter = businessMessengerAdapter(26_214_400);
+  adapter = businessMessengerAdapter(adapterServices(host));
 });
 afterEach(() => host.stop());
 
@@ -232,6 +233,16 @@ describe('a notification', () => {
       expect(await sendMessage(ada, form(json))).toBe(200);
       expect(last().text).toBe('Sent');
     }
+  });
+
+  it('names its sender, and is marked if it was forwarded', async () => {
+    await open();
+    await sendMessage(ada, textMessage(ada, 'look', { context: { forwarded: true } }));
+    expect(last()).toMatchObject({
+      senderName: 'Ada',
+      channelName: business.display_phone_number,
+      quoted: [{ relation: 'forwarded' }],
+    });
   });
 
   it('of media without text is answered, but not one in a group, a removed reaction, or an unknown kind', async () => {
@@ -542,7 +553,7 @@ describe('a sender', () => {
     const { store } = host;
     host = await new TestSourceHost().start();
     Object.defineProperty(host, 'store', { value: store });
-    adapter = businessMessengerAdapter(1_000_000);
+    adapter = businessMessengerAdapter({ ...adapterServices(host), maxBodyBytes: 1_000_000 });
     await open();
     await sendMessage(pablo, textMessage(pablo, 'id alone'));
     expect(key()).toBe(both.number);

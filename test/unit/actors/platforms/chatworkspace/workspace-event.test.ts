@@ -211,19 +211,48 @@ describe('a message', () => {
     expect(textOf('db-3 is slow')).toBe('db-3 is slow since noon');
   });
 
-  test('that forwards another has the forwarded text, unless the sender adds a comment', () => {
+  test('that forwards another has the forwarded text, or with a comment the forwarded message', () => {
     const attachments = [
       {
         is_share: true,
         is_msg_unfurl: true,
+        author_id: 'UBOB',
         author_name: 'Bob',
-        text: 'the search is slow',
+        text: 'a &lt; b',
         fallback: '[Bob] …',
       },
     ];
+    const sender = { id: 'UBOB', name: 'Bob' };
     const direct = { channel: 'D1', channel_type: 'im', attachments };
-    expect(readStored(message({ ...direct, text: '' })).text).toBe('the search is slow');
-    expect(readStored(message({ ...direct, text: 'please look' })).text).toBe('please look');
+    expect(readStored(message({ ...direct, text: '' }))).toMatchObject({
+      text: 'a < b',
+      quoted: [{ relation: 'forwarded', sender }],
+    });
+    expect(readStored(message({ ...direct, text: 'please look' }))).toMatchObject({
+      text: 'please look',
+      quoted: [{ relation: 'forwarded', sender, text: 'a < b' }],
+    });
+  });
+
+  test('names its sender, and a press the message with the button', () => {
+    expect(readStored(message({ user_profile: { real_name: 'Ann' } }))).toMatchObject({
+      senderName: 'Ann',
+      isByBot: false,
+      quoted: [],
+    });
+    const event = parseEvent('interactive', {
+      type: 'block_actions',
+      user: { id: 'UANN', name: 'ann' },
+      channel: { id: 'C1', name: 'ops' },
+      message: { ts: '5.5', text: 'Ship it?' },
+      actions: [{ type: 'button', action_id: 'ship' }],
+      trigger_id: '1',
+    });
+    expect(readStored(event)).toMatchObject({
+      senderName: 'ann',
+      channelName: 'ops',
+      quoted: [{ relation: 'answered', text: 'Ship it?' }],
+    });
   });
 
   test('has no text from a link preview', () => {

@@ -359,6 +359,25 @@ describe('an interaction', () => {
     expect(await textOf({ embeds: 'x', components: [null, { components: {} }] })).toBe('/Keep');
   });
 
+  it('names the author of the target message, and the message with the pressed button', async () => {
+    await open();
+    const author = { id: '9', username: 'bob', global_name: 'Bob' };
+    const resolved = { messages: { 8: { content: 'it is slow', author } } };
+    const target = await receive({
+      type: 2,
+      data: { id: '1', name: 'Keep', type: 3, target_id: '8', resolved },
+    });
+    expect(target.quoted).toEqual([{ relation: 'quoted', sender: { id: '9', name: 'Bob' } }]);
+    const press = await receive({
+      type: 3,
+      data: { custom_id: 'ship', component_type: 2 },
+      message: { id: '7', content: 'Ship it?', author },
+    });
+    expect(press.quoted).toEqual([
+      { relation: 'answered', sender: { id: '9', name: 'Bob' }, text: 'Ship it?' },
+    ]);
+  });
+
   it('of a menu contains the target message or person', async () => {
     await open();
     expect(await receive(messageCommand('Translate', 'bonjour'))).toMatchObject({

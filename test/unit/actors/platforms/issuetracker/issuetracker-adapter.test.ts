@@ -91,6 +91,8 @@ describe('an issue tracker event', () => {
       channel: 'TES',
       user: '712020:ada',
       userAliases: ['Ada Lovelace'],
+      senderName: 'Ada Lovelace',
+      channelName: 'TES-41',
       context: {
         'tracker.event': 'tracker:issue_created',
         'issue.key': 'TES-41',

@@ -92,6 +92,9 @@ describe('a message', () => {
       channelAliases: [conversation],
       user: ada.id,
       userAliases: [ada.aadObjectId],
+      senderName: 'Ada',
+      isByBot: false,
+      quoted: [],
       context: {
         'chat.event': 'message',
         'chat.id': conversation.replace(/;.*/, ''),
@@ -154,6 +157,50 @@ describe('a message', () => {
     expect(await send(platform.activities.message(chat, ada, 'hi', more))).toMatchObject({ status: 202 });
     expect(last().unsupported).toMatch(note);
   });
+});
+
+test.each<readonly [string, object, readonly object[]]>([
+  [
+    'an answered message',
+    {
+      contentType: 'messageReference',
+      content: JSON.stringify({
+        messageId: '1',
+        messagePreview: 'ERR 4711',
+        messageSender: { user: { id: 'u-1', displayName: 'Bob' } },
+      }),
+    },
+    [{ relation: 'answered', sender: { id: 'u-1', name: 'Bob' }, text: 'ERR 4711' }],
+  ],
+  [
+    'a forwarded message',
+    {
+      contentType: 'forwardedMessageReference',
+      content: {
+        originalMessageContent: '<p>it is slow</p>',
+        originalMessageSender: { user: { displayName: 'Bob' } },
+      },
+    },
+    [{ relation: 'forwarded', sender: { name: 'Bob' }, text: 'it is slow' }],
+  ],
+  [
+    'quotes in HTML',
+    {
+      contentType: 'text/html',
+      content:
+        '<blockquote itemscope="" itemtype="http://schema.skype.com/Reply" itemid="1"><strong itemprop="mri" itemid="8:x">Bob &amp; Co</strong><span itemprop="time" itemid="1"></span><p itemprop="preview">ERR 4711</p></blockquote><p>what?</p><blockquote itemscope="" itemtype="http://schema.skype.com/Forward"><p>slow</p></blockquote>',
+    },
+    [
+      { relation: 'answered', sender: { name: 'Bob & Co' }, text: 'ERR 4711' },
+      { relation: 'forwarded', text: 'slow' },
+    ],
+  ],
+  ['a broken quote', { contentType: 'text/html', content: '<blockquote x schema.skype.com/Reply><b>' }, []],
+  ['a broken reference', { contentType: 'messageReference', content: '{' }, [{ relation: 'answered' }]],
+])('a message contains %s', async (_, attachment, quoted) => {
+  const { send, last } = await open();
+  await send(platform.activities.message(chat, ada, 'what?', { attachments: [attachment] }));
+  expect(last()).toMatchObject({ text: 'what?', quoted });
 });
 
 describe('a message without text', () => {
