@@ -101,9 +101,17 @@ interface Word {
 /** Maximum scanned length, because each token may scan the whole text for a closing quote. */
 const MAX_SCANNED = 8192;
 
+/** Typographic quotes that keyboards insert: an opening quote, then its closing quotes. */
+const TYPOGRAPHIC = ['“”', '„“”', '””', '«»', '»«', '‹›', '›‹', '‘’', '‚‘’', '「」', '『』', '＂＂'];
+const typographic = TYPOGRAPHIC.map(
+  ([open, ...closing]) => `${open}([\\s\\S]*?)[${closing.join('')}](?!\\S)`,
+).join('|');
+const quoted = String.raw`"((?:[^"\\]|\\[\s\S])*)"(?!\S)|'((?:[^'\\]|\\[\s\S])*)'(?!\S)`;
 /** A quote opens at the beginning of a token or value. It closes before white space or at the text's end. */
-const pattern =
-  /(?:([A-Za-z_][\w-]*)=)?(?:"((?:[^"\\]|\\[\s\S])*)"(?!\S)|'((?:[^'\\]|\\[\s\S])*)'(?!\S)|(\S*))/y;
+const pattern = new RegExp(String.raw`(?:([A-Za-z_][\w-]*)=)?(?:${quoted}|${typographic}|(\S*))`, 'y');
+
+/** Removes the spaces that some languages write within « and ». */
+const unspaced = (raw: string, value: string) => (/[»›]$/.test(raw) ? value.trim() : value);
 
 function wordsOf(text: string): Word[] {
   const words: Word[] = [];
@@ -111,9 +119,10 @@ function wordsOf(text: string): Word[] {
   for (let at = 0; at < scanned.length; ) {
     const start = at + (/\S/.exec(scanned.slice(at))?.index ?? 0);
     pattern.lastIndex = start;
-    const [raw = '', name, double, single, plain = ''] = pattern.exec(scanned) ?? [];
-    const quoted = double ?? single;
-    const value = quoted === undefined ? plain : quoted.replace(/\\([\\"'])/g, '$1');
+    const [raw = '', name, double, single, ...others] = pattern.exec(scanned) ?? [];
+    const escaped = double ?? single;
+    const plain = others.find((each) => each !== undefined) ?? '';
+    const value = escaped === undefined ? unspaced(raw, plain) : escaped.replace(/\\([\\"'])/g, '$1');
     words.push({
       gap: scanned.slice(at, start),
       raw,

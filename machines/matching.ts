@@ -19,9 +19,20 @@ export interface CommandWord {
 }
 
 export function commandWordOf(text: string): CommandWord {
-  const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+  const [, name = '', rest = ''] = /^\/?(\S+)\s*([\s\S]*)$/.exec(withoutLeadingMarks(text)) ?? [];
   return { name, rest };
 }
+
+/** Removes leading white space, and invisible characters from keyboards or copied text. */
+export const withoutLeadingMarks = (text: string): string =>
+  text.replace(/^[\s\p{Default_Ignorable_Code_Point}\u2800]+/u, '');
+
+/** Returns the name in lower case, excluding invisible characters. */
+const folded = (name: string): string =>
+  name
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .normalize('NFC')
+    .toLowerCase();
 
 /** Result of `matchTrigger` if the filters of all triggers exclude the event. */
 export const FILTERED = 'no filter of a trigger lets it pass';
@@ -138,36 +149,20 @@ function candidateOf<T extends Routable>(
   score: number,
 ): TriggerCandidate<T> | undefined {
   const text = event.text ?? '';
-  // On platforms with typed commands, the configured commands keep their slash.
-  const typedBinding = trigger.commands.find(({ command }) => command === event.typedCommand);
-  if (typedBinding !== undefined) {
-    const { rest } = commandWordOf(text);
-    return {
-      trigger,
-      binding: typedBinding,
-      rule: undefined,
-      command: typedBinding.command,
-      rest,
-      score,
-      rank: -1,
-    };
-  }
-  for (const [rank, name] of event.names.entries()) {
-    const binding = bindingOf(trigger, name);
-    if (binding !== undefined)
-      return { trigger, binding, rule: undefined, command: binding.command, rest: text, score, rank };
-  }
-  if (event.names.length === 0) {
-    const { name, rest } = commandWordOf(text);
-    const binding = bindingOf(trigger, name);
-    if (binding !== undefined)
-      return { trigger, binding, rule: undefined, command: binding.command, rest, score, rank: 0 };
-  }
+  let rank = 0;
+  for (const words of commandWordsOf(event, text))
+    for (const find of [exactBinding, foldedBinding])
+      for (const { name, rest } of words) {
+        const binding = find(trigger, name);
+        if (binding !== undefined)
+          return { trigger, binding, rule: undefined, command: binding.command, rest, score, rank };
+        rank += 1;
+      }
   const rule = trigger.rules && ruleFor(trigger.rules, text);
   const isAnswered = rule !== undefined || trigger.default_target !== undefined;
   if (!isAnswered && event.needsNoCommand !== true) return undefined;
-  const rank = rule === undefined ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER;
-  return { trigger, binding: undefined, rule, command: undefined, rest: text, score, rank };
+  const last = rule === undefined ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER;
+  return { trigger, binding: undefined, rule, command: undefined, rest: text, score, rank: last };
 }
 
 /** Returns the first rule that matches the text, ignoring case. */
@@ -176,9 +171,32 @@ function ruleFor(rules: readonly TextRule[], text: string): TextRule | undefined
   return rules.find(({ contains }) => contains.some((word) => lowerText.includes(word)));
 }
 
-function bindingOf(trigger: Routable, name: string): Binding | undefined {
-  const plain = name.startsWith('/') ? name.slice(1) : name;
-  return trigger.commands.find(({ command }) => command === plain);
+/** Returns possible command words: the typed command, then the event names or the first word. */
+function commandWordsOf(
+  { typedCommand, names }: Matchable,
+  text: string,
+): readonly (readonly CommandWord[])[] {
+  const first = commandWordOf(text);
+  // On platforms with typed commands, the configured commands keep their slash.
+  const typed = typedCommand === undefined ? [] : [{ name: typedCommand, rest: first.rest }];
+  const named = names.map((name) => ({ name: withoutSlash(name), rest: text }));
+  return [typed, names.length === 0 ? [{ ...first, name: withoutSlash(first.name) }] : named];
+}
+
+const withoutSlash = (name: string) => (name.startsWith('/') ? name.slice(1) : name);
+
+/** Finds a command by name, first with equal letter case. */
+export const bindingNamed = (trigger: Pick<Routable, 'commands'>, name: string): Binding | undefined =>
+  exactBinding(trigger, name) ?? foldedBinding(trigger, name);
+
+const exactBinding = ({ commands }: Pick<Routable, 'commands'>, name: string): Binding | undefined =>
+  commands.find(({ command }) => command === name);
+
+/** Ignores letter case and invisible characters. */
+function foldedBinding({ commands }: Pick<Routable, 'commands'>, name: string): Binding | undefined {
+  if (commands.length === 0) return undefined;
+  const foldedName = folded(name);
+  return commands.find(({ command }) => folded(command) === foldedName);
 }
 
 function isBefore(a: TriggerCandidate<Routable>, b: TriggerCandidate<Routable>): boolean {

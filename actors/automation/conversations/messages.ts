@@ -50,7 +50,11 @@ const POST: OutboundAction = { do: 'post' };
 /** Maximum draft length, in characters: more than any platform shows in one message. */
 const MAX_DRAFT = 100_000;
 
-const draftOf = (text: string) => (text.length <= MAX_DRAFT ? text : text.trimStart().slice(0, MAX_DRAFT));
+const previewOf = ({ format }: Pick<RoutedEvent, 'format'>, text: string) => ({
+  text: text.length <= MAX_DRAFT ? text : text.trimStart().slice(0, MAX_DRAFT),
+  format,
+  isPreview: true,
+});
 
 interface AnswerForm {
   /** @default 'success' */
@@ -140,14 +144,12 @@ const isFailure = (notice: Notice) => notice === 'failed' || notice === 'late';
 /** Returns the row of the first draft; undefined for unreachable origins. Throws UnrenderableError. */
 export function draftRow(routedEvent: RoutedEvent, text: string): NewEvent | undefined {
   const replacedBy = finalRowIds(routedEvent.event.id);
-  const { format } = routedEvent;
-  return rowsOf(routedEvent, { text: draftOf(text), format }, POST, { about: 'draft', replacedBy })[0];
+  return rowsOf(routedEvent, previewOf(routedEvent, text), POST, { about: 'draft', replacedBy })[0];
 }
 
 /** Returns an edit of the draft; the row is sent directly and not stored. */
 export function draftEdit(routedEvent: RoutedEvent, text: string): NewEvent | undefined {
-  const { format } = routedEvent;
-  return rowsOf(routedEvent, { text: draftOf(text), format }, editOfDraft(routedEvent, 'nothing'))[0];
+  return rowsOf(routedEvent, previewOf(routedEvent, text), editOfDraft(routedEvent, 'nothing'))[0];
 }
 
 export const draftRowId = (eventId: string): string => rowId(eventId, 'draft', 1);
@@ -169,7 +171,7 @@ function editOfDraft({ event }: RoutedEvent, orElse: 'post' | 'nothing' = 'post'
 
 function rowsOf(
   { adapter, trigger, event, inbound }: RoutedEvent,
-  content: Pick<OutboundMessage, 'text' | 'format' | 'card' | 'status' | 'mentions'>,
+  content: Pick<OutboundMessage, 'text' | 'format' | 'card' | 'status' | 'mentions' | 'isPreview'>,
   action: OutboundAction,
   more: Pick<RowOrigin, 'about' | 'replacedBy'> = {},
 ): readonly NewEvent[] {

@@ -76,6 +76,8 @@ export interface OutboundMessage {
   readonly expiresAt?: number | undefined;
   /** Permits mentions in the text (mentions.ts). @default 'none' */
   readonly mentions?: 'none' | 'allow' | undefined;
+  /** True for growing answers; later messages replace these. @default false */
+  readonly isPreview?: boolean | undefined;
   /** True for messages besides the answer: they never replace the preview of the answer. @default false */
   readonly isSideMessage?: boolean | undefined;
 }

@@ -5,7 +5,7 @@
 // group keeps its first id, so that its conversation continues. Approval decisions get a separate key, the
 // control key, because the pending approval may block the key of the conversation.
 
-import { commandWordOf } from '../../../machines/matching.ts';
+import { commandWordOf, withoutLeadingMarks } from '../../../machines/matching.ts';
 import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
@@ -34,14 +34,15 @@ const MENTION = /^\s*@([A-Za-z0-9_]{1,64})(?!\w)[\s,:]*([\s\S]*)$/;
 
 /** Returns true if the text names a bot. Its form then depends on the name of the receiving bot. */
 export function mentionsBot(text: string): boolean {
-  const [, , bot] = COMMAND.exec(text) ?? [];
-  return bot !== undefined || MENTION.test(text);
+  const visible = withoutLeadingMarks(text);
+  const [, , bot] = COMMAND.exec(visible) ?? [];
+  return bot !== undefined || MENTION.test(visible);
 }
 
 /** Returns the form of the text. `username` is the bot's name without `@`. */
 export function commandFormOf(text: string, username: string | undefined): CommandForm {
   const unmentioned = withoutMention(text, username);
-  const [match, name = '', bot, rest = ''] = COMMAND.exec(unmentioned) ?? [];
+  const [match, name = '', bot, rest = ''] = COMMAND.exec(withoutLeadingMarks(unmentioned)) ?? [];
   if (match === undefined) return { kind: 'words', text: unmentioned };
   if (bot !== undefined && !isSameName(bot, username)) return { kind: 'for another bot' };
   return { kind: 'command', name, rest };
@@ -49,7 +50,7 @@ export function commandFormOf(text: string, username: string | undefined): Comma
 
 /** Removes a leading mention of the bot, unless the text contains nothing else. */
 function withoutMention(text: string, username: string | undefined): string {
-  const [match, name = '', rest = ''] = MENTION.exec(text) ?? [];
+  const [match, name = '', rest = ''] = MENTION.exec(withoutLeadingMarks(text)) ?? [];
   return match !== undefined && isSameName(name, username) && rest !== '' ? rest : text;
 }
 

@@ -14,6 +14,7 @@ import { WorkspaceInbox } from './inbox.ts';
 import { workspaceOutbound } from './outbound.ts';
 import { workspacePacing } from './pacing.ts';
 import { chatWorkspacePath, type WorkspaceSubscriber } from './path.ts';
+import { ResponseAddresses } from './response-addresses.ts';
 import { signatureVerifier } from './signature-verifier.ts';
 import { slashCommands } from './slash-commands.ts';
 import { socketConnector } from './socket-connector.ts';
@@ -25,6 +26,7 @@ const MAX_REQUEST_BYTES = 4_194_304;
 
 export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWorkspaceTrigger> {
   const accounts = new WorkspaceAccounts(services);
+  const responses = new ResponseAddresses(services.store);
   const table = new WebhookTable<WorkspaceSubscriber>(
     chatWorkspacePath(Math.min(services.maxBodyBytes, MAX_REQUEST_BYTES)),
   );
@@ -49,7 +51,7 @@ export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWor
       void botOf(trigger)
         .load()
         .catch(() => {});
-      const inbox = new WorkspaceInbox({ account, host });
+      const inbox = new WorkspaceInbox({ account, host, responses });
       const leave = account.bots.join(trigger);
       const connector =
         trigger.config.mode === 'http'
@@ -89,6 +91,7 @@ export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWor
       apiOf: (trigger) => accounts.botOf(trigger).api,
       accountOf: (trigger) => accounts.of(trigger).name,
       credentialNameOf: accounts.digestOf,
+      responses,
     }),
     diagnostics: (trigger) => accounts.of(trigger).channels.diagnostics,
     manualMenu: slashCommands,

@@ -58,6 +58,8 @@ export const chatWorkspaceErrors: PlatformErrors = {
   user_not_found: final('the user does not exist'),
   ratelimited: rateLimited('too many requests'),
   rate_limited: rateLimited('too many requests'),
+  expired_url: final('the response address has expired'),
+  used_url: final('the response address was used five times'),
   message_limit_exceeded: rateLimited('too many messages'),
   internal_error: transient('internal error of the platform'),
   fatal_error: transient('internal error of the platform'),
@@ -73,6 +75,9 @@ export const missingMessageCodes: readonly string[] = [
   'edit_window_closed',
   'is_inactive',
 ];
+
+/** Codes for channels that lack the bot. */
+export const notMemberCodes: readonly string[] = ['not_in_channel', 'channel_not_found'];
 
 /** The platform, or a proxy in front of it, refused a request. */
 export class WorkspaceRefusal extends Error {

@@ -13,10 +13,12 @@ import type { WorkspaceAccount } from './account.ts';
 import { isOurs, mayBeByUs, usersOf } from './app-bots.ts';
 import { decisionOf, workspaceEvent } from './event.ts';
 import { type PayloadContent, parsePayload, type WorkspacePayloadKind } from './payload.ts';
+import type { ResponseAddresses } from './response-addresses.ts';
 
 export interface InboxOptions {
   readonly account: WorkspaceAccount;
   readonly host: TriggerHost;
+  readonly responses: ResponseAddresses;
 }
 
 export interface IncomingPayload {
@@ -69,6 +71,8 @@ export class WorkspaceInbox {
       content,
       bots: usersOf(bots, payload),
     });
+    if (content.type === 'command' || content.type === 'choice')
+      await this.#options.responses.save(account.name, content.id, payload);
     return host.accept(event);
   }
 

@@ -13,11 +13,12 @@ import type { Pacing } from '../../events/outbox/pacing.ts';
 import { UnsentRows } from '../../events/outbox/unsent-rows.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import type { WorkspaceApi } from './api.ts';
-import { deliveryErrorOf, missingMessageCodes } from './errors.ts';
+import { deliveryErrorOf, missingMessageCodes, notMemberCodes } from './errors.ts';
 import { contentOf } from './event.ts';
 import { MessageSearch, rowMetadata } from './message-search.ts';
 import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './pacing.ts';
 import { type WorkspaceCall, workspaceCalls, workspaceLimits } from './render-message.ts';
+import type { ResponseAddresses } from './response-addresses.ts';
 
 const CHANNEL = /^[CDG][A-Z0-9]{1,40}$/;
 const THREAD = /^\d{1,12}\.\d{1,8}$/;
@@ -29,6 +30,7 @@ export interface WorkspaceDirectory {
   /** Returns a digest that identifies the bot; an app can have bots in several workspaces. */
   credentialNameOf(trigger: ChatWorkspaceTrigger): string | undefined;
   readonly pacing: Pacing;
+  readonly responses: ResponseAddresses;
 }
 
 export function workspaceOutbound(
@@ -63,7 +65,10 @@ export function workspaceOutbound(
 /** Targets the thread of the event. A reply to a message in a channel starts a thread. */
 function targetOf(_trigger: ChatWorkspaceTrigger, { payload }: InboundEvent): OutboundTarget | undefined {
   const content = contentOf(payload);
-  return content === undefined ? undefined : { place: content.channel, thread: content.answerThread };
+  if (content === undefined) return undefined;
+  const hasAddress = content.type === 'command' || content.type === 'choice';
+  const repliesTo = hasAddress ? content.id : undefined;
+  return { place: content.channel, thread: content.answerThread, repliesTo };
 }
 
 interface SendingOptions extends WorkspaceDirectory {
@@ -82,14 +87,37 @@ class WorkspaceSending {
     this.#context = context;
   }
 
-  async send({ parameters, of: editedRowId }: WorkspaceCall): Promise<SendReceipt> {
+  async send(call: WorkspaceCall): Promise<SendReceipt> {
+    const { parameters, of: editedRowId } = call;
     const existing = editedRowId === undefined ? undefined : await this.#context.receiptOf(editedRowId);
     const { channel } = parameters;
-    return existing === undefined
-      ? this.#options.unsent.send(this.#context, (mayBePosted) =>
-          this.#withPacing(channel, () => this.#post(parameters, mayBePosted)),
-        )
-      : this.#withPacing(channel, () => this.#edit(existing, parameters));
+    if (existing !== undefined && existing.id !== '')
+      return this.#withPacing(channel, () => this.#edit(existing, parameters));
+    // An omitted preview (`#respond`) cannot be edited.
+    if (existing !== undefined && call.isPreview === true) return existing;
+    return this.#options.unsent.send(this.#context, async (mayBePosted) => {
+      try {
+        return await this.#withPacing(channel, () => this.#post(parameters, mayBePosted));
+      } catch (error) {
+        return this.#respond(call, error);
+      }
+    });
+  }
+
+  /** Uses the response address if the bot is not a channel member; rethrows other errors. */
+  async #respond({ parameters, response, isPreview }: WorkspaceCall, error: unknown): Promise<SendReceipt> {
+    const isOutside = error instanceof DeliveryError && notMemberCodes.includes(String(error.platformCode));
+    if (!isOutside || response === undefined) throw error;
+    if (isPreview === true) return { id: '', note: 'omitted: the bot is not a channel member' };
+    const { channel, ...message } = parameters;
+    const { responses, accountOf } = this.#options;
+    const isSent = await responses
+      .send(accountOf(this.#trigger), response, message, this.#context.signal)
+      .catch((fault: unknown) => {
+        throw deliveryErrorOf(fault, `an answer to a command in ${channel}`);
+      });
+    if (!isSent) throw error;
+    return { id: '', note: 'sent privately: the bot is not a channel member' };
   }
 
   async #post(parameters: WorkspaceCall['parameters'], mayBePosted: boolean): Promise<SendReceipt> {

@@ -19,6 +19,10 @@ export interface WorkspaceCall {
     readonly text: string;
     readonly blocks?: readonly MessageBlock[] | undefined;
   };
+  /** Content id of the response address, for channels that lack the bot. */
+  readonly response?: string | undefined;
+  /** True for growing answers, omitted in such channels. */
+  readonly isPreview?: true | undefined;
   /** Outbox row of the message to edit. If its receipt is missing, a new message is posted. */
   readonly of?: string;
 }
@@ -38,10 +42,10 @@ interface RenderedMessage {
 
 /** Returns the API calls for a message. Throws UnrenderableError. */
 export function workspaceCalls(message: OutboundMessage): readonly WorkspaceCall[] {
-  const { target, action, text, card, mentions } = message;
+  const { target, action, text, card, mentions, isPreview } = message;
   const format = renderedFormat(message, MAX_TEXT);
   if (action.do === 'react') throw new UnrenderableError('this platform does not support reactions');
-  const { place: channel, thread } = target;
+  const { place: channel, thread, repliesTo: response } = target;
   const mayMention = mentions === 'allow';
   const options = { mayMention, isOfChannel: thread === undefined };
   const write = writerOf(format, mayMention);
@@ -54,6 +58,7 @@ export function workspaceCalls(message: OutboundMessage): readonly WorkspaceCall
     partsOf(source, MAX_SECTION, write).map((section) => sectionOf(section.text, options));
   return renderParts(parts, head, tails, sections).map((rendered, index) => ({
     parameters: { ...destination, ...rendered },
+    ...(response !== undefined && { response, ...(isPreview === true && { isPreview }) }),
     ...(action.do === 'edit' && index === 0 && { of: action.of }),
   }));
 }

@@ -1,7 +1,7 @@
 // Converts the platform's message text to plain text. The platform escapes `&`, `<` and `>`, and writes
 // mentions, channels and links in angle brackets (sequences).
 
-const LEADING = /^\s*<@([A-Z0-9]+)(?:\|[^>]*)?>[\s,:]*/;
+const LEADING = /^[\s\p{Default_Ignorable_Code_Point}]*<@([A-Z0-9]+)(?:\|[^>]*)?>[\s,:]*/u;
 const SEQUENCE = /<([^<>]*)>|&(amp|lt|gt);/g;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>' };
 

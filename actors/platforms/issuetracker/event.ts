@@ -8,7 +8,14 @@ import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { jsonObjectIn } from '../payloads/json-object.ts';
 import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../payloads/large-json.ts';
 import { storedPayload } from '../payloads/payload-member.ts';
-import { type TrackerFacts, trackerFacts, trackerOf, trackerPaths } from './facts.ts';
+import {
+  COMMENT_CREATED,
+  ISSUE_UPDATED,
+  type TrackerFacts,
+  trackerFacts,
+  trackerOf,
+  trackerPaths,
+} from './facts.ts';
 
 interface TrackerMeta {
   readonly triggers: readonly string[];
@@ -101,12 +108,13 @@ export function readTrackerEvent(stored: StoredEvent): InboundEvent {
   const payload = spans === undefined ? storedPayload(stored) : membersAt(stored.body, spans);
   const facts = trackerFacts(payload, named);
   if (facts === undefined || facts === 'ignored') throw new Error('the payload is not a tracker event');
-  const { event, issue, sender, text, context } = facts;
+  const { event, issue, sender, text, newComment, context } = facts;
   return {
     platform: 'issuetracker',
     account,
     triggers,
-    names: [event],
+    // The store keeps only the first event for a comment, so the event has both names.
+    names: newComment === undefined ? [event] : [COMMENT_CREATED, ISSUE_UPDATED],
     text,
     channel: issue?.project,
     user: sender.id,

@@ -16,6 +16,8 @@ const ID = /^[\w-]{1,64}$/;
 
 /** Event of an automation rule whose address names no event. No command can have this name. */
 export const UNNAMED = 'tracker:issue';
+export const COMMENT_CREATED = 'comment_created';
+export const ISSUE_UPDATED = 'tracker:issue_updated';
 
 export interface TrackerIssue {
   readonly key: string;
@@ -40,6 +42,8 @@ export interface TrackerFacts {
   /** Author of the comment, or the user who caused the event. */
   readonly sender: TrackerSender;
   readonly text: string | undefined;
+  /** New comment id. Trackers may send two events per comment. */
+  readonly newComment: string | undefined;
   readonly context: Readonly<Record<string, unknown>>;
 }
 
@@ -60,18 +64,27 @@ export function trackerFacts(
   const issue = issueAt(payload, prefix);
   if (issue === undefined) return undefined;
   const hasComment = memberOf(payload, 'comment') !== undefined && prefix !== '';
-  if (event === 'comment_created' && !hasComment) return undefined;
+  if (event === COMMENT_CREATED && !hasComment) return undefined;
   const comment = hasComment
     ? { id: idAt(payload, 'comment.id'), author: senderAt(payload, 'comment.author') }
     : undefined;
   const user = senderAt(payload, 'user');
   const sender = comment === undefined || user.id !== undefined ? user : comment.author;
-  const facts = { event, issue, sprint: undefined, comment, sender };
+  const newComment = isNewComment(event, payload) ? comment?.id : undefined;
+  const facts = { event, issue, sprint: undefined, comment, sender, newComment };
   return {
     ...facts,
     text: event === 'tracker:issue_deleted' ? undefined : newText(payload, prefix, facts),
     context: issueContext(payload, prefix, facts),
   };
+}
+
+/** Type of an issue update that contains only a new comment. */
+const COMMENTED = 'issue_commented';
+
+function isNewComment(event: TrackerFacts['event'], payload: unknown): boolean {
+  if (event === COMMENT_CREATED) return true;
+  return event === ISSUE_UPDATED && textMember(payload, 'issue_event_type_name') === COMMENTED;
 }
 
 /** Returns the event name; undefined for unknown events. */
@@ -83,6 +96,7 @@ function eventOf(webhookEvent: string | undefined, nameInUrl = ''): TrackerFacts
 export const trackerPaths: readonly string[] = [
   'timestamp',
   'webhookEvent',
+  'issue_event_type_name',
   'changelog.items',
   'sprint',
   'user',
@@ -130,7 +144,8 @@ function sprintFacts(event: TrackerFacts['event'], payload: unknown): TrackerFac
     'tracker.sender.id': sender.id,
     'tracker.sender.name': sender.name,
   });
-  return { event, issue: undefined, sprint, comment: undefined, sender, text: undefined, context };
+  const none = { issue: undefined, comment: undefined, text: undefined, newComment: undefined };
+  return { event, sprint, sender, context, ...none };
 }
 
 function issueAt(payload: unknown, prefix: string): TrackerIssue | undefined {
@@ -159,12 +174,26 @@ function senderAt(payload: unknown, path: string): TrackerSender {
   };
 }
 
-type IssueFacts = Pick<TrackerFacts, 'event' | 'comment' | 'sender'> & { readonly issue: TrackerIssue };
+type IssueFacts = Pick<TrackerFacts, 'event' | 'comment' | 'sender' | 'newComment'> & {
+  readonly issue: TrackerIssue;
+};
+
+/**
+ * Returns true if an update with other changes repeats a comment. Trackers with account ids also send such
+ * comments separately.
+ */
+function isRepeatedComment(payload: unknown, { event, comment, newComment }: IssueFacts): boolean {
+  if (event !== ISSUE_UPDATED || comment === undefined || newComment !== undefined) return false;
+  const hasAccountId = textMember(payload, 'comment.author.accountId') !== undefined;
+  return hasAccountId && changesIn(payload) !== undefined;
+}
 
 /** Returns text that is new with this event. Updates repeat old text that was already handled. */
-function newText(payload: unknown, prefix: string, { event, comment }: IssueFacts): string | undefined {
+function newText(payload: unknown, prefix: string, facts: IssueFacts): string | undefined {
+  const { event, comment } = facts;
+  if (isRepeatedComment(payload, facts)) return undefined;
   if (comment !== undefined) return textAt(payload, 'comment.body');
-  if (event === 'tracker:issue_updated') return undefined;
+  if (event === ISSUE_UPDATED) return undefined;
   const texts = [textAt(payload, `${prefix}fields.summary`), textAt(payload, `${prefix}fields.description`)];
   const text = texts.filter((each) => each !== undefined).join('\n\n');
   return text === '' ? undefined : text;
@@ -193,7 +222,7 @@ function issueContext(payload: unknown, prefix: string, { event, issue, comment,
     'issue.reporter': field('reporter.displayName'),
     'issue.labels': Array.isArray(labels) && labels.length > 0 ? labels : undefined,
     'issue.url': urlOf(textMember(payload, `${prefix}self`), issue.key),
-    'issue.changed': event === 'tracker:issue_updated' ? changesIn(payload) : undefined,
+    'issue.changed': event === ISSUE_UPDATED ? changesIn(payload) : undefined,
     'comment.id': comment?.id,
     'comment.author': comment?.author.name,
     'tracker.sender.id': sender.id,

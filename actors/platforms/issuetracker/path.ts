@@ -37,13 +37,17 @@ export function issueTrackerPath(maxBodyBytes: number): PathHandler<TrackerSubsc
       if (parsed === undefined) return malformed('the body is not an issue tracker event');
       if (parsed === 'ignored') return ignored(ownId);
       const receivers = ofTracker(subscribers, parsed.tracker);
-      const id = seen.eventIdOf({
-        path: first.trigger.config.path,
-        signature: canonicalSignature(request.headers[SIGNATURE]),
-        id: ownId,
-        isNamed,
-        windowMs: windowOf(first),
-      });
+      const { newComment } = parsed.facts;
+      const id =
+        newComment === undefined
+          ? seen.eventIdOf({
+              path: first.trigger.config.path,
+              signature: canonicalSignature(request.headers[SIGNATURE]),
+              id: ownId,
+              isNamed,
+              windowMs: windowOf(first),
+            })
+          : `issuetracker:${first.trigger.name}/comment/${accountsOf(receivers)[0]}/${newComment}`;
       const appended = await first.host.accept(
         trackerEvent(
           {

@@ -110,11 +110,14 @@ export function writtenText(texts: readonly string[]): string | undefined {
   return text === '' ? undefined : text;
 }
 
+/** Invisible characters may precede the command. */
+const COMMAND = /^(?:[^\S\n]*\n)* {0,3}\p{Default_Ignorable_Code_Point}*(\/[A-Za-z][\w-]{0,63})(?!\S)/u;
+
 /**
  * Returns the command (`/deploy`) at the start of new comments. Edited comments, quotations and code (lines
  * indented by four spaces) contain no command.
  */
 export function commandIn({ comment, text }: Pick<RepoFacts, 'comment' | 'text'>): string | undefined {
   if (comment !== 'written') return undefined;
-  return /^(?:[^\S\n]*\n)* {0,3}(\/[A-Za-z][\w-]{0,63})(?!\S)/.exec(text ?? '')?.[1];
+  return COMMAND.exec(text ?? '')?.[1];
 }

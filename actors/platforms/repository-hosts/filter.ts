@@ -10,6 +10,7 @@
 //   access is unknown, no trigger accepts the command.
 
 import { compileGlobs } from '../../../libs/globs/glob.ts';
+import { bindingNamed } from '../../../machines/matching.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { ResendMarks } from '../../events/outbox/resend-mark.ts';
 import { factsOf } from './event.ts';
@@ -77,9 +78,9 @@ function isOwnMessage({ mayBeOwnComment, reviewer }: RepoFacts, isOurs: (name: s
 }
 
 /** Returns true if the event is a command of the trigger for users with write access. */
-export function needsWriter({ config, commands }: RepoTrigger, { typedCommand }: InboundEvent): boolean {
-  if (typedCommand === undefined || config.commands_from === 'everyone') return false;
-  return commands.some(({ command }) => command === typedCommand);
+export function needsWriter(trigger: RepoTrigger, { typedCommand }: InboundEvent): boolean {
+  if (typedCommand === undefined || trigger.config.commands_from === 'everyone') return false;
+  return bindingNamed(trigger, typedCommand) !== undefined;
 }
 
 /** Returns true if the trigger's filters include the repository. */

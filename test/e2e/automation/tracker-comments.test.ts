@@ -59,16 +59,21 @@ async function startDesk(answer: Answer = () => ({ text: 'the answer' }), attemp
     tracker.hook = { url: gateway.url + PATH, secret: SECRET };
     return gateway;
   };
+  const newComment = (body: unknown): object => {
+    const { id } = tracker.addComment(KEY, {}, mia);
+    const issue = { key: KEY, id: issueId, site: tracker.url };
+    return commentCreated(body, issue, { id, author: userIn(tracker.url, mia) });
+  };
+  /** Events by delivery identifier, for redeliveries. */
+  const sent = new Map<string, object>();
   const desk: Desk = {
     gateway: useHook(await startAutomation({ resources })),
     tracker,
     program,
-    async say(body, id) {
-      const { id: commentId } = tracker.addComment(KEY, {}, mia);
-      const issue = { key: KEY, id: issueId, site: tracker.url };
-      const author = userIn(tracker.url, mia);
-      const event = commentCreated(body, issue, { id: commentId, author });
-      const response = await postTrackerEvent(desk.gateway.url + PATH, SECRET, event, id);
+    async say(body, id = '') {
+      const event = sent.get(id) ?? newComment(body);
+      if (id !== '') sent.set(id, event);
+      const response = await postTrackerEvent(desk.gateway.url + PATH, SECRET, event, id || undefined);
       expect(response.ok).toBe(true);
       return ((await response.json()) as { readonly id: string }).id;
     },

@@ -58,7 +58,12 @@ describe('the command of an event', () => {
     ['  /deploy\n  two  lines ', 'deploy', 'two  lines '],
     ['deploy', 'deploy', ''],
     ['deployment now', undefined, 'deployment now'],
-    ['Deploy now', undefined, 'Deploy now'],
+    ['Deploy now', 'deploy', 'now'],
+    ['/DEPLOY now', 'deploy', 'now'],
+    ['\u200e\u200b/deploy now', 'deploy', 'now'],
+    ['\ufeff \u2060deploy now', 'deploy', 'now'],
+    ['dep\u00adloy\u200b now', 'deploy', 'now'],
+    ['\u200b', undefined, '\u200b'],
     ['please deploy', undefined, 'please deploy'],
     ['', undefined, ''],
     ['/', undefined, '/'],
@@ -69,6 +74,24 @@ describe('the command of an event', () => {
       rest,
       score: 10,
     });
+  });
+
+  test('is found in any letter case only if no command has exactly this name', () => {
+    const both = trigger('t', ['Deploy', 'deploy', 'CAFÉ']);
+    const commandOf = (text: string) => chosenTriggers([both], { text });
+    expect(commandOf('deploy')).toMatchObject({ command: 'deploy' });
+    expect(commandOf('Deploy')).toMatchObject({ command: 'Deploy' });
+    expect(commandOf('DEPLOY')).toMatchObject({ command: 'Deploy' });
+    expect(commandOf('cafe\u0301')).toMatchObject({ command: 'CAFÉ' });
+    const exact = [trigger('a', ['Deploy']), trigger('b', ['deploy'])];
+    expect(chosenTriggers(exact, { text: 'deploy' })).toMatchObject({ trigger: 'b' });
+  });
+
+  test('typed by a person precedes event names, in any letter case', () => {
+    const event = { names: ['issue_comment'], typedCommand: '/deploy', text: '/deploy x' };
+    const found = (...commands: readonly string[]) => chosenTriggers([trigger('t', commands)], event);
+    expect(found('issue_comment', '/Deploy')).toMatchObject({ command: '/Deploy', rest: 'x' });
+    expect(found('issue_comment', 'deploy')).toMatchObject({ command: 'issue_comment' });
   });
 
   test('is not searched in the text of an event with names', () => {

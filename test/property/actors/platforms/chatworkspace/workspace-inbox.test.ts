@@ -10,6 +10,7 @@ import { WorkspaceBot } from '../../../../../actors/platforms/chatworkspace/bot.
 import { ChannelNames } from '../../../../../actors/platforms/chatworkspace/channel-names.ts';
 import { contentOf, readWorkspaceEvent } from '../../../../../actors/platforms/chatworkspace/event.ts';
 import { WorkspaceInbox } from '../../../../../actors/platforms/chatworkspace/inbox.ts';
+import { ResponseAddresses } from '../../../../../actors/platforms/chatworkspace/response-addresses.ts';
 import { resolveEvent } from '../../../../../actors/platforms/chatworkspace/unresolved-event.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -39,6 +40,7 @@ class AppInWorkspaces {
       bots: this.bots,
     },
     host: this.host,
+    responses: new ResponseAddresses(this.host.store),
   });
 
   constructor() {

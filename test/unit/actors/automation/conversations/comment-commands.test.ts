@@ -113,13 +113,24 @@ test.each([
   ['a quoted command', '> /deploy x'],
   ['a command in a code block', '```\n/deploy x\n```'],
   ['a command in indented code', '    /deploy x'],
-  ['a command in another case', '/Deploy x'],
   ['a path', '/deploy/x'],
 ])('%s in a comment is not a command and causes no permission request', async (_, text) => {
   const { say, receivedJobs } = bench(triggerOf('ops', ['/deploy', 'issue_comment.created']));
   expect(await say(text, 'eve')).toMatchObject({ kind: 'done' });
   expect(receivedJobs()).toEqual(['ops: issue_comment.created']);
   expect(permissionRequests()).toBe(0);
+});
+
+test('a command in another letter case needs the same permission', async () => {
+  const { say, receivedJobs } = bench(triggerOf('ops', ['/deploy', 'issue_comment']));
+  for (const text of ['/Deploy x', '\u200b/DEPLOY x']) {
+    expect(await say(text, 'eve')).toMatchObject({
+      kind: 'ignored',
+      note: expect.stringContaining('no write access'),
+    });
+    expect(await say(text, 'ada')).toMatchObject({ kind: 'done' });
+  }
+  expect(receivedJobs()).toEqual(['ops: /deploy', 'ops: /deploy']);
 });
 
 test('an edit that turns a comment into a command does not run the command', async () => {

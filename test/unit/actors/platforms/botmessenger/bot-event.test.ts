@@ -37,6 +37,8 @@ describe('commandFormOf', () => {
     ['  /deploy@ops_BOT prod', 'deploy', 'prod'],
     ['/deploy\nprod', 'deploy', 'prod'],
     ['@ops_bot /deploy prod', 'deploy', 'prod'],
+    ['\u200e/deploy prod', 'deploy', 'prod'],
+    ['\u200b@ops_bot \u2060/deploy prod', 'deploy', 'prod'],
   ])('%j returns the command %s', (text, name, rest) => {
     expect(commandFormOf(text, bot.username)).toEqual({ kind: 'command', name, rest });
   });

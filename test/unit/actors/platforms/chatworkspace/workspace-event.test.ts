@@ -97,6 +97,10 @@ describe('a message', () => {
     expect(readStored(message({ text: 'Hey' })).context).toMatchObject({ 'chat.event': 'message' });
   });
 
+  test('has no mention of the bot in its text, even after invisible characters', () => {
+    expect(readStored(message({ text: '\u200b<@UBOT> deploy' })).text).toBe('deploy');
+  });
+
   test('belongs to its thread, or outside a thread to its direct channel', () => {
     const inThread = message({ thread_ts: '1771287000.000100' });
     expect(inThread?.key).toBe('conversation/chatworkspace/A1/C1/1771287000.000100');

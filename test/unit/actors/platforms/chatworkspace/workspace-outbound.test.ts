@@ -1,6 +1,8 @@
 // Outbound messages of a workspace bot, with the fake platform over real HTTP: receipts, edits, refusals, and
 // the search for an earlier message before a retry.
 
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import type { OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
@@ -8,6 +10,7 @@ import type { Outbound, SendContext, SendReceipt } from '../../../../../actors/e
 import { WorkspaceAccounts } from '../../../../../actors/platforms/chatworkspace/account.ts';
 import { workspaceOutbound } from '../../../../../actors/platforms/chatworkspace/outbound.ts';
 import { workspacePacing } from '../../../../../actors/platforms/chatworkspace/pacing.ts';
+import { ResponseAddresses } from '../../../../../actors/platforms/chatworkspace/response-addresses.ts';
 import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -21,6 +24,7 @@ let app: App;
 let channel: Channel;
 let trigger: ChatWorkspaceTrigger;
 let outbound: Outbound<ChatWorkspaceTrigger>;
+let responses: ResponseAddresses;
 /** Clock of the pacing, in milliseconds. */
 let now = 0;
 
@@ -30,12 +34,15 @@ beforeEach(async () => {
   channel = platform.addChannel('ops', [app]);
   const { botToken: bot_token, signingSecret: signing_secret } = app;
   trigger = chatWorkspaceTrigger('t', { bot_token, signing_secret, api_root: platform.apiRoot });
-  const accounts = new WorkspaceAccounts(adapterServices());
+  const services = adapterServices();
+  const accounts = new WorkspaceAccounts(services);
+  responses = new ResponseAddresses(services.store);
   outbound = workspaceOutbound({
     pacing: workspacePacing(() => now),
     apiOf: (each) => accounts.botOf(each).api,
     accountOf: (each) => accounts.of(each).name,
     credentialNameOf: accounts.digestOf,
+    responses,
   });
 });
 afterEach(() => platform.stop());
@@ -99,6 +106,76 @@ describe('an edit', () => {
       isTargetMissing: true,
       platformCode: 'message_not_found',
     });
+  });
+});
+
+describe('an answer to a command from a channel that lacks the bot', () => {
+  let server: Server;
+  const requests: { readonly url: string; readonly body: object }[] = [];
+  let status = 200;
+
+  beforeEach(async () => {
+    requests.length = 0;
+    status = 200;
+    server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      requests.push({ url: request.url ?? '', body: JSON.parse(Buffer.concat(chunks).toString()) });
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(status === 200 ? 'ok' : '{"ok":false,"error":"expired_url"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const response_url = `http://127.0.0.1:${port}/commands/T1/secret-part`;
+    await responses.save('A1', 'command/1', { response_url });
+  });
+  afterEach(() => new Promise((resolve) => server.close(resolve)));
+
+  const target = () => ({ place: channel.id, repliesTo: 'command/1' });
+  const refusePosts = (code = 'not_in_channel') =>
+    void platform.fail('chat.postMessage', { kind: 'refuse', error: new WebError(code) }, { times: 100 });
+
+  test.each(['not_in_channel', 'channel_not_found'])(
+    'is sent to the response address after %s',
+    async (code) => {
+      refusePosts(code);
+      expect(await send('done', { target: target() })).toMatchObject({
+        id: '',
+        note: expect.stringContaining('privately'),
+      });
+      expect(requests).toMatchObject([
+        { url: '/commands/T1/secret-part', body: { text: 'done', response_type: 'ephemeral' } },
+      ]);
+      expect(requests[0]?.body).not.toHaveProperty('channel');
+    },
+  );
+
+  test('is not sent there if the platform accepts messages, or refuses them for other reasons', async () => {
+    await send('done', { target: target() });
+    refusePosts('is_archived');
+    await refusalOf(send('again', { target: target() }));
+    expect([texts(), requests]).toEqual([['done'], []]);
+  });
+
+  test('has no preview, and the answer is sent once', async () => {
+    refusePosts();
+    const preview = await send('so far', { target: target(), isPreview: true });
+    const edit = { target: target(), action: { do: 'edit', of: 'draft' } } as const;
+    const withPreview = { receiptOf: async () => preview };
+    await send('further', { ...edit, isPreview: true }, withPreview);
+    expect(requests).toEqual([]);
+    await send('all', edit, withPreview);
+    expect(requests).toMatchObject([{ body: { text: 'all' } }]);
+  });
+
+  test('is refused with a reason for unknown and expired addresses, and shows no address', async () => {
+    refusePosts();
+    const unknown = { place: channel.id, repliesTo: 'command/2' };
+    expect((await refusalOf(send('done', { target: unknown }))).message).toContain('not_in_channel');
+    status = 404;
+    const { message, isFinal } = await refusalOf(send('done', { target: target() }));
+    expect([message, isFinal]).toEqual([expect.stringContaining('expired_url'), true]);
+    expect(message).not.toContain('secret-part');
   });
 });
 

@@ -136,8 +136,9 @@ describe('an issue tracker event', () => {
 
   test('of a comment has its text, its author and the known fields of the issue', async () => {
     await open();
-    const { names, text, user, context } = await read(commentCreated('Have you *looked* at it?'));
-    expect(names).toEqual(['comment_created']);
+    const event = commentCreated('Have you *looked* at it?', {}, { id: '10019' });
+    const { names, text, user, context } = await read(event);
+    expect(names).toEqual(['comment_created', 'tracker:issue_updated']);
     expect(text).toBe('Have you *looked* at it?');
     expect(user).toBe('712020:grace');
     expect(context).toMatchObject({
@@ -168,6 +169,41 @@ describe('an issue tracker event', () => {
     const user = { name: 'lev', displayName: 'Lev', self: 'http://t.example/rest/api/2/user?username=lev' };
     const inbound = await read(issueUpdated({}, { comment: { ...comment, author: user }, user }));
     expect(inbound).toMatchObject({ names: ['tracker:issue_updated'], text: 'unik', user: 'lev' });
+  });
+
+  test.each(['comment_created', 'jira:issue_updated'])(
+    'of a comment is stored once, although the tracker reports it by two events, the first of them %s',
+    async (first) => {
+      await open();
+      const created = commentCreated('please look');
+      const { comment, issue } = created as unknown as { comment: object; issue: object };
+      const issue_event_type_name = 'issue_commented';
+      const updated = {
+        webhookEvent: 'jira:issue_updated',
+        issue_event_type_name,
+        comment,
+        issue,
+        timestamp: 1,
+      };
+      const both = first === 'comment_created' ? [created, updated] : [updated, created];
+      const statuses = [];
+      for (const payload of both) statuses.push((await send(payload)).status);
+      expect([statuses, host.store.events.length]).toEqual([[202, 200], 1]);
+      expect(adapter.read(host.event())).toMatchObject({
+        names: ['comment_created', 'tracker:issue_updated'],
+        text: 'please look',
+      });
+      expect((await send(commentCreated('another', {}, { id: '999' }))).status).toBe(202);
+    },
+  );
+
+  test('of a change with a comment has no text, because the comment has its own event', async () => {
+    await open();
+    const { comment } = commentCreated('unik') as unknown as { comment: object };
+    expect(await read(issueUpdated({}, { comment }))).toMatchObject({
+      names: ['tracker:issue_updated'],
+      text: undefined,
+    });
   });
 
   test.each(['sprint_started', 'sprint_closed'] as const)(
@@ -212,7 +248,7 @@ describe('an issue tracker event', () => {
     const idOf = async (id: unknown) =>
       (await read({ ...rest, timestamp: Math.random(), comment: { ...comment, id } })).context['comment.id'];
     expect(await idOf(10_019)).toBe('10019');
-    expect(await idOf('10019')).toBe('10019');
+    expect(await idOf('10020')).toBe('10020');
     for (const invalidId of ['../x', '', null, {}, ['1']]) expect(await idOf(invalidId)).toBeUndefined();
   });
 

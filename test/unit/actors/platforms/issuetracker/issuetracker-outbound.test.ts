@@ -49,7 +49,7 @@ afterEach(async () => {
 async function receive(change: (event: Record<string, unknown>) => void = () => {}): Promise<StoredEvent> {
   const author = userIn(tracker.url, person);
   const issue = { key: KEY, id: issueId, site: tracker.url };
-  const event = commentCreated('please help', issue, { id: '900', author });
+  const event = commentCreated('please help', issue, { author });
   change(event as Record<string, unknown>);
   const { webhook_secret, path } = trigger.config;
   expect((await postTrackerEvent(host.url + path, webhook_secret, event)).status).toBe(202);
