@@ -17,7 +17,7 @@ import { isNestedTooDeeply, MAX_LEVELS } from '../../../machines/agent-run/tool-
 import { type AgentReply, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Parked } from '../handlers/parked.ts';
-import type { ModelAnswer, Models } from '../models/model.ts';
+import { MAX_CALLS, type ModelAnswer, type Models } from '../models/model.ts';
 import { createBegunRow } from './begun-row.ts';
 import { makeCalls } from './make-calls.ts';
 import { parkForApprovals, parkUndecided } from './park-for-approvals.ts';
@@ -76,8 +76,6 @@ export interface AgentRunOptions {
 
 type BegunRow = Extract<JournalRow, { readonly kind: 'begun' }>;
 
-/** Limit of calls per answer: each has a result row. */
-const MAX_CALLS = 1_024;
 /** Timers may fire this early. */
 const TIMER_PRECISION_MS = 2;
 /** Minimum delay between two checks of the working time. */

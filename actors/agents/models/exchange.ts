@@ -2,8 +2,8 @@
 // deadlines and records why the request failed.
 //
 // Invariant, which other files and tests cite by its tag:
-// XC1  the first byte and each further piece have deadlines. The answer has a maximum size, and so has a
-//      line, which is parsed when complete.
+// XC1  the first byte and each further piece have deadlines. The answer has a maximum size. A line, which is
+//      parsed when complete, has a maximum size and number of tool calls.
 //
 // Redirects are not followed, so the key reaches only the configured address. A response that is not an event
 // stream is rejected, because it would look like an empty answer. `end` releases or closes the socket. Lone
@@ -15,8 +15,11 @@ import { wellFormedJson } from '../../../machines/agent-run/tool-arguments.ts';
 import { connectionFault } from './connection-fault.ts';
 import { readErrorAnswer } from './error-response.ts';
 import type { EventRepair } from './event-repair.ts';
+import { LineCalls } from './line-calls.ts';
+import { MAX_CALLS } from './model.ts';
 import { faultOfStatus, type ModelFault, ModelFaultError } from './model-errors.ts';
 import { repairLines } from './stream-lines.ts';
+import { tooManyCalls } from './streamed-answer.ts';
 
 export interface ExchangeLimits {
   /** Time before the first byte: some providers load the model first. @default 120000 */
@@ -138,6 +141,7 @@ export class ModelExchange {
     const reader = body?.getReader();
     let size = 0;
     let lineBytes = 0;
+    const calls = new LineCalls();
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
@@ -151,6 +155,7 @@ export class ModelExchange {
             lineBytes = lastLineFeed === -1 ? lineBytes + value.length : value.length - lastLineFeed - 1;
             if (size > maxBytes) throw tooLarge(maxBytes);
             if (lineBytes > maxLineBytes) throw tooLarge(maxLineBytes);
+            if (calls.add(value) > MAX_CALLS) throw new ModelFaultError(tooManyCalls);
             await setImmediate();
             controller.enqueue(value);
           } catch (error) {

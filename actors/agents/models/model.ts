@@ -7,6 +7,9 @@ import type { ModelMessage, ToolOutput } from '../../../machines/agent-run/messa
 
 export type { ModelMessage, ToolOutput };
 
+/** Limit of tool calls per answer: each has a result row. */
+export const MAX_CALLS = 1_024;
+
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;

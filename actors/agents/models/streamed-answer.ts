@@ -15,8 +15,8 @@ import {
 import type { ResolvedProvider } from '../../../config/gateway-file/providers.ts';
 import type { ToolCall, Usage } from '../../../machines/agent-run/journal.ts';
 import { toolArguments } from '../../../machines/agent-run/tool-arguments.ts';
-import type { ModelAnswer, ModelRequest } from './model.ts';
-import { faultOfStatus, ModelFaultError } from './model-errors.ts';
+import { MAX_CALLS, type ModelAnswer, type ModelRequest } from './model.ts';
+import { faultOfStatus, type ModelFault, ModelFaultError } from './model-errors.ts';
 import type { ModelTraits } from './model-traits.ts';
 import { ThoughtFilter } from './thought-filter.ts';
 
@@ -174,6 +174,7 @@ export async function assembleAnswer(
   let size = 0;
   let end: StreamPart<'finish'> | undefined;
   const calls: ToolCall[] = [];
+  let begunCalls = 0;
   const parts = new AnswerParts();
   for await (const part of stream) {
     if (part.type === 'error') throw faultOf(part.error);
@@ -183,6 +184,8 @@ export async function assembleAnswer(
         description: `answered more than ${maxAnswerSize} characters`,
         isFinal: true,
       });
+    if (part.type === 'tool-input-start') begunCalls += 1;
+    if (Math.max(begunCalls, calls.length) > MAX_CALLS) throw new ModelFaultError(tooManyCalls);
     parts.add(part);
     if (part.type === 'finish') end = part;
     if (part.type === 'tool-call')
@@ -209,6 +212,11 @@ export async function assembleAnswer(
     usage: usageOf(end.usage),
   };
 }
+
+export const tooManyCalls: ModelFault = {
+  description: `calls more than ${MAX_CALLS} tools in one answer`,
+  isFinal: true,
+};
 
 /** Size in UTF-16 units. */
 function sizeOf(part: LanguageModelV3StreamPart): number {
