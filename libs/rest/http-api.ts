@@ -12,6 +12,7 @@
 
 import manifest from '../../package.json' with { type: 'json' };
 import type { Fetch } from './checked-fetch.ts';
+import { isTooDeep } from './json-depth.ts';
 import { abortOverdueWork } from './process-suspension.ts';
 import { nextAddress } from './redirect.ts';
 import { connectionFault, RequestFault } from './request-fault.ts';
@@ -56,14 +57,20 @@ export class ApiResponse {
     return this.#json.value;
   }
 
+  /** True for JSON that is nested too deeply; `json` is then undefined. */
+  get isTooDeep(): boolean {
+    return this.json === undefined && /^\s*[[{]/.test(this.text) && isTooDeep(this.text);
+  }
+
   /** Pause from `Retry-After`, in milliseconds. */
   get retryAfterMs(): number | undefined {
     return retryAfterMs(this.headers);
   }
 }
 
-/** Returns undefined for invalid JSON. */
+/** Returns undefined for invalid JSON, and for JSON that is nested too deeply. */
 function parseJson(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return HAS_LARGE.test(text) ? JSON.parse(text.replace(STRING_OR_LARGE, quoteLarge)) : value;

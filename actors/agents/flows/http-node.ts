@@ -4,6 +4,7 @@ import type { NodeWork } from '../../../config/resources/flows/flow.ts';
 import { refusalOf } from '../../../libs/rest/address-check.ts';
 import { checkedFetch } from '../../../libs/rest/checked-fetch.ts';
 import { HttpApi } from '../../../libs/rest/http-api.ts';
+import { MAX_DEPTH } from '../../../libs/rest/json-depth.ts';
 import { RequestFault } from '../../../libs/rest/request-fault.ts';
 import { retryAfterMs } from '../../../libs/rest/retry-after.ts';
 import { HandlerError } from '../handlers/handler.ts';
@@ -35,6 +36,10 @@ export async function requestUrl(work: Http, host: NodeHost): Promise<NodeResult
       signal: context.signal,
       timeoutMs: Math.min(timeout_seconds * 1000, context.remainingMs),
     });
+    if (answer.isOk && answer.isTooDeep)
+      throw new HandlerError(`${url.host} answered JSON with more than ${MAX_DEPTH} levels`, {
+        isFinal: true,
+      });
     if (answer.isOk) return { output: { status: answer.status, body: answer.json ?? answer.text } };
     const isFinal = answer.status < 500 && ![408, 409, 429].includes(answer.status);
     throw new HandlerError(`${url.host} answered ${answer.status}`, {

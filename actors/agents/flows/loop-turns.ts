@@ -4,10 +4,8 @@ import type { FlowNode, NodeWork } from '../../../config/resources/flows/flow.ts
 import type { FlowState } from '../../../machines/flow-run/flow-state.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import { evaluate, type Values } from './node-host.ts';
+import { MAX_OUTPUT, outputFault } from './output-limit.ts';
 import type { TurnResults } from './turn-results.ts';
-
-/** Maximum output per node, as JSON in UTF-16 units. */
-export const MAX_OUTPUT = 262_144;
 
 type Loop = Extract<NodeWork, { readonly type: 'Loop' }>;
 
@@ -23,11 +21,8 @@ export function itemsOf(
     throw new HandlerError(`${id} needs a list, and ${over.text} is none`, { isFinal: true });
   if (items.length > max)
     throw new HandlerError(`${id} has a list of ${items.length} items, and max is ${max}`, { isFinal: true });
-  const { length } = JSON.stringify(items);
-  if (length > MAX_OUTPUT)
-    throw new HandlerError(`${id} has a list of ${length} characters, at most ${MAX_OUTPUT} are allowed`, {
-      isFinal: true,
-    });
+  const fault = outputFault(items);
+  if (fault !== undefined) throw new HandlerError(`the list of ${id} ${fault}`, { isFinal: true });
   return items;
 }
 
@@ -38,7 +33,7 @@ export function checkResults(
 ): void {
   if (length > MAX_OUTPUT)
     throw new HandlerError(
-      `the results of ${id} have ${length} characters, at most ${MAX_OUTPUT} are allowed: return less from an End in the loop`,
+      `the results of ${id} have more than ${MAX_OUTPUT} characters: return less from an End in the loop`,
       { isFinal: true },
     );
 }

@@ -28,9 +28,10 @@ import { messageOf } from '../parts/failure-reason.ts';
 import type { PartsJournal } from '../parts/journal.ts';
 import { type PartResult, RunningParts } from '../parts/running-parts.ts';
 import { takenConnections } from './graph.ts';
-import { checkResults, hasTurn, itemsOf, MAX_OUTPUT } from './loop-turns.ts';
+import { checkResults, hasTurn, itemsOf } from './loop-turns.ts';
 import type { NodeResult, Values } from './node-host.ts';
 import { runNode } from './node-work.ts';
+import { outputFault } from './output-limit.ts';
 import { FlowProgress, flowRows } from './progress.ts';
 import { FlowResponses } from './responses.ts';
 
@@ -255,10 +256,9 @@ export class FlowRun {
    * fails the node.
    */
   #leave(path: string, node: FlowNode, body: FlowBody, output: unknown): void {
-    const size = JSON.stringify(output ?? null).length;
-    if (size > MAX_OUTPUT) {
-      const reason = `its output has ${size} characters, at most ${MAX_OUTPUT} are allowed`;
-      this.#add({ kind: 'failed', in: path, reason });
+    const fault = outputFault(output ?? null);
+    if (fault !== undefined) {
+      this.#add({ kind: 'failed', in: path, reason: `its output ${fault}` });
       return;
     }
     const taken = this.#evaluate(path, () =>

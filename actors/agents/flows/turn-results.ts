@@ -1,6 +1,8 @@
 // Loop results with their JSON length: the limit is checked per iteration, without serialising
 // earlier results.
 
+import { jsonLength, MAX_OUTPUT } from './output-limit.ts';
+
 export class TurnResults {
   readonly values: unknown[] = [];
   #length = 0;
@@ -12,6 +14,6 @@ export class TurnResults {
 
   add(result: unknown): void {
     this.values.push(result);
-    this.#length += (JSON.stringify(result) ?? 'null').length;
+    this.#length += jsonLength(result, MAX_OUTPUT);
   }
 }

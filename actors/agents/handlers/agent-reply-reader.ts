@@ -4,6 +4,7 @@
 // `progress` event, which is no part of the answer.
 
 import { parseJson } from '../../../config/reader/json-text.ts';
+import { isTooDeep, MAX_DEPTH } from '../../../libs/rest/json-depth.ts';
 import { SseParser } from '../../mcp/links/sse/sse-parser.ts';
 import type { AgentReply } from './handler.ts';
 
@@ -68,6 +69,7 @@ export class AgentReplyReader {
 
 function answerOf(text: string): AgentReply {
   if (text.trim() === '') return { text: '' };
+  if (isTooDeep(text)) throw new Error(`answered JSON with more than ${MAX_DEPTH} levels`);
   let value: unknown;
   try {
     value = parseJson(text);

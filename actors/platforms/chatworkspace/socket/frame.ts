@@ -1,7 +1,7 @@
 // Parses socket frames: a greeting, an announced disconnect, or an envelope with a payload. Other frames and
 // invalid JSON are ignored.
 
-import { isTooDeep } from '../../payloads/json-object.ts';
+import { isTooDeep } from '../../../../libs/rest/json-depth.ts';
 import { memberOf, textMember } from '../../payloads/payload-member.ts';
 
 export interface SocketEnvelope {

@@ -1,0 +1,36 @@
+// Limits of the outputs of nodes, lists of loops, and results of turns. The size is counted without building
+// the JSON text, and only up to the limit.
+
+/** Maximum output per node, as JSON in UTF-16 units. */
+export const MAX_OUTPUT = 262_144;
+/** Nesting that the journal and its readers can serialise. */
+const MAX_LEVELS = 300;
+
+/** Returns the exceeded limit as a text that completes "NAME …"; undefined within the limits. */
+export function outputFault(value: unknown): string | undefined {
+  const length = jsonLength(value, MAX_OUTPUT, MAX_LEVELS);
+  if (length === TOO_DEEP) return `has more than ${MAX_LEVELS} levels`;
+  return length > MAX_OUTPUT ? `has more than ${MAX_OUTPUT} characters` : undefined;
+}
+
+const TOO_DEEP = -1;
+
+/**
+ * Returns the length of the JSON text in UTF-16 units, any number above `most` if it is longer, and TOO_DEEP
+ * if the value is nested deeper than `levels`.
+ */
+export function jsonLength(value: unknown, most: number, levels = MAX_LEVELS): number {
+  if (typeof value === 'string') return value.length > most ? value.length : JSON.stringify(value).length;
+  if (typeof value !== 'object' || value === null) return (JSON.stringify(value) ?? 'null').length;
+  if (levels === 0) return TOO_DEEP;
+  const isList = Array.isArray(value);
+  let length = 2;
+  const members = Object.entries(value).filter(([, member]) => isList || member !== undefined);
+  for (const [name, member] of members) {
+    if (length > most) return length;
+    const memberLength = jsonLength(member, most - length, levels - 1);
+    if (memberLength === TOO_DEEP) return TOO_DEEP;
+    length += memberLength + (isList ? 0 : JSON.stringify(name).length + 1);
+  }
+  return length + Math.max(0, members.length - 1);
+}
