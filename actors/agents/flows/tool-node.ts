@@ -4,9 +4,10 @@
 
 import type { NodeWork } from '../../../config/resources/flows/flow.ts';
 import { DeadlineError, GatewayError } from '../../base/errors/errors.ts';
+import { isCut } from '../../mcp/clients/cut-result.ts';
 import { RpcFault } from '../../mcp/jsonrpc/rpc-fault.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { convertResult } from '../model-agent/tool-result.ts';
+import { convertResult, MAX_RESULT_BYTES } from '../model-agent/tool-result.ts';
 import { type NodeHost, type NodeResult, valueIn } from './node-host.ts';
 
 type ToolWork = Extract<NodeWork, { readonly type: 'Tool' }>;
@@ -32,9 +33,16 @@ export async function callTool(work: ToolWork, host: NodeHost): Promise<NodeResu
       server,
       key,
       timeoutMs,
+      maxResultBytes: MAX_RESULT_BYTES,
       signal: context.signal,
       trace: job.trace,
     });
+    // Without its data, the next nodes would compute wrong values.
+    if (isCut(result))
+      throw new HandlerError(
+        `${name} returned ${result.size} bytes, at most ${MAX_RESULT_BYTES} are read; the call has happened`,
+        { isFinal: true },
+      );
     const { text, isError } = convertResult(result);
     return { output: { text, data: result.structuredContent ?? null, is_error: isError } };
   } catch (error) {

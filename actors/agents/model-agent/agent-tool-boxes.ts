@@ -28,7 +28,7 @@ import {
   type ToolBoxes,
 } from './tool-box.ts';
 import { toolPatterns } from './tool-policy.ts';
-import { convertResult } from './tool-result.ts';
+import { convertResult, MAX_RESULT_BYTES } from './tool-result.ts';
 
 type ToolMembers = Readonly<Record<string, unknown>>;
 
@@ -248,7 +248,8 @@ class AgentToolBox implements ToolBox {
         ),
       );
     const server = await this.#reach(from);
-    const options = { server, key, signal, timeoutMs, trace, onProgress };
+    const maxResultBytes = MAX_RESULT_BYTES;
+    const options = { server, key, signal, timeoutMs, trace, onProgress, maxResultBytes };
     return convertResult(await this.#services.client.callTool(tool, args, options));
   }
 

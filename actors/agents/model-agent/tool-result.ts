@@ -7,6 +7,8 @@ import type { ResultImage } from '../../../machines/agent-run/journal.ts';
 import type { ToolResult } from '../../mcp/clients/tool-request.ts';
 import type { ToolBoxAnswer } from './tool-box.ts';
 
+/** Size limit of a received result in JSON: the limits of text and images, with their escapes. */
+export const MAX_RESULT_BYTES = 1_572_864;
 /** Size limit for a result in UTF-8, including the truncation note. */
 const MAX_BYTES = 65_536;
 /** Reserved for the truncation note. */

@@ -11,13 +11,15 @@ import {
   UnsentError,
   UpstreamProtocolError,
 } from '../../base/errors/errors.ts';
+import { WorkTurns } from '../../base/time/work-turns.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { modernMeta, rawMetaOf } from '../jsonrpc/modern-meta.ts';
 import { readClientMessage, readServerMessage } from '../jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Message, rawJson, toBuffer } from '../jsonrpc/span.ts';
+import { type Message, rawJson, sizeOf, toBuffer } from '../jsonrpc/span.ts';
 import { toolCallEnvelope } from '../jsonrpc/tool-call-message.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
+import { cutResult } from './cut-result.ts';
 import type { MessageOrigin, MessageRouter, RunningRequest } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
 import { allServers } from './profiles/profile.ts';
@@ -40,6 +42,8 @@ export interface InProcessOptions extends ToolRequestOptions {
 export interface InProcessCallOptions extends InProcessOptions {
   /** Idempotency key, equal for repeated attempts. Sent to the server in `_meta` under KEY_MEMBER. */
   readonly key?: string | undefined;
+  /** Size limit of the result. A larger one is replaced by its beginning and a note. @default no limit */
+  readonly maxResultBytes?: number | undefined;
   /** Called with the text in progress notifications. */
   readonly onProgress?: ((message: string) => void) | undefined;
   /** Called with each progress notification. */
@@ -53,7 +57,7 @@ export interface ProgressReport {
   readonly message?: string;
 }
 
-type ProgressCallbacks = Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
+type ReceivingOptions = Pick<InProcessCallOptions, 'onProgress' | 'onReport' | 'maxResultBytes'>;
 
 type ResultObject = Readonly<Record<string, unknown>>;
 
@@ -68,6 +72,8 @@ type Begin = (
 const KEY_MEMBER = 'actor-gateway/key';
 
 const TIMEOUT_MS = 60_000;
+/** Size of a response that takes milliseconds to parse. */
+const LARGE_BYTES = 65_536;
 /** Maximum number of list pages. */
 const MAX_PAGES = 1_000;
 
@@ -75,6 +81,8 @@ export class InProcessClient {
   readonly #host: InProcessHost;
   #cachedCaller: OwnCaller | undefined;
   #lastId = 0;
+  /** Turns for parsing large results, which may arrive together. */
+  readonly #turns = new WorkTurns();
 
   constructor(host: InProcessHost) {
     this.#host = host;
@@ -108,15 +116,15 @@ export class InProcessClient {
   async callTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    { key, onProgress, onReport, ...options }: InProcessCallOptions = {},
+    { key, onProgress, onReport, maxResultBytes, ...options }: InProcessCallOptions = {},
   ): Promise<ToolResult> {
-    const progress = { onProgress, onReport };
+    const receiving = { onProgress, onReport, maxResultBytes };
     const own = key === undefined ? {} : { [KEY_MEMBER]: rawJson(key) };
     const envelopeOf = (id: number) => toolCallEnvelope(id, name, args, own);
     const result =
       options.server === undefined
-        ? await this.#request('tools/call', { name, arguments: args }, options, progress, key)
-        : await this.#inEraOfServer('tools/call', options, progress, envelopeOf);
+        ? await this.#request('tools/call', { name, arguments: args }, options, receiving, key)
+        : await this.#inEraOfServer('tools/call', options, receiving, envelopeOf);
     if (result.resultType === 'input_required')
       throw new StoppedError(`the tool ${name} requires input, which this client cannot provide`);
     return result as ToolResult;
@@ -135,10 +143,10 @@ export class InProcessClient {
   #inEraOfServer(
     method: string,
     options: InProcessOptions,
-    progress: ProgressCallbacks,
+    receiving: ReceivingOptions,
     envelopeOf: (id: number) => Envelope,
   ): Promise<ResultObject> {
-    return this.#sendAndAwait(method, options, progress, (id, server, response, origin) =>
+    return this.#sendAndAwait(method, options, receiving, (id, server, response, origin) =>
       this.#host.router.ownRequest(envelopeOf(id), this.#caller, server as ManagedServer, response, origin),
     );
   }
@@ -148,10 +156,10 @@ export class InProcessClient {
     method: string,
     params: Readonly<Record<string, unknown>>,
     options: InProcessOptions,
-    progress: ProgressCallbacks = {},
+    receiving: ReceivingOptions = {},
     key?: string,
   ): Promise<ResultObject> {
-    return this.#sendAndAwait(method, options, progress, (id, _, response, origin) => {
+    return this.#sendAndAwait(method, options, receiving, (id, _, response, origin) => {
       const own = { progressToken: id, ...(key === undefined ? {} : { [KEY_MEMBER]: key }) };
       const _meta = { ...own, ...modernMeta(this.#caller) };
       const request = { jsonrpc: '2.0', id, method, params: { ...params, _meta } };
@@ -164,7 +172,7 @@ export class InProcessClient {
   async #sendAndAwait(
     method: string,
     { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
-    progress: ProgressCallbacks,
+    receiving: ReceivingOptions,
     begin: Begin,
   ): Promise<ResultObject> {
     abortOverdueWork();
@@ -172,7 +180,7 @@ export class InProcessClient {
     this.#lastId += 1;
     const id = this.#lastId;
     const target = typeof server === 'string' ? this.#host.server(server) : server;
-    const response = new PendingResponse(progress);
+    const response = new PendingResponse(receiving, this.#turns);
     const running = begin(id, target, response, { requestId: `in-process-${id}`, traceparent: trace });
     const abandon = (error: unknown) => {
       response.reject(error);
@@ -222,10 +230,12 @@ class PendingResponse implements Outlet {
   reject: (error: unknown) => void = () => {};
   #resolve: (result: ResultObject) => void = () => {};
 
-  readonly #progress: ProgressCallbacks;
+  readonly #receiving: ReceivingOptions;
+  readonly #turns: WorkTurns;
 
-  constructor(progress: ProgressCallbacks) {
-    this.#progress = progress;
+  constructor(receiving: ReceivingOptions, turns: WorkTurns) {
+    this.#receiving = receiving;
+    this.#turns = turns;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.reject = reject;
@@ -236,7 +246,7 @@ class PendingResponse implements Outlet {
 
   /** Reports progress. Other notifications are ignored. */
   send(message: Message): void {
-    const { onProgress, onReport } = this.#progress;
+    const { onProgress, onReport } = this.#receiving;
     if (onProgress === undefined && onReport === undefined) return;
     try {
       const notification = readServerMessage(toBuffer(message));
@@ -256,24 +266,33 @@ class PendingResponse implements Outlet {
   /** Accepts an unedited response. Parses only the result, not the whole message. */
   answer(answer: Envelope): void {
     const { error, result } = answer;
-    this.#settle(() =>
-      resultIn({
+    this.#settle(sizeOf(answer.message), () => {
+      const { maxResultBytes = Number.POSITIVE_INFINITY } = this.#receiving;
+      const cut = cutResult(answer, maxResultBytes);
+      if (cut !== undefined) return { ...cut };
+      return resultIn({
         result: answer.parse(result),
         ...(error === undefined ? {} : { error: answer.parse(error) }),
-      }),
-    );
+      });
+    });
   }
 
   finish(message: Buffer): void {
-    this.#settle(() => resultIn(JSON.parse(message.toString('utf8'))));
+    if (message.length > (this.#receiving.maxResultBytes ?? Number.POSITIVE_INFINITY))
+      this.answer(readServerMessage(message));
+    else this.#settle(message.length, () => resultIn(JSON.parse(message.toString('utf8'))));
   }
 
-  #settle(readResult: () => ResultObject): void {
-    try {
-      this.#resolve(readResult());
-    } catch (failure) {
-      this.reject(failure);
-    }
+  #settle(size: number, readResult: () => ResultObject): void {
+    const settle = () => {
+      try {
+        this.#resolve(readResult());
+      } catch (failure) {
+        this.reject(failure);
+      }
+    };
+    if (size < LARGE_BYTES) settle();
+    else void this.#turns.run(settle);
   }
 
   drop(): void {

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
 import type { GatewayRuntime } from '../../../../../actors/gateway/gateway.ts';
+import { isCut } from '../../../../../actors/mcp/clients/cut-result.ts';
 import type { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
 import type { ToolResult } from '../../../../../actors/mcp/clients/tool-request.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
@@ -214,3 +215,37 @@ test('calls of the in-process client are counted, limited and logged like calls 
 function textOf({ content = [] }: ToolResult): string {
   return (content[0] as { readonly text: string } | undefined)?.text ?? '';
 }
+
+test('the in-process client replaces a result above its size limit by the beginning and a note, with one server and with all', async () => {
+  const options = { maxResultBytes: 1_000_000 };
+  for (const [name, server] of [
+    ['big', 'files'],
+    ['files__big', undefined],
+  ] as const) {
+    const small = await client.callTool(name, { bytes: 900_000 }, { ...options, server });
+    expect(isCut(small)).toBe(false);
+    const large = await client.callTool(name, { bytes: 3_000_000 }, { ...options, server });
+    expect(isCut(large)).toBe(true);
+    expect(JSON.stringify(large.content).length).toBeLessThan(100_000);
+    expect(JSON.stringify(large.content)).toMatch(/the result has \d{7} bytes, at most 1000000 are read/);
+  }
+});
+
+test('large results that arrive together are parsed one at a time, with other work between them', async () => {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  const results = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const result = await client.callTool('big', { bytes: 200_000 }, { server: 'files' });
+      if (turns === 0) count();
+      return [result, turns] as const;
+    }),
+  );
+  isOver = true;
+  const seen = results.map(([, at]) => at);
+  expect(new Set(seen).size).toBeGreaterThan(10);
+});

@@ -1,0 +1,54 @@
+// Replaces a large tool result that the caller would cut anyway. Parsing it blocks the event loop and needs a
+// multiple of its size in memory. Only the beginning of the first text is decoded.
+
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { sliceMessage, toBuffer } from '../jsonrpc/span.ts';
+import type { ToolResult } from './tool-request.ts';
+
+/** Bytes in which the first text has to begin. */
+const HEAD_BYTES = 4_096;
+/** Bytes of the first text that are decoded. */
+const TEXT_BYTES = 65_536;
+
+export interface CutResult extends ToolResult {
+  readonly isCut: true;
+  /** Size of the received result. */
+  readonly size: number;
+}
+
+export const isCut = (result: ToolResult): result is CutResult =>
+  (result as Partial<CutResult>).isCut === true;
+
+/** Returns undefined for results up to `maxBytes`, and for errors. */
+export function cutResult(answer: Envelope, maxBytes: number): CutResult | undefined {
+  const { result } = answer;
+  const size = result === undefined ? 0 : result.end - result.start;
+  if (result === undefined || size <= maxBytes) return undefined;
+  const beginning = toBuffer(
+    sliceMessage(answer.message, result.start, result.start + HEAD_BYTES + TEXT_BYTES),
+  );
+  const text = firstText(beginning.toString('latin1'));
+  const note = `(the result has ${size} bytes, at most ${maxBytes} are read: request less at a time)`;
+  const { isToolError: isError } = answer;
+  return { content: [text, note].filter((each) => each !== '').map(textPart), isError, isCut: true, size };
+}
+
+const textPart = (text: string) => ({ type: 'text', text });
+
+/** Returns the beginning of the first text in raw JSON (Latin-1); '' if there is none near the start. */
+function firstText(raw: string): string {
+  const member = /"text"\s*:\s*"/.exec(raw.slice(0, HEAD_BYTES));
+  if (member === null) return '';
+  const start = member.index + member[0].length;
+  // Complete escapes only: the last one may be cut.
+  const [whole = ''] =
+    /^(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*/.exec(raw.slice(start, start + TEXT_BYTES)) ?? [];
+  try {
+    const json = Buffer.from(`"${whole}"`, 'latin1').toString('utf8');
+    return String(JSON.parse(json))
+      .replace(/\ufffd+$/, '')
+      .toWellFormed();
+  } catch {
+    return '';
+  }
+}
