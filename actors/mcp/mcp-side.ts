@@ -147,7 +147,7 @@ export class McpSide implements Part {
   ): Promise<{ readonly servers: CatalogDifference; readonly profiles: ProfileDifference }> {
     const serverPatterns = Object.values(catalog.servers).map(({ tools }) => tools);
     await loadToolFilters([...serverPatterns, ...Object.values(profiles).map(patternsOf)]);
-    const difference = this.#serverSide.apply(catalog);
+    const difference = await this.#serverSide.apply(catalog);
     const profileDifference = this.clients.profiles.apply(profiles, catalog);
     await this.#serverSide.load(difference);
     return { servers: difference, profiles: profileDifference };

@@ -67,7 +67,7 @@ export class ServerSide {
   }
 
   /** Applies the changes of the catalog. */
-  apply(catalog: Catalog): CatalogDifference {
+  apply(catalog: Catalog): Promise<CatalogDifference> {
     return this.#catalogServers.apply(catalog);
   }
 

@@ -2,6 +2,7 @@
 // supervised actor. A changed server gets a new actor; the old actor accepts no calls, completes its running
 // calls, and stops.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
 import { entryHash } from '../../../config/catalog/entry-hash.ts';
 import type { ManagedServer } from './managed-server.ts';
@@ -26,6 +27,8 @@ export interface CatalogServersOptions {
   onRemoved(server: ManagedServer): () => void;
 }
 
+const SLICE_MS = 10;
+
 export class CatalogServers {
   readonly #options: CatalogServersOptions;
   readonly #servers = new Map<string, SupervisedServer>();
@@ -34,8 +37,11 @@ export class CatalogServers {
     this.#options = options;
   }
 
-  /** Applies the changes of the catalog. Unchanged servers are not touched. */
-  apply(catalog: Catalog): CatalogDifference {
+  /**
+   * Applies the changes of the catalog in slices, between which other work runs: with thousands of servers it
+   * takes seconds. Unchanged servers are not touched. Must not be called while a previous call runs.
+   */
+  async apply(catalog: Catalog): Promise<CatalogDifference> {
     const { registry, supervised, onRemoved } = this.#options;
     const difference: CatalogDifference = { added: [], changed: [], removed: [], unchanged: [] };
     for (const [id, current] of [...this.#servers]) {
@@ -45,7 +51,12 @@ export class CatalogServers {
       registry.delete(id);
       supervised.remove(current, undefined, () => onRemoved(current.server));
     }
+    let sliceEndsAt = performance.now() + SLICE_MS;
     for (const [id, entry] of Object.entries(catalog.servers)) {
+      if (performance.now() > sliceEndsAt) {
+        await nextTurn();
+        sliceEndsAt = performance.now() + SLICE_MS;
+      }
       const hash = entryHash(entry);
       const current = this.#servers.get(id);
       if (current?.hash === hash) {
