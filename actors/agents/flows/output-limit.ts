@@ -3,7 +3,7 @@
 
 /** Maximum output per node, as JSON in UTF-16 units. */
 export const MAX_OUTPUT = 262_144;
-/** Nesting that the journal and its readers can serialise. */
+/** Maximum nesting, which the journal can serialise. */
 const MAX_LEVELS = 300;
 
 /** Returns the exceeded limit as a text that completes "NAME …"; undefined within the limits. */
@@ -16,8 +16,8 @@ export function outputFault(value: unknown): string | undefined {
 const TOO_DEEP = -1;
 
 /**
- * Returns the length of the JSON text in UTF-16 units, any number above `most` if it is longer, and TOO_DEEP
- * if the value is nested deeper than `levels`.
+ * Returns the length of the JSON text in UTF-16 units; for longer texts any number above `most`, and beyond
+ * `levels` TOO_DEEP.
  */
 export function jsonLength(value: unknown, most: number, levels = MAX_LEVELS): number {
   if (typeof value === 'string') return value.length > most ? value.length : JSON.stringify(value).length;

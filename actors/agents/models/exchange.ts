@@ -2,8 +2,8 @@
 // deadlines and records why the request failed.
 //
 // Invariant, which other files and tests cite by its tag:
-// XC1  the first byte and each further piece have deadlines. The answer has a maximum size. A line, which is
-//      parsed when complete, has a maximum size and number of tool calls.
+// XC1  the first byte and each further piece have deadlines. The sizes of answers and lines are limited, and
+//      the tool calls per line, because lines are parsed when complete.
 //
 // Redirects are not followed, so the key reaches only the configured address. A response that is not an event
 // stream is rejected, because it would look like an empty answer. `end` releases or closes the socket. Lone

@@ -1,5 +1,5 @@
 // Counts the tool calls in each line of an event stream while it arrives. The client libraries parse a line
-// as a whole, which takes long for many calls. Providers that send one call per event need no count here.
+// as a whole, slowly if it contains many calls. Providers that send one call per event need no count here.
 
 const LINE_FEED = 10;
 /** Members that begin a call. Quotes within texts are escaped. */

@@ -1,5 +1,5 @@
-// Replaces a large tool result that the caller would cut anyway. Parsing it blocks the event loop and needs a
-// multiple of its size in memory. Only the beginning of the first text is decoded.
+// Replaces a large tool result that the caller would cut anyway. Parsing it blocks the event loop and needs
+// several times the memory. Only the beginning of the first text is decoded.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { sliceMessage, toBuffer } from '../jsonrpc/span.ts';

@@ -42,7 +42,7 @@ export interface InProcessOptions extends ToolRequestOptions {
 export interface InProcessCallOptions extends InProcessOptions {
   /** Idempotency key, equal for repeated attempts. Sent to the server in `_meta` under KEY_MEMBER. */
   readonly key?: string | undefined;
-  /** Size limit of the result. A larger one is replaced by its beginning and a note. @default no limit */
+  /** Size limit; larger results are replaced by the beginning and a note. @default no limit */
   readonly maxResultBytes?: number | undefined;
   /** Called with the text in progress notifications. */
   readonly onProgress?: ((message: string) => void) | undefined;
@@ -72,7 +72,7 @@ type Begin = (
 const KEY_MEMBER = 'actor-gateway/key';
 
 const TIMEOUT_MS = 60_000;
-/** Size of a response that takes milliseconds to parse. */
+/** Responses from this size on block the event loop for milliseconds while they are parsed. */
 const LARGE_BYTES = 65_536;
 /** Maximum number of list pages. */
 const MAX_PAGES = 1_000;

@@ -38,8 +38,8 @@ export class CatalogServers {
   }
 
   /**
-   * Applies the changes of the catalog in slices, between which other work runs: with thousands of servers it
-   * takes seconds. Unchanged servers are not touched. Must not be called while a previous call runs.
+   * Applies the changes of the catalog in slices, between which other work runs: thousands of servers need
+   * seconds. Unchanged servers are not touched. Must not be called while a previous call runs.
    */
   async apply(catalog: Catalog): Promise<CatalogDifference> {
     const { registry, supervised, onRemoved } = this.#options;
