@@ -56,8 +56,8 @@ export type ApprovalRow = readonly [
   decision: string | null,
 ];
 
-/** Throws DamagedRecordError. */
-export function approvalOf(row: ApprovalRow): StoredApproval {
+/** `now` is the engine's time. Throws DamagedRecordError. */
+export function approvalOf(row: ApprovalRow, now: number): StoredApproval {
   const [id, run, key, trigger, code, askedAt, expires, decided, body, decision] = row;
   const state = names.find((name) => approvalStates[name] === code);
   if (state === undefined) throw new DamagedRecordError('an approval has an unknown state');
@@ -69,6 +69,7 @@ export function approvalOf(row: ApprovalRow): StoredApproval {
     state,
     askedAt,
     expiresAt: expires ?? undefined,
+    expiresInMs: expires === null ? undefined : expires - now,
     decidedAt: decided ?? undefined,
     body,
     decision: decision ?? undefined,

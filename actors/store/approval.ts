@@ -31,6 +31,11 @@ export interface StoredApproval {
   readonly state: ApprovalState;
   readonly askedAt: number;
   readonly expiresAt: number | undefined;
+  /**
+   * Milliseconds before the expiry by the engine's clock when it was read, negative afterwards; undefined if
+   * it never expires.
+   */
+  readonly expiresInMs: number | undefined;
   readonly decidedAt: number | undefined;
   readonly body: string;
   /** JSON text about the decision and its author; undefined if pending. */

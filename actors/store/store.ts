@@ -14,7 +14,8 @@
 // S5   A commit is atomic: outcome, snapshot, emitted events and timers.
 // S6   The epoch of a lease increases with every change of owner.
 // S7   A schedule ticks once per point in time, unless `forgetTicks` removes the tick.
-// S8   The engine's clock decides due times and expiry.
+// S8   The engine's clock decides due times and expiry. The embedded engine moves them at each step of its
+//      clock; the database moves them when its clock is set back.
 // S9   `append` does not depend on handlers. A store that is full or not writable rejects the call and
 //      acknowledges nothing. Events emitted by a commit bypass the capacity limit; otherwise their source
 //      event could never complete.
@@ -196,10 +197,13 @@ export interface PutOptions {
 export interface Store {
   /** Cluster of nodes that share the store; undefined for a single-process engine. */
   readonly cluster?: Cluster | undefined;
+  /** Returns the engine's time, epoch milliseconds. */
+  now(): number;
   /**
-   * Returns the engine's time, epoch milliseconds. Undefined if the engine uses the clock of this machine.
+   * Returns the engine's time without the steps that moved due times (S8): for durations that continue after
+   * a restart or at another node.
    */
-  now?(): number;
+  steady(): number;
   /**
    * Appends all events or none. Throws OverloadedError if too many events wait, StoreUnavailableError if the
    * store cannot write.

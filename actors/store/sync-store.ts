@@ -25,14 +25,16 @@ export interface AppendResult {
 }
 
 /** Store operations that only clusters have. */
-type ClusterOperation = 'cluster' | 'statuses' | 'now';
+type ClusterOperation = 'cluster' | 'statuses';
+/** Operations of the calling thread. */
+type ClockOperation = 'now' | 'steady';
 /**
  * Operations with the same arguments and results as in Store. `append` and `sweep` differ, see SyncStore.
  * `deliveries` is a loop over `deliveryPage` outside of the transaction.
  */
 type SameAsStore = Exclude<
   keyof Store,
-  'append' | 'deliveries' | 'sweep' | 'wake' | 'close' | ClusterOperation
+  'append' | 'deliveries' | 'sweep' | 'wake' | 'close' | ClusterOperation | ClockOperation
 >;
 
 export type SyncStore = {

@@ -1,7 +1,7 @@
 // Decides stored approvals: by people in a chat, by an operator, or at the timeout. One commit contains the
 // decision, the event that wakes the run, and the new text of the request message. The first decision counts;
-// later callers get that outcome. An approval past its timeout expires at the next access and cannot be
-// decided.
+// later callers get that outcome. An approval past its timeout cannot be decided; the store's clock decides
+// that it is. Reading an approval does not change it: its run expires it, or an attempt to decide it.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Log } from '../../base/errors/log.ts';
@@ -26,7 +26,7 @@ export interface ApprovalTriggers {
 }
 
 export interface ApprovalsOptions {
-  readonly store: Pick<Store, 'approval' | 'decide'>;
+  readonly store: Pick<Store, 'approval' | 'decide' | 'now'>;
   readonly triggerLookup: ApprovalTriggers;
   readonly log: Log;
   /** Redacts secrets in a text. */
@@ -56,27 +56,32 @@ export class Approvals {
     return redactJson(request, (text) => this.#options.redact(text));
   }
 
-  /** Returns the current state, undefined for unknown ids. Rejects with the store's error. */
-  async find(id: string): Promise<StoredApproval | undefined> {
-    const approval = await this.#options.store.approval(id);
-    return approval === undefined ? undefined : this.expireIfDue(approval);
+  /** Returns undefined for unknown ids. Rejects with the store's error. */
+  find(id: string): Promise<StoredApproval | undefined> {
+    return this.#options.store.approval(id);
   }
 
   /**
-   * Expires an overdue approval that was just read, and returns the current state. `wakesRun` is false if the
-   * run itself has read it, because a working run needs no wake-up.
+   * Expires an overdue approval that its run has just read, and returns the current state. The run works, so
+   * it is not woken.
    */
-  async expireIfDue(approval: StoredApproval, wakesRun = true): Promise<StoredApproval> {
-    if (approval.state !== 'pending' || remainingMs(approval) > 0) return approval;
-    return (await this.#decide(approval, 'expired', { via: 'timer' }, wakesRun)).approval;
+  async expireIfDue(approval: StoredApproval): Promise<StoredApproval> {
+    if (approval.state !== 'pending' || !isOverdue(approval)) return approval;
+    return (await this.#decide(approval, 'expired', { via: 'timer' }, false)).approval;
   }
 
   /**
-   * Decides an approval that has not expired; the caller has checked the permission. Rejects with the store's
-   * error.
+   * Decides an approval that was just read; the caller has checked the permission. An overdue one expires
+   * instead. Rejects with the store's error.
    */
-  decide(approval: StoredApproval, state: PersonDecision, decision: DecisionBody): Promise<DecidedApproval> {
-    return this.#decide(approval, state, decision, true);
+  async decide(
+    approval: StoredApproval,
+    state: PersonDecision,
+    decision: DecisionBody,
+  ): Promise<DecidedApproval> {
+    if (!isOverdue(approval)) return this.#decide(approval, state, decision, true);
+    const expired = await this.#decide(approval, 'expired', { via: 'timer' }, true);
+    return { ...expired, isFirst: false };
   }
 
   async #decide(
@@ -91,7 +96,7 @@ export class Approvals {
     const body = bodyOf(approval);
     const emit = [
       ...(wakesRun ? [wakingEvent(approval, body, state)] : []),
-      ...this.#outcomeRows(approval, body, { state, decision, at: Date.now() }),
+      ...this.#outcomeRows(approval, body, { state, decision, at: store.now() }),
     ];
     const decided = await store.decide(id, { state, decision: JSON.stringify(decision), emit });
     if (decided === undefined) return { isFirst: false, approval: { ...approval, state: 'cancelled' } };
@@ -151,11 +156,8 @@ export class Approvals {
   }
 }
 
-/** Returns the milliseconds before expiry; negative afterwards. */
-export function remainingMs({ expiresAt, askedAt }: StoredApproval): number {
-  if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
-  // The clock can be set back while the gateway is stopped.
-  return Math.min(expiresAt - Date.now(), expiresAt - askedAt);
+function isOverdue({ expiresInMs = Number.POSITIVE_INFINITY }: StoredApproval): boolean {
+  return expiresInMs <= 0;
 }
 
 function wakingEvent(

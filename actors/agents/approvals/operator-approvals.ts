@@ -48,14 +48,12 @@ export class OperatorApprovals {
   }
 
   /**
-   * Returns the newest approvals first, at least one per page and as many as fit. A list of pending approvals
-   * may contain some that expire during this call.
+   * Returns the newest approvals first, at least one per page and as many as fit. An overdue approval is
+   * pending until its run expires it.
    */
   async list(filter: ApprovalFilter): Promise<ApprovalPage> {
-    const { store, approvals } = this.#host;
-    const stored = await store.approvals(filter);
-    const views = stored.map(async (each) => this.#viewOf(await approvals.expireIfDue(each)));
-    return { approvals: await Promise.all(views), before: nextApprovals(stored, filter) };
+    const stored = await this.#host.store.approvals(filter);
+    return { approvals: stored.map((each) => this.#viewOf(each)), before: nextApprovals(stored, filter) };
   }
 
   /** Rejects with NotFoundError. */

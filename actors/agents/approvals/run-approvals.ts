@@ -40,7 +40,7 @@ export interface ApprovalOutcome {
   readonly state: ApprovalState;
   readonly by: string | undefined;
   readonly comment: string | undefined;
-  /** Milliseconds before a pending approval expires; undefined: no expiry. */
+  /** Milliseconds before a pending approval expires, by the store's clock; undefined: no expiry. */
   readonly expiresInMs: number | undefined;
   /** Requesting agent. */
   readonly agent: string;

@@ -10,7 +10,7 @@ import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { StoredEvent } from '../../store/event.ts';
 import type { Store } from '../../store/store.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { type Approvals, type ApprovalTriggers, remainingMs } from './approvals.ts';
+import type { Approvals, ApprovalTriggers } from './approvals.ts';
 import { type MessagePlace, outcomeRows, requestRows } from './outbox-rows.ts';
 import { type ApprovalBody, bodyOf, decisionOf, digestOf, type Person } from './record.ts';
 import { resolveChannel } from './resolve-channel.ts';
@@ -96,11 +96,9 @@ export class ApprovalRequests implements RunApprovals {
     const stored = await store.approval(id);
     // A run may not read approvals of other runs.
     if (stored === undefined || stored.run !== this.#run.event.id) return undefined;
-    const current = await approvals.expireIfDue(stored, false);
-    const remaining = remainingMs(current);
+    const current = await approvals.expireIfDue(stored);
     const decision = decisionOf(current);
-    const expiresInMs =
-      current.state === 'pending' && Number.isFinite(remaining) ? Math.max(0, remaining) : undefined;
+    const expiresInMs = current.state === 'pending' ? current.expiresInMs : undefined;
     const { agent, digest } = bodyOf(current);
     const by = decision?.name ?? decision?.by;
     return { state: current.state, by, comment: decision?.comment, expiresInMs, agent, digest };

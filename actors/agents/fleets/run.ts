@@ -53,7 +53,8 @@ export class FleetRun {
     this.#options = options;
     const { journal, context, job } = options;
     const signal = AbortSignal.any([context.signal, this.#timeout.signal]);
-    this.#parts = new RunningParts<AgentReply>({ journal, signal, wakeName: approvalWake(job.event.id) });
+    const wakeName = approvalWake(job.event.id);
+    this.#parts = new RunningParts<AgentReply>({ journal, signal, clock: context.clock, wakeName });
     // `hasWaited`: a call may resume from a wait, and then needs the event that woke the run.
     this.#tools = new MemberTools({
       fleet: options.fleet,

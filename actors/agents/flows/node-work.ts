@@ -33,7 +33,7 @@ const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: WorkRunner<T> 
   Join: async () => ({ output: {} }),
   Wait: async ({ for: mode, value }, host) => {
     if (host.hasWaited) return { output: {} };
-    const wakeInMs = waitMs(mode, valueIn(value, host));
+    const wakeInMs = waitMs(mode, valueIn(value, host), host.context.clock.now());
     return wakeInMs === 0 ? { output: {} } : { parkedOn: 'a time', wakeInMs };
   },
   Transform: async ({ set }, host) => ({
@@ -78,12 +78,10 @@ async function askHandler(work: HandlerWork, host: NodeHost): Promise<NodeResult
 
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
-/** Returns how long to wait: a number of seconds, or until a point in time. */
-function waitMs(mode: 'seconds' | 'until', value: unknown): number {
+/** Returns how long to wait: a number of seconds, or until a point in time. `now` is epoch milliseconds. */
+function waitMs(mode: 'seconds' | 'until', value: unknown, now: number): number {
   const ms =
-    mode === 'seconds'
-      ? Number(value) * 1000
-      : Date.parse(typeof value === 'string' ? value : '') - Date.now();
+    mode === 'seconds' ? Number(value) * 1000 : Date.parse(typeof value === 'string' ? value : '') - now;
   if (!Number.isFinite(ms) || typeof value === 'boolean' || value === null)
     throw new HandlerError(`cannot wait ${mode === 'until' ? 'until' : 'for'} ${JSON.stringify(value)}`, {
       isFinal: true,

@@ -78,7 +78,8 @@ export class FlowRun {
     setMaxListeners(0, context.signal);
     const signal = AbortSignal.any([context.signal, this.#timeout.signal]);
     setMaxListeners(0, signal);
-    this.#parts = new RunningParts({ journal, signal, wakeName: approvalWake(job.event.id) });
+    const { clock } = context;
+    this.#parts = new RunningParts({ journal, signal, clock, wakeName: approvalWake(job.event.id) });
     const rows = () => flowRows(journal.rows);
     this.#progress = new FlowProgress(flow);
     this.#responses = new FlowResponses(
@@ -222,7 +223,8 @@ export class FlowRun {
         signal.throwIfAborted();
         const pauseMs = this.#pauseMs(path, node, error);
         if (pauseMs === undefined) throw error;
-        this.#add({ kind: 'again', in: path, reason: messageOf(error), until: Date.now() + pauseMs });
+        const until = context.clock.now() + pauseMs;
+        this.#add({ kind: 'again', in: path, reason: messageOf(error), until });
         return { parkedOn: 'a pause', wakeInMs: pauseMs };
       }
     });

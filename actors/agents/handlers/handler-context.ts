@@ -4,9 +4,13 @@ import type { Log } from '../../base/errors/log.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
 import type { NewEvent, Waker } from '../../store/event.ts';
+import type { Store } from '../../store/store.ts';
 import type { RunApprovals } from '../approvals/run-approvals.ts';
 import type { RunTools } from '../model-agent/tool-box.ts';
 import type { StoredRow } from '../runs/stored-rows.ts';
+
+/** The store's clock, which decides about stored times. */
+export type RunClock = Pick<Store, 'now' | 'steady'>;
 
 export interface HandlerContext {
   /** Aborted at the deadline, when the gateway stops, and when the claim is lost. */
@@ -14,6 +18,7 @@ export interface HandlerContext {
   /** The attempt's remaining milliseconds, at least 0. */
   readonly remainingMs: number;
   readonly log: Log;
+  readonly clock: RunClock;
   /** Last state that the handler stored for this event. The history of the conversation is separate. */
   readonly state: string | undefined;
   /** Returns the run's journal rows in order. Rejects with the store's error. */

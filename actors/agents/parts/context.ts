@@ -54,6 +54,10 @@ export class PartContext implements HandlerContext {
     return this.#options.run.log;
   }
 
+  get clock() {
+    return this.#options.run.clock;
+  }
+
   get runTools() {
     return this.#options.runTools;
   }

@@ -7,7 +7,7 @@ import type { RunFigures } from '../../../machines/agent-run/journal.ts';
 import { UsageCounter } from '../../../machines/agent-run/usage.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import type { HandlerContext } from '../handlers/handler-context.ts';
+import type { HandlerContext, RunClock } from '../handlers/handler-context.ts';
 import { MAX_ROW_LENGTH } from '../model-agent/run-journal.ts';
 import type { StoredRow } from '../runs/stored-rows.ts';
 import { partRow, rowsOfPart } from './rows.ts';
@@ -15,25 +15,26 @@ import { partRow, rowsOfPart } from './rows.ts';
 interface StoredTime {
   readonly worked_ms?: unknown;
   readonly passed_ms?: unknown;
-  /** Epoch milliseconds. */
+  /** Steady time of the store, in milliseconds. */
   readonly at?: unknown;
 }
 
 /**
  * Working time, and time since the first row. Both are stored with the rows and continue after parks and
- * crashes. They never decrease: attempts use the monotonic clock, and a clock that is set back between two
- * attempts counts as no time.
+ * crashes. Between two attempts, the store's clock counts without its steps.
  */
 export class RunTime {
   readonly #workedBefore: number;
   readonly #passedBefore: number;
   readonly #startedAt = performance.now();
+  readonly #clock: RunClock;
 
   /** `state` is the last persisted state; invalid states are ignored. */
-  constructor(state: string | undefined) {
+  constructor(state: string | undefined, clock: RunClock) {
     const { worked_ms, passed_ms, at } = parseStoredTime(state);
+    this.#clock = clock;
     this.#workedBefore = positive(worked_ms);
-    const since = typeof at === 'number' ? Math.max(0, Date.now() - at) : 0;
+    const since = typeof at === 'number' ? Math.max(0, clock.steady() - at) : 0;
     this.#passedBefore = positive(passed_ms) + since;
   }
 
@@ -49,7 +50,7 @@ export class RunTime {
 
   get state(): string {
     const [worked_ms, passed_ms] = [Math.round(this.workedMs), Math.round(this.passedMs)];
-    return JSON.stringify({ worked_ms, passed_ms, at: Date.now() });
+    return JSON.stringify({ worked_ms, passed_ms, at: this.#clock.steady() });
   }
 }
 
@@ -64,7 +65,7 @@ function parseStoredTime(state: string | undefined): StoredTime {
 
 const positive = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
 
-type Context = Pick<HandlerContext, 'state' | 'steps' | 'checkpoint'>;
+type Context = Pick<HandlerContext, 'state' | 'steps' | 'checkpoint' | 'clock'>;
 type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface PartsJournalOptions {
@@ -104,7 +105,7 @@ export class PartsJournal {
   private constructor(options: PartsJournalOptions, rows: readonly StoredRow[]) {
     this.#options = options;
     for (const { row, bytes } of rows) this.#index(row, bytes);
-    this.time = new RunTime(options.context.state);
+    this.time = new RunTime(options.context.state, options.context.clock);
   }
 
   /** Rejects with the store's error. */

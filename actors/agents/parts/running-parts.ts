@@ -3,8 +3,9 @@
 // whole run must park. A started part settles once: with an answer, an error or by parking; a dropped part
 // does not settle. A part is not restarted before its result was delivered. The run parks only when no part
 // works, and resumes with the first wake-up. Parts that need approvals are checked whenever the run resumes,
-// and periodically while parts work. Timers survive restarts; a wrong clock does not prolong them.
+// and periodically while parts work. Timers survive restarts and steps of the store's clock.
 
+import type { RunClock } from '../handlers/handler-context.ts';
 import { isParked, type Parked } from '../handlers/parked.ts';
 import type { PartsJournal } from './journal.ts';
 
@@ -36,7 +37,7 @@ export interface ParkedRow {
   readonly in: string;
   /** True if the part waits for an approval, false if it waits only for a time. */
   readonly isForPeople: boolean;
-  /** End of the wait in epoch ms, and its duration in ms. */
+  /** End of the wait by the store's steady time, and its duration in ms. */
   readonly until?: number | undefined;
   readonly ms?: number | undefined;
 }
@@ -47,6 +48,7 @@ export interface RunningPartsOptions {
   readonly signal: AbortSignal;
   /** Name that a part parks on while it waits for an approval. */
   readonly wakeName: string;
+  readonly clock: RunClock;
 }
 
 /** Interval of checks while other parts work. */
@@ -97,7 +99,7 @@ export class RunningParts<R extends object> {
       return;
     }
     const { until = 0, ms = 0 } = parked;
-    const remaining = Math.min(ms, Math.max(0, until - Date.now()));
+    const remaining = Math.min(ms, Math.max(0, until - this.#options.clock.steady()));
     this.#waiting.set(path, { work, dueAt: performance.now() + remaining, checkAt: undefined });
   }
 
@@ -173,7 +175,7 @@ export class RunningParts<R extends object> {
       before?.isForPeople === true && isForPeople && steps.length + emit.length + asks.length === 0;
     if (!isUnchanged) {
       this.#journal.addOfPart(path, state, effects ?? {});
-      const until = ms === undefined ? undefined : Date.now() + ms;
+      const until = ms === undefined ? undefined : this.#options.clock.steady() + ms;
       this.#journal.add({ kind: 'parked', in: path, isForPeople, until, ms } satisfies ParkedRow);
     }
     const now = performance.now();

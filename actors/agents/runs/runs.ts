@@ -34,7 +34,7 @@ interface TargetLookup {
 }
 
 export interface RunsHost {
-  readonly store: Pick<Store, 'delivery' | 'run' | 'runs' | 'steps' | 'approvals'>;
+  readonly store: Pick<Store, 'delivery' | 'run' | 'runs' | 'steps' | 'approvals' | 'now'>;
   readonly deliveries: Pick<DeliveryControl, 'accept' | 'cancel' | 'discard' | 'requeue'>;
   readonly feed: RunFeed;
   readonly targets: TargetLookup;
@@ -190,7 +190,7 @@ export class Runs {
         if (current.state === 'done' && reply !== undefined)
           return { ...current, answer: reply.text, data: reply.data ?? current.data };
         if (hasEnded(current.state) || remainingMs() === 0) return current;
-        if (!mayFinishWithin(current, remainingMs())) return current;
+        if (!mayFinishBy(current, this.#host.store.now() + remainingMs())) return current;
         if (isWaiting) outcome = next();
       }
     } finally {
@@ -310,10 +310,10 @@ export class Runs {
   }
 }
 
-/** Returns false if the run needs an approval, or resumes only later than `ms`. */
-function mayFinishWithin({ state, delivery }: RunView, ms: number): boolean {
+/** Returns false if the run needs an approval, or resumes only after `endsAt` (epoch ms). */
+function mayFinishBy({ state, delivery }: RunView, endsAt: number): boolean {
   if (state !== 'waiting') return true;
-  return waitsFor(delivery) === 'timer' && (delivery.until ?? Number.POSITIVE_INFINITY) - Date.now() < ms;
+  return waitsFor(delivery) === 'timer' && (delivery.until ?? Number.POSITIVE_INFINITY) < endsAt;
 }
 
 function rawStep({ n, at, text }: Step, redactor: Redactor): RawStep {

@@ -101,7 +101,7 @@ export interface HandlerAttemptsOptions {
   readonly routing: Pick<Routing, 'services' | 'longestTimeoutMs' | 'feed' | 'attemptSecondsOf'> &
     ApprovalTriggers;
   readonly slots: WorkSlots;
-  readonly records: Pick<Store, 'delivery'>;
+  readonly records: Pick<Store, 'delivery' | 'now' | 'steady'>;
   readonly rows: StoredRows;
   /** Delay before a draft is shown, in milliseconds; see draft.ts. */
   readonly draftAfterMs: number | undefined;
@@ -130,7 +130,7 @@ export class HandlerAttempts {
 
   /** Runs the attempt. Rejects with errors of the adapter. */
   async attempt(assignment: Assignment, request: HandlerRequest): Promise<WorkOutcome> {
-    const { routing, slots, rows } = this.#options;
+    const { routing, slots, rows, records: clock } = this.#options;
     const { snapshot, signal } = assignment;
     const { match, target, parameters, handler, approvals, time } = request;
     const routedEvent: RoutedEvent = { ...request.routedEvent, format: handler.format };
@@ -160,7 +160,7 @@ export class HandlerAttempts {
       draft = this.#draftOf(routedEvent, assignment, deadline.signal);
       const limits = { signal: deadline.signal, limitMs: deadline.limitMs, ...progressSinks(live, draft) };
       const runPeople = { approvals, messages: new EventMessages(routedEvent, routing) };
-      const context = new RunContext(assignment, routing.services, limits, rows, runPeople);
+      const context = new RunContext(assignment, routing.services, limits, { rows, clock }, runPeople);
       const answer = await handler.run(job, context);
       // True if an edit in progress may still change the draft message.
       const mayDraftChange = await draft?.end();

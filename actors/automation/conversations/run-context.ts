@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
-import type { HandlerContext, RunMessages } from '../../agents/handlers/handler-context.ts';
+import type { HandlerContext, RunClock, RunMessages } from '../../agents/handlers/handler-context.ts';
 import type { Parked } from '../../agents/handlers/parked.ts';
 import { parseStoredRow, type StoredRow, type StoredRows } from '../../agents/runs/stored-rows.ts';
 import type { Log } from '../../base/errors/log.ts';
@@ -19,10 +19,16 @@ export interface HandlerServices {
   readonly tools: InProcessClient;
 }
 
+interface RunRecords {
+  readonly rows: StoredRows;
+  readonly clock: RunClock;
+}
+
 export class RunContext implements HandlerContext {
   readonly signal: AbortSignal;
   readonly approvals: RunApprovals;
   readonly messages: RunMessages;
+  readonly clock: RunClock;
   readonly #assignment: Assignment;
   readonly #services: HandlerServices;
   readonly #endsAt: number;
@@ -37,7 +43,7 @@ export class RunContext implements HandlerContext {
     assignment: Assignment,
     services: HandlerServices,
     { signal, limitMs, show, onRows, onRetry }: RunLimits,
-    rows: StoredRows,
+    { rows, clock }: RunRecords,
     { approvals, messages }: RunPeople,
   ) {
     this.signal = signal;
@@ -45,6 +51,7 @@ export class RunContext implements HandlerContext {
     this.messages = messages;
     this.#assignment = assignment;
     this.#rows = rows;
+    this.clock = clock;
     this.#services = services;
     this.#endsAt = performance.now() + limitMs;
     this.#show = show;

@@ -33,7 +33,8 @@ import { greeting, welcomeOf } from './welcome.ts';
 /** Required store operations. */
 export type ConversationRecords = Pick<
   Store,
-  'delivery' | 'deliveries' | 'run' | 'steps' | 'approval' | 'approvals' | 'decide' | 'withReceipt'
+  | ('delivery' | 'deliveries' | 'run' | 'steps' | 'approval' | 'approvals' | 'decide' | 'withReceipt')
+  | ('now' | 'steady')
 >;
 
 /** Timeout when the trigger does not exist; nothing runs in this case. */
@@ -43,7 +44,7 @@ export class ConversationWork implements Work {
   readonly prefix = CONVERSATION;
   readonly #routing: Routing;
   readonly #slots: WorkSlots;
-  readonly #records: Pick<Store, 'delivery' | 'steps' | 'approvals'>;
+  readonly #records: Pick<Store, 'delivery' | 'steps' | 'approvals' | 'now'>;
   readonly #admission: Admission;
   readonly #attempts: HandlerAttempts;
   readonly #decisionOptions: ChatDecisionOptions;
@@ -110,7 +111,7 @@ export class ConversationWork implements Work {
     const isMatched = 'trigger' in match;
     if (!isMatched && inbound.isAwaited !== true) return [];
     // The platform no longer accepts messages for this event.
-    if (inbound.answerBy !== undefined && Date.now() >= inbound.answerBy) return [];
+    if (inbound.answerBy !== undefined && this.#records.now() >= inbound.answerBy) return [];
     const trigger = isMatched ? match.trigger : this.#triggers.noticeSender(adapter, inbound);
     return trigger === undefined ? [] : noticeRows({ adapter, trigger, event, inbound }, notice);
   }
@@ -157,7 +158,7 @@ export class ConversationWork implements Work {
       );
     }
     const { trigger } = match;
-    const time = answerTime(event, inbound, Date.now());
+    const time = answerTime(event, inbound, this.#records.now());
     if (time?.remainingMs === 0) return lateOutcome(trigger, time);
     const routedEvent = { adapter, trigger, event, inbound };
     if (match.builtIn !== undefined) return this.#runBuiltIn(assignment, routedEvent, match.builtIn, time);

@@ -34,7 +34,7 @@ export interface OutboxWorkOptions {
   readonly platform: string;
   readonly routing: OutboxRouting;
   readonly slots: WorkSlots;
-  readonly store: Pick<Store, 'delivery'>;
+  readonly store: Pick<Store, 'delivery' | 'now'>;
   readonly circuits: Circuits;
 }
 
@@ -61,7 +61,7 @@ export class OutboxWork implements Work {
   }
 
   async perform({ event, signal }: Assignment): Promise<WorkOutcome> {
-    const { platform, routing, slots, circuits } = this.#options;
+    const { platform, routing, slots, store, circuits } = this.#options;
     const meta = JSON.parse(event.meta) as RowMeta;
     const { expiresAt, onlyEdits, replacedBy } = meta;
     const adapter = routing.adapterOf(platform);
@@ -72,7 +72,7 @@ export class OutboxWork implements Work {
     // The trigger that sends the row; `meta.trigger` is the original one.
     const { name } = trigger;
     const { account } = accountOf(adapter, trigger);
-    if (expiresAt !== undefined && Date.now() > expiresAt)
+    if (expiresAt !== undefined && store.now() > expiresAt)
       return ignored(name, wasTried(event) ? EXPIRED_IN_DOUBT : EXPIRED);
     if (onlyEdits !== undefined && (await this.#receiptOf(onlyEdits)) === undefined)
       return ignored(name, NOTHING_TO_CHANGE);

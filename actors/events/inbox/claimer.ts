@@ -29,7 +29,7 @@ export interface ClaimerQueue {
 }
 
 export interface ClaimerOptions {
-  readonly store: Pick<Store, 'append' | 'claim'>;
+  readonly store: Pick<Store, 'append' | 'claim' | 'now'>;
   readonly log: Log;
   readonly leaseMs: number;
   /**

@@ -29,6 +29,8 @@ export interface CommitQueue {
   readonly isFull: boolean;
   readonly noteOf: (error: unknown) => string;
   random(): number;
+  /** Returns the store's time, epoch milliseconds. */
+  now(): number;
 }
 
 interface CommittingMailbox extends MeasuredMailbox {
@@ -98,11 +100,12 @@ export class TurnCommit implements Commit {
     const { turn, turnsInARow } = this.#claim;
     // Other mailboxes get the slot after TURNS_IN_A_ROW events, if the queue is full.
     const isLast = queue.isDraining || (turnsInARow >= TURNS_IN_A_ROW && queue.isFull);
-    const result = turnResult(turn, turn.event, outcome, queue.random(), isLast, queue.noteOf);
+    const now = queue.now();
+    const result = turnResult(turn, turn.event, outcome, queue.random(), isLast, queue.noteOf, now);
     // The store possibly refused the result because of the notices.
     if (this.#wasRefused) return result;
     try {
-      return withNotice(result, turn.event, queue.work, Date.now(), noticeContextOf(outcome));
+      return withNotice(result, turn.event, queue.work, now, noticeContextOf(outcome));
     } catch (error) {
       queue.metrics.noteMissingNotice(this.#mailbox, queue.noteOf(error));
       return result;

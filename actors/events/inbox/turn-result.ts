@@ -10,7 +10,8 @@ import type { WorkOutcome } from './work.ts';
 
 /**
  * Returns the result to commit. `random` is in 0…1. With `isLast` the store releases the claim even if the
- * key has more events. `noteOf` redacts a text. Throws TypeError for unknown kinds of outcomes.
+ * key has more events. `noteOf` redacts a text. `now` is the store's time. Throws TypeError for unknown kinds
+ * of outcomes.
  */
 export function turnResult(
   claim: TurnRef,
@@ -19,6 +20,7 @@ export function turnResult(
   random: number,
   isLast: boolean,
   noteOf: (text: string) => string,
+  now: number,
 ): TurnResult {
   const { key, fence } = claim;
   const { seq } = event;
@@ -60,7 +62,7 @@ export function turnResult(
       const attempt = event.attempt - event.crashes;
       const next = redelivery(outcome.retry, { attempt, isFinal, retryAfterMs }, random);
       if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
-      if (isTooLate(next.inMs, notAfter))
+      if (isTooLate(now, next.inMs, notAfter))
         return { key, fence, seq, outcome: 'dead', trigger, note: note + NO_LATER, isLast };
       return { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
     }
@@ -70,10 +72,10 @@ export function turnResult(
       // Includes earlier attempts, whose effects are unknown.
       const mayHaveEffects = mayHaveSucceeded === true || event.wasClaimed;
       const attempt = event.attempt - event.crashes;
-      const rateLimit = { attempt, ageMs: Date.now() - event.at, inMs, isUncontacted };
+      const rateLimit = { attempt, ageMs: now - event.at, inMs, isUncontacted };
       const next = deferral(outcome.retry, rateLimit, random);
       if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
-      if (isTooLate(next.inMs, notAfter))
+      if (isTooLate(now, next.inMs, notAfter))
         return { key, fence, seq, outcome: 'dead', trigger, note: note + NO_LATER, isLast };
       const wait = { key, fence, seq, retryInMs: next.inMs, trigger, note, isLast };
       return next.do === 'defer'
@@ -88,8 +90,8 @@ export function turnResult(
 const NO_LATER = '; a later attempt would be too late';
 
 /** Returns whether a retry in `inMs` would start after `notAfter` (epoch ms). */
-function isTooLate(inMs: number, notAfter: number | undefined): boolean {
-  return notAfter !== undefined && Date.now() + inMs >= notAfter;
+function isTooLate(now: number, inMs: number, notAfter: number | undefined): boolean {
+  return notAfter !== undefined && now + inMs >= notAfter;
 }
 
 /**

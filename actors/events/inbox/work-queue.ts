@@ -133,6 +133,10 @@ export class WorkQueue implements ClaimerQueue {
     return this.#host.random();
   }
 
+  now(): number {
+    return this.#host.store.now();
+  }
+
   /** Returns the redacted and truncated error text, for records. */
   readonly noteOf = (error: unknown): string =>
     this.#host.redact(error instanceof Error ? error.message : String(error)).slice(0, MAX_NOTE);

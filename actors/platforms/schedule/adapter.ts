@@ -38,7 +38,7 @@ export function scheduleAdapter({
   watchMs = WATCH_MS,
 }: ScheduleOptions = {}): Adapter<ScheduleTrigger> {
   // Nodes that share a store use the store's clock.
-  const clockOf = (store: Pick<Store, 'now'>) => clock ?? (() => store.now?.() ?? Date.now());
+  const clockOf = (store: Pick<Store, 'now'>) => clock ?? (() => store.now());
   return {
     type: 'Schedule',
     read: readScheduleEvent,

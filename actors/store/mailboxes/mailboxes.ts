@@ -200,14 +200,14 @@ export class Mailboxes {
   }
 
   /**
-   * Adjusts the table to a clock step, so that claims keep their remaining duration. At a backward step,
-   * ready mailboxes also stay ready. Retry times are unchanged.
+   * Adjusts the table to a clock step, so that claims keep their remaining duration, ready mailboxes stay
+   * ready, and others follow the retry times, which the deliveries have moved.
    */
   onClockSet(byMs: number, now: number): void {
     this.#table.moveClaims(byMs);
-    if (byMs > 0) return;
+    const readyUntil = Math.min(now, now - byMs);
     for (const { key, claim, dueAt } of this.#table.all()) {
-      if (claim !== undefined || dueAt <= now || dueAt === NEVER) continue;
+      if (claim !== undefined || dueAt <= readyUntil || dueAt === NEVER) continue;
       this.#schedule(key, this.#deliveries.first(key), now);
     }
   }

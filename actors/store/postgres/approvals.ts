@@ -50,7 +50,7 @@ export async function findApproval(
   id: string,
 ): Promise<StoredApproval | undefined> {
   const [row] = await transaction.rows(findOne, [toStorableText(id)]);
-  return row && approvalOf(row);
+  return row && approvalOf(row, transaction.now);
 }
 
 /** Returns true if this was the first decision. The transaction appends the decision's events. */
@@ -70,5 +70,5 @@ export async function listApprovals(
   filter: ApprovalFilter,
 ): Promise<readonly StoredApproval[]> {
   const rows = await transaction.list<ApprovalRow>(approvalsQuery(filter));
-  return rows.map(approvalOf);
+  return rows.map((row) => approvalOf(row, transaction.now));
 }

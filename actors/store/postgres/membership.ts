@@ -90,6 +90,11 @@ export class Membership implements ClusterMembership {
     return reading === undefined ? Date.now() : Math.round(reading.at + this.#uptime() - reading.answeredMs);
   }
 
+  /** Server time without the steps that moved due times. */
+  get steady(): number {
+    return this.now - (this.#reading?.shiftMs ?? 0);
+  }
+
   get members(): readonly Member[] {
     return this.#members;
   }

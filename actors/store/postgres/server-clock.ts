@@ -9,6 +9,7 @@
 
 import { approvalStates } from '../approval-row.ts';
 import { firstNonBlocking } from '../delivery-states.ts';
+import { CLOCK_SHIFT, CLOCK_SPACE } from '../steady-clock.ts';
 import { statement, type Transaction } from './database.ts';
 
 /** Smaller clock steps are ignored. */
@@ -16,10 +17,10 @@ const CLOCK_STEP_MS = 1_000;
 /** Maximum round trip of an accurate reading. A slower reading does not replace an accurate one. */
 const ACCURATE_MS = 200;
 
-const readClock = statement<readonly [at: number, corrections: number]>('SELECT at, sets FROM clock');
-const lockClock = statement<readonly [at: number, corrections: number]>(
-  'SELECT at, sets FROM clock FOR UPDATE',
-);
+const columns = `at, sets, coalesce((SELECT value FROM kv WHERE space = '${CLOCK_SPACE}' AND key = '${CLOCK_SHIFT}'), '0')`;
+type ClockRow = readonly [at: number, corrections: number, shiftMs: string];
+const readClock = statement<ClockRow>(`SELECT ${columns} FROM clock`);
+const lockClock = statement<ClockRow>(`SELECT ${columns} FROM clock FOR UPDATE`);
 const recordStep = statement('UPDATE clock SET at = $1, sets = sets + 1');
 /** Skips the update if another transaction has locked the row to do the same. */
 const recordTime = statement(
@@ -38,6 +39,9 @@ const movesBackward = [
   'UPDATE timer SET due = due + $1',
   `UPDATE approval SET expires = expires + $1 WHERE state = ${approvalStates.pending} AND expires IS NOT NULL`,
   'UPDATE kv SET until = until + $1 WHERE until IS NOT NULL',
+  // The sum of these steps, for durations across them (store.ts, `steady`).
+  `INSERT INTO kv (space, key, value, version) VALUES ('${CLOCK_SPACE}', '${CLOCK_SHIFT}', $1::bigint::text, nextval('counter'))
+   ON CONFLICT (space, key) DO UPDATE SET value = (kv.value::bigint + $1::bigint)::text, version = excluded.version`,
 ].map((text) => statement(text));
 
 /** Times of the request and response of a reading, by the local monotonic clock. */
@@ -51,6 +55,8 @@ export interface ClockReading extends ReadingTimes {
   readonly at: number;
   /** Number of steps that nodes have corrected (column `sets`). */
   readonly corrections: number;
+  /** Sum of the backward steps, in milliseconds. */
+  readonly shiftMs: number;
 }
 
 /**
@@ -64,14 +70,15 @@ export async function followServerClock(
   times: ReadingTimes,
 ): Promise<ClockReading> {
   const { now } = transaction;
-  const stepFrom = (rows: readonly (readonly [number, number])[]) => {
-    const [recordedAt, corrections] = rows[0] ?? [0, 0];
-    return { corrections, byMs: stepOf(recordedAt, previous, { at: now, corrections, ...times }) };
+  const stepFrom = (rows: readonly ClockRow[]) => {
+    const [recordedAt, corrections, shift] = rows[0] ?? [0, 0, '0'];
+    const reading = { at: now, corrections, shiftMs: Number(shift), ...times };
+    return { reading, byMs: stepOf(recordedAt, previous, reading) };
   };
-  const { byMs, corrections } = stepFrom(await transaction.rows(readClock));
+  const { byMs, reading } = stepFrom(await transaction.rows(readClock));
   if (byMs === 0) {
     await transaction.run(recordTime, [now]);
-    return moreAccurate(previous, { at: now, corrections, ...times });
+    return moreAccurate(previous, reading);
   }
   // Several nodes may detect a step; the first node corrects it.
   const lockedStep = stepFrom(await transaction.rows(lockClock));
@@ -80,7 +87,12 @@ export async function followServerClock(
     if (lockedStep.byMs < 0) for (const move of movesBackward) await transaction.run(move, [lockedStep.byMs]);
     await transaction.run(recordStep, [now]);
   }
-  return { at: now, corrections: lockedStep.corrections + (lockedStep.byMs === 0 ? 0 : 1), ...times };
+  const { corrections, shiftMs } = lockedStep.reading;
+  return {
+    ...lockedStep.reading,
+    corrections: corrections + (lockedStep.byMs === 0 ? 0 : 1),
+    shiftMs: shiftMs + Math.min(0, lockedStep.byMs),
+  };
 }
 
 /** Returns the size of a step that no node has corrected yet; 0 if there is none. */

@@ -74,6 +74,10 @@ export class PostgresStore extends PostgresRecords implements Store {
     return this.#options.membership.now;
   }
 
+  steady(): number {
+    return this.#options.membership.steady;
+  }
+
   get cluster(): Cluster {
     return this.#options.cluster;
   }

@@ -58,9 +58,9 @@ export class SqliteApprovals {
     this.#open.run(approvalValues(seq, approval, now));
   }
 
-  find(id: string): StoredApproval | undefined {
+  find(id: string, now: number): StoredApproval | undefined {
     const row = this.#one.get([toStorableText(id)]);
-    return row && approvalOf(row);
+    return row && approvalOf(row, now);
   }
 
   /** Returns true if this was the first decision. */
@@ -82,22 +82,23 @@ export class SqliteApprovals {
     this.#remove.run([seq]);
   }
 
-  list(filter: ApprovalFilter): readonly StoredApproval[] {
+  list(filter: ApprovalFilter, now: number): readonly StoredApproval[] {
     const { states = [] } = filter;
-    if (states.length === 0) return this.#listOf(filter);
+    if (states.length === 0) return this.#listOf(filter, now);
     // One query per state, because each state has a separate index range.
-    const found = [...new Set(states)].flatMap((state) => this.#listOf({ ...filter, states: [state] }));
+    const found = [...new Set(states)].flatMap((state) => this.#listOf({ ...filter, states: [state] }, now));
     return approvalPage(found.sort(newestFirst), filter);
   }
 
-  #listOf(filter: ApprovalFilter): readonly StoredApproval[] {
-    return this.#connection.list<ApprovalRow>(approvalsQuery(filter)).flatMap((row) => this.#readable(row));
+  #listOf(filter: ApprovalFilter, now: number): readonly StoredApproval[] {
+    const rows = this.#connection.list<ApprovalRow>(approvalsQuery(filter));
+    return rows.flatMap((row) => this.#readable(row, now));
   }
 
   /** Skips a damaged record, to list the rest. */
-  #readable(row: ApprovalRow): readonly StoredApproval[] {
+  #readable(row: ApprovalRow, now: number): readonly StoredApproval[] {
     try {
-      return [approvalOf(row)];
+      return [approvalOf(row, now)];
     } catch (error) {
       if (!(error instanceof DamagedRecordError)) throw error;
       this.#connection.reportDamage(`approval ${row[0]} is not listed: ${error.message}`);

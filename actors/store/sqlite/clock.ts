@@ -1,12 +1,13 @@
 // Clocks of the embedded store. The timestamp of a transaction comes from the system clock; comparing it with
-// a monotonic clock reveals clock steps. A backward step also moves the due dates in the file, so that pauses
-// keep their duration. At a backward step of less than CLOCK_STEP_MS, the timestamp stays constant until the
-// system clock has caught up. The file records the time every RECORD_EVERY_MS, to detect at the next start
-// that the clock moved backwards while the gateway was stopped. The record can be RECORD_EVERY_MS old, so
-// pauses grow by this interval at most.
+// a monotonic clock reveals clock steps. A step also moves the due dates in the file, so that pauses keep
+// their duration, and is added to the recorded sum of steps (../steady-clock.ts). At a backward step of less
+// than CLOCK_STEP_MS, the timestamp stays constant until the system clock has caught up. The file records the
+// time every RECORD_EVERY_MS, to detect at the next start that the clock moved backwards while the gateway
+// was stopped. The record can be RECORD_EVERY_MS old, so pauses grow by this interval at most.
 
 import { approvalStates } from '../approval-row.ts';
 import { firstNonBlocking } from '../delivery-states.ts';
+import { CLOCK_SHIFT, CLOCK_SPACE } from '../steady-clock.ts';
 import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
 /** Transaction start. */
@@ -42,7 +43,7 @@ export class EngineClock {
   after(last: Moment): Moment {
     const clock = this.#now();
     const uptimeMs = this.#uptime?.() ?? last.uptimeMs + Math.max(0, clock - last.time);
-    const setByMs = last === NO_MOMENT ? 0 : clock - last.time - (uptimeMs - last.uptimeMs);
+    const setByMs = last === NO_MOMENT ? 0 : Math.round(clock - last.time - (uptimeMs - last.uptimeMs));
     if (Math.abs(setByMs) > CLOCK_STEP_MS) return { time: clock, uptimeMs, setByMs };
     return { time: Math.max(last.time, clock), uptimeMs, setByMs: 0 };
   }
@@ -54,7 +55,8 @@ export class SqliteClock {
   readonly #last: SqliteStatement<readonly [number]>;
   readonly #record: SqliteStatement<readonly []>;
   readonly #moves: readonly SqliteStatement<readonly []>[];
-  readonly #moveLeases: SqliteStatement<readonly []>;
+  readonly #shift: SqliteStatement<readonly [string]>;
+  readonly #addShift: SqliteStatement<readonly []>;
   #recordedAt = 0;
 
   constructor(connection: SqliteConnection) {
@@ -66,13 +68,25 @@ export class SqliteClock {
       'UPDATE timer SET due = due + ?',
       `UPDATE approval SET expires = expires + ? WHERE state = ${approvalStates.pending} AND expires IS NOT NULL`,
       'UPDATE kv SET until = until + ? WHERE until IS NOT NULL',
+      'UPDATE lease SET until = until + ?',
     ].map((sql) => connection.prepare(sql));
-    this.#moveLeases = connection.prepare('UPDATE lease SET until = until + ?');
+    this.#shift = connection.prepare(
+      `SELECT value FROM kv WHERE space = '${CLOCK_SPACE}' AND key = '${CLOCK_SHIFT}'`,
+    );
+    this.#addShift = connection.prepare(
+      `INSERT INTO kv (space, key, value, version, until) VALUES ('${CLOCK_SPACE}', '${CLOCK_SHIFT}', CAST(CAST(?1 AS INTEGER) AS TEXT), 0, NULL)
+       ON CONFLICT (space, key) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + CAST(?1 AS INTEGER) AS TEXT)`,
+    );
   }
 
   /** Last recorded activity of the store, epoch milliseconds. */
   get lastSeen(): number {
     return this.#last.get([])?.[0] ?? 0;
+  }
+
+  /** Sum of the clock's steps, in milliseconds. */
+  get shiftMs(): number {
+    return Number(this.#shift.get([])?.[0] ?? 0);
   }
 
   /** Returns true if the time must be recorded. */
@@ -85,12 +99,9 @@ export class SqliteClock {
     this.#recordedAt = now;
   }
 
-  /**
-   * Adjusts stored timestamps to a clock step. At a step forward only leases are moved; pauses become
-   * shorter.
-   */
+  /** Adjusts stored timestamps to a clock step. */
   onSet(byMs: number): void {
-    this.#moveLeases.run([byMs]);
-    if (byMs < 0) for (const move of this.#moves) move.run([byMs]);
+    for (const move of this.#moves) move.run([byMs]);
+    this.#addShift.run([byMs]);
   }
 }

@@ -37,6 +37,11 @@ export class EngineTransactions {
     return this.#moment.time;
   }
 
+  /** Sum of the clock's steps, in milliseconds. */
+  get clockShiftMs(): number {
+    return this.#recordedClock.shiftMs;
+  }
+
   /**
    * Runs the first transaction: calls `prepare`, then voids the claims of the previous process. Throws errors
    * of SQLite.

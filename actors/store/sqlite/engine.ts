@@ -257,11 +257,11 @@ export class SqliteEngine implements SyncStore {
   }
 
   approvals(filter: ApprovalFilter): readonly StoredApproval[] {
-    return this.#runs.approvals.list(filter);
+    return this.#runs.approvals.list(filter, this.#time);
   }
 
   approval(id: string): StoredApproval | undefined {
-    return this.#runs.approvals.find(id);
+    return this.#runs.approvals.find(id, this.#time);
   }
 
   decide(id: string, decision: NewDecision): DecidedApproval | undefined {
@@ -308,6 +308,11 @@ export class SqliteEngine implements SyncStore {
       removed: part.removed + others,
       afterSeq: isDone ? undefined : (part.afterSeq ?? Number.MAX_SAFE_INTEGER),
     };
+  }
+
+  /** Sum of the clock's steps (../steady-clock.ts), in milliseconds. */
+  get clockShiftMs(): number {
+    return this.#transactions.clockShiftMs;
   }
 
   /** Returns true if any mailbox became claimable since the last call. */

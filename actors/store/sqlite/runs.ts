@@ -47,7 +47,7 @@ export class RunRecords {
   decide(id: string, { state, decision, emit }: NewDecision, now: number): DecidedApproval | undefined {
     const isFirst = this.approvals.decide(id, state, decision, now);
     if (isFirst) for (const event of emit) this.#append(event, now);
-    const approval = this.approvals.find(id);
+    const approval = this.approvals.find(id, now);
     return approval && { isFirst, approval };
   }
 }

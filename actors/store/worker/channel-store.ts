@@ -5,6 +5,7 @@ import { appendedOf } from '../append-outcome.ts';
 import type { DeliveryFilter } from '../delivery.ts';
 import type { NewEvent } from '../event.ts';
 import { gatherDeliveries, gatherRuns } from '../list-parts.ts';
+import { SteadyClock } from '../steady-clock.ts';
 import type { Store } from '../store.ts';
 import type { OperationArguments, OperationResult, StoreOperation } from '../sync-store.ts';
 import { isTransferred } from './message-transfer.ts';
@@ -26,8 +27,8 @@ const plain = [
   ...(['steps', 'run', 'approvals', 'approval', 'decide'] as const),
 ] satisfies readonly StoreOperation[];
 
-/** Returns a store that sends its calls over the channel. */
-export function channelStore(channel: StoreChannel): Store {
+/** Returns a store that sends its calls over the channel. `clock` is the engine's steady clock. */
+export function channelStore(channel: StoreChannel, clock = new SteadyClock()): Store {
   const wakers = new Set<() => void>();
   channel.listen(() => {
     for (const onWake of [...wakers]) onWake();
@@ -38,6 +39,8 @@ export function channelStore(channel: StoreChannel): Store {
   const part = (filter: DeliveryFilter) => channel.call('deliveryPage', [filter]);
   return {
     ...operations,
+    now: () => Date.now(),
+    steady: () => clock.now,
     append: async (events, options = {}) => {
       // No claim for transferred bodies, which this thread no longer has; the next `claim` returns them.
       const claimMs = events.some(isTransferred) ? undefined : options.claimMs;

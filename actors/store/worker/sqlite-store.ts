@@ -3,6 +3,7 @@
 
 import { StoreFullError, type StoreUnavailableError } from '../../base/errors/errors.ts';
 import type { Migration } from '../sqlite/schema.ts';
+import { SteadyClock } from '../steady-clock.ts';
 import type { Store } from '../store.ts';
 import { channelStore } from './channel-store.ts';
 import { RetryingChannel } from './retrying-channel.ts';
@@ -42,7 +43,8 @@ const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024;
 
 /** Opens or creates the file. Rejects with StoreUnavailableError, which describes the problem. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  return channelStore(await openChannel(options));
+  const clock = new SteadyClock();
+  return channelStore(await openChannel(options, clock), clock);
 }
 
 export interface RetryingStoreOptions extends SqliteStoreOptions {
@@ -58,10 +60,11 @@ export interface RetryingStoreOptions extends SqliteStoreOptions {
  * space.
  */
 export async function openRetryingStore(options: RetryingStoreOptions): Promise<Store> {
+  const clock = new SteadyClock();
   const open = async () => {
-    const channel = await openChannel(options);
+    const channel = await openChannel(options, clock);
     try {
-      await options.prepare(channelStore(channel));
+      await options.prepare(channelStore(channel, clock));
       return channel;
     } catch (error) {
       await channel.close();
@@ -69,7 +72,7 @@ export async function openRetryingStore(options: RetryingStoreOptions): Promise<
     }
   };
   try {
-    return channelStore(await open());
+    return channelStore(await open(), clock);
   } catch (error) {
     if (!(error instanceof StoreFullError)) throw error;
     options.onFull(error);
@@ -78,11 +81,11 @@ export async function openRetryingStore(options: RetryingStoreOptions): Promise<
       options.onOpened();
       return channel;
     };
-    return channelStore(new RetryingChannel(reopen, error));
+    return channelStore(new RetryingChannel(reopen, error), clock);
   }
 }
 
-async function openChannel(options: SqliteStoreOptions): Promise<WorkerChannel> {
+async function openChannel(options: SqliteStoreOptions, clock: SteadyClock): Promise<WorkerChannel> {
   const {
     file,
     retentionMs = RETENTION_MS,
@@ -99,6 +102,7 @@ async function openChannel(options: SqliteStoreOptions): Promise<WorkerChannel> 
     onDamagedRecord: options.onDamagedRecord ?? (() => undefined),
     onMigrated: options.onMigrated ?? (() => undefined),
     onRejected: options.onRejected ?? (() => undefined),
+    onClock: (shiftMs) => clock.start(shiftMs),
     onFailed: options.onFailed ?? (() => undefined),
   });
 }

@@ -28,11 +28,15 @@ export interface SentError {
 export type SentResult = { readonly result: OperationResult<StoreOperation> } | { readonly error: SentError };
 
 export type WorkerMessage =
-  /** `damage` describes the damage of the write-ahead log. */
+  /**
+   * `damage` describes the damage of the write-ahead log; `clockShiftMs` is the recorded sum of the clock's
+   * steps.
+   */
   | {
       readonly kind: 'opened';
       readonly damage: string | undefined;
       readonly migration: Migration | undefined;
+      readonly clockShiftMs?: number;
     }
   | { readonly kind: 'refused'; readonly error: SentError }
   /** `isWakeDue` is true if events can possibly be claimed. */

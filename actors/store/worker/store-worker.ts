@@ -32,7 +32,7 @@ const damage = copyDamagedLog((workerData as WorkerSettings).file);
 const engine = open(workerData as WorkerSettings);
 if (engine !== undefined) {
   port.on('message', (message: CallsMessage) => work(engine, message));
-  post({ kind: 'opened', damage, migration: engine.migration });
+  post({ kind: 'opened', damage, migration: engine.migration, clockShiftMs: engine.clockShiftMs });
   reportDamage = (what) => post({ kind: 'damaged', what });
   earlyReports.forEach(reportDamage);
   onTimer(engine);

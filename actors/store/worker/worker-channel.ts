@@ -36,6 +36,8 @@ export interface WorkerChannelOptions {
   readonly onDamagedRecord: (what: string) => void;
   /** Called if the file was migrated when it was opened. */
   readonly onMigrated: (migration: Migration) => void;
+  /** Called with the recorded sum of the clock's steps when the file was opened. */
+  readonly onClock: (shiftMs: number) => void;
   /** Called for each call rejected because the file cannot be read or written. */
   readonly onRejected: (error: StoreUnavailableError) => void;
   /** Called once if the worker exits unexpectedly; the store does not work until the process restarts. */
@@ -150,6 +152,7 @@ export class WorkerChannel implements StoreChannel {
     if (message.kind !== 'opened') return;
     if (message.damage !== undefined) this.#options.onDamage(message.damage);
     if (message.migration !== undefined) this.#options.onMigrated(message.migration);
+    this.#options.onClock(message.clockShiftMs ?? 0);
   }
 
   #refusal(bytes: number): GatewayError | undefined {

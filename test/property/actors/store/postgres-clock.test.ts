@@ -45,7 +45,7 @@ function detectSteps(readings: readonly Reading[]) {
     const requestedMs = uptimeMs + pauseMs;
     const at = requestedMs + requestMs + offsetMs;
     uptimeMs = requestedMs + requestMs + responseMs;
-    const reading = { at, corrections: 0, requestedMs, answeredMs: uptimeMs };
+    const reading = { at, corrections: 0, shiftMs: 0, requestedMs, answeredMs: uptimeMs };
     const byMs = stepOf(previousAt, reference, reading);
     const uncertaintyMs = widthOf(reading) + (reference === undefined ? 0 : widthOf(reference));
     reference = byMs === 0 ? moreAccurate(reference, reading) : reading;

@@ -207,7 +207,7 @@ class ChatScenario {
       claims.map(async ({ key, fence, event, snapshot }) => {
         const signal = AbortSignal.timeout(TIMEOUT_MS);
         const outcome = await work.perform({ event, snapshot, signal, checkpoint: async () => {} });
-        return turnResult({ key, fence }, event, outcome, 0.5, true, String);
+        return turnResult({ key, fence }, event, outcome, 0.5, true, String, Date.now());
       }),
     );
     if (!isKilled) await store.commit(results);

@@ -131,7 +131,7 @@ async function sendAll(host: LocalRepoHost, { writing, searching, rows: destinat
       platform: account.platform,
       routing: { adapterOf: () => adapter, trigger: () => trigger, triggers: () => [trigger] },
       slots,
-      store: { delivery: async () => undefined },
+      store: { delivery: async () => undefined, now: Date.now },
       circuits: new Circuits({ log: silentLog, now: () => performance.now(), random: () => 0.5 }),
     });
     return { account, outbound: adapter.outbound as Outbound<Trigger> };
@@ -168,7 +168,7 @@ async function sendAll(host: LocalRepoHost, { writing, searching, rows: destinat
       startProcess();
       return;
     }
-    const result = turnResult({ key: event.key, fence: 1 }, event, outcome, 0.5, false, (text) => text);
+    const result = turnResult({ key: event.key, fence: 1 }, event, outcome, 0.5, false, String, Date.now());
     const { retryInMs = 0, wasClaimed } = result;
     row.dueAt = performance.now() + retryInMs;
     if (result.outcome === 'deferred') row.event = { ...event, wasClaimed };

@@ -147,7 +147,7 @@ async function sendAll(steps: readonly Step[]) {
       triggers: () => [trigger],
     },
     slots,
-    store: { delivery: async () => undefined },
+    store: { delivery: async () => undefined, now: Date.now },
     circuits: new Circuits({ log: silentLog, now: () => now, random: () => 0.5 }),
   });
   const conversations = Array.from({ length: CONVERSATIONS }, (_, n) => {
@@ -193,7 +193,7 @@ async function sendAll(steps: readonly Step[]) {
     const { event } = row;
     const { signal } = new AbortController();
     const outcome = await work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} });
-    const result = turnResult({ key: event.key, fence: 1 }, event, outcome, 0.5, false, (text) => text);
+    const result = turnResult({ key: event.key, fence: 1 }, event, outcome, 0.5, false, String, Date.now());
     const { retryInMs = 0, wasClaimed, note } = result;
     if (isAvailable && note !== undefined) availableNotes.push(note);
     row.at = now + retryInMs;

@@ -1,15 +1,19 @@
 // Approval requests of runs: the run posts the request, parks, and resumes after the decision.
 
 import { afterEach, expect, test } from 'vitest';
+import { OperatorApprovals } from '../../../../../actors/agents/approvals/operator-approvals.ts';
 import { bodyOf, isExactly } from '../../../../../actors/agents/approvals/record.ts';
 import type { ApprovalRequest } from '../../../../../actors/agents/approvals/run-approvals.ts';
+import { Redactor } from '../../../../../actors/base/errors/redact.ts';
 import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
+import { anonymous } from '../../../../../actors/identity/principal.ts';
 import {
   ApprovalChat,
   askingHandler,
   paymentRequest,
 } from '../../../../fixtures/automation/approval-chat.ts';
 import { until } from '../../../../fixtures/automation/inbox.ts';
+import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 
 let chat: ApprovalChat | undefined;
 afterEach(() => chat?.end());
@@ -85,6 +89,34 @@ test('an approval request expires after its timeout, and the run resumes', async
   expect(request).toMatchObject({ state: 'expired', decision: '{"via":"timer"}' });
   const approval = await requestChat.approvals.find(request?.id ?? '');
   expect(approval?.state).toBe('expired');
+});
+
+test('reading an overdue approval does not change it, and it can no longer be approved', async () => {
+  let offsetMs = 0;
+  const store = new MemoryStore({ now: () => Date.now() + offsetMs });
+  chat = new ApprovalChat({ store, handler: askingHandler(paymentRequest) });
+  await chat.say('a:1');
+  const [request] = await chat.waitForApprovals('a:1');
+  if (request === undefined) throw new Error('expected an approval request');
+  offsetMs = 2 * 3_600_000;
+  const { approvals } = chat;
+  const operator = new OperatorApprovals({ store, approvals, gateway: { redactor: new Redactor([]) } });
+  const states = async () => [
+    (await operator.find(request.id)).state,
+    (await operator.list({ limit: 10 })).approvals[0]?.state,
+  ];
+  expect([await states(), await states()]).toEqual([
+    ['pending', 'pending'],
+    ['pending', 'pending'],
+  ]);
+  const decided = await operator.decide(
+    request.id,
+    'approve',
+    { by: undefined, comment: undefined },
+    anonymous,
+  );
+  expect(decided).toMatchObject({ error: { message: expect.stringContaining('expired') } });
+  expect((await chat.waitForState('a:1', 'done')).answer).toBe('expired');
 });
 
 test('a run waits for all of its approval requests, each with its own outcome', async () => {

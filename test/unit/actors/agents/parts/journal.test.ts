@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { PartsJournal } from '../../../../../actors/agents/parts/journal.ts';
 import { parseStoredRow } from '../../../../../actors/agents/runs/stored-rows.ts';
+import { realClock } from '../../../../fixtures/automation/contexts.ts';
 
 const open = (rows: readonly object[] = []) =>
   PartsJournal.open({
@@ -8,6 +9,7 @@ const open = (rows: readonly object[] = []) =>
     name: 'f',
     context: {
       state: undefined,
+      clock: realClock,
       steps: async () => rows.map((row) => parseStoredRow(JSON.stringify(row))),
       checkpoint: async () => {},
     },

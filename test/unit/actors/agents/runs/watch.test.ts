@@ -67,6 +67,7 @@ function startRun({ isSlow = false } = {}) {
             state: 'pending',
             askedAt: 1,
             expiresAt: undefined,
+            expiresInMs: undefined,
             decidedAt: undefined,
             body: JSON.stringify({
               kind: 'tool',

@@ -50,6 +50,7 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
     circuits: new Circuits({ log: silentLog }),
     slots: new WorkSlots({ slots: 4, bytes: 1_000_000, release: async () => 0 }),
     store: {
+      now: () => Date.now(),
       delivery: async (id) =>
         receipts[id] === undefined
           ? undefined

@@ -26,7 +26,7 @@ test('secrets in the note of an event outcome are redacted, for every kind of ou
   ];
   const notes = outcomes.map((outcome) => {
     const redact = (text: string) => text.replace('hunter2', '***');
-    return turnResult(claim, event, outcome, 0, false, redact).note;
+    return turnResult(claim, event, outcome, 0, false, redact, Date.now()).note;
   });
   expect(notes).toEqual(outcomes.map(() => 'refused: Bearer ***'));
 });
@@ -34,7 +34,7 @@ test('secrets in the note of an event outcome are redacted, for every kind of ou
 test('attempts that ended with the process do not count against the limits of attempts and deferrals', () => {
   const retry = { ...quickRetry, attempts: 2 };
   const outcomeOf = (outcome: WorkOutcome, attempt: number, at = event.at) =>
-    turnResult(claim, { ...event, at, attempt, crashes: 3 }, outcome, 0, false, String).outcome;
+    turnResult(claim, { ...event, at, attempt, crashes: 3 }, outcome, 0, false, String, Date.now()).outcome;
   const failed: WorkOutcome = { kind: 'failed', note: '', retry };
   expect([4, 5].map((attempt) => outcomeOf(failed, attempt))).toEqual(['retrying', 'dead']);
   const deferred: WorkOutcome = { kind: 'deferred', note: '', inMs: 1_000, retry };
@@ -55,7 +55,7 @@ test('a deferred event is marked as claimed if it was claimed before or may have
       retry: quickRetry,
     };
     const now = { ...event, at: Date.now(), wasClaimed: before };
-    return turnResult(claim, now, deferred, 0, false, String).wasClaimed === true;
+    return turnResult(claim, now, deferred, 0, false, String, Date.now()).wasClaimed === true;
   };
   expect([wasClaimed(false, undefined), wasClaimed(undefined, false)]).toEqual([false, false]);
   expect([wasClaimed(true, false), wasClaimed(false, true)]).toEqual([true, true]);

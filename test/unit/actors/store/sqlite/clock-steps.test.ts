@@ -1,4 +1,5 @@
-// A clock step of an hour forward does not shorten claims of running events. Timers are due by the new time.
+// A clock step of an hour neither ends nor extends the claim of a running event, a retry pause, a timer or an
+// approval.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,8 +12,12 @@ const folder = storeFolder();
 let files = 0;
 
 class Clock {
-  time = Date.UTC(2026, 10, 22);
+  time: number;
   uptime = 5_000;
+
+  constructor(time: number) {
+    this.time = time;
+  }
 
   pass(ms: number): void {
     this.time += ms;
@@ -20,10 +25,10 @@ class Clock {
   }
 }
 
-function open() {
-  const clock = new Clock();
+function open(file = join(folder, `${++files}.sqlite`), time = Date.UTC(2026, 10, 22)) {
+  const clock = new Clock(time);
   const engine = new SqliteEngine({
-    file: join(folder, `${++files}.sqlite`),
+    file,
     retentionMs: 24 * HOUR_MS,
     snapshotRetentionMs: 24 * HOUR_MS,
     maxWaiting: 100,
@@ -102,17 +107,60 @@ test('a due retry stays due after the clock is set back', () => {
   engine.close();
 });
 
-test('a retry pause is over when the clock reaches its end', () => {
+test.each([HOUR_MS, -HOUR_MS])('a retry pause keeps its duration at a clock step of %i ms', (byMs) => {
   const { clock, engine, claim } = open();
   engine.transaction(() => engine.append([newEvent('conversation/a', 'a1')]));
   const [turn] = engine.transaction(() => engine.claim(1, 1_000));
   if (turn === undefined) throw new Error('it was to be claimed');
   const { key, fence, event } = turn;
   engine.transaction(() =>
-    engine.commit([{ key, fence, seq: event.seq, outcome: 'retrying', retryInMs: HOUR_MS }]),
+    engine.commit([{ key, fence, seq: event.seq, outcome: 'retrying', retryInMs: 60_000 }]),
   );
+  clock.time += byMs;
   expect(claim()).toEqual([]);
-  clock.time += HOUR_MS;
+  clock.pass(59_000);
+  expect(claim()).toEqual([]);
+  clock.pass(1_000);
   expect(claim()).toEqual(['a1']);
   engine.close();
+});
+
+test.each([HOUR_MS, -HOUR_MS])(
+  'an approval keeps its time, and its run its timer, at a clock step of %i ms',
+  (byMs) => {
+    const { clock, engine, claim } = open();
+    engine.transaction(() => engine.append([newEvent('conversation/a', 'a1')]));
+    const [turn] = engine.transaction(() => engine.claim(1, 1_000));
+    if (turn === undefined) throw new Error('it was to be claimed');
+    const { key, fence, event } = turn;
+    const asks = [{ id: 'one', body: '{}', expiresInMs: 60_000 }];
+    const wakeEvent = { ...newEvent(key, 'timer'), kind: 'timer', wakes: 'yes' };
+    const timers = [{ id: 'wake', inMs: 60_000, event: wakeEvent }];
+    engine.transaction(() =>
+      engine.commit([{ key, fence, seq: event.seq, outcome: 'parked', parkedOn: 'yes', asks, timers }]),
+    );
+    const expiresInMs = () => engine.transaction(() => engine.approval('one'))?.expiresInMs;
+    clock.time += byMs;
+    expect(expiresInMs()).toBe(60_000);
+    clock.pass(59_000);
+    expect([expiresInMs(), claim()]).toEqual([1_000, []]);
+    clock.pass(1_000);
+    expect([expiresInMs(), claim()]).toEqual([0, ['a1']]);
+    engine.close();
+  },
+);
+
+test('the sum of the clock steps is recorded, also of a step back while the gateway was stopped', () => {
+  const file = join(folder, `${++files}.sqlite`);
+  const before = open(file);
+  expect(before.engine.clockShiftMs).toBe(0);
+  for (const byMs of [HOUR_MS, -3 * HOUR_MS, 1_500.4]) {
+    before.clock.time += byMs;
+    before.engine.followClock();
+  }
+  expect(before.engine.clockShiftMs).toBe(-2 * HOUR_MS + 1_500);
+  before.engine.close();
+  const after = open(file, before.clock.time - HOUR_MS);
+  expect(after.engine.clockShiftMs).toBe(-3 * HOUR_MS + 1_500);
+  after.engine.close();
 });
