@@ -1,6 +1,7 @@
 // Checks who may decide an approval. Only the files and ids verified by a platform count, never texts of
 // tools, models or events. The same name on another platform or account is a different person. The requester
-// may not decide unless the files allow it. Names that may belong to the same person count as one person.
+// may not decide unless the files allow it. Names that may belong to the same person count as one person. Any
+// person may have made a request in the name of a chat, so only an operator decides it.
 
 import type { ApprovalBody, Person } from './record.ts';
 
@@ -43,8 +44,10 @@ function selfRefusal(
   requestedBy: Person | undefined,
   names: readonly string[],
 ): string | undefined {
-  if (selfApproval || requestedBy === undefined || !isSame(namesOf(requestedBy), names)) return undefined;
-  return 'the requester may not decide';
+  if (selfApproval || requestedBy === undefined) return undefined;
+  if (requestedBy.isShared === true)
+    return 'the request was made in the name of a chat, so only an operator may decide';
+  return isSame(namesOf(requestedBy), names) ? 'the requester may not decide' : undefined;
 }
 
 /** Returns all names that the platform has verified for the person. */

@@ -17,6 +17,8 @@ export interface Person {
   readonly user: string;
   /** Further names that the platform verifies. */
   readonly aliases: readonly string[];
+  /** True for a chat or channel in whose name an unknown person writes. */
+  readonly isShared?: boolean | undefined;
 }
 
 /** Access rights from the files at request time. */

@@ -122,8 +122,14 @@ function approversFor({ approvers }: RequestRules, { config }: Trigger): readonl
   return approvers.length > 0 ? approvers : approversOf(config);
 }
 
-function requesterOf({ platform, account, user, userAliases = [] }: InboundEvent): Person | undefined {
-  return user === undefined ? undefined : { platform, account, user, aliases: userAliases };
+function requesterOf({
+  platform,
+  account,
+  user,
+  userAliases = [],
+  isUserShared: isShared,
+}: InboundEvent): Person | undefined {
+  return user === undefined ? undefined : { platform, account, user, aliases: userAliases, isShared };
 }
 
 function homeOf({ adapter, trigger, target }: MessagePlace) {

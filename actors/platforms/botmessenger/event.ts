@@ -145,6 +145,7 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
     channel: chat,
     channelAliases: formerIds,
     user: sender.id,
+    isUserShared: sender.isChat || undefined,
     userAliases: sender.username === undefined ? undefined : [sender.username.toLowerCase()],
     senderName: sender.name ?? sender.username,
     channelName: message.chatTitle,

@@ -32,6 +32,7 @@ export interface BotMessage {
   /** The sender: a person, or a chat in whose name a person writes. */
   readonly sender: {
     readonly id: string;
+    readonly isChat: boolean;
     readonly username: string | undefined;
     readonly name: string | undefined;
   };
@@ -138,6 +139,7 @@ function messageIn(
     messageId: idAt(message, 'message_id'),
     sender: {
       id,
+      isChat: senderChat !== undefined,
       username: textMember(sender, 'username'),
       name: nameOf(sender),
     },

@@ -116,3 +116,12 @@ test('the access check accepts only named approvers or channel members of the ri
   );
   expect(allowed).toBeGreaterThan(10);
 });
+
+test('a request in the name of a chat is decided by an operator only, unless self-approval is allowed', () => {
+  const chat = { platform: 'chat', account: 'app', user: '-1001', aliases: ['team'], isShared: true };
+  const asked = request({ approvers: ['ben', 'carl'] }, chat);
+  for (const decider of [from({}), from({ user: 'U3', aliases: ['carl'], channels: ['ops'] })])
+    expect(refusalOf(asked, decider)).toContain('only an operator may decide');
+  expect(refusalForName(asked, 'ben')).toContain('only an operator may decide');
+  expect(refusalOf(request({ approvers: ['ben'], selfApproval: true }, chat), from({}))).toBeUndefined();
+});

@@ -125,7 +125,8 @@ describe('botEvent', () => {
       from: { id: 1087968824, is_bot: true, first_name: 'Group' },
       sender_chat: team,
     });
-    expect(readBack(forChat)).toMatchObject({ user: '-1001' });
+    expect(readBack(forChat)).toMatchObject({ user: '-1001', isUserShared: true });
+    expect(readBack(textUpdate('hi')).isUserShared).toBeUndefined();
     expect(readBack(forChat).context['chat.sender.is_bot']).toBeUndefined();
   });
 
