@@ -7,11 +7,11 @@
 //      JSON escapes, so that the value stays the same.
 
 import { removeControlSequences } from '../../actors/base/errors/control-sequences.ts';
+import { escapeHidden } from '../../actors/base/errors/hidden-characters.ts';
 import { ownColours } from './paint.ts';
 
 /** Control characters; not the joiners, which are harmless and needed for many scripts and emoji. */
 const controls = /[^\P{Cc}\n\t]|(?![\u200c\u200d])\p{Cf}/gu;
-const controlsInJson = /[^\P{Cc}\n]|\p{Cf}/gu;
 
 /** Returns foreign text on one line, without control characters. */
 export function printable(text: string): string {
@@ -39,11 +39,7 @@ export function forTerminal(text: string): string {
     .join('');
 }
 
-/** Returns equal JSON, with control characters as escapes. */
+/** Returns equal JSON, with hidden characters as escapes. */
 export function jsonForTerminal(json: string): string {
-  return json.replace(controlsInJson, (character) =>
-    Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
-      .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+  return escapeHidden(json).replaceAll('\t', '\\u0009');
 }

@@ -5,7 +5,7 @@ import { decisionActionId } from '../../events/decision-action.ts';
 import type { OutboundMessage } from '../../events/outbox/message.ts';
 import type { ApprovalState } from '../../store/approval.ts';
 import type { ApprovalBody, DecisionBody } from './record.ts';
-import { displayName, fullRequestText, markdownName } from './request-text.ts';
+import { fullRequestText, markdownName } from './request-text.ts';
 
 /**
  * Lengths of the excerpt, in characters. A shorter excerpt is tried if the platform would split the message.
@@ -95,8 +95,8 @@ function outline({ kind, title, requestedBy, agent }: RequestFields) {
   const by = requestedBy === undefined ? 'unknown' : requestedByText(requestedBy);
   const fields = [
     { name: 'Requested by', value: by },
-    { name: nouns[kind], value: displayName(title) },
-    { name: kind === 'node' ? 'Flow' : 'Agent', value: displayName(agent) },
+    { name: nouns[kind], value: markdownName(title) },
+    { name: kind === 'node' ? 'Flow' : 'Agent', value: markdownName(agent) },
   ];
   return {
     card: { title: titles[kind], fields },
@@ -105,7 +105,7 @@ function outline({ kind, title, requestedBy, agent }: RequestFields) {
 
 function requestedByText({ user, aliases }: NonNullable<ApprovalBody['requestedBy']>): string {
   const [alias] = aliases;
-  return displayName(alias === undefined ? user : `${alias} (${user})`);
+  return markdownName(alias === undefined ? user : `${alias} (${user})`);
 }
 
 function requestBlock(id: string, request: RequestFields, excerpt: number): string {

@@ -1,6 +1,7 @@
-// Formats the texts of an approval request for people. Invisible characters are escaped or removed, because
-// the texts come from strangers and models. Names are truncated; arguments are complete.
+// Formats the texts of an approval request for people. Hidden characters are escaped, because the texts come
+// from strangers and models. Names are truncated; arguments are complete.
 
+import { escapeHidden, escapeHiddenLine, escapeUnits } from '../../base/errors/hidden-characters.ts';
 import type { ApprovalRequest } from './run-approvals.ts';
 
 /** Maximum length of a displayed name, in UTF-16 units. */
@@ -21,33 +22,20 @@ export function fullRequestText({
 
 /** Returns a name or title as one line of at most `MAX_NAME` characters. */
 export function displayName(text: string): string {
-  const line = plain(text.slice(0, 2 * MAX_NAME), ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
+  const line = escapeHiddenLine(text.slice(0, 2 * MAX_NAME)).trim();
   return line.length <= MAX_NAME ? line : `${line.slice(0, MAX_NAME).toWellFormed()}…`;
 }
 
-/** Returns a name for a sentence in Markdown. */
+/** Returns a name for a sentence or card in Markdown. Underscores within words are no markup. */
 export function markdownName(text: string): string {
-  return displayName(text)
-    .replace(/[\\`*_~[\]<>|]/g, ' ')
-    .trim();
+  const plain = text.replace(/[\\`*~[\]<>|]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, ' ');
+  return displayName(plain);
 }
-
-/** Invisible characters, and characters that change the text direction. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
-
-const plain = (text: string, by: string) => text.toWellFormed().replace(INVISIBLE, by);
 
 /** Escapes characters in JSON strings, which keeps the value. A backtick could close a code block. */
 function plainJson(json: string): string {
   return json
     .split('\n')
-    .map((line) => line.replace(/`/g, escapeCharacter).replace(INVISIBLE, escapeCharacter))
+    .map((line) => escapeHidden(line.replace(/`/g, escapeUnits)))
     .join('\n');
-}
-
-function escapeCharacter(character: string): string {
-  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

@@ -1,5 +1,6 @@
 // Prints notices about a run on stderr: delays, retries, approvals. stdout is reserved for the answer.
 
+import { escapeHiddenLine } from '../../../actors/base/errors/hidden-characters.ts';
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { ApprovalEvent, RetryEvent } from '../../http/api/run-events.ts';
 import type { RunRecord } from '../../http/api/run-shapes.ts';
@@ -31,7 +32,7 @@ export function approvalWaitLine(
   { kind, name }: Target,
   { isLocalGateway }: { readonly isLocalGateway: boolean },
 ): string {
-  const fact = `waiting for approval of ${title}`;
+  const fact = `waiting for approval of ${escapeHiddenLine(title)}`;
   const instead =
     kind === 'agent'
       ? `"agents chat ${name}" with the same files asks on the terminal`

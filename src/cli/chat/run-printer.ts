@@ -1,5 +1,6 @@
 // Prints a run on a terminal: streams the text, and prints a faint line for each tool call.
 
+import { escapeHiddenLine } from '../../../actors/base/errors/hidden-characters.ts';
 import type { ApprovalEvent, RetryEvent, ToolEvent } from '../../http/api/run-events.ts';
 import type { RunRecord, RunResultRecord } from '../../http/api/run-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
@@ -45,13 +46,14 @@ export class RunPrinter implements RunListener {
 
   /** Prints an approval request. `request` must already be free of control characters. */
   printApprovalRequest(title: string, request: string): void {
-    this.#line(`Approval required: ${title}`, 'busy');
+    this.#line(`Approval required: ${escapeHiddenLine(title)}`, 'busy');
     this.#write(`${request}\n`);
   }
 
   /** Prints a decision. `title` is the title of the approval request. */
   printDecision({ state, id, by }: ApprovalEvent, title = id): void {
-    this.#line(`${title} is ${state}${by === undefined ? '' : ` by ${by}`}`, 'faint');
+    const decided = `${title} is ${state}${by === undefined ? '' : ` by ${by}`}`;
+    this.#line(escapeHiddenLine(decided), 'faint');
   }
 
   onState(run: RunRecord): void {

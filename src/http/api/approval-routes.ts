@@ -28,7 +28,7 @@ const decide = (verdict: DecisionVerdict) =>
     return RESPONDED;
   });
 
-export const approvalRoutes: readonly ShapedRoute[] = [
+const routes: readonly ShapedRoute[] = [
   [
     '/approvals',
     getRoute(async ({ approvals }, { query, view }): Promise<ApprovalList> => {
@@ -50,3 +50,8 @@ export const approvalRoutes: readonly ShapedRoute[] = [
   ['/approvals/*/approve', decide('approve')],
   ['/approvals/*/deny', decide('deny')],
 ];
+
+export const approvalRoutes: readonly ShapedRoute[] = routes.map(([shape, route]) => [
+  shape,
+  { ...route, escapesHidden: true },
+]);

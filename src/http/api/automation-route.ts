@@ -37,6 +37,8 @@ export interface AutomationRoute {
   /** Status for success. */
   readonly status: number | ((body: unknown) => number);
   readonly handle: RouteHandler;
+  /** True if the response has hidden characters as escapes of JSON, for people who approve its texts. */
+  readonly escapesHidden?: boolean;
 }
 
 /** Route with its path's shape, such as `/runs/*`. */

@@ -5,6 +5,7 @@ import { deliveryFilter } from '../../../actors/automation/operator/delivery-que
 import { manualRun } from '../../../actors/automation/operator/manual-run.ts';
 import { proactiveMessage } from '../../../actors/automation/operator/proactive-message.ts';
 import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
+import { escapeHidden } from '../../../actors/base/errors/hidden-characters.ts';
 import { parseJson } from '../../../config/reader/json-text.ts';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import { isJson } from '../listener/framing.ts';
@@ -180,7 +181,11 @@ async function respond(
   const response = await route.handle(host, { context, id, body: body(), query, view });
   if (response === RESPONDED) return;
   const { status } = route;
-  context.json(typeof status === 'number' ? status : status(response), response);
+  const text = JSON.stringify(response);
+  context.jsonText(
+    typeof status === 'number' ? status : status(response),
+    route.escapesHidden === true ? escapeHidden(text) : text,
+  );
 }
 
 /** Returns a function that parses the body. It throws inside the error handling of the route. */

@@ -4,6 +4,7 @@
 
 import type { RunEvent, RunReader, RunWatch } from '../../../actors/agents/runs/watch.ts';
 import { StoppedError } from '../../../actors/base/errors/errors.ts';
+import { escapeHidden } from '../../../actors/base/errors/hidden-characters.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { Heartbeat } from '../mcp/heartbeat.ts';
@@ -62,9 +63,9 @@ class RunStream implements RunReader {
 
   send(event: RunEvent): Promise<void> | undefined {
     if (this.#isClosed) return undefined;
-    const isWritable = this.#http.write(
-      `event: ${event.event}\ndata: ${JSON.stringify(dataOf(event, this.#view))}\n\n`,
-    );
+    const json = JSON.stringify(dataOf(event, this.#view));
+    const data = event.event === 'approval' ? escapeHidden(json) : json;
+    const isWritable = this.#http.write(`event: ${event.event}\ndata: ${data}\n\n`);
     if (isWritable || this.#isClosed) return undefined;
     return new Promise((resolve) => {
       this.#resume = resolve;

@@ -97,7 +97,11 @@ export class ExchangeContext {
   }
 
   json(status: number, body: unknown, more?: HeaderList): void {
-    this.reply.send(status, this.headers(more, JSON_TYPE), JSON.stringify(body));
+    this.jsonText(status, JSON.stringify(body), more);
+  }
+
+  jsonText(status: number, text: string, more?: HeaderList): void {
+    this.reply.send(status, this.headers(more, JSON_TYPE), text);
   }
 
   /** Responds with a JSON-RPC message. */

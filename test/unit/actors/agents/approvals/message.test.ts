@@ -58,6 +58,16 @@ test('untrusted text in an approval request cannot end a code block, hide charac
   expect(card?.fields?.[1]?.value).not.toMatch(/[\n\u202e\u200b\u2028]/);
 });
 
+test('the card of an approval request has no markup, and shows fillers and blanks as escapes', () => {
+  const title = 'files/write_file\u3164[ok](https://evil.example) **now** <!channel> _x_\u2800';
+  const requestedBy = { platform: 'chat', user: 'U1', aliases: ['*ada*'] };
+  const { card } = requestMessage(ID, { ...request({}), title, requestedBy }, 1_500, undefined);
+  expect(card?.fields?.map(({ value }) => value).slice(0, 2)).toEqual([
+    'ada (U1)',
+    'files/write_file\\u3164 ok (https://evil.example) now !channel x \\u2800',
+  ]);
+});
+
 test('the full text of an approval request is JSON with the same value as the arguments', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {

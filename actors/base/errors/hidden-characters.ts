@@ -1,0 +1,29 @@
+// Characters that people do not see: control characters, default-ignorable characters such as joiners and
+// fillers, blanks other than the space, and marks that change the text direction. Texts that people approve
+// show them as escapes.
+
+/** Content of a character class. Line feeds and tabs are not in it. */
+const HIDDEN_CLASS = [
+  '\\0-\\x08\\x0b-\\x1f\\x7f-\\xa0',
+  '\\p{Cf}\\p{Co}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}',
+  // Blanks.
+  '\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}',
+].join('');
+
+const HIDDEN = new RegExp(`[${HIDDEN_CLASS}]`, 'gu');
+
+/** Shows hidden characters as escapes of JSON. JSON stays equal, if it contains no raw line feeds and tabs. */
+export function escapeHidden(text: string): string {
+  return text.replace(HIDDEN, escapeUnits);
+}
+
+/** Returns the text on one line, with hidden characters as escapes. */
+export function escapeHiddenLine(text: string): string {
+  return escapeHidden(text.toWellFormed().replace(/[ \t\n\v\f\r\x85\u2028\u2029]+/g, ' '));
+}
+
+/** Returns the escape of a character, in UTF-16 code units. */
+export function escapeUnits(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
