@@ -90,12 +90,3 @@ export function isControlCall(name: string, options: Readonly<Record<string, str
   const command = builtInCommand(name);
   return command !== undefined && command.requestOf(options) === undefined;
 }
-
-const CONTROL = '/commands';
-
-/** Returns the mailbox key for control calls in the conversation. */
-export const controlKeyOf = (conversationKey: string): string => conversationKey + CONTROL;
-
-/** Returns the conversation key, also for the key of a control call. */
-export const conversationKeyOf = (key: string): string =>
-  key.endsWith(CONTROL) ? key.slice(0, -CONTROL.length) : key;

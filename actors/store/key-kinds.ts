@@ -17,3 +17,25 @@ export function kindOf(key: string): string {
 export function isKind(keyPrefix: string): boolean {
   return keyPrefix !== '' && keyPrefix !== OUTBOX && kindOf(keyPrefix) === keyPrefix;
 }
+
+const CONTROL = '/commands';
+
+/** Returns the mailbox key for decisions and control calls in the conversation. */
+export const controlKeyOf = (conversationKey: string): string => conversationKey + CONTROL;
+
+/** Returns the conversation key, also for the key of a control call. */
+export const conversationKeyOf = (key: string): string =>
+  isControlKey(key) ? key.slice(0, -CONTROL.length) : key;
+
+/** Returns true for the key of a mailbox for decisions and control calls. */
+export function isControlKey(key: string): boolean {
+  return key.endsWith(CONTROL);
+}
+
+/**
+ * Returns the limit of unfinished events for accepting these. Decisions and control calls end waiting work and
+ * are handled immediately, so they are accepted up to twice the limit.
+ */
+export function acceptanceLimit(events: readonly { readonly key: string }[], maxUnfinished: number): number {
+  return events.every(({ key }) => isControlKey(key)) ? 2 * maxUnfinished : maxUnfinished;
+}

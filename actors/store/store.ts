@@ -18,7 +18,8 @@
 //      clock; the database moves them when its clock is set back.
 // S9   `append` does not depend on handlers. A store that is full or not writable rejects the call and
 //      acknowledges nothing. Events emitted by a commit bypass the capacity limit; otherwise their source
-//      event could never complete.
+//      event could never complete. Decisions and control calls have twice the limit, because they end work
+//      that waits (key-kinds.ts).
 // S10  `wake` is a hint: a late, duplicate or missing call only causes delay.
 // S11  A crash of the process counts as one attempt and one crash of each running event; these events are
 //      then suspects. A suspect is retried only when a pause has passed, which restarts with each process,

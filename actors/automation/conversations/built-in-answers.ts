@@ -7,8 +7,9 @@ import { isSameTarget, type Target, type TargetKind } from '../../../config/reso
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../../machines/command-parameters.ts';
 import type { Match } from '../../../machines/matching.ts';
-import { type BuiltInCommand, conversationKeyOf } from '../../events/built-in-commands.ts';
+import type { BuiltInCommand } from '../../events/built-in-commands.ts';
 import type { Delivery, DeliveryState } from '../../store/delivery.ts';
+import { conversationKeyOf } from '../../store/key-kinds.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventTriggers } from '../triggers/event-triggers.ts';
 import type { LoadedTargets } from './handlers.ts';

@@ -1,9 +1,9 @@
 // Expires an event at the platform's reply deadline if it is then held or queued. The expiry is a separate
 // event in the second mailbox of the conversation, because the first mailbox may be blocked.
 
-import { controlKeyOf, conversationKeyOf } from '../../events/built-in-commands.ts';
 import type { Assignment, WorkOutcome } from '../../events/inbox/work.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import { controlKeyOf, conversationKeyOf } from '../../store/key-kinds.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Kind of expiry events. */

@@ -3,10 +3,10 @@
 // Approval decisions get a separate key, the control key, because the pending approval may block the key of
 // the conversation. A decision belongs to the chat with its sender.
 
-import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import { controlKeyOf } from '../../store/key-kinds.ts';
 import { decisionMembers } from '../chats/decisions.ts';
 import { definedContext, memberOf, storedPayload, textMember } from '../payloads/payload-member.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';

@@ -6,12 +6,12 @@
 // separate key, the control key, because the pending approval may block the key of the conversation.
 
 import { commandWordOf } from '../../../machines/matching.ts';
-import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { QuotedMessage } from '../../events/message-origin.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import { controlKeyOf } from '../../store/key-kinds.ts';
 import { decisionMembers, decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
 import { definedContext, memberOf, newTrace, storedPayload } from '../payloads/payload-member.ts';
 import type { WorkspaceForm } from './modal-form.ts';

@@ -5,10 +5,10 @@
 // block the key of the conversation. Decision results are sent as separate messages, because a reply would
 // replace the message with the button.
 
-import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import { controlKeyOf } from '../../store/key-kinds.ts';
 import { decisionMembers } from '../chats/decisions.ts';
 import { definedContext, readOnce, storedPayload, textMember } from '../payloads/payload-member.ts';
 import {

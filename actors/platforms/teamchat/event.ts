@@ -7,12 +7,12 @@
 // verify users.
 
 import { commandWordOf } from '../../../machines/matching.ts';
-import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { conversationParts } from '../../events/outbox/conversation-name.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
+import { controlKeyOf } from '../../store/key-kinds.ts';
 import { decisionMembers, decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
 import { definedContext, memberOf, storedPayload, textMember } from '../payloads/payload-member.ts';
 import {

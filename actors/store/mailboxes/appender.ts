@@ -5,6 +5,7 @@
 
 import { OverloadedError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../event.ts';
+import { acceptanceLimit } from '../key-kinds.ts';
 import { toStorableText } from '../record-texts.ts';
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
@@ -37,7 +38,8 @@ export class Appender {
   /** Throws OverloadedError if the new events exceed the capacity. */
   checkCapacity(events: readonly NewEvent[]): void {
     const { unfinished } = this.#deliveries;
-    if (unfinished + events.length <= this.#maxUnfinished) return;
+    const limit = acceptanceLimit(events, this.#maxUnfinished);
+    if (unfinished + events.length <= limit) return;
     const added = new Set<string>();
     for (const { id, key, wakes, isOnce } of events) {
       if (wakes !== undefined && this.#parkedEvents.isAwaited(toStorableText(key), wakes)) continue;
@@ -45,7 +47,7 @@ export class Appender {
       const state = this.#deliveries.find(id)?.state;
       if (state === undefined || (state === 'dead' && isOnce !== true)) added.add(toStorableText(id));
     }
-    if (added.size > Math.max(0, this.#maxUnfinished - unfinished))
+    if (added.size > Math.max(0, limit - unfinished))
       throw new OverloadedError(
         `the store is at its limit of ${this.#maxUnfinished} unfinished events; try again later`,
       );

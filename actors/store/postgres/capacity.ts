@@ -8,6 +8,7 @@
 // limit, but are counted.
 
 import type { NewEvent } from '../event.ts';
+import { acceptanceLimit } from '../key-kinds.ts';
 import { toStorableText } from '../record-texts.ts';
 import { findAll } from './append.ts';
 import { canRevive, type KnownEvent } from './claim-at-append.ts';
@@ -136,7 +137,8 @@ export class Capacity {
     for (const call of calls) {
       const unfinishedIds = await addedBy(transaction, call.events, knownEvents, wokenNames);
       const newIds = [...unfinishedIds].filter((id) => !added.has(id));
-      if (newIds.length > 0 && total + newIds.length > this.#maxWaiting) continue;
+      const limit = acceptanceLimit(call.events, this.#maxWaiting);
+      if (newIds.length > 0 && total + newIds.length > limit) continue;
       total += newIds.length;
       for (const id of newIds) added.add(id);
       for (const { key, wakes } of call.events) if (wakes !== undefined) wokenNames.add(waitOf(key, wakes));

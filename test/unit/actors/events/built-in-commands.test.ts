@@ -4,10 +4,9 @@ import { expect, test } from 'vitest';
 import {
   builtInCommand,
   builtInCommands,
-  controlKeyOf,
-  conversationKeyOf,
   isControlCall,
 } from '../../../../actors/events/built-in-commands.ts';
+import { controlKeyOf, conversationKeyOf } from '../../../../actors/store/key-kinds.ts';
 
 test('the four built-in commands list their required options first, as command menus of platforms require', () => {
   expect(builtInCommands.map(({ name }) => name)).toEqual(['agent', 'task', 'fleet', 'flow']);

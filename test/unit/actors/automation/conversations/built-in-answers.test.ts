@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Handler, Job } from '../../../../../actors/agents/handlers/handler.ts';
-import { controlKeyOf } from '../../../../../actors/events/built-in-commands.ts';
 import { chatFilters } from '../../../../../actors/events/inbox/chat-filters.ts';
+import { controlKeyOf } from '../../../../../actors/store/key-kinds.ts';
 import type { Binding } from '../../../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
