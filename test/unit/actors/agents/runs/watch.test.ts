@@ -117,7 +117,11 @@ function startRun({ isSlow = false } = {}) {
   };
 }
 
-const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+/** Waits for the turns of the watchers (work-turns.ts), which a busy machine does not delay. */
+const settle = async () => {
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 const kindsOf = (events: readonly RunEvent[]) =>
   events.slice(1).map((event) => {
     if (event.event === 'tool') return `${event.step.tool} ${event.step.state ?? 'called'}`;
