@@ -9,8 +9,8 @@ const MIN_PART = 64;
 const SHARE = 0.75;
 
 /**
- * Returns the form in which the text is rendered, for messages of up to `limit` characters. A text of too many
- * messages is not converted, because it is truncated and rendered again.
+ * Returns the form in which the text is rendered, for messages of up to `limit` characters. A text that needs
+ * too many messages is not converted: it is truncated and rendered again.
  */
 export function renderedFormat(
   { text, format = 'markdown' }: Pick<OutboundMessage, 'text' | 'format'>,
