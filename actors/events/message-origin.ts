@@ -38,10 +38,11 @@ const MAX_QUOTED_TEXT = 8_192;
 /** Maximum length in histories. */
 const MAX_STORED_TEXT = 500;
 
-/** Returns the origin; undefined if the sender is unknown. */
+/** Returns the origin; undefined for unknown senders, and for manual runs, which have no chat. */
 export function messageOrigin(data: OriginData): MessageOrigin | undefined {
   const { user, senderName, isByBot, channel, channelName, quoted = [] } = data;
-  if (user === undefined && senderName === undefined) return undefined;
+  const isKnown = senderName !== undefined || (user !== undefined && channel !== undefined);
+  if (!isKnown) return undefined;
   const sender = partyOf(user, senderName);
   const chat = partyOf(channel, channelName);
   return {

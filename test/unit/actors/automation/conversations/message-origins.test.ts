@@ -43,8 +43,9 @@ test('a job contains sender, chat and quoted messages, and the history those of 
 });
 
 test('an event from an unknown sender has no origin', async () => {
-  const [job, next] = await jobsFor({ user: undefined, text: 'tick' }, { user: undefined, text: 'tock' });
-  expect(job?.message).toBeUndefined();
+  const manualRun = { user: 'ada', channel: undefined, text: 'tock' };
+  const [job, next] = await jobsFor({ user: undefined, text: 'tick' }, manualRun);
+  expect([job?.message, next?.message]).toEqual([undefined, undefined]);
   expect(next?.history[0]).toEqual({ role: 'user', text: 'tick' });
 });
 
