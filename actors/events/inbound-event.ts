@@ -52,7 +52,7 @@ export interface InboundEvent {
   /** Other names of the channel for filters, such as earlier ids of a chat. */
   readonly channelAliases?: readonly string[] | undefined;
   readonly user: string | undefined;
-  /** True if `user` is a chat or channel: the person who wrote in its name is unknown. */
+  /** True if `user` is a chat or channel, and the person is unknown. */
   readonly isUserShared?: boolean | undefined;
   /** Other names of the user for filters, such as a name in addition to an id. */
   readonly userAliases?: readonly string[] | undefined;

@@ -56,7 +56,7 @@ export type ApprovalRow = readonly [
   decision: string | null,
 ];
 
-/** `now` is the engine's time. Throws DamagedRecordError. */
+/** `now`: epoch milliseconds of the engine. Throws DamagedRecordError. */
 export function approvalOf(row: ApprovalRow, now: number): StoredApproval {
   const [id, run, key, trigger, code, askedAt, expires, decided, body, decision] = row;
   const state = names.find((name) => approvalStates[name] === code);

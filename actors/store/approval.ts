@@ -32,8 +32,8 @@ export interface StoredApproval {
   readonly askedAt: number;
   readonly expiresAt: number | undefined;
   /**
-   * Milliseconds before the expiry by the engine's clock when it was read, negative afterwards; undefined if
-   * it never expires.
+   * Milliseconds between reading and expiry by the engine's clock, negative for an overdue approval;
+   * undefined without expiry.
    */
   readonly expiresInMs: number | undefined;
   readonly decidedAt: number | undefined;

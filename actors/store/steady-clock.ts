@@ -1,5 +1,5 @@
-// Time of the embedded engine without the steps of the system clock. The engine records the sum of the steps
-// in its file, so that the time continues after a restart; while the process runs, the monotonic clock counts.
+// Steady clock of the embedded engine: the monotonic clock of the process, continued after a restart. The
+// file contains the sum of all steps of the system clock, which is subtracted at the start.
 
 /** Space and key of the recorded sum, in milliseconds. */
 export const CLOCK_SPACE = 'clock';

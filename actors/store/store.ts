@@ -14,8 +14,8 @@
 // S5   A commit is atomic: outcome, snapshot, emitted events and timers.
 // S6   The epoch of a lease increases with every change of owner.
 // S7   A schedule ticks once per point in time, unless `forgetTicks` removes the tick.
-// S8   The engine's clock decides due times and expiry. The embedded engine moves them at each step of its
-//      clock; the database moves them when its clock is set back.
+// S8   The engine's clock decides due dates and expiry. The embedded engine moves both at each clock step,
+//      PostgreSQL only at steps back.
 // S9   `append` does not depend on handlers. A store that is full or not writable rejects the call and
 //      acknowledges nothing. Events emitted by a commit bypass the capacity limit; otherwise their source
 //      event could never complete. Decisions and control calls have twice the limit, because they end work
@@ -201,8 +201,8 @@ export interface Store {
   /** Returns the engine's time, epoch milliseconds. */
   now(): number;
   /**
-   * Returns the engine's time without the steps that moved due times (S8): for durations that continue after
-   * a restart or at another node.
+   * Returns `now` without the steps that moved due dates (S8): for durations that continue after a restart or
+   * at another node.
    */
   steady(): number;
   /**

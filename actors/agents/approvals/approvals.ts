@@ -1,7 +1,7 @@
 // Decides stored approvals: by people in a chat, by an operator, or at the timeout. One commit contains the
 // decision, the event that wakes the run, and the new text of the request message. The first decision counts;
-// later callers get that outcome. An approval past its timeout cannot be decided; the store's clock decides
-// that it is. Reading an approval does not change it: its run expires it, or an attempt to decide it.
+// later callers get that outcome. An overdue approval cannot be decided; the store's clock measures the
+// timeout. Reading changes nothing: the run expires an overdue approval, or a late decision does.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Log } from '../../base/errors/log.ts';

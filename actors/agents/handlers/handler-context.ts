@@ -9,7 +9,7 @@ import type { RunApprovals } from '../approvals/run-approvals.ts';
 import type { RunTools } from '../model-agent/tool-box.ts';
 import type { StoredRow } from '../runs/stored-rows.ts';
 
-/** The store's clock, which decides about stored times. */
+/** The store's clock. */
 export type RunClock = Pick<Store, 'now' | 'steady'>;
 
 export interface HandlerContext {

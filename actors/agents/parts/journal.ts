@@ -21,7 +21,7 @@ interface StoredTime {
 
 /**
  * Working time, and time since the first row. Both are stored with the rows and continue after parks and
- * crashes. Between two attempts, the store's clock counts without its steps.
+ * crashes. Between two attempts, the store's steady clock counts.
  */
 export class RunTime {
   readonly #workedBefore: number;

@@ -2,7 +2,7 @@
 // fillers, blanks other than the space, and marks that change the text direction. Texts that people approve
 // show them as escapes.
 
-/** Content of a character class. Line feeds and tabs are not in it. */
+/** Character class without line feeds and tabs. */
 const HIDDEN_CLASS = [
   '\\0-\\x08\\x0b-\\x1f\\x7f-\\xa0',
   '\\p{Cf}\\p{Co}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}',
@@ -12,7 +12,7 @@ const HIDDEN_CLASS = [
 
 const HIDDEN = new RegExp(`[${HIDDEN_CLASS}]`, 'gu');
 
-/** Shows hidden characters as escapes of JSON. JSON stays equal, if it contains no raw line feeds and tabs. */
+/** Shows hidden characters as escapes of JSON. The value of a JSON text does not change. */
 export function escapeHidden(text: string): string {
   return text.replace(HIDDEN, escapeUnits);
 }

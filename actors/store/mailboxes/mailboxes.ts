@@ -200,8 +200,8 @@ export class Mailboxes {
   }
 
   /**
-   * Adjusts the table to a clock step, so that claims keep their remaining duration, ready mailboxes stay
-   * ready, and others follow the retry times, which the deliveries have moved.
+   * Adjusts the table to a clock step. Claims keep the remaining duration, ready mailboxes stay ready, and
+   * others follow the moved retries of the deliveries.
    */
   onClockSet(byMs: number, now: number): void {
     this.#table.moveClaims(byMs);

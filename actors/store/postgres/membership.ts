@@ -90,7 +90,7 @@ export class Membership implements ClusterMembership {
     return reading === undefined ? Date.now() : Math.round(reading.at + this.#uptime() - reading.answeredMs);
   }
 
-  /** Server time without the steps that moved due times. */
+  /** Server time without the corrected steps back. */
   get steady(): number {
     return this.now - (this.#reading?.shiftMs ?? 0);
   }

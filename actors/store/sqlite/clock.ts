@@ -1,6 +1,6 @@
 // Clocks of the embedded store. The timestamp of a transaction comes from the system clock; comparing it with
-// a monotonic clock reveals clock steps. A step also moves the due dates in the file, so that pauses keep
-// their duration, and is added to the recorded sum of steps (../steady-clock.ts). At a backward step of less
+// a monotonic clock reveals clock steps. A step also moves the due dates in the file, which preserves
+// pauses, and is added to the recorded sum of steps (../steady-clock.ts). At a backward step of less
 // than CLOCK_STEP_MS, the timestamp stays constant until the system clock has caught up. The file records the
 // time every RECORD_EVERY_MS, to detect at the next start that the clock moved backwards while the gateway
 // was stopped. The record can be RECORD_EVERY_MS old, so pauses grow by this interval at most.

@@ -37,7 +37,7 @@ export interface AutomationRoute {
   /** Status for success. */
   readonly status: number | ((body: unknown) => number);
   readonly handle: RouteHandler;
-  /** True if the response has hidden characters as escapes of JSON, for people who approve its texts. */
+  /** True if the response contains JSON escapes instead of hidden characters, for approvers. */
   readonly escapesHidden?: boolean;
 }
 

@@ -1,5 +1,5 @@
-// A step of the system clock by an hour, while runs of flows wait and while the gateway is down. The clock of
-// the gateway and its threads is a preloaded `Date.now` with an offset from a file.
+// Steps of the system clock by an hour during waits of flows and during downtime. A preloaded script replaces
+// `Date.now` in the gateway and the store thread, with an offset from a file.
 
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -112,7 +112,7 @@ test('a clock that is set back while the gateway is down neither extends nor end
   await waitForState(first, wait, 'waiting');
   await first.gateway.stop('SIGKILL');
   const second = await start(first.folder, -HOUR_MS);
-  // The store records the time every ten seconds at most, and the wait grows by this at most.
+  // The wait grows by the interval of the clock records, ten seconds.
   await waitForState(second, wait, 'done');
   expect((await show(second, approval)).state).toBe('waiting');
   await second.gateway.stop('SIGKILL');
