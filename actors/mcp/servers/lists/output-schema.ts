@@ -1,6 +1,6 @@
 // Detects result schemas (`outputSchema`) that validators cannot compile: wrong type of a keyword value,
 // invalid pattern, unresolvable reference. Clients with SDK v1 compile all result schemas when they read a
-// list, and reject the whole list on an error. Some rare valid schemas (nested $id, references by anchor) are
+// list, and reject the whole list on an error. Some rare valid schemas (nested or unusual $id, references by anchor) are
 // rejected too, which keeps this check small.
 //
 // The running time is linear in the size of the schema: each subschema is visited once, and patterns are not
@@ -19,6 +19,13 @@ const areSchemas: Keyword = (value, visit) => Array.isArray(value) && value.leng
 const isRecord: Keyword = (value, visit) => isObject(value) && Object.values(value).every(visit);
 const isFilled: Keyword = (value) => Array.isArray(value) && value.length > 0;
 const isUnsupported: Keyword = () => false;
+
+/** Web address or relative path. Validators fail on references below other identifiers, such as `%`. */
+const SIMPLE_ID = /^(?:https?:\/\/[\w.-]+(?::\d+)?(?:\/[\w./~-]*)?|(?!\/\/)[\w./~-]*)#?$/;
+
+// Validators look up identifiers in an object, so names such as `toString` are not possible.
+const isId: Keyword = (value) =>
+  typeof value === 'string' && SIMPLE_ID.test(value) && !(value in Object.prototype);
 
 const types = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object'];
 const isType: Keyword = (value) =>
@@ -92,7 +99,7 @@ export function isCompilable(root: unknown): boolean {
     return Object.entries(schema).every(([name, value]) => {
       if (name === '$ref') return typeof value === 'string' && visit(resolveReference(root, value));
       // A nested identifier changes the base of references.
-      if (name === '$id') return schema === root && typeof value === 'string';
+      if (name === '$id') return schema === root && isId(value, visit);
       return keywords.get(name)?.(value, visit) ?? true;
     });
   };

@@ -1,6 +1,7 @@
 // Result schemas that clients with SDK v1 can compile, and schemas for which they reject the list.
 
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isCompilable } from '../../../../../../actors/mcp/servers/lists/output-schema.ts';
 
@@ -44,7 +45,29 @@ describe('an output schema', () => {
     ['an identifier of draft 4', withProperty({ type: 'string', id: 'a' })],
     ['a list that is an object', withProperty({ anyOf: { a: {} } })],
     ['nullable without a type', withProperty({ nullable: true })],
+    ...['%', ':', 'urn:x', 'http://[', 'toString'].map(($id): [string, object] => [
+      `the identifier ${$id}`,
+      withProperty({ $ref: '#/$defs/b' }, { $id, $defs: { b: {} } }),
+    ]),
   ])('with %s is rejected by the SDK and the gateway', (_, schema) => {
     expect([compiles(schema), isCompilable(schema)]).toEqual([false, false]);
+  });
+
+  test('is compiled by the SDK with every identifier that the gateway accepts', () => {
+    const piece = fc.constantFrom(
+      ...['%', '%41', '/', '//', ':', '#', '?', '.', '..', 'a', '2', '@'],
+      'https:',
+    );
+    const anyId = fc.oneof(
+      fc.string(),
+      fc.array(piece, { maxLength: 7 }).map((pieces) => pieces.join('')),
+    );
+    fc.assert(
+      fc.property(anyId, ($id) => {
+        const schema = withProperty({ $ref: '#/$defs/b' }, { $id, $defs: { b: {} } });
+        expect(compiles(schema) || !isCompilable(schema)).toBe(true);
+      }),
+      { numRuns: 1000, examples: [['https://example.com/a.json'], ['a/b#'], ['__proto__']] },
+    );
   });
 });

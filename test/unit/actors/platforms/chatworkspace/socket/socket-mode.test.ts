@@ -172,7 +172,7 @@ describe('an envelope', () => {
     expect(first.size).toBe(1_000);
     const numbers = [...new Set(accepted.map(({ payload }) => (payload as { n: number }).n))];
     expect(numbers).toEqual(Array.from({ length: 1_000 }, (_, n) => n));
-  }, 20_000);
+  }, 60_000);
 });
 
 describe('when the end of a socket is announced', () => {
