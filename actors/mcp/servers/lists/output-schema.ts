@@ -21,7 +21,7 @@ const isFilled: Keyword = (value) => Array.isArray(value) && value.length > 0;
 const isUnsupported: Keyword = () => false;
 
 /** Web address or relative path. Validators fail on references below other identifiers, such as `%`. */
-const SIMPLE_ID = /^(?:https?:\/\/[\w.-]+(?::\d+)?(?:\/[\w./~-]*)?|(?!\/\/)[\w./~-]*)#?$/;
+const SIMPLE_ID = /^(?:https?:\/\/[\w.-]+(?::\d{1,4})?(?=[/#]|$))?(?!.*\/\/)[\w./~-]*#?$/;
 
 // Validators look up identifiers in an object, so names such as `toString` are not possible.
 const isId: Keyword = (value) =>
