@@ -1,7 +1,7 @@
 // Detects result schemas (`outputSchema`) that validators cannot compile: wrong type of a keyword value,
 // invalid pattern, unresolvable reference. Clients with SDK v1 compile all result schemas when they read a
-// list, and reject the whole list on an error. Some rare valid schemas (nested or unusual $id, references by anchor) are
-// rejected too, which keeps this check small.
+// list, and reject the whole list on an error. Some rare valid schemas (nested or unusual $id, references by
+// anchor) are rejected too, which keeps this check small.
 //
 // The running time is linear in the size of the schema: each subschema is visited once, and patterns are not
 // executed.

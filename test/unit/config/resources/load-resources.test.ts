@@ -314,6 +314,7 @@ spec:
       {
         name: 'helper',
         model: 'vendor:large-1',
+        format: 'markdown',
         runtime: {
           kind: 'http',
           url: 'https://agents.example/run',
