@@ -6,6 +6,8 @@ const CONSTRUCT =
   /`[^`\n]{1,1000}`|!?\[[^\][\n]{0,500}\]\([^()\s]{1,2000}\)|<[^<>\n]{1,2000}>|(\*{1,3}|_{1,3}|~{1,2}|\|\|)(?=\S)[^\n]{0,500}?\S\1|\\./g;
 /** Longer than every construct. */
 const MAX_CONSTRUCT = 2_600;
+/** Length of the searched text before `least`. It limits the time for very long lines. */
+const SEARCHED_BEFORE = 4 * MAX_CONSTRUCT;
 /** Longer than usual graphemes. */
 const MAX_GRAPHEME = 64;
 
@@ -24,7 +26,8 @@ export interface LongLine {
 
 /** Returns the split point. It is `from` if the line begins with a construct that does not fit. */
 export function inlineEnd({ text, from, fitting, least, isCode }: LongLine): number {
-  const constructs = isCode ? [] : constructsIn(text.slice(from, fitting + MAX_CONSTRUCT), from);
+  const start = Math.max(from, least - SEARCHED_BEFORE);
+  const constructs = isCode ? [] : constructsIn(text.slice(start, fitting + MAX_CONSTRUCT), start, least);
   const isInside = (at: number) => constructs.some(([begin, end]) => begin < at && at < end);
   for (let end = fitting; end > least; end -= 1)
     if ((isBlank(text, end) || isBlank(text, end - 1)) && !isInside(end)) return end;
@@ -39,10 +42,17 @@ export function wordEnd({ text, from, fitting, least }: LongLine): number {
   return graphemeBegin(text, from, fitting);
 }
 
-function constructsIn(line: string, from: number): readonly (readonly [begin: number, end: number])[] {
-  return [...line.matchAll(CONSTRUCT)].map(
-    ({ 0: { length }, index }) => [from + index, from + index + length] as const,
-  );
+type Range = readonly [begin: number, end: number];
+
+/** Returns the constructs that end after `least`. The piece of the line starts at `start`. */
+function constructsIn(piece: string, start: number, least: number): readonly Range[] {
+  const found: Range[] = [];
+  for (const { 0: construct, index } of piece.matchAll(CONSTRUCT)) {
+    const begin = start + index;
+    const end = begin + construct.length;
+    if (end > least) found.push([begin, end]);
+  }
+  return found;
 }
 
 /** Returns the beginning of the grapheme at the point; the point itself if the grapheme is unusually long. */

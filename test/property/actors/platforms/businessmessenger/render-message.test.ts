@@ -1,6 +1,6 @@
 // Random messages, rendered as message bodies of the platform (render-message.ts). The bodies pass the checks
-// of the fake platform, and contain the whole text in the platform's own format. Choices become buttons or list rows, or text if the
-// platform does not support them.
+// of the fake platform, and contain the whole text in the platform's own format. Choices become buttons or
+// list rows, or text if the platform does not support them.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
