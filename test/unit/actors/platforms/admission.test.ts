@@ -61,12 +61,15 @@ const repo =
 test.each([
   ['RepoHost', repo({})],
   ['HTTP', http({ webhook_secret: 'a secret' })],
-] as const)('%s: a signature has 32 bytes in hexadecimal digits or Base64, with or without sha256=', async (_, admit) => {
-  for (const signature of [`sha256=${hex}`, hex, `sha256=${base64}`, base64])
-    expect(await admit({ 'x-hub-signature-256': signature })).toBeUndefined();
-  for (const odd of [undefined, '', `sha1=${hex}`, `sha256=${'x'.repeat(64)}`, `sha256=${hex}00`])
-    expect(await admit(odd === undefined ? {} : { 'x-hub-signature-256': odd })).toBe(401);
-});
+] as const)(
+  '%s: a signature has 32 bytes in hexadecimal digits or Base64, with or without sha256=',
+  async (_, admit) => {
+    for (const signature of [`sha256=${hex}`, hex, `sha256=${base64}`, base64])
+      expect(await admit({ 'x-hub-signature-256': signature })).toBeUndefined();
+    for (const odd of [undefined, '', `sha1=${hex}`, `sha256=${'x'.repeat(64)}`, `sha256=${hex}00`])
+      expect(await admit(odd === undefined ? {} : { 'x-hub-signature-256': odd })).toBe(401);
+  },
+);
 
 test('an HTTP trigger with Standard Webhooks requires an id, a time in seconds, and a signature of 32 bytes', async () => {
   const secret = `whsec_${base64}`;
