@@ -180,8 +180,10 @@ test('requests forwarded between nodes are limited in total, and per node to hal
   const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => send(b, session, slow(800, n + 1))));
   const refusals = answers.filter(({ json }) => json.error !== undefined);
   expect(refusals.length).toBeGreaterThanOrEqual(8);
-  expect([refusals[0]?.status, refusals[0]?.headers['retry-after']]).toEqual([200, '1']);
-  expect(refusals[0]?.json.error.data).toEqual({ reason: 'ERR_OVERLOADED' });
+  // The owner of the session also refuses some, because a single client gets a third of its slots.
+  const [refusal] = refusals.filter(({ json }) => json.error.data.server === undefined);
+  expect([refusal?.status, refusal?.headers['retry-after']]).toEqual([200, '1']);
+  expect(refusal?.json.error.data).toEqual({ reason: 'ERR_OVERLOADED' });
   expect((await send(b, session, slow(1))).json.error).toBeUndefined();
   await Promise.all([a, b].map((node) => node.stop()));
 });
