@@ -26,8 +26,10 @@ interface Entry<T> {
 
 /** A slice takes a few milliseconds. */
 const SLICE_BYTES = 262_144;
-/** Total size of the cached journals; the values are not larger. */
+/** Maximum size of the cached journals, as text. The values may be larger. */
 const MAX_BYTES = 33_554_432;
+/** Size of an entry without rows: also many empty journals are limited. */
+const ENTRY_BYTES = 1_024;
 
 export class JournalCache<T> {
   readonly #options: JournalCacheOptions<T>;
@@ -43,7 +45,7 @@ export class JournalCache<T> {
     const entry = this.#entries.get(id) ?? {
       value: this.#options.begin(),
       last: undefined,
-      bytes: 0,
+      bytes: ENTRY_BYTES,
       reading: Promise.resolve(),
     };
     this.#entries.delete(id);
@@ -68,7 +70,7 @@ export class JournalCache<T> {
       // Starts with the last known row.
       const page = await store.steps(id, Math.max(0, (known?.n ?? 0) - 1));
       if (known !== undefined && !isSameRow(page[0], known)) {
-        Object.assign(entry, { value: begin(), last: undefined, bytes: 0 });
+        Object.assign(entry, { value: begin(), last: undefined, bytes: ENTRY_BYTES });
         continue;
       }
       const added = known === undefined ? page : page.slice(1);
