@@ -4,34 +4,24 @@
 
 import { callOutcomes, type RecordedCall, type RecordedOutcome } from './call-record.ts';
 
+/** Numbers per call: sequence number, end time, duration, size and outcome. */
+const NUMBERS = 5;
+/** Texts per call: server, tool, method, client and session. */
+const TEXTS = 5;
+
 export class CallRing {
   readonly capacity: number;
   /** Position of the next call. A position is the number of calls added before it. */
   next = 0;
+  // The values of one call are adjacent, because each further array costs a cache miss per call.
   readonly #numbers: Float64Array;
-  readonly #times: Float64Array;
-  readonly #durations: Float64Array;
-  readonly #sizes: Float64Array;
-  readonly #outcomes: Uint8Array;
-  readonly #servers: (string | null)[];
-  readonly #tools: (string | null)[];
-  readonly #methods: string[];
-  readonly #clients: (string | null)[];
-  readonly #sessions: (string | null)[];
+  readonly #texts: (string | null)[];
 
   /** `capacity` is a power of two. */
   constructor(capacity: number) {
     this.capacity = capacity;
-    this.#numbers = new Float64Array(capacity);
-    this.#times = new Float64Array(capacity);
-    this.#durations = new Float64Array(capacity);
-    this.#sizes = new Float64Array(capacity);
-    this.#outcomes = new Uint8Array(capacity);
-    this.#servers = new Array(capacity).fill(null);
-    this.#tools = new Array(capacity).fill(null);
-    this.#methods = new Array(capacity).fill('');
-    this.#clients = new Array(capacity).fill(null);
-    this.#sessions = new Array(capacity).fill(null);
+    this.#numbers = new Float64Array(capacity * NUMBERS);
+    this.#texts = new Array(capacity * TEXTS).fill(null);
   }
 
   /** Position of the oldest call. */
@@ -53,32 +43,37 @@ export class CallRing {
   ): void {
     const slot = this.next & (this.capacity - 1);
     this.next += 1;
-    this.#numbers[slot] = n;
-    this.#times[slot] = at;
-    this.#durations[slot] = ms;
-    this.#sizes[slot] = bytes;
-    this.#outcomes[slot] = callOutcomes.indexOf(outcome);
-    this.#servers[slot] = server;
-    this.#tools[slot] = tool;
-    this.#methods[slot] = method;
-    this.#clients[slot] = client;
-    this.#sessions[slot] = session;
+    const number = slot * NUMBERS;
+    this.#numbers[number] = n;
+    this.#numbers[number + 1] = at;
+    this.#numbers[number + 2] = ms;
+    this.#numbers[number + 3] = bytes;
+    this.#numbers[number + 4] = callOutcomes.indexOf(outcome);
+    const text = slot * TEXTS;
+    this.#texts[text] = server;
+    this.#texts[text + 1] = tool;
+    this.#texts[text + 2] = method;
+    this.#texts[text + 3] = client;
+    this.#texts[text + 4] = session;
   }
 
   /** Returns the call at a position from `first` to `next`. */
   at(position: number): RecordedCall {
     const slot = position & (this.capacity - 1);
+    const [n = 0, at = 0, ms = 0, bytes = 0, outcome = 0] = this.#numbers.subarray(slot * NUMBERS);
+    const texts = this.#texts.slice(slot * TEXTS, (slot + 1) * TEXTS);
+    const [server = null, tool = null, method = null, client = null, session = null] = texts;
     return {
-      n: this.#numbers[slot] ?? 0,
-      at: this.#times[slot] ?? 0,
-      ms: this.#durations[slot] ?? 0,
-      server: this.#servers[slot] ?? null,
-      tool: this.#tools[slot] ?? null,
-      method: this.#methods[slot] ?? '',
-      outcome: callOutcomes[this.#outcomes[slot] ?? 0] ?? 'ok',
-      bytes: this.#sizes[slot] ?? 0,
-      client: this.#clients[slot] ?? null,
-      session: this.#sessions[slot] ?? null,
+      n,
+      at,
+      ms,
+      server,
+      tool,
+      method: method ?? '',
+      outcome: callOutcomes[outcome] ?? 'ok',
+      bytes,
+      client,
+      session,
       requestId: null,
       trace: null,
       code: null,

@@ -50,12 +50,21 @@ export class CallRecorder {
   }
 
   /**
+   * Reads the names of tool and client when the request arrives. At its end, the message is no longer in the
+   * processor's cache, and reading it costs several times as much.
+   */
+  begin(exchange: ClientExchange, envelope: Envelope, session: ClientSession | undefined): void {
+    exchange.clientName = this.#clientOf(envelope, session);
+    if (envelope.method === 'tools/call') exchange.toolName = this.#toolOf(envelope);
+  }
+
+  /**
    * Records a completed request. `target` is the server of the address; undefined at merged addresses. There
    * is one argument per fact, because an object would be allocated for each call.
    */
   record(
     exchange: ClientExchange,
-    envelope: Envelope,
+    method: string,
     end: ExchangeEnd,
     error: GatewayError | undefined,
     ms: number,
@@ -66,19 +75,18 @@ export class CallRecorder {
     this.#calls.record({
       ms,
       server: exchange.server ?? exchange.mergedTarget?.server.id ?? target ?? null,
-      tool: envelope.method === 'tools/call' ? this.#toolOf(exchange, envelope) : null,
-      method: methodOf(envelope),
+      tool: method === 'tools/call' ? (exchange.mergedTarget?.key ?? exchange.toolName) : null,
+      method: nameOf(method),
       outcome: outcomeOf(exchange, end, error),
       bytes: exchange.responseBytes,
-      client: this.#clientOf(envelope, session),
+      client: exchange.clientName,
       session: session?.label ?? null,
       code: error?.code ?? exchange.errorCode,
       origin,
     });
   }
 
-  #toolOf({ mergedTarget }: ClientExchange, envelope: Envelope): string | null {
-    if (mergedTarget !== undefined) return mergedTarget.key;
+  #toolOf(envelope: Envelope): string | null {
     const name = envelope.param('name');
     return name === undefined ? null : this.#tools.of(envelope.bytes, name);
   }
@@ -90,7 +98,7 @@ export class CallRecorder {
   }
 }
 
-function methodOf({ method }: Envelope): string {
+function nameOf(method: string): string {
   return method === 'tools/call'
     ? 'tools/call'
     : (methods.get(method) ?? method.slice(0, MAX_RECORDED_CHARS));

@@ -54,6 +54,9 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   /** Server and name that the request selected at a merged address. */
   mergedTarget: ResolvedTarget | undefined;
   call: Cancellable | undefined;
+  /** Names for the record of the call, read when the request arrives (CallRecorder). */
+  toolName: string | null = null;
+  clientName: string | null = null;
   /** True for methods that return a tool result. */
   hasToolResult = false;
   /** Set for modern clients. */

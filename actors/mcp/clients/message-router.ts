@@ -271,13 +271,14 @@ export class MessageRouter {
         countEnd(this.counts, outcome);
         if (profile !== undefined) countEnd(profile.counts, outcome);
         const ms = performance.now() - startedAt;
-        this.#recorder?.record(endedExchange, envelope, outcome, error, ms, session, target, origin);
+        this.#recorder?.record(endedExchange, envelope.method, outcome, error, ms, session, target, origin);
         this.#log(endedExchange, envelope, outcome, error, ms, origin, session, profile);
       },
     });
     exchange.client = session?.shares ?? this.#gateway.sessions.shares.of(origin.principal);
     exchange.bytes = envelope.bytes.length;
     exchange.hasToolResult = hasToolResult(envelope.method);
+    this.#recorder?.begin(exchange, envelope, session);
     session?.begin(exchange);
     return { session, caller, envelope, exchange, trace: origin, principal: principalName(origin) };
   }
