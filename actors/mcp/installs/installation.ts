@@ -1,7 +1,7 @@
-// One installation by a launcher. It runs in a separate process, so a stop, reload or removal of the server
-// does not interrupt it. It also completes after a crash of the gateway, because a killed process would leave
-// a damaged folder. For this reason the process has neither the mark nor the record (actors/state/) by which
-// the next gateway finds processes to kill.
+// One installation of a package by a launcher (npx, uvx, docker). It runs in a separate process, so a stop,
+// reload or removal of the server does not interrupt it. It also completes after a crash of the gateway,
+// because a killed process would leave a damaged folder. For this reason the process has neither the mark nor
+// the record (actors/state/) by which the next gateway finds processes to kill.
 
 import { GatewayError, StartFailedError, StartTimeoutError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
@@ -93,7 +93,7 @@ export class Installation {
     if (code === undefined) {
       const advice = 'raise install_timeout_seconds if it needs longer';
       throw new StartTimeoutError(
-        `${program} did not install it within ${this.#timeoutMs / 1000} s${cause}; ${advice}`,
+        `${program} did not complete the installation within ${this.#timeoutMs / 1000} s${cause}; ${advice}`,
       );
     }
     throw new StartFailedError(`${program} failed with ${code}${cause}`, lines);
@@ -101,6 +101,7 @@ export class Installation {
 
   /** Returns the exit code, or the name of the signal; undefined after `timeoutMs`. */
   async #exitOf(launch: Launch, timeoutMs: number): Promise<number | string | undefined> {
+    // A kill leaves the folder incomplete, so the child process then moves it aside.
     const { folder: unfinished } = this.installer;
     this.#output ??= new InstallOutput(this.#redactor);
     const output = this.#output.fd;

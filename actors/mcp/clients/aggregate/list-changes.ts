@@ -33,8 +33,8 @@ export class ListChanges {
   /** Number of the last change per list, without lists fetched for the first time. */
   readonly #changedAt = perKind(0);
   /**
-   * Change number of the oldest list response to a sessionless client since listening clients were last
-   * notified.
+   * Change number of the oldest copy at a sessionless client that is not notified yet. Such a client may
+   * listen to changes in a separate request.
    */
   readonly #sessionlessCopies: Partial<PerKind> = {};
 
@@ -75,7 +75,7 @@ export class ListChanges {
     return kindsByNotice.flatMap((kinds) => (kinds.some(isDue) ? [kinds[0]] : []));
   }
 
-  /** Records that all listening clients were notified. */
+  /** Records that all listening clients were notified. Copies without later changes remain recorded. */
   markNotified(): void {
     for (const kind of everyListKind)
       if (this.hasNewSince(this.#sessionlessCopies[kind] ?? this.#count, kind))
@@ -104,6 +104,8 @@ export class ListCopies {
   endRequest(kind: ListKind, changes: ListChanges, answer: ListCompleteness): void {
     this.#openRequests[kind] -= 1;
     if (answer === 'none') return;
+    // A missing part is recorded as a change when it arrives. A later incomplete response may lack changes
+    // that are still due, so it keeps the older number.
     if (answer === 'whole' || this.#hasCopy[kind] !== true) this.#copyAt[kind] = changes.count;
     this.#hasCopy[kind] = true;
   }

@@ -1,5 +1,6 @@
 // Serves clients at servers of the other protocol era: legacy (sessions) or modern (2026-07-28, stateless).
-// Owns the suspended calls and the servers' exclusive connections.
+// Owns the suspended calls, which wait for an answer of a modern client, and the exclusive connections: each
+// serves one modern request at a time at a legacy server.
 
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
@@ -15,7 +16,7 @@ export class EraBridge {
   readonly suspendedCalls = new SuspendedCalls();
   readonly #exclusives = new WeakMap<ManagedServer, ExclusiveConnections>();
 
-  /** Sends a request to a server of the other era. */
+  /** Sends a request to a server of the other era. Only requests of modern clients have a `caller`. */
   cross(route: RoutedRequest): void {
     const { server, exchange, caller } = route;
     const crossing =

@@ -18,8 +18,8 @@ import { isCalledAsTask } from './hidden-tasks.ts';
 import type { ServerCall } from './server-call.ts';
 
 /**
- * Sends a request whose edits include the task changes. The exchange may complete before this function
- * returns.
+ * Sends a request. If the call must run as a task, the edits of the request already add the member `task`
+ * (hidden-tasks.ts). The exchange may complete before this function returns.
  */
 export function callServer(route: RoutedRequest, request: CallRequest): ServerCall {
   const { server } = route;
@@ -70,6 +70,7 @@ export class TaskCall implements CallExchange, ServerCall {
     this.#request.exchange.fail(error, this.#taskId === undefined && isUnsent);
   }
 
+  /** Called by the current call after its cancellation. Nothing remains to cancel. */
   drop(): void {
     if (!this.#end()) return;
     this.#request.exchange.drop();

@@ -7,7 +7,7 @@ import type { RemoteEvents, RemoteRequest, RequestParts } from './remote-request
 import { mediaType, type RemoteSession } from './remote-session.ts';
 import type { ResponseHead } from './response-head.ts';
 
-const DROPPED_BYTES = 65_536;
+const MAX_DROPPED_BYTES = 65_536;
 const BODY_DEADLINE_MS = 5_000;
 
 /** Exactly one method is called; none after `destroy`. */
@@ -50,7 +50,7 @@ export class OneWayRequest implements RemoteEvents {
   /** Drops the bytes and returns their number: all are accepted. */
   onData(chunk: Buffer): number {
     this.#droppedBytes += chunk.length;
-    if (this.#droppedBytes > DROPPED_BYTES) this.#request.destroy();
+    if (this.#droppedBytes > MAX_DROPPED_BYTES) this.#request.destroy();
     return chunk.length;
   }
 

@@ -17,7 +17,7 @@ export class CallLimits {
   readonly #startedAt: number;
   /** Time without progress; undefined while the request awaits the result of a task. */
   #timeoutMs: number | undefined;
-  /** Time of the last progress or change of a pause. */
+  /** Time of the last progress, or of the last change from paused to running limits. */
   #activeAt: number;
   /** Keys of the current pauses. The limits run when it is empty. */
   readonly #pauses = new Set<object>();

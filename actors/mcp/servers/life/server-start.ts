@@ -3,7 +3,8 @@
 // otherwise no particular client; never a client that has disconnected. No connection opens before the
 // protocol eras of the server are known.
 //
-// SS3  only a start by an operator cancels a backoff or park.
+// SS3  only a start by an operator cancels a backoff (delay after a failure) or park (refusal of calls after
+//      many failures).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { ServerState } from '../../../../machines/server.ts';
@@ -21,6 +22,7 @@ export interface StartOptions {
   readonly id: string;
   readonly entry: ServerEntry;
   readonly eras: ServerEras;
+  /** Accepts and queues the calls of clients. */
   readonly handle: Handle;
   readonly pool: Pool;
   readonly upstreamSubscriptions: UpstreamSubscriptions;
@@ -88,6 +90,7 @@ export class ServerStart {
         if (this.#isCurrent(number)) this.#proceed(number);
       },
       (error: unknown) => {
+        // The machine treats a failed installation or probe like a lost connection.
         if (this.#isCurrent(number)) life.report({ type: 'pool.lost', error });
       },
     );

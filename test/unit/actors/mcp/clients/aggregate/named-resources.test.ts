@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Budget } from '../../../../../../actors/base/bounds/budget.ts';
 import { NamedResources } from '../../../../../../actors/mcp/clients/aggregate/named-resources.ts';
 
-test('a resource that only results mention belongs to the server that mentioned the resource or its skill', () => {
+test('an unlisted resource is found at the server that named it or the SKILL.md of a parent folder', () => {
   const named = new NamedResources(new Budget(100_000));
   named.add('made://7', 'one');
   named.add('skill://acme/refunds/SKILL.md', 'two');
@@ -29,7 +29,7 @@ test('a client keeps 1000 resources that servers named for it; the oldest are fo
   expect([named.size, budget.used]).toEqual([0, 0]);
 });
 
-test('a client with many resources that only results mention cannot use up the memory of all clients', () => {
+test('a client with many unlisted resources cannot use up the memory of all clients', () => {
   const budget = new Budget(20_000);
   const [greedy, modest] = [new NamedResources(budget), new NamedResources(budget)];
   for (let at = 0; at < 1_000; at += 1) greedy.add(`made://${at}`, 'one');
