@@ -80,6 +80,7 @@ export function readServer(
   const id = dialect === undefined ? checkId(reader, pair, path) : deriveId(reader, pair, path);
   reader.registerAdvice(path, entryAdvice(tree));
   reader.registerVariables(joinPath(path, 'args'), memberOf(tree, 'env'));
+  // Entries in the files of desktop clients share one schema. It includes the aliases of all clients.
   const schema = dialect === undefined ? writtenEntrySchema : desktopEntrySchema;
   const read = reader.read(schema, tree, path) as WrittenEntry | undefined;
   const written = read && { ...read, isolation: read.isolation ?? defaultIsolation };
@@ -152,7 +153,8 @@ function findNestedServers(
     reader.report(key, 'expected a mapping from name to server');
     return undefined;
   }
-  return { key, map: value, dialect: dialectOf(owner, value, key, file, 'values', client) };
+  const envFiles = 'values';
+  return { key, map: value, dialect: dialectOf(owner, value, key, file, envFiles, client) };
 }
 
 /** Excludes `.` and `..`: clients that normalise URL paths would remove them. */
@@ -163,6 +165,7 @@ function isId(text: string): boolean {
 function checkId(reader: SchemaReader, { key }: YamlPair, path: string): string | undefined {
   if (isId(key)) return key;
   const plain = plainId(key);
+  // A shorter id lacks characters of the key, so it may not be the intended id.
   const advice = isId(plain) && key.length <= plain.length ? `; did you mean ${plain}?` : '';
   reader.reportKey(
     path,

@@ -1,5 +1,6 @@
 // Patterns of `find`: RE2, whose time is linear in the text. Compiled patterns are cached, because a loop
-// uses the same pattern for each item.
+// uses the same pattern for each item. Costs are in steps of the evaluation budget (evaluation-budget.ts):
+// a step takes about as long as evaluating one part of an expression.
 
 import { RE2JS } from 're2js';
 

@@ -1,8 +1,9 @@
 // Checks that approvals can be enforced.
 //
-// - Decisions need verification. A trigger without it is an error if approvers would decide through it,
-//   because any program on this machine could send the decision.
-// - Without an API key, guards require the operator token from MCP clients; a warning is logged at startup.
+// - Decisions need verified senders. An unverified trigger is an error if approvers decide through this
+//   trigger, because any program on this machine could send the decision.
+// - If the gateway has no API key, a guard (an approval or a denial) requires the operator token from MCP
+//   clients; a warning is logged at startup.
 
 import { type ApprovalRules, approversOf } from './approval-rules.ts';
 import { leadsTo } from './approver-checks.ts';
@@ -36,7 +37,7 @@ export function checkEnforceable(resources: readonly ReadResource[]): void {
   }
 }
 
-/** Reports the first guard if the gateway has no API key. */
+/** Warns of the first guard. The caller has checked that the gateway has no API key. */
 export function warnOfAnonymousClients(resources: readonly ReadResource[]): void {
   for (const each of resources) {
     const guard = guardOf(each);

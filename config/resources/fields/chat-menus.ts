@@ -5,7 +5,7 @@ import { joinPath } from '../../reader/field-path.ts';
 import type { Binding } from '../triggers/binding.ts';
 import type { TriggerWithReader } from '../triggers/trigger-type.ts';
 
-/** Limits of the platform. */
+/** Limits of the platform; `hasGuilds`: each guild (a server of the platform) has a separate menu. */
 export const chatMenu = { maxCommands: 100, maxDescription: 100, hasGuilds: true } as const;
 const MAX_PARAMETERS = 25;
 const PARAMETER = /^[-_a-z0-9]{1,32}$/;

@@ -1,5 +1,6 @@
-// Identifies the app for workspace chat triggers. An app's triggers share its connection, order and limits.
-// An app has different bot tokens per workspace, but a single app-level token and signing secret.
+// Identifies the app for workspace chat triggers. An app's triggers share one connection, one order of
+// outbound messages and the rate limits. An app has a bot token per workspace, but a single app-level token
+// and signing secret.
 
 import { createHash } from 'node:crypto';
 import type { TriggerWithReader } from '../triggers/trigger-type.ts';

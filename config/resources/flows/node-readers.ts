@@ -91,8 +91,8 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   Response: (node) => {
     const text = template(node, 'text');
     const channel = template(node, 'channel');
-    const isWhole = channel !== undefined || textField(node, 'channel') === undefined;
-    return text !== undefined && isWhole ? { type: 'Response', text, channel } : undefined;
+    const isChannelValid = channel !== undefined || textField(node, 'channel') === undefined;
+    return text !== undefined && isChannelValid ? { type: 'Response', text, channel } : undefined;
   },
   Conditional: emptyNode('Conditional'),
   Parallel: emptyNode('Parallel'),
@@ -121,7 +121,9 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
       types: ['list'],
     });
     const condition = compiler.expression(textField(node, 'while'), at(node, 'while'), {
-      ...{ node: id, types: ['bool'], also: whileVariables },
+      node: id,
+      types: ['bool'],
+      also: whileVariables,
     });
     const count = ['over', 'while'].filter((key) => reader.has(at(node, key))).length;
     if (count !== 1) reader.report(node.path, 'needs either over or while');

@@ -156,6 +156,7 @@ function readNode(
     if (member !== undefined) reader.recordPosition(joinPath(path, key), member.offset, member.offset);
   }
   const schema = nodeSchemas[type];
+  // The schema lacks the untyped members. They are registered so that suggestions for unknown keys know them.
   reader.registerAliases(path, free);
   const validConfig = reader.read(schema, withoutMembers(config, free), path);
   const depth = (loop?.depth ?? 0) + 1;

@@ -244,7 +244,7 @@ check: { agent: echo }`);
     ).toEqual([]);
   });
 
-  test('cause warnings if they have fields without effect, or if the trigger has no target', async () => {
+  test('cause a warning if a field of a command has no effect, or if the trigger has no target', async () => {
     expect((await folder.loadText(triggerText('Manual', '', ''))).lines).toEqual([
       't.yaml:5:3: warning: spec: has no target: it has no commands, and default_agent is not set',
     ]);

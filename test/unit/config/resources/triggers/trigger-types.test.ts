@@ -420,7 +420,7 @@ describe('a trigger of type Manual', () => {
     });
   });
 
-  describe('warns about unknown allowed commands', () => {
+  describe('warns if allowed_commands names a missing command', () => {
     const commands = '  commands: { /deploy: { agent: echo }, status: { agent: echo } }';
     const listed = (names: string) => `allowed_commands: [${names}]`;
 
@@ -439,7 +439,7 @@ describe('a trigger of type Manual', () => {
       expect((await folder.loadText(text)).lines).toEqual([]);
     });
 
-    test('unless they come from the platform settings', async () => {
+    test('unless the gateway file sets allowed_commands for the platform', async () => {
       const platforms = { manual: { allowed_commands: ['ship', 'deploy'] } };
       const { triggers, lines } = await folder.loadText(triggerText('Manual', '', commands), { platforms });
       expect(lines).toEqual([]);
