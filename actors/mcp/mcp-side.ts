@@ -41,7 +41,7 @@ export interface McpSideOptions
         readonly makePlaced: MakePlacedLink;
         readonly peers: ClientSideOptions['peers'];
         readonly sessionRows: SessionStorage;
-        /** Calls the listener when this node was cut off and is a member again. */
+        /** Calls the listener when this node has rejoined the cluster after a disconnection. */
         onRejoined(listener: () => void): void;
       }
     | undefined;

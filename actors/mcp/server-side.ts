@@ -106,10 +106,10 @@ export class ServerSide {
 
   /** Kills all processes immediately; used when the shutdown fails or times out. */
   kill(): void {
-    const error = new StoppedError('the gateway was stopped at once');
+    const error = new StoppedError('the gateway was stopped immediately');
     void this.#factory.close();
     for (const { handle, pool, eras } of this.#allServers()) {
-      // Closed first: otherwise a queued call would start another process.
+      // The handle, which accepts the calls, is closed first: a queued call would start another process.
       handle.close();
       eras.kill();
       pool.kill(error);

@@ -125,7 +125,7 @@ function outcomeOf(
 
 function outcomeOfError(error: GatewayError | undefined): RecordedOutcome {
   const outcome = outcomeByCode.get(error?.code ?? '') ?? 'internal';
-  // A parked server may have failed the call while it waited for the start.
+  // The call waited for the start of a server that is now parked: stopped after too many failures.
   const { cause } = error ?? {};
   const isStart = cause instanceof GatewayError && outcomeByCode.get(cause.code) === 'start';
   return outcome === 'unavailable' && isStart ? 'start' : outcome;

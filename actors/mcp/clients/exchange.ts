@@ -64,7 +64,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   isDone = false;
   /** Client whose share of the limits the request uses; undefined for unknown clients without a session. */
   client: ClientShares | undefined;
-  /** In-flight slot of the request: its budget and server. Written by InFlightLimiter only. */
+  /** Budget with the request's slot (permission to be in flight). Written by InFlightLimiter only. */
   budget: Budget | undefined;
   serverShare: Share | undefined;
   /** Releases the bytes reserved by large requests. */
@@ -221,7 +221,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
       return this.#end(this.hasToolResult && answer.isToolError ? 'tool_error' : 'answered', undefined, size);
     if (!this.isDone) {
       this.isFaultOfServer = true;
-      // Not the whole error, which may be large.
+      // Only the code is parsed, because the error may be large.
       const code = answer.parse(memberOf(answer.bytes, answer.error, 'code'));
       this.errorCode = typeof code === 'number' ? String(code) : undefined;
     }

@@ -1,7 +1,8 @@
 // An MCP client inside the gateway process (agents, flows, the library). It uses the same router, limits and
-// log as other clients. Requests to a single server use the server's protocol era; requests to all servers
-// are modern (2026-07-28). Each request completes once: by response, signal or deadline; the latter two
-// cancel it at the server. Errors have `isUnsent` if the request was certainly not sent.
+// log as other clients. Requests to a single server use the server's protocol era: legacy (sessions) or
+// modern (stateless, 2026-07-28). Requests to all servers are modern. Each request completes once: by
+// response, signal or deadline. A signal or the deadline cancels the request at the server. Errors have
+// `isUnsent` if the request was certainly not sent.
 
 import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import {

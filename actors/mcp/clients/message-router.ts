@@ -29,7 +29,7 @@ export interface MessageOrigin extends Trace {
   readonly requestId: string;
   /** Principal of the sender, if the front end identifies it. */
   readonly principal?: Principal;
-  /** Network address of the sender; undefined for a client of this process. Sessions with it are stored. */
+  /** Network address of the sender; undefined for a client of this process, whose session is not stored. */
   readonly client?: string;
 }
 
@@ -103,7 +103,7 @@ export class MessageRouter {
     this.#dispatch(request, target, profile);
   }
 
-  /** Routes a sessionless legacy request to a server. */
+  /** Routes a legacy request (protocol up to 2025-11-25) without a session to a server, from /rpc. */
   requestWithoutSession(
     server: ManagedServer,
     envelope: Envelope,
@@ -210,8 +210,8 @@ export class MessageRouter {
 
   /**
    * Routes a request to `target`, or to all servers if undefined. `handle` replaces the routing by method.
-   * Ensures that every unfinished request holds an in-flight slot or fails (A8, ARCHITECTURE.md): sent
-   * requests already hold one, waiting requests get one here.
+   * Ensures that every unfinished request holds a slot (permission to be in flight) or fails (A8,
+   * ARCHITECTURE.md): sent requests already hold a slot, waiting requests get one here.
    */
   #dispatch(
     request: ClientRequest,

@@ -8,7 +8,7 @@ import type { Message } from '../jsonrpc/span.ts';
 
 /** Destination of messages within a request. */
 export interface Outlet {
-  /** Sends a message that precedes the response. Several receivers may share its pieces. */
+  /** Sends a message that precedes the response. Several receivers may share the buffers of the message. */
   send(message: Message): void;
   /**
    * Sends the response. `error` is set for gateway errors; `rpcCode` for JSON-RPC errors about the request

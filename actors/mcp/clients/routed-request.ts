@@ -34,7 +34,7 @@ export interface RoutedRequest extends ClientRequest {
    * to tasks.
    */
   readonly mergedTarget?: ResolvedTarget | undefined;
-  /** Connection to the process that runs the requested task. */
+  /** Connection to the process that runs the requested task. Requests about the task must use it. */
   readonly home?: PoolMember | undefined;
 }
 

@@ -14,7 +14,7 @@ import type { RoutingContext } from './routing/server-router.ts';
 import type { SessionRestorer } from './sessions/session-restorer.ts';
 import type { Sessions } from './sessions/sessions.ts';
 
-/** The view of the host itself contains all servers. */
+/** The gateway for its routers. As a view, it contains all servers. */
 export interface RouterHost extends MergedView, RoutingContext {
   readonly config: Pick<GatewayConfig, 'list_timeout_seconds' | 'log_level'>;
   readonly log: Log;

@@ -79,7 +79,7 @@ const engineNames: OptionNames = {
 /** Installs with the same arguments: a special shell starts no program (npx-shell.sh). */
 const npx: Recognise = (args, subcommand) => {
   const words = splitWords(args, npxNames);
-  // With unknown options only the folder is unknown.
+  // With unknown options, the installation works, but the packages and their folder are unknown.
   const packages = words === undefined ? [] : packagesOf(words, ['-p', '--package']);
   return {
     packages,

@@ -8,6 +8,7 @@ import { rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 
+/** Part of a renamed folder's name. */
 const ASIDE = '.unfinished-';
 /** Messages of Node about missing modules. */
 const missingModule = /Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND/;
@@ -34,7 +35,7 @@ export class NpxFolder {
     try {
       renameSync(this.path, `${this.path}${ASIDE}${Date.now().toString(36)}`);
     } catch {
-      // Removed meanwhile, or not writable; npm cannot write it either.
+      // The folder was removed meanwhile, or is not writable. Then npm cannot write it either.
     }
   }
 

@@ -1,6 +1,7 @@
-// Sorts, checks and applies edits. This is the only file that applies edits: several parts of the gateway
-// create them independently, and overlapping edits would corrupt the message. A conflict throws before the
-// first byte is written. The order of the list does not matter.
+// Sorts, checks and applies edits: replacements of byte ranges in a message (span.ts). This is the only file
+// that applies edits: several parts of the gateway create them independently, and overlapping edits would
+// corrupt the message. A conflict throws before the first byte is written. The order of the list does not
+// matter.
 
 import { EditConflictError } from '../../base/errors/errors.ts';
 import type { Envelope } from './envelope.ts';

@@ -50,7 +50,7 @@ export class Envelope {
   isModern = false;
   /** True for a tool result that reports the tool's own failure. */
   isToolError = false;
-  /** Short lists without duplicates; scanning them is faster than a Map. */
+  /** Members of `params`, and of `_meta` below. Scanning short lists is faster than a Map. */
   #members: WatchedMember[] | undefined;
   #meta: WatchedMember[] | undefined;
 
@@ -136,7 +136,7 @@ export class Envelope {
     return true;
   }
 
-  /** Parses a part of the message. Slow; not for every message. */
+  /** Parses a part of the message. Too slow for every message. */
   parse(span: Span | undefined): unknown {
     return span === undefined ? undefined : JSON.parse(this.bytes.toString('utf8', span.start, span.end));
   }

@@ -1,7 +1,7 @@
-// Shapes of raw JSON values. A shape checks a value, and adds the edits that repair it. Tables of shapes
-// describe schemas (servers/lists/item-schema.ts). A repaired value matches its shape; an accepted value
-// needs no edits; a rejected value adds none, so a text's edits never overlap. For duplicate keys the
-// last member counts, as in JSON.parse; a removal removes all of them.
+// Shapes of raw JSON values. A shape checks a value, and adds the edits (replacements of byte ranges) that
+// repair the value. Tables of shapes describe schemas (servers/lists/item-schema.ts). A repaired value
+// matches its shape; an accepted value needs no edits; a rejected value adds none, so a text's edits never
+// overlap. For duplicate keys the last member counts, as in JSON.parse; a removal removes all duplicates.
 
 import { changeParsedMembers, elementsOf, type JsonMember, membersOf, rawMembers } from './members.ts';
 import { type Edit, replaceSpan, type Span } from './span.ts';

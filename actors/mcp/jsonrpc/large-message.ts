@@ -44,7 +44,7 @@ export class LargeMessage {
 
   feed(piece: Buffer): void {
     const mark = this.#size === 0 ? markLength(piece) : 0;
-    // A byte order mark shifts the positions, so the message is read as a whole, without the mark.
+    // A byte order mark shifts the positions, so readServerMessage reads the message as a whole.
     if (mark > 0) this.#isInvalid = true;
     this.#scanner.feed(mark === 0 ? piece : piece.subarray(mark));
     this.#size += piece.length;
@@ -83,7 +83,7 @@ export class LargeMessage {
       case 'id':
         this.#isInvalid ||= this.#id !== undefined;
         this.#id ??= value;
-        // A string or number that was not cut.
+        // Only a string or number that was not cut is an id.
         if (raw.length < MAX_TOKEN && /^["\d-]/.test(raw)) this.#rawId ??= raw;
         break;
       case 'result':

@@ -1,5 +1,5 @@
-// Finds the id of a message that is not valid JSON, such as one with NaN, a raw control character or a
-// trailing comma, so that its call can fail before its deadline.
+// Finds the id of a message that is not valid JSON, such as a message with NaN, a raw control character or a
+// trailing comma. The call with this id can then fail before its deadline.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -1,6 +1,6 @@
 // Converts messages between the two protocol eras. In the modern era (2026-07-28) every message contains the
-// metadata that legacy sessions exchange once: a request gains or loses it, and a result gains or loses its
-// era-specific members. The other members remain unchanged, byte for byte.
+// metadata that legacy sessions exchange once. Therefore a request gains or loses the metadata, and a result
+// gains or loses the members of the modern era. The other members remain unchanged, byte for byte.
 
 import { applyEdits } from './apply-edits.ts';
 import { type Envelope, PROTOCOL_VERSION } from './envelope.ts';

@@ -1,6 +1,6 @@
-// Changes of results for the other protocol era, defined once and applied to every response. A result without
-// the changed members is not scanned. The other members remain unchanged, byte for byte. Errors and results
-// that are no objects remain unchanged.
+// Changes of results for the other protocol era (legacy sessions, modern stateless requests), defined once
+// and applied to every response. A result without the changed members is not scanned. The other members
+// remain unchanged, byte for byte. Errors and results that are no objects remain unchanged.
 
 import type { Envelope } from './envelope.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import { type Edit, rawOf } from './span.ts';
 
 const BRACE = 0x7b;
-/** An escape could encode any key. */
+/** Start of an escape, which could encode any key. Results with an escape are scanned. */
 const UNICODE_ESCAPE = '\\u';
 /** Maximum size of results that are searched as text, in bytes; larger ones are searched as bytes. */
 const SMALL_BYTES = 2_048;

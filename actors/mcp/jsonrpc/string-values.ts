@@ -1,4 +1,4 @@
-// Finds the string values in message parts. Member names are skipped.
+// Finds the string values in a part of a message. Member names are skipped.
 
 import { JsonScanner } from './json-scanner.ts';
 import type { Span } from './span.ts';

@@ -59,7 +59,7 @@ export interface Link {
    * never in the message.
    */
   send(bytes: Buffer, call?: CallId, trace?: Trace): void;
-  /** Called when a health ping was sent: a local server's log lines for it are shown once. */
+  /** Called when a health ping was sent. Log lines of a local server about pings are logged only once. */
   notePing?(): void;
   /** Closes the stream of an abandoned request. */
   forget(call: CallId): void;

@@ -28,7 +28,7 @@ export interface LinkContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Records of the child processes, so that the next gateway can end them after a crash. */
   readonly records: ChildRecords | undefined;
-  /** Files that a local server's launcher may be writing. */
+  /** Files that a local server's launcher (npx, uvx, docker) may be writing. */
   readonly unfinished: UnfinishedFiles | undefined;
   /** Returns a mark for a new process: an environment variable value that identifies its descendants. */
   readonly newMark: (server: string) => string | undefined;
@@ -36,10 +36,10 @@ export interface LinkContext {
   readonly onProcess: (whenGone: Promise<void>) => void;
   /** A remote server's transport, as detected by earlier links. */
   readonly transport: DetectedTransport;
-  /** Looks up a tool's input schema. The modern era sends some arguments as headers. */
+  /** Looks up a tool's input schema. Since revision 2026-07-28 some arguments are sent as headers. */
   readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
-  /** Creates links for servers with `placement: cluster`; undefined outside a cluster. */
+  /** Creates links for servers with `placement: cluster` (one process per cluster); undefined without one. */
   readonly makePlaced: MakePlacedLink | undefined;
   /** Stores a stderr line of the process for later queries. */
   readonly storeLine: (line: string) => void;

@@ -61,6 +61,7 @@ export interface RegistryEntry {
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** Key of the registry's own data in `_meta`. */
 const OFFICIAL = 'io.modelcontextprotocol.registry/official';
 
 /** Returns the entry; undefined if `answer` is not a valid one. */

@@ -34,7 +34,7 @@ export interface HandleHooks {
   onDemand(): void;
   /** The first call since the machine entered `idle` was sent. */
   onUsed(): void;
-  /** A call arrived, and the park time of the server has passed. */
+  /** A call arrived, and the park time (refusal of calls after too many failures) has passed. */
   onWake(): void;
 }
 
@@ -249,7 +249,7 @@ export class Handle {
         return;
       }
       this.#queue.add(call);
-      // Fails the displaced call last, because other calls may start when it completes.
+      // The displaced call fails last, because other calls may start when it completes.
       displacedCall.fail(this.#overload());
     } else {
       this.#queue.add(call);

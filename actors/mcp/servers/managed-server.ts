@@ -1,6 +1,6 @@
 // A managed server, of the catalog or of an agent: its traffic (server-traffic.ts), and its lifecycle, which
-// its state machine decides (life/). Outlives its actor: if the actor fails because of a bug, the supervisor
-// spawns a new one, which binds itself to this object.
+// its state machine decides (life/). The object outlives the actor that runs the machine: if the actor fails
+// because of a bug, the supervisor spawns a new actor, which binds itself to this object.
 
 import type { AnyActorLogic } from 'xstate';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
@@ -120,9 +120,9 @@ export class ManagedServer implements ServerStatus {
   }
 
   /**
-   * Requests a start, as a queued call does. A server in backoff or parked does not start earlier. If no call
-   * is queued, `owner` gets the first connection. The start fetches the lists, so it continues if `owner`
-   * disconnects.
+   * Requests a start, as a queued call does. A server in backoff, or parked after too many failures, does not
+   * start earlier. If no call is queued, `owner` gets the first connection. The start fetches the lists, and
+   * therefore continues if `owner` disconnects.
    */
   demand(owner?: CallOwner | undefined): void {
     this.#demand.fetchesLists = true;

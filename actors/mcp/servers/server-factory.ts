@@ -59,7 +59,7 @@ export class ServerFactory {
   readonly #subscriptionBudget = new SubscriptionBudget();
   /** Memory budget for all servers' lists, in bytes. */
   readonly #listBudget = new Budget(ALL_LIST_BYTES);
-  /** Ends of the cleanups of all processes, which may outlast their servers. */
+  /** Promises of the cleanups of all processes, which may outlast their servers. */
   readonly #cleanups = new Set<Promise<void>>();
 
   constructor(surroundings: ServerSurroundings) {

@@ -1,6 +1,6 @@
-// Creates and connects the parts that carry a managed server's traffic: connections, calls, eras, and
-// messages that the server sends by itself. Each part receives the parts created before it. Pool events use
-// later parts, which exist before the first connection opens.
+// Creates and connects the parts that carry a managed server's traffic: connections (the pool), calls,
+// detection of the protocol era, and messages that the server sends by itself. Each part receives the parts
+// created before it. Events of the pool use later parts, which exist before the first connection opens.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { Log } from '../../base/errors/log.ts';
@@ -45,7 +45,7 @@ export interface ServerTrafficOptions extends Partial<Pick<ConnectionSetupOption
   onLogMessage?(envelope: Envelope): void;
   /** Notifies the clients at /mcp/:id that lists may have changed. */
   announce(kinds: readonly ListKind[]): void;
-  /** Asks the supervisor to start the actor now, without backoff or park time. */
+  /** Asks the supervisor to start the actor now, even in a backoff or while parked after failures. */
   wake(): void;
 }
 
@@ -120,7 +120,7 @@ export class ServerTraffic {
         await demand.untilStartable();
         const whenInstalled = install?.ensure();
         if (whenInstalled === undefined) return;
-        // The machine handles a failure.
+        // The state machine of the server handles a failed start.
         demand.start();
         await whenInstalled.catch(() => this.eras.kill());
       },

@@ -18,7 +18,7 @@ export interface ServerSpec {
   readonly entry: ServerEntry;
   /** Hash of the entry. */
   readonly hash: string;
-  /** Asks the supervisor to start the actor immediately, without backoff or park time. */
+  /** Asks the supervisor to start the actor now, even in a backoff or while parked after failures. */
   readonly wake: () => void;
   /** Replaced server; it has the same id. */
   readonly previous: ManagedServer | undefined;

@@ -1,7 +1,8 @@
-// Addresses of resources at merged addresses. If two servers have the same address, the first in the catalog
-// keeps it, and the address of the other is qualified with its id: `ui://view.html` of server `two` becomes
-// `ui://two~/view.html`. The scheme remains, as MCP Apps requires, and relative references still resolve.
-// No server address has this form by itself (it would be qualified too), so the form is unambiguous.
+// Resource addresses for clients of several servers (/mcp, /mcp/@NAME). If two servers have a resource with
+// the same address, the first server in the catalog keeps the address. The address at the other server is
+// qualified with the server id: `ui://view.html` of server `two` becomes `ui://two~/view.html`. The scheme
+// remains, as MCP Apps requires, and relative references still resolve. A server address that already has
+// this form is qualified too, so the form is unambiguous.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
@@ -14,7 +15,7 @@ const MARK = '~/';
 const MAX_ID_LENGTH = 64;
 /** Scheme and the slashes after it. */
 const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/)?/;
-/** These identify the same resource for every client, and clients may fetch them without a server. */
+/** Schemes of addresses that mean the same resource for every client. Clients may fetch it directly. */
 const globalScheme = /^(?:https?|wss?|data|urn):/i;
 
 /** An address with the server that it belongs to. */
@@ -46,8 +47,8 @@ export function schemeOf(uri: string): string {
 }
 
 /**
- * Members of a tool's `_meta` that name a page: in the first form of MCP Apps, and in the Apps SDK. MCP Apps
- * now uses `ui.resourceUri`.
+ * Members of a tool's `_meta` that name a page (the HTML interface of an app): in the first form of MCP Apps,
+ * and in the Apps SDK. MCP Apps now uses `ui.resourceUri`.
  */
 const flatPageMembers = new Set(['ui/resourceUri', 'openai/outputTemplate']);
 const pageMember = /resourceUri|openai\/outputTemplate/;

@@ -84,9 +84,9 @@ export class Aggregate implements NameLookup {
   #cachedBytes = 0;
   readonly #maxCachedBytes: number;
   readonly #narrowing: Narrowing | undefined;
-  /** Lists that differ from the cache of their server. */
+  /** Lists that servers returned for one client, different from the cached lists. */
   readonly #ownLists: ReadonlyMap<ManagedServer, ListSet>;
-  /** The first server with each listed resource and each tool's page. */
+  /** First server per address of a listed resource or of a tool's page (HTML interface of an app). */
   #owners: ReadonlyMap<string, ManagedServer> | undefined;
 
   /** `pages` is the number of items per page, or the pages of another view, whose cursors stay valid. */
@@ -231,7 +231,7 @@ export class Aggregate implements NameLookup {
     return this.#mergedList('resourceTemplates').targets.get(template) ?? this.findResource(template);
   }
 
-  /** Returns the server that keeps this address; undefined if no list names it. */
+  /** Returns the server whose resource has this address without a qualifier; undefined if no list has it. */
   ownerOf(uri: string): ManagedServer | undefined {
     return this.#addressOwners().get(uri);
   }

@@ -92,7 +92,7 @@ export class Discovery {
       if (attemptedAt !== undefined && now - attemptedAt < RETRY_MS) continue;
       this.#attempts.set(server, attempts.set(key, now));
       deleteOldest(attempts, MAX_ATTEMPTS);
-      // Failed servers are retried in the background; lists wait for a server only once.
+      // Failed servers are retried in the background; list requests wait only for the first attempt.
       if (attemptedAt !== undefined || (!isLearnt && server.lastError !== undefined)) retries.push(server);
       else (isLearnt ? more : unknown).push(server);
     }
@@ -194,8 +194,8 @@ export class Discovery {
   }
 
   /**
-   * Returns the servers that may have unknown items. A shared server without extensions returns the same
-   * lists to every client, so a single fetch is enough.
+   * Returns the servers that may have unknown items. A server with `isolation: shared` and no extensions
+   * returns the same lists to every client, so a single fetch is enough.
    */
   #candidates(): readonly ManagedServer[] {
     const { stamp } = this.#servers;

@@ -28,7 +28,10 @@ export function mergeExtensions(servers: Iterable<ManagedServer>, era: Era): Set
   return merged.size === 0 ? undefined : Object.fromEntries(merged);
 }
 
-/** Returns the extensions of a server that clients of this era can use. Tasks need equal eras. */
+/**
+ * Returns the extensions of a server that clients of this era can use. The tasks of sessions and of stateless
+ * requests differ, so they need a server of the same era.
+ */
 export function extensionsOfServer({ cache }: ManagedServer, era: Era): Settings {
   const modern = era === 'modern' ? cache.descriptionIn('modern') : undefined;
   const { [TASKS]: tasks, ...others } = extensionsOf((modern ?? cache.description)?.capabilities ?? {});

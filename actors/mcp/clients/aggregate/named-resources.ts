@@ -11,7 +11,7 @@ const MAX_ENTRIES = 1_000;
 const ENTRY_BYTES = 160;
 /** Longer addresses are not stored. */
 const MAX_URI_CHARS = 8_192;
-/** Maximum number of parent directories in which a skill is searched. */
+/** Maximum number of parent folders in which a skill (a folder with a SKILL.md) is searched. */
 const MAX_PARENTS = 16;
 const SKILL = '/SKILL.md';
 
@@ -70,7 +70,7 @@ export class NamedResources {
     return this.#appServers.has(server);
   }
 
-  /** Forgets everything permanently. */
+  /** Removes all entries, and accepts no further entries. */
   close(): void {
     this.#isClosed = true;
     for (const uri of [...this.#servers.keys()]) this.#remove(uri);

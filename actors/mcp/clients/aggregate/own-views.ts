@@ -12,7 +12,7 @@ const MAX_VIEWS = 16;
 
 export class OwnViews {
   readonly #all: Aggregate;
-  /** By the versions of their lists, the least recently used first. */
+  /** Views by the versions of their lists, the least recently used first. */
   readonly #views = new Map<string, Aggregate>();
 
   constructor(all: Aggregate) {

@@ -1,5 +1,5 @@
 // Tests if a uri matches a resource template. Each `{…}` matches any text; the rest must occur in order.
-// Templates are not converted to regular expressions, because servers may send hostile templates.
+// Templates are not converted to regular expressions: a hostile template could block the process.
 
 export function matchesTemplate(template: string, uri: string): boolean {
   const literals = template.split(/\{[^{}]*\}/);

@@ -1,5 +1,5 @@
-// Removes client capabilities from requests to modern servers: roots, unless the catalog forwards them. For
-// legacy servers `legacyEdits` removes all client capabilities.
+// Removes client capabilities from requests to modern servers (stateless, 2026-07-28): `roots`, unless the
+// server's catalog entry forwards them. For legacy servers `legacyEdits` removes all client capabilities.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers } from '../../jsonrpc/members.ts';

@@ -1,10 +1,8 @@
-// Serves requests of legacy clients at modern servers. A modern server sends no requests: its result lists
-// the input that it needs, and the gateway repeats the request with that input. The client receives the input
-// requests on the stream of its original request, then one response. The server's request state stays in the
-// gateway. Limits: MAX_ROUNDS repetitions, and the time limits of the call, which all rounds share and which
-// pause while the client answers (calls/limits.ts; A2 and A8, ARCHITECTURE.md). The connection counts as in
-// use until the client answers, because the state may be encrypted with a key that only this server process
-// has.
+// Serves legacy clients (sessions) at modern servers (stateless, 2026-07-28). A modern server sends no
+// requests: its result lists the required input, and the gateway repeats the request with the input. The
+// client receives the input requests on the stream of its original request, then one response. Limits:
+// MAX_ROUNDS repetitions, and the time limits of the call, which all rounds share and which pause while the
+// client answers (calls/limits.ts; A2 and A8, ARCHITECTURE.md).
 
 import { GatewayError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -62,7 +60,10 @@ export class LegacyOnModern implements CallExchange, Cancellable {
   /** Number of results so far that requested input. */
   #round = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Member counted as in use while the client answers. */
+  /**
+   * Connection that counts as in use while the client answers: the server's request state may be encrypted
+   * with a key that only this server process has.
+   */
   #heldMember: PoolMember | undefined;
   /** Functions that withdraw the open input requests, by key. Undefined until the first request. */
   #withdrawals: Map<string, (why: string) => void> | undefined;
@@ -235,7 +236,7 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     }
     const params = memberOf(bytes, span, 'params');
     const question = { method, rawParams: params && withElicitationId(method, bytes, params) };
-    // Added first, because `sendRequest` may refuse immediately.
+    // The entry precedes `sendRequest`, which may call the handler immediately.
     this.#withdrawals ??= new Map();
     const withdrawals = this.#withdrawals.set(key, () => {});
     const withdraw = session.sendRequest(

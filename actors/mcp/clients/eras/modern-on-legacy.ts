@@ -1,9 +1,8 @@
-// Serves requests of modern clients at legacy servers. A legacy server sends requests to its client during a
-// call. A modern client receives them as a result, and answers with a new request (the retry). In between the
-// call is suspended: it stays open at the server, and its messages are stored, up to MAX_STORED and
-// MAX_STORED_BYTES (A8, ARCHITECTURE.md). Each client request gets one response: input requests or the result
-// (A2). A suspended call has only the deadline of suspended-calls.ts, and may lose its connection to another
-// request (exclusive-connection.ts); the retry then fails.
+// Serves modern clients (stateless, 2026-07-28) at legacy servers (sessions). A legacy server sends requests
+// during a call. A modern client receives them as a result, and answers with a new request (the retry).
+// Meanwhile the call is suspended: it stays open at the server, and its messages are stored, up to MAX_STORED
+// and MAX_STORED_BYTES (A8, ARCHITECTURE.md). Each client request gets one response: input requests or the
+// result (A2).
 
 import { type GatewayError, OverloadedError, StoppedError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -67,7 +66,10 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
   /** Messages received while suspended. */
   #stored: Buffer[] | undefined;
   #storedBytes = 0;
-  /** Sends the final response to the retry. Set if the call completes while suspended. */
+  /**
+   * Sends the final response to the retry. Set if the call completes while suspended: with the response, or
+   * with an error if another request took its connection (exclusive-connection.ts).
+   */
   #sendFinalResponse: ((exchange: ClientExchange) => void) | undefined;
 
   constructor(
@@ -165,7 +167,8 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
 
   yieldConnection(error: GatewayError): void {
     if (this.suspendedAt === undefined) return;
-    // Cleared first: failing this call may start queued calls, which also search for connections to close.
+    // The value is cleared before `fail`, which may start queued calls. They also search for connections to
+    // close, and must not find this one.
     this.suspendedAt = undefined;
     this.#stored = undefined;
     this.#call?.fail(error);

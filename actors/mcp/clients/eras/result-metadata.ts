@@ -1,5 +1,5 @@
-// Metadata that modern clients expect in results: server name, result type and cache hint. It is equal for
-// every call, so it is built once per server.
+// Metadata that modern clients (protocol 2026-07-28) expect in results: server name, result type and cache
+// hint. It is equal for every call, so it is built once per server.
 
 import { metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';

@@ -1,6 +1,6 @@
-// Converts URL elicitations (requests that the user visits a URL) between eras. In 2025-11-25 an elicitation
-// has an id for its completion notification, and a server may refuse a request with error −32042 until the
-// user has visited a URL. Revision 2026-07-28 has neither: the client repeats the request.
+// Converts URL elicitations (requests that the user visits a URL) between protocol revisions. In 2025-11-25
+// an elicitation has an id for its completion notification, and a server may refuse a request with error
+// −32042 until the user has visited a URL. Revision 2026-07-28 has neither: the client repeats the request.
 
 import { randomUUID } from 'node:crypto';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';

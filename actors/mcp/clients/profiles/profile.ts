@@ -51,7 +51,7 @@ export class Profile implements MergedView {
   readonly #options: ProfileOptions;
   #filter: ProfileFilter;
   #version = 0;
-  /** All servers at the last call of `servers`. */
+  /** All servers of the catalog at the last call of `servers`. */
   #all: readonly ManagedServer[] = [];
   /** Result of the last call of `servers`. */
   #own: readonly ManagedServer[] = [];

@@ -49,7 +49,7 @@ export class Profiles {
     return profile;
   }
 
-  /** Applies the profiles of the gateway file. The catalog must already be in force. */
+  /** Applies the profiles of the gateway file. The catalog must already be applied. */
   apply(entries: ProfileEntries, catalog: Catalog): ProfileDifference {
     const changedProfiles: { profile: Profile; removedServers: readonly string[] }[] = [];
     const before = new Map(this.#byName);

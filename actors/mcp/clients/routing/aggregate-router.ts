@@ -1,5 +1,6 @@
-// Routes requests at merged addresses (/mcp and profiles) for clients of both eras. The name or uri selects
-// the server and is replaced with the server's own name; the rest of the message is forwarded unchanged.
+// Routes requests at merged addresses (/mcp and profiles) for clients of both protocol eras: legacy with
+// sessions, modern without (2026-07-28). The name or uri selects the server and is replaced with the server's
+// own name; the rest of the message is forwarded unchanged.
 
 import { InternalError } from '../../../base/errors/errors.ts';
 import { EncodedResult } from '../../jsonrpc/compose.ts';

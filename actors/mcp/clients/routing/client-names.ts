@@ -46,7 +46,7 @@ export class ClientNames implements NameLookup {
     return isPlain ? uri : (qualify(server.id, uri) ?? uri);
   }
 
-  /** Returns the server that keeps the address: `server`, unless another has it. Records a new address. */
+  /** Returns the server that keeps the address: `server`, or an earlier one. Records a new address. */
   #ownerOf(server: ManagedServer, uri: string): string {
     const listed = this.#view.ownerOf(uri)?.id;
     if (listed !== undefined) return listed;
@@ -57,9 +57,9 @@ export class ClientNames implements NameLookup {
   }
 
   /**
-   * Returns the tool that an app calls by the name at its server. Only servers with pages have apps. If
-   * several have such a tool, the client must have used pages of exactly one. Otherwise the target is
-   * unknown.
+   * Returns the tool that an app calls by the tool's own name, without the server's prefix. Only servers with
+   * pages have apps. If several servers have such a tool, the client must have used pages of exactly one
+   * server. Otherwise the target is unknown.
    */
   #findAppTool(name: string): ResolvedTarget | undefined {
     const candidates = [...this.#view.servers()].filter((server) => this.#hasAppTool(server, name));

@@ -1,5 +1,5 @@
-// Sends client requests to servers: unchanged to a server of the client's protocol era, otherwise through the
-// bridge that converts between the eras.
+// Sends client requests to servers. A server of the client's protocol era (sessions, or stateless requests
+// since 2026-07-28) receives them unchanged; otherwise the era bridge converts them.
 
 import {
   DeadlineError,
@@ -84,7 +84,7 @@ export function withEras({ server, exchange }: RoutedRequest, proceed: () => voi
     proceed();
     return;
   }
-  // The waiting requests are limited here, because the limits of the server apply only to accepted calls.
+  // Requests that wait for the probe are limited here: the limits of the server count only accepted calls.
   const { waiting } = server.entry.pool;
   if (server.eras.waiting >= waiting) {
     const why = `${waiting} requests already wait for the era probe of server ${server.id}`;

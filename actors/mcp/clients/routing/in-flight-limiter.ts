@@ -1,9 +1,8 @@
 // Limits the requests in flight across clients and servers (`limits.in_flight`). A request holds one slot,
 // counted for its server and its client; without a free slot it fails immediately (A8, ARCHITECTURE.md). No
 // server or client can take all slots, and no client can take all slots of a server (A6; budget.ts). A client
-// is a principal or a session (client-shares.ts). Responses from memory (ping, cached lists) need no slot.
-// Requests that only need a server description use reserved slots, and requests above LARGE_BYTES also
-// reserve bytes. Suspended calls hold no slots and no bytes (suspended-calls.ts).
+// is a principal or a session (client-shares.ts). Responses from memory (ping, cached lists) need no slot,
+// and calls that wait for input of a modern client hold none (suspended-calls.ts).
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';
@@ -16,6 +15,7 @@ import type { ClientExchange } from '../exchange.ts';
  */
 const INTRODUCTION_RATIO = 8;
 
+/** Larger requests also reserve bytes. */
 const LARGE_BYTES = 65_536;
 /** Minimum budget for large requests, in bytes. */
 const MIN_LARGE_TOTAL = 64 * 1024 * 1024;

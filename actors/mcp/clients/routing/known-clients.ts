@@ -1,6 +1,6 @@
-// The named resources (named-resources.ts) of the clients of merged addresses. A session has its own record.
-// Sessionless clients share one per principal, because nothing else identifies them; up to MAX_PRINCIPALS are
-// stored (A8, ARCHITECTURE.md).
+// The named resources (in results but in no list; named-resources.ts) per client of /mcp and of profiles.
+// A session has its own record. Sessionless clients share one record per principal, because nothing else
+// identifies them; records of up to MAX_PRINCIPALS principals are stored (A8, ARCHITECTURE.md).
 
 import { Budget } from '../../../base/bounds/budget.ts';
 import { NamedResources } from '../aggregate/named-resources.ts';

@@ -1,7 +1,7 @@
-// Answers `skills/list` at merged addresses: the skills of all servers that declare the extension, in the
-// order of the catalog. They are not cached, so each request reaches these servers; stopped ones start. The
-// list has a deadline, and MAX_SKILLS and MAX_CHARS (A8, ARCHITECTURE.md); servers with missing skills are
-// named in `_meta`. Pages of servers are joined.
+// Answers `skills/list` at merged addresses (/mcp, profiles): the skills of all servers that declare the
+// extension, in the order of the catalog. Skills are not cached, so each request reaches these servers, and
+// stopped servers start. The list has a deadline, and the limits MAX_SKILLS and MAX_CHARS (A8,
+// ARCHITECTURE.md); `_meta` names the servers with missing skills. All pages of a server are fetched.
 
 import { forEachLimited } from '../../../base/bounds/for-each-limited.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';

@@ -194,7 +194,7 @@ export function resumeOrForward(route: RoutedRequest, context: RoutingContext): 
     context.forwarder.forward(route);
     return;
   }
-  // If no slot is free, the client may retry with the same state.
+  // If no in-flight slot is free, the state remains valid, so the client may retry with it.
   if (!context.forwarder.inFlight.take(exchange, server)) return;
   try {
     context.eraBridge.suspendedCalls.take(state, server.id, envelope, route.caller?.principal).resume(route);

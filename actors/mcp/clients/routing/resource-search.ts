@@ -1,7 +1,8 @@
 // Searches for a resource that no server is known to have: sends the request to each server in turn, until
 // one returns the resource. A stopped server is started only if its lists contain an address of the same
-// scheme, so a wrong address does not start every server. Parked servers (circuit-breaker.ts) are omitted.
-// The search has a deadline, and the client receives exactly one response (A2, ARCHITECTURE.md).
+// scheme, so a wrong address does not start every server. Parked servers, which failed too often, are omitted
+// (circuit-breaker.ts). The search has a deadline, and the client receives exactly one response (A2,
+// ARCHITECTURE.md).
 
 import type { RpcFault } from '../../jsonrpc/rpc-fault.ts';
 import type { Message } from '../../jsonrpc/span.ts';

@@ -122,8 +122,8 @@ export function routeList(
 ): void {
   const { envelope, exchange, server, session, caller } = route;
   const { aggregate } = context;
-  // A server may list other items to a client with other capabilities, so such clients trigger one request to
-  // it.
+  // A server may list other items to a client with other capabilities, so the first request of such a client
+  // is forwarded.
   const client = session ?? (caller && { era: 'modern' as const, capabilities: caller.capabilities });
   const { lists, cuts, hints } = client === undefined ? server.cache : server.listsFor(client, session);
   // A truncated list is not served from the cache: the server can return the rest.
@@ -256,8 +256,8 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
     });
     return;
   }
-  // Added before the response, because the server may send an update immediately, and an `unsubscribe` of
-  // another session must not end this subscription at the server.
+  // The subscription is added before the response: the server may send an update immediately, and an
+  // `unsubscribe` of another session must not end this subscription at the server.
   if (server.subscriptions.add(uri, session)) {
     exchange.whenEnded = (end) => {
       if (end !== 'answered') server.subscriptions.remove(uri, session);

@@ -43,7 +43,10 @@ interface IndexEntry extends IndexedTool {
  * score.
  */
 const MAX_DESCRIPTION = 400;
-/** Maximum number of terms in the index. Measured: 60 bytes per term and tool, 650 for a unique term. */
+/**
+ * Maximum number of terms in the index. Measured memory: 60 bytes per term and tool, 650 bytes for a term of
+ * one tool only.
+ */
 const MAX_WORDS = 500_000;
 const MAX_QUERY_WORDS = 16;
 /** Maximum length of names compared by edit distance. The cost is the product of the lengths. */
@@ -77,12 +80,12 @@ export class ToolIndex {
     searchOptions,
   });
   readonly #budget = new Budget(MAX_WORDS);
-  /** By server id. Never removed, because ids are short. */
+  /** Shares of the index terms by server id. Entries are never removed, because ids are short. */
   readonly #shares = new Map<string, Share>();
   /** Number of terms created so far. */
   #words = 0;
   #entries = new Map<string, IndexEntry>();
-  /** By tool name at the server, in lower case. */
+  /** Entries by tool name at the server, in lower case. */
   readonly #byKey = new Map<string, Set<IndexEntry>>();
   #indexedList: ReadonlyMap<string, MergedItem> | undefined;
 

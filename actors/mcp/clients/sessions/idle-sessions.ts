@@ -1,7 +1,7 @@
 // Sessions in the order of their last use, to find a session to unload without a scan (A8, ARCHITECTURE.md).
 // The order is corrected when a session is found at the front: a session that was used since it was queued
-// moves to the end, and a session in use leaves the queues until its use ends. Messages of a session
-// therefore cost nothing here. Sessions with and without a record are in separate queues.
+// moves to the end, and a session in use leaves the queues until its use ends. Therefore a message does not
+// change the queues. Sessions with and without a record (stored data to restore them) have separate queues.
 
 import type { SessionOwner } from './owner-budget.ts';
 import type { ClientSession } from './session.ts';

@@ -88,7 +88,7 @@ function awaitDescription(route: RoutedInitialize): void {
   const caller = { clientInfo: session.clientInfo, capabilities: {} };
   const succeed = (learnt: ServerDescription) => answer(route, server.cache.description ?? learnt);
   const fail = (error: GatewayError) => {
-    // A start for another session may have provided the description. This session needs a connection only for
+    // A start for another session may have provided the description. This session opens no connection before
     // its first call.
     const learnt = findDescription(route);
     if (learnt === undefined) exchange.fail(error);

@@ -1,8 +1,8 @@
 // A listening modern client's stream (2026-07-28, "Subscriptions"): the endless response to a listen
 // request. The first message is the acknowledgement, which names the supported notifications; then the client
 // receives only notifications that it requested, each with the id of the listen request. The gateway sends
-// list changes itself, and subscribes to resources at servers of both eras. When the stream closes, its
-// subscriptions are removed.
+// list changes itself, and subscribes to resources at servers of both protocol eras (with sessions, or
+// stateless). When the stream closes, its subscriptions are removed.
 
 import { type GatewayError, StoppedError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -64,7 +64,7 @@ export class ListenStream implements CallOwner {
   readonly label = 'listen';
   readonly era = 'modern';
   readonly isListener = true;
-  /** Version for private connections to legacy servers, required by CallOwner. A listener has none. */
+  /** Version for private connections to legacy servers, required by CallOwner. A stream opens no such one. */
   readonly protocolVersion = latestSessionVersion;
   readonly description: ClientDescription;
   /** Lists to notify about; set before the acknowledgement. */
@@ -72,7 +72,7 @@ export class ListenStream implements CallOwner {
   /** Pending request for the description of the server, before the acknowledgement. */
   call: Cancellable | undefined;
   isEnded = false;
-  /** Resources requested under qualified addresses: server and address. Limited by MAX_URIS. */
+  /** Resources requested under addresses with a server id (address-form.ts). Limited by MAX_URIS. */
   readonly #qualified = new Set<string>();
   readonly #rawId: string;
   readonly #options: Omit<ListenStreamOptions, 'caller'>;
@@ -169,7 +169,7 @@ export class ListenStream implements CallOwner {
     return [replaceSpan(span, rawJson(this.nameOf(server, uri)))];
   }
 
-  /** Fails the stream if its only server has no connection for it any more. */
+  /** Fails the stream if its only server has lost the connection for the stream. */
   onConnectionEnd(server: string, _why: string, error: GatewayError): void {
     if (this.belongsTo(server)) this.fail(error);
   }

@@ -1,6 +1,6 @@
-// A budget whose holders are pairs of a principal and a client address. Each principal and each address may
-// use at most as much as is still free (base/bounds/budget.ts), so neither can exclude others: a single one
-// gets half.
+// A budget whose holders are pairs of a principal and a client address. The use of a principal, or of an
+// address, may grow only while more than this use is free (base/bounds/budget.ts). A single holder therefore
+// gets half, and cannot exclude others.
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 

@@ -1,8 +1,8 @@
-// Open requests of servers to a client (sampling, elicitation, roots), sent by a legacy server or derived by
-// the gateway from a modern server's result. Several servers may use equal ids and progress tokens, so the
-// client receives ids of the gateway. The client's response goes, with the original id, only to the sender of
-// the request. Meanwhile the limits of the calls that may have caused it pause (calls/limits.ts). Limits per
-// session: MAX_OPEN requests, MAX_PAUSE_MS for each (A8, ARCHITECTURE.md).
+// Open requests to a client (sampling, elicitation, roots), sent by a legacy server (sessions), or derived
+// from the result of a modern server (stateless). Several servers may use equal ids and progress tokens, so
+// the client receives ids of the gateway. The response goes, with the original id, only to the sender of the
+// request. Meanwhile the limits of the calls that may have caused the request pause (calls/limits.ts). Limits
+// per session: MAX_OPEN requests, MAX_PAUSE_MS for each (A8, ARCHITECTURE.md).
 
 import { applyEdits, renumber } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage } from '../../jsonrpc/compose.ts';

@@ -1,5 +1,5 @@
-// A session's subscriptions under qualified addresses (aggregate/address-form.ts). Update notifications
-// contain the address to which the client subscribed.
+// A session's subscriptions under qualified addresses, which contain the server id
+// (aggregate/address-form.ts). An update notification contains the address to which the client subscribed.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';

@@ -1,12 +1,12 @@
-// A session's record in a durable storage: the data to restore the session. Another version of
-// the gateway may have written it, so its shape is checked.
+// A session's record in a durable storage: the data to restore the session. Another version of the gateway
+// may have written the record, so its shape is checked.
 
 import type { Principal } from '../../../identity/principal.ts';
 import { isSessionVersion } from '../../servers/cache/introduction.ts';
 import { isLogLevel, type LogLevel } from '../../servers/notifications/subscriptions.ts';
 import type { SessionOwner } from './owner-budget.ts';
 
-/** `isQualified`: the client subscribed under the qualified address. */
+/** `isQualified`: the client subscribed under the address that contains the server id. */
 export type StoredSubscription = readonly [server: string, uri: string, isQualified?: boolean];
 
 /** Session state that changes with the client's requests. */

@@ -116,7 +116,7 @@ export class SessionRestorer {
     return session;
   }
 
-  /** Unloads sessions that moved to another node while this node was cut off from the cluster. */
+  /** Unloads sessions that another node restored while this node was disconnected from the cluster. */
   async verify(): Promise<void> {
     const { records, sessions } = this.#options;
     if (records === undefined) return;

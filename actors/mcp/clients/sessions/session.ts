@@ -46,7 +46,7 @@ export interface SessionOptions {
   readonly replayBudget: ReplayBudget;
   /** Shares of the principal in the limits of calls. @default shares of this session alone */
   readonly shares?: ClientShares | undefined;
-  /** Called when a session outside the queues is no longer in use. */
+  /** Called when a session outside the queues of IdleSessions is no longer in use. */
   readonly onIdle?: (session: ClientSession) => void;
   readonly onConnectionLost: (
     session: ClientSession,

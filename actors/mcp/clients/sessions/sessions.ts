@@ -63,7 +63,7 @@ export class Sessions {
   readonly #listening = new Set<ListenStream>();
   readonly #idle = new IdleSessions();
   /** Slots of sessions and listening clients, by principal and client address. */
-  readonly #places: OwnerBudget;
+  readonly #slots: OwnerBudget;
   readonly #replayBudget = new ReplayBudget();
   readonly #descriptions = new Budget(LARGE_TOTAL_BYTES);
   readonly #sweepTimer: NodeJS.Timeout;
@@ -77,7 +77,7 @@ export class Sessions {
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    this.#places = new OwnerBudget(options.maxSessions);
+    this.#slots = new OwnerBudget(options.maxSessions);
     const sweepMs = Math.max(50, Math.min(MAX_SWEEP_MS, options.idleMs / 2));
     this.#sweepTimer = setInterval(() => {
       this.#unloadIdle();
@@ -266,7 +266,7 @@ export class Sessions {
   /** Reserves a slot and memory for a client. Throws OverloadedError if no idle session can be unloaded. */
   #reserve({ owner, description, shares }: ClientSession | ListenStream): void {
     const { maxSessions } = this.#options;
-    while (!this.#places.acquire(owner, 1)) {
+    while (!this.#slots.acquire(owner, 1)) {
       if (this.#makeRoomFor(owner)) continue;
       throw new OverloadedError(
         `${this.#byId.size + this.#listening.size} of ${maxSessions} sessions and listening clients are in use, ` +
@@ -280,7 +280,7 @@ export class Sessions {
       description.reservedBytes = bytes;
       return;
     }
-    this.#places.release(owner, 1);
+    this.#slots.release(owner, 1);
     throw new OverloadedError(
       `the client description of ${bytes} bytes exceeds the budget: ${this.#descriptions.used} of ` +
         `${this.#descriptions.total} bytes are in use; up to ${SMALL_BYTES} bytes are always accepted`,
@@ -288,14 +288,14 @@ export class Sessions {
   }
 
   #release({ owner, description, shares }: ClientSession | ListenStream): void {
-    this.#places.release(owner, 1);
+    this.#slots.release(owner, 1);
     this.#descriptions.release(description.reservedBytes, shares.descriptions);
     description.reservedBytes = 0;
   }
 
   /** Unloads the longest unused session, preferably one of this owner. Returns false if none is unused. */
   #makeRoomFor(owner: SessionOwner): boolean {
-    const lacking = this.#places.lacking(owner, 1);
+    const lacking = this.#slots.lacking(owner, 1);
     const victim = this.#idle.first(`${lacking} ${owner[lacking]}`) ?? this.#idle.first('stored');
     if (victim === undefined) return this.#unloadIdle();
     return this.unload(victim, 'limits.sessions is reached');

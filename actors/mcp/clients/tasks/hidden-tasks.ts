@@ -25,8 +25,8 @@ export function isCalledAsTask(route: RoutedRequest): boolean {
 }
 
 /**
- * Returns true if the client has no access to tasks: legacy clients at merged addresses, and modern clients
- * at legacy servers.
+ * Returns true if the client has no access to tasks: legacy clients (sessions) at /mcp and profiles, and
+ * modern clients (stateless) at legacy servers.
  */
 export function hidesTasks({ mergedTarget, caller, server }: RoutedRequest): boolean {
   return caller === undefined ? mergedTarget !== undefined : server.eras.serverEraFor('modern') !== 'modern';

@@ -1,4 +1,4 @@
-// Common interface of plain calls and calls that run as tasks.
+// Common interface of plain calls and of calls that run as tasks (call.ts).
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Cancellable } from '../exchange.ts';

@@ -58,7 +58,7 @@ function refusalText({ host, username }: URL, status: number, reason: string): s
   return `the proxy ${host} refused the connection with ${status} ${reason}`.trimEnd() + remedy;
 }
 
-/** Connects to the proxy itself. */
+/** Connects to the proxy, without a tunnel. */
 export function connectToProxy(proxy: URL): Socket {
   const host = withoutBrackets(proxy.hostname);
   return proxy.protocol === 'https:'

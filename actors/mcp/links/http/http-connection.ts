@@ -26,7 +26,7 @@ const SMALL_BODY_BYTES = 16_384;
 export interface ConnectionUser {
   onConnected(): void;
   onHead(head: ResponseHead): void;
-  /** Returns the number of accepted bytes; fewer if `turn` expires. */
+  /** Returns the number of accepted bytes; fewer if `turn`, the reader's time slice, expires. */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;
   onBroken(error: Error): void;
@@ -50,7 +50,7 @@ export class HttpConnection implements ResponseReader {
   #reader: PacedReader | undefined;
   readonly #parser = new ResponseParser(this);
   #tunnel: Tunnel | undefined;
-  /** Only for requests without TLS through a proxy. */
+  /** Adds the whole address to the request head. Set for requests without TLS through a proxy. */
   #rewriteHead: ((head: string) => string) | undefined;
   #user: ConnectionUser | undefined;
   #isConnected = false;
@@ -107,7 +107,7 @@ export class HttpConnection implements ResponseReader {
     this.#socket = socket;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
-    // Node checks this timer only after a silence, so it costs nothing per call.
+    // Node checks this timer only after IDLE_MS, so a call costs nothing here.
     socket.setTimeout(IDLE_MS);
     // A listener, because the callback of `setTimeout` would be called only once.
     socket.on('timeout', () => {

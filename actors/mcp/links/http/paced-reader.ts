@@ -35,7 +35,7 @@ export interface PacedSource {
   resume(): unknown;
 }
 
-/** Handles bytes and returns the number of handled bytes; fewer if `turn` expires. */
+/** Handles bytes and returns the number of handled bytes; fewer if `turn`, the time slice, expires. */
 export type ConsumeBytes = (bytes: Buffer, turn: ReadingTurn | undefined) => number;
 
 export class PacedReader implements ReadingTurn {

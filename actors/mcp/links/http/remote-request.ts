@@ -1,6 +1,7 @@
 // One HTTP exchange with a remote server. Calls `onEnd`, `onRefused` or `onFailed` exactly once, and nothing
 // after `destroy`. The session decides if a redirect is followed. Proxy variables are ignored. The caller
-// sets the deadline for the response; connecting and reading a refusal's body have their own deadlines.
+// sets the deadline for the response. Connecting, and reading the body of a refusal (a non-2xx response),
+// have separate deadlines.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';
@@ -43,7 +44,8 @@ export interface RemoteEvents {
   /** The server accepted the request (2xx); the body follows. */
   onAccepted(head: ResponseHead): void;
   /**
-   * Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered later.
+   * Returns the number of accepted bytes; fewer if `turn`, the reader's time slice, expires. The rest is
+   * delivered later.
    */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;

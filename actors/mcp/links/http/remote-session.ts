@@ -79,7 +79,7 @@ export class RemoteSession {
   /** Cached head of an ordinary POST, without trace and length. */
   #postHead: string | undefined;
   readonly #cookies = new SessionCookies();
-  /** Address, cookies, session id and version in the cached head. */
+  /** Address in the cached head. The next fields are its cookies, session id and version. */
   #postUrl: URL | undefined;
   #postCookie: string | undefined;
   #postId: string | undefined;

@@ -10,7 +10,8 @@ export interface ResponseReader {
   /** Head of the final response. */
   onHead(head: ResponseHead): void;
   /**
-   * Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered later.
+   * Returns the number of accepted bytes; fewer if `turn`, the reader's time slice, expires. The rest is
+   * delivered later.
    */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number;
   /** `isLast`: the connection cannot carry another request. */
@@ -50,8 +51,8 @@ export class ResponseParser {
   }
 
   /**
-   * Parses bytes and returns the number of accepted ones; fewer if `turn` expires. Throws HttpFault; the
-   * parser must not be used afterwards.
+   * Parses bytes and returns the number of accepted bytes; fewer if `turn`, the time slice, expires. Throws
+   * HttpFault; the parser must not be used afterwards.
    */
   feed(chunk: Buffer, turn?: ReadingTurn): number {
     const partialBytes = this.#partial?.length ?? 0;

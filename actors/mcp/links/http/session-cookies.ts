@@ -1,5 +1,6 @@
-// A remote session's cookies. Load balancers keep a session at one server by a cookie; without it the next
-// server does not know the session. The cookies belong to one session and one origin, so domains are ignored.
+// A remote session's cookies. Load balancers keep a session at one server by a cookie; without the cookie,
+// another server receives the request and does not know the session. The cookies belong to one session and
+// one origin, so domains are ignored.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import type { ResponseHead } from './response-head.ts';

@@ -98,7 +98,8 @@ export class SseLink implements Link, RemoteEvents {
 
   ready(protocolVersion: string): void {
     this.#session.protocolVersion = protocolVersion;
-    // The next message is the notification `initialized`; the gate holds later ones until the server has it.
+    // The next message is the notification `initialized`. The order gate holds later messages until the
+    // server has accepted the notification.
     this.#gate.arm();
   }
 
@@ -118,7 +119,7 @@ export class SseLink implements Link, RemoteEvents {
     );
   }
 
-  /** Returns the number of parsed bytes; fewer if `turn` expires. */
+  /** Returns the number of parsed bytes; fewer if `turn`, the time slice, expires. */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
     return this.#parser.feed(chunk, turn);
   }

@@ -68,7 +68,7 @@ export class SseParser {
 
   /**
    * Parses the next bytes and calls the handler for each complete event. Returns the number of accepted
-   * bytes; fewer if `turn` expires.
+   * bytes; fewer if `turn`, the time slice, expires.
    */
   feed(chunk: Buffer, turn?: ReadingTurn): number {
     let at = this.#bomBytes === undefined ? 0 : this.#skipBom(chunk);
@@ -178,7 +178,7 @@ export class SseParser {
     const data = this.#data.take();
     this.#type = '';
     this.#dataLines = 0;
-    // Set first: the handler may read the cursor.
+    // The cursor is set before the handler is called, because the handler may read it.
     this.#cursor.lastEventId = this.#id;
     if (isEmpty) return;
     if (Buffer.isBuffer(data)) this.#handler.onEvent(type, data);

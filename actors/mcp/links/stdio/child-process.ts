@@ -21,7 +21,7 @@ const TERM_GRACE_MS = 1000;
 const KILL_GRACE_MS = 1000;
 /** Grace period for the output to close. Then a process outside the group holds it open. */
 const DRAIN_MS = 500;
-/** Exit code of the engines' clients for their own errors. */
+/** Exit code of `docker run` and `podman run` for errors of the engine or its client. */
 const ENGINE_ERROR = 125;
 
 export interface ExitStatus {
@@ -80,7 +80,7 @@ export class ChildProcess {
   #isGroupGone = false;
   /** True if files were moved aside. */
   #wasWriting = false;
-  /** True if the group got a signal, because closing stdin was not enough. */
+  /** True if the process group received a signal, because closing stdin was not enough. */
   #wasSignalled = false;
   #resolveGone: () => void = () => {};
 

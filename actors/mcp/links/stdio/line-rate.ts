@@ -1,5 +1,5 @@
 // Limits a server's log lines per second (A6 and A8, ARCHITECTURE.md) and reports the number of omitted
-// lines. Needs no timer: the first line after a burst, or the shutdown, reports the number.
+// lines. This class needs no timer: the first line after a burst, or the shutdown, reports the number.
 
 const WINDOW_MS = 1000;
 

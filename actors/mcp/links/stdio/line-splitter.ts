@@ -34,7 +34,7 @@ export class LineSplitter {
     this.#partial = new MessageBuffer(maxBytes + 1, maxWholeBytes);
   }
 
-  /** Returns the number of accepted bytes; fewer if `turn` expires. */
+  /** Returns the number of accepted bytes; fewer if `turn`, the time slice, expires. */
   push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {

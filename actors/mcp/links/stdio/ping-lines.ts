@@ -1,7 +1,7 @@
 // Recognises the stderr lines that a server writes for each health ping: Python servers log every request.
-// They would fill the log of an idle server. A line counts as repeated if it arrives within WINDOW_MS after a
-// ping, and a line that differs only in digits (times, counters) arrived after an earlier ping. A repeated
-// line is shown once. Needs no timer.
+// These lines would fill the log of an idle server. A line counts as repeated if it arrives within WINDOW_MS
+// after a ping, and a line that differs only in digits (times, counters) arrived after an earlier ping. Only
+// the first such line is shown. This class needs no timer.
 
 /** The line may arrive after the response to the ping, because it has a different pipe. */
 const WINDOW_MS = 1_000;

@@ -14,7 +14,7 @@ export interface Launch {
   readonly cwd: string;
 }
 
-/** Returns the error for a failed process start. Arguments are not shown: they often contain secrets. */
+/** Returns the error for a failed process start, without the arguments, which often contain secrets. */
 export function startFailure(launch: Launch, error: Error, redactor: Redactor): StartFailedError {
   const code = (error as NodeJS.ErrnoException).code;
   const { command, cwd } = launch;

@@ -67,7 +67,7 @@ export class StderrTail {
     this.#pingLines.end();
   }
 
-  /** Returns the number of accepted bytes; fewer if `turn` expires. */
+  /** Returns the number of accepted bytes; fewer if `turn`, the time slice, expires. */
   push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {

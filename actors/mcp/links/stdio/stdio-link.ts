@@ -42,7 +42,7 @@ export interface StdioLinkOptions extends ChildOptions {
   readonly onStderr?: ((line: string) => void) | undefined;
   /** Receives stdout lines that are not messages, redacted, truncated and limited to 100 per second. */
   readonly onNoise?: ((line: string) => void) | undefined;
-  /** Called after the start of the process, with the end of its cleanup. */
+  /** Called after the start of the process, with a promise that resolves after its cleanup. */
   readonly onProcess?: ((whenGone: Promise<void>) => void) | undefined;
 }
 
@@ -249,7 +249,7 @@ export class StdioLink implements Link {
     if (rest.length > 0) this.#onNoiseLine(rest);
     this.#noiseRate.end();
     this.#tail.end();
-    // Set again: only now all of stderr is read, which may explain the exit.
+    // The reason is computed again: only now all of stderr is read, which may explain the exit.
     if (this.#ending === undefined && this.#exit !== undefined) this.#reason = this.#exitError(this.#exit);
     this.#events.onEnd(this.#reason);
     this.#resolveEnded();

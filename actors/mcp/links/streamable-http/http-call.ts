@@ -1,7 +1,7 @@
 // A request to a Streamable HTTP server: the POST and its response, as JSON or as an event stream. If the
-// stream breaks before the response, it is resumed by GET with Last-Event-ID, in eras that support this
-// (2025-11-25, Transports, "Resumability and redelivery"; removed in 2026-07-28). Completes with exactly one
-// of: the response, `onUndelivered`, or `destroy` by the owner.
+// stream breaks before the response, it is resumed by GET with Last-Event-ID, in protocol revisions that
+// support this (2025-11-25, Transports, "Resumability and redelivery"; removed in 2026-07-28). Completes with
+// exactly one of: the response, `onUndelivered`, or `destroy` by the owner.
 
 import type { ListMember } from '../../../base/bounds/linked-list.ts';
 import { ConnectionLostError, type GatewayError } from '../../../base/errors/errors.ts';
@@ -101,7 +101,7 @@ export class HttpCall implements ListMember<HttpCall> {
             `responded with content type ${JSON.stringify(type)} instead of JSON or an event stream`,
           );
       },
-      // Returns the number of accepted bytes; fewer if `turn` expires.
+      // Returns the number of accepted bytes; fewer if `turn`, the time slice, expires.
       onData: (chunk, turn) => {
         json?.append(chunk);
         return stream?.feed(chunk, turn) ?? chunk.length;

@@ -88,9 +88,10 @@ export class HttpLink implements Link {
 
   ready(protocolVersion: string): void {
     this.#session.protocolVersion = protocolVersion;
-    // The next message is the notification `initialized`; the gate holds later ones until the server has it.
+    // The next message is the notification `initialized`. The order gate holds later messages until the
+    // server has accepted the notification.
     this.#gate.arm();
-    // Deferred, because the caller sends `initialized` after this call, and it must come before the stream.
+    // The stream is opened later, because the caller sends `initialized` after this call.
     this.#streamTimer ??= setImmediate(() => this.#gate.after(() => this.#stream.open()));
   }
 

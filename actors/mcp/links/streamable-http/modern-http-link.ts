@@ -44,8 +44,8 @@ export class ModernHttpLink implements Link {
     this.#session = new RemoteSession(options);
     // The version is set from the start, so no session id is read from responses.
     this.#session.protocolVersion = modernVersion;
-    // `arm` is not called: it holds messages during a handshake, which this era does not have. The gate only
-    // keeps notifications in order and limits their number (A8, ARCHITECTURE.md).
+    // `arm` is not called: it holds messages during a handshake, which this era does not have. The order gate
+    // only keeps notifications in order and limits their number (A8, ARCHITECTURE.md).
     this.#gate = new OrderGate((message, onSettled) => this.#forward(message, onSettled));
   }
 

@@ -21,7 +21,7 @@ export class OrderGate {
   #waiting: Outgoing[] = [];
   /** Task that runs when the gate opens. */
   #whenOpen: (() => void) | undefined;
-  /** Shut while `notifications/initialized` is sent. Before that and afterwards messages pass. */
+  /** Messages wait only in the state `shut`: while `notifications/initialized` is sent. */
   #state: 'before' | 'armed' | 'shut' | 'open' = 'before';
   #timer: NodeJS.Timeout | undefined;
   /** One-way messages that wait for the previous one. */
@@ -69,7 +69,7 @@ export class OrderGate {
     else task();
   }
 
-  /** Removes a waiting request. Returns false if not waiting here. */
+  /** Removes a waiting request. Returns false if the request does not wait here. */
   forget(call: CallId): boolean {
     const before = this.#waiting.length;
     this.#waiting = this.#waiting.filter((message) => message.call !== call);

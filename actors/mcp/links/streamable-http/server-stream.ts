@@ -73,7 +73,7 @@ export class ServerStream implements RemoteEvents {
     });
   }
 
-  /** Returns the number of parsed bytes; fewer if `turn` expires. */
+  /** Returns the number of parsed bytes; fewer if `turn`, the time slice, expires. */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
     return this.#parser?.feed(chunk, turn) ?? chunk.length;
   }

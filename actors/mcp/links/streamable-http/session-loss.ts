@@ -2,8 +2,8 @@
 // Session Management), but servers report it with other statuses, bodies and words, also as an error response
 // with status 200. If a loss is not detected, every later request on the link fails.
 //
-// A loss closes the session for all clients, and tools have sessions too (terminals, browsers). Except for
-// 404, only the sentences of the known SDKs count, as the whole text.
+// A loss closes the session for all clients, and tools have sessions too (terminals, browsers). Therefore,
+// except for 404, only the sentences of the known SDKs count, as the whole text.
 
 import { parseJson } from '../../../../config/reader/json-text.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';

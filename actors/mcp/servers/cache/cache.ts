@@ -43,7 +43,7 @@ export class ServerCache implements ListSet {
   lists: Lists = {};
   /** Cache hints per list, from modern servers (lifetime and scope). */
   hints: Hints = {};
-  /** Eras found by probing a server with `era: auto`. */
+  /** Protocol eras (sessions, stateless requests) found by probing a server with `era: auto`. */
   eras: Eras | undefined;
   /** Reason why each truncated list is incomplete. Complete lists have no entry. */
   cuts: Cuts = {};
@@ -68,7 +68,7 @@ export class ServerCache implements ListSet {
   /** Requested lists that the server has not returned yet. */
   #missing: readonly ListKind[] = [];
   #isClosed = false;
-  /** Tools with header annotations. */
+  /** Tools whose schemas send arguments as HTTP headers (`x-mcp-header`). */
   #annotated: ReadonlyMap<string, ListItem> = new Map();
   /** Source list of `#annotated`. */
   #annotatedSource: readonly ListItem[] | undefined;
@@ -101,7 +101,7 @@ export class ServerCache implements ListSet {
     this.#watchers.push(watcher);
   }
 
-  /** The description of the server; the legacy one if both are known. */
+  /** The description of the server; the one for sessions if the descriptions of both eras are known. */
   get description(): ServerDescription | undefined {
     return this.#descriptions.legacy ?? this.#descriptions.modern;
   }
@@ -186,7 +186,7 @@ export class ServerCache implements ListSet {
     this.#onRevision();
   }
 
-  /** Releases all lists permanently. */
+  /** Releases all lists. Later fetches store no list. */
   close(): void {
     this.#isClosed = true;
     for (const list of Object.values(this.#boundedLists)) list.release();

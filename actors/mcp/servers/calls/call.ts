@@ -62,7 +62,7 @@ export interface CallRequest {
   readonly owner?: CallOwner | undefined;
   /** Client whose share of the limits the call uses. @default the client of `owner` */
   readonly client?: ClientShares | undefined;
-  /** Protocol era of the connection and of the message. @default 'legacy' */
+  /** Protocol era of connection and message: sessions, or stateless requests. @default 'legacy' */
   readonly era?: Era | undefined;
   readonly trace?: Trace | undefined;
   /** True if only the edits add a log level, so it is not visible in the envelope. */
@@ -123,7 +123,8 @@ export class Call implements TimedEntry<Call> {
   previous: Call | undefined;
   next: Call | undefined;
   /**
-   * Called when the call has completed. Replaced when the successor of a changed server takes over the call.
+   * Called when the call has completed. When the catalog entry of a server changes, the new actor of the
+   * server takes over queued calls and replaces this listener.
    */
   onEnd: OnCallEnd | undefined;
 
@@ -173,7 +174,7 @@ export class Call implements TimedEntry<Call> {
     this.#startTimer(now);
   }
 
-  /** Pauses the limits until `resume`, while a modern client prepares its retry. */
+  /** Pauses the limits until `resume`, while a modern client (stateless, 2026-07-28) prepares its retry. */
   suspend(): void {
     this.pause(suspension);
   }

@@ -19,7 +19,7 @@ export class ClientShares {
   readonly streams = new Share();
 }
 
-/** The shares of all principals. Shares exist while a session or call refers to them. */
+/** The shares of all principals. The shares of a principal exist while a session or call refers to them. */
 export class PrincipalShares {
   readonly #shares = new WeakValues<ClientShares>();
 

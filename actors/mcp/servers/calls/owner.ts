@@ -36,7 +36,7 @@ export interface CallOwner {
   readonly label: string;
   /** Shares of the client in the limits of calls; undefined if it has no sessions. */
   readonly shares?: ClientShares | undefined;
-  /** Preferred protocol era, used if the server supports it. */
+  /** Preferred protocol era (sessions, or stateless requests), used if the server supports the era. */
   readonly era: Era;
   /** True for a listening client: it needs no private connection, even with `isolation: session`. */
   readonly isListener: boolean;

@@ -29,7 +29,7 @@ export class CallQueue {
   readonly #calls = new Set<Call>();
   /** Oldest first. Calls may be removed during iteration. */
   readonly calls: ReadonlySet<Call> = this.#calls;
-  /** Counts by the session that has its own limit; key `undefined` for the calls that share one. */
+  /** Counts by session with a separate limit; key `undefined` for the calls that share one limit. */
   readonly #counts = new Map<CallOwner | undefined, CallCounts>();
   readonly #limit: number;
   readonly #isShared: boolean;
@@ -102,7 +102,7 @@ export class CallQueue {
     for (const call of failing) call.fail(error);
   }
 
-  /** Returns the session whose limit applies to the call; undefined if it shares its limit. */
+  /** Returns the session whose limit applies to the call; undefined if the shared limit applies. */
   #limitedBy({ owner }: QueuedCall): CallOwner | undefined {
     return this.#isShared ? undefined : owner;
   }

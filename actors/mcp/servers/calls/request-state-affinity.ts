@@ -41,7 +41,7 @@ export class RequestStateAffinity {
     const state = answer.parse(memberOf(answer.bytes, answer.result, 'requestState'));
     if (typeof state !== 'string') return;
     const digest = digestOf(state);
-    // Delete first: a Map preserves insertion order.
+    // The entry is deleted before `set`, because a Map keeps the position of an existing key.
     this.#states.delete(digest);
     this.#states.set(digest, { member, notedAt: this.#now(), wasReturned: false });
     for (const [key, issued] of this.#states) {

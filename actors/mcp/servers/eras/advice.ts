@@ -1,4 +1,5 @@
-// Adds advice to errors of servers that seem to support another protocol era than their catalog entry sets.
+// Adds advice to errors of servers that seem to support another protocol era (legacy sessions, or stateless
+// requests of 2026-07-28) than their catalog entry sets.
 
 import { type GatewayError, UpstreamProtocolError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

@@ -1,7 +1,7 @@
-// Determines which protocol eras a server supports: from the catalog, or with `era: auto` by probing it. Each
-// probe uses its own connection (over stdio: its own process), because some servers stay in the era of their
-// first request or exit on an unknown one (2026-07-28, "Backward Compatibility" of both transports). Only a
-// response gives a permanent result. A server that does not respond counts as legacy until its next start
+// Determines if a server supports sessions (legacy era), stateless requests (modern era, 2026-07-28) or both:
+// from the catalog, or with `era: auto` by probes. Each probe uses its own connection (over stdio: its own
+// process), because some servers stay in the era of their first request or exit on an unknown request. Only
+// a response gives a permanent result. A server that does not respond counts as legacy until its next start
 // fails. A failed server is probed only after its backoff. `kill` ends all probes (A5, ARCHITECTURE.md).
 //
 // A process that exits at `server/discover` is a legacy server or broken. If it exits within SILENCE_MS, the
@@ -57,7 +57,7 @@ export class ServerEras {
   #round: ProbeRound | undefined;
   /** Uncertain result of the last probes, valid until the next start fails. */
   #assumed: EraFinding | undefined;
-  /** Discarded result, still used by open connections until there is a new one. */
+  /** Discarded result, still used by open connections until there is a new result. */
   #previous: Eras | undefined;
 
   constructor(options: ErasOptions) {
@@ -113,7 +113,7 @@ export class ServerEras {
     if (cache.eras !== undefined) cache.setEras(undefined);
   }
 
-  /** Kills all probes; waiters continue with no result. */
+  /** Kills all probes; waiting callers continue without a result. */
   kill(): void {
     for (const probe of this.#probes) probe.kill();
     this.#round?.end();
@@ -126,7 +126,7 @@ export class ServerEras {
       end = resolve;
     });
     const round = { whenDone, end, waiting: 0 };
-    // Deferred, because the round compares itself with `#round`.
+    // The round starts later, when `#round` refers to it: the round compares itself with `#round`.
     queueMicrotask(() => void this.#runRound(round));
     return round;
   }

@@ -1,6 +1,6 @@
-// Probes if a server supports one protocol era, on a temporary connection (over stdio: a process). Only this
-// file interprets the responses. The connection closes when the probe has a result, and on `kill` (A5,
-// ARCHITECTURE.md).
+// Probes if a server supports one protocol era (sessions, or stateless requests), on a temporary connection
+// (over stdio: a process). Only this file interprets the responses. The connection closes when the probe has
+// a result, and on `kill` (A5, ARCHITECTURE.md).
 
 import { type GatewayError, StartFailedError, UpstreamProtocolError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

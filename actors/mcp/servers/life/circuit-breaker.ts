@@ -4,7 +4,7 @@
 import { UnavailableError } from '../../../base/errors/errors.ts';
 import { monotonicNow } from '../../../base/time/monotonic-clock.ts';
 
-/** With less remaining time the error contains no advice, because the park is almost over. */
+/** With less remaining time the error contains no advice, because the park time is almost over. */
 const SOON_MS = 5000;
 
 export class CircuitBreaker {

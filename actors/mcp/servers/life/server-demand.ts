@@ -1,5 +1,5 @@
-// Requests a start of the server from its state machine, as a queued call does. Does not cancel a backoff or
-// park (SS3, server-start.ts).
+// Requests a start of the server from its state machine, as a queued call does. The request does not cancel a
+// backoff (delay after a failure) or park (refusal of calls after many failures; SS3, server-start.ts).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import { monotonicNow } from '../../../base/time/monotonic-clock.ts';
@@ -11,7 +11,7 @@ export interface ServerDemandOptions {
   readonly entry: ServerEntry;
   readonly handle: Handle;
   readonly life: ServerLife;
-  /** Asks the supervisor to start the actor immediately, without backoff or park time. */
+  /** Asks the supervisor to start the actor now. Called only when the park time is over. */
   readonly wake: () => void;
 }
 

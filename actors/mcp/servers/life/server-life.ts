@@ -71,7 +71,7 @@ export const serverLogic: AnyActorLogic = stopChildrenOnThrow(
       },
       refuse: ({ context }, { until }) => actionsOf(context).gate.refuse(until),
       askDemand: ({ context, self }, { isAfterCrash }) => {
-        // Checked later, so that listeners see the entered state first.
+        // The check runs later, so that listeners see the entered state first.
         setImmediate(() => {
           if (actionsOf(context).start.isWanted(isAfterCrash)) self.send({ type: 'demand' });
         });
@@ -104,8 +104,8 @@ export class ServerLife {
   }
 
   /**
-   * Sends an event from outside (an operator, a queued call) to the machine. Without an actor it counts as a
-   * dead letter.
+   * Sends an event from outside (an operator, a queued call) to the machine. Without an actor the event is a
+   * dead letter (an event without a receiver).
    */
   send(event: ServerEvent): void {
     if (this.#ref !== undefined) sendOrCount(this.#ref, event);

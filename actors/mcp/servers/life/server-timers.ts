@@ -37,7 +37,7 @@ export class ServerTimers {
       }),
       new IdleTimer({ idleTimeoutMs, ...options }),
       new IdleMembers({
-        // A shared connection only closes with the idle server.
+        // A shared connection closes only when the idle server stops.
         idleTimeoutMs: entry.isolation === 'session' ? idleTimeoutMs : 0,
         members,
         isBusy: options.isInUse,

@@ -61,7 +61,7 @@ function levelInFields(head: string): LineLevel | undefined {
   return /^\d+$/.test(word) ? levelOfNumber(Number(word)) : levelByName(word);
 }
 
-/** Returns the level for a number of pino. */
+/** Returns the level for a numeric level of the logger pino. */
 function levelOfNumber(level: number): LineLevel {
   return level < 30 ? 'debug' : level < 40 ? 'info' : level < 50 ? 'warn' : 'error';
 }

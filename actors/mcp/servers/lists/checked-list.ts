@@ -11,7 +11,7 @@ const MAX_REPAIRED_BYTES = 4 * 1024 * 1024;
 export interface ListableItem {
   /** Name or URI at the server. */
   readonly key: string;
-  /** The item for clients of each era; the same object unless the eras differ. */
+  /** The item for clients of each protocol era (sessions; stateless). Usually both are the same object. */
   readonly legacy: ListItem;
   readonly modern: ListItem;
 }

@@ -1,6 +1,6 @@
-// Detects tools with invalid header annotations (`x-mcp-header`) at modern HTTP servers. Such tools cannot be
-// called, so they are omitted from `tools/list`, with a warning in the log (2026-07-28, Streamable HTTP,
-// "Custom Headers from Tool Parameters"). Other tools are not affected.
+// Detects tools with invalid header annotations (`x-mcp-header`: an argument that is sent as an HTTP header)
+// at servers of revision 2026-07-28. Such tools cannot be called, so they are omitted from `tools/list`, with
+// a warning in the log ("Custom Headers from Tool Parameters"). Other tools are not affected.
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { Log } from '../../../base/errors/log.ts';

@@ -148,8 +148,8 @@ const otherShapes = {
 };
 
 /**
- * Shapes of list items by the era of the client. An item valid for legacy clients is valid for modern
- * clients.
+ * Shapes of list items by the protocol era of the client. An item valid for legacy clients (up to 2025-11-25)
+ * is valid for modern clients.
  */
 export const itemShapes: Readonly<Record<Era, Readonly<Record<ListKind, Shape>>>> = {
   legacy: {

@@ -125,7 +125,7 @@ function takeItems(scanner: JsonScanner, kind: ListKind, list: BoundedList): voi
       );
     else if (!isText) list.unreadable.add(item.key, 'repaired', () => [NOT_UTF8]);
     if (isReadable) list.add(item);
-    // Also limits the number of unusable elements.
+    // The list is cut also if it has too many unusable elements.
     else if (count > MAX_ITEMS) list.cut ??= 'too_many';
     if (list.cut !== undefined) throw new StopParsing();
   });

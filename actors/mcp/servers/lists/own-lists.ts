@@ -1,6 +1,6 @@
-// A server's lists that differ between its clients. Each class of client capabilities
-// (listing-capabilities.ts) has its own set. With `isolation: session`, the lists of a private process can
-// change after its start; then its client has its own set. A set is immutable and has a version, by which
+// A server's lists that differ between its clients. Each class of clients with equal capabilities
+// (listing-capabilities.ts) has its own set. With `isolation: session`, the lists of a session's process can
+// change after its start; then this session has its own set. A set is immutable and has a version, by which
 // merged lists can be cached. Limits: MAX_CLASSES classes, and the memory budget of the server's lists (A8,
 // ARCHITECTURE.md).
 
@@ -46,9 +46,9 @@ let versions = 0;
 /** A server's sets for single classes and processes. All other clients receive its cached lists. */
 export class OwnLists {
   readonly #budget: ListBudget;
-  /** By class key, the least recently stored first. */
+  /** Sets by class key, the least recently stored first. */
   readonly #byClass = new Map<string, OwnSet>();
-  /** By private process, for processes whose lists have changed. */
+  /** Sets by private process, for processes whose lists have changed. */
   readonly #byMember = new Map<PoolMember, OwnSet>();
   /** Classes with lists fetched since the server started. */
   readonly #fresh = new Set<string>();

@@ -49,8 +49,9 @@ function logReceivers(subscriptions: Subscriptions, connection: Connection): Set
 }
 
 /**
- * Forwards a modern server's log message to the request that set a log level. Over HTTP it arrives on the
- * stream of that request. Over stdio it is forwarded only if one request has set a log level.
+ * Forwards a modern (stateless) server's log message to the request that set a log level. Over HTTP the
+ * message arrives on the stream of that request. Over stdio it is forwarded only if exactly one request has
+ * set a log level.
  */
 function relayLog(connection: Connection, envelope: Envelope, call: Call | undefined): void {
   if (call !== undefined) {

@@ -51,7 +51,7 @@ export class SubscriptionBudget {
   }
 }
 
-/** Non-Latin-1 text needs two bytes per character. */
+/** Returns the size in bytes. Text that is not Latin-1 needs two bytes per character. */
 function sizeOf(uri: string): number {
   return ENTRY_BYTES + 2 * uri.length;
 }

@@ -30,8 +30,8 @@ export class UnsolicitedMessages {
   }
 
   /**
-   * Passes a server request to the session of the connection, or refuses it. The modern era has no server
-   * requests.
+   * Passes a server request to the session of the connection, or refuses it. The modern era (since
+   * 2026-07-28) has no server requests.
    */
   request({ era, owner, connection }: PoolMember, envelope: Envelope, call: Call | undefined): void {
     const isRefused = envelope.method === 'roots/list' && !this.#options.forwardsRoots;

@@ -1,8 +1,8 @@
 // The `subscriptions/listen` request ("listen") to a modern server, for changed lists and subscribed
-// resources. One per connection serves all clients (2026-07-28, "Subscriptions"). Its filter is fixed, so a
-// changed filter needs a new listen; the old one is cancelled when the new one is acknowledged. Notifications
-// of one listen are used, so clients are not notified twice. If the server closes the listen, it is reopened
-// with a growing pause; a rejected listen is not.
+// resources. One listen per connection serves all clients (2026-07-28, "Subscriptions"). The filter of a
+// listen is fixed, so a changed filter needs a new listen. When the server acknowledges it, the old listen is
+// cancelled. Only notifications of the acknowledged listen are used, so clients are not notified twice. If
+// the server closes the listen, it is reopened with a growing pause, unless the server rejected it.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

@@ -1,7 +1,7 @@
 // Forwards log levels and resource subscriptions of clients to the server. A shared server receives the
-// lowest level and one subscription per resource. Every new connection receives all of them again. A modern
-// server has no log level; one `subscriptions/listen` request per connection (a "listen", upstream-listen.ts)
-// covers all subscriptions.
+// lowest level and one subscription per resource. Every new connection receives the level and the
+// subscriptions again. A modern server (2026-07-28) has no log level; one `subscriptions/listen` request per
+// connection (a "listen", upstream-listen.ts) covers all subscriptions.
 
 import { within } from '../../../base/time/within.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -70,7 +70,7 @@ export class UpstreamSubscriptions {
 
   #sync(member: PoolMember): Promise<ReadonlySet<string>> {
     let listen = this.#listens.get(member);
-    // A member with a renewed remote session has another connection.
+    // After a lost remote session, the pool member has another connection.
     if (listen === undefined || listen.connection !== member.connection) {
       listen = new UpstreamListen(member.connection);
       this.#listens.set(member, listen);
@@ -130,7 +130,7 @@ export class UpstreamSubscriptions {
   #renewListens(): void {
     this.#renewal ??= setImmediate(() => {
       this.#renewal = undefined;
-      // Includes connections that are still being opened but already listen. Others listen when they open.
+      // Connections that are being opened are included if they already listen. Others listen when they open.
       for (const member of this.#options.pool.members)
         if (this.#listens.get(member)?.connection === member.connection) void this.#sync(member);
     });

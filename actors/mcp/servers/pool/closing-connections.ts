@@ -1,6 +1,6 @@
-// Pool members that are closing. They no longer count in the pool, but their processes may take time to exit,
-// and their last stderr lines remain available (recent-stderr.ts). When `whenAllClosed` has resolved, or
-// after `kill`, all of them are closed (A5, ARCHITECTURE.md).
+// Pool members (connections of a server) that are closing. They no longer count in the pool, but their
+// processes may take time to exit, and their last stderr lines remain available (recent-stderr.ts). When
+// `whenAllClosed` has resolved, or after `kill`, all of them are closed (A5, ARCHITECTURE.md).
 
 import type { PoolMember } from './pool-member.ts';
 import { RecentStderr } from './recent-stderr.ts';

@@ -57,7 +57,8 @@ export class ConnectionObserver {
     const isPrivate = entry.isolation === 'session' && member.era === 'legacy';
     const key = classKey(connection.offered);
     eras.confirm(member.era);
-    // While the gate is closed, this is the first connection of a start: all lists are refetched.
+    // While the gate is closed (the server accepts no calls yet), this is the first connection of a start.
+    // All lists are refetched.
     if (!handle.isOpen) cache.own.expire();
     if (!handle.isOpen || !cache.wasFetched || cache.mayLearnMoreFrom(connection))
       await cache.learn(connection, remainingMs, isPrivate);
@@ -76,7 +77,7 @@ export class ConnectionObserver {
   onOpenFailed({ owner, era }: PoolMember, error: GatewayError): void {
     const { id, entry, eras, handle, log, status, pool } = this.#options;
     status.lastError = error;
-    // While another connection works, only a protocol error shows that the known eras are wrong.
+    // While another connection works, only a protocol error shows that the known protocol eras are wrong.
     if (!handle.isOpen || error.cause instanceof UpstreamProtocolError) eras.forget();
     if (!handle.isOpen) return;
     log.warn({ server: id, ...reason(error) }, 'could not open another connection');

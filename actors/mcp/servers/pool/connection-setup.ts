@@ -1,7 +1,8 @@
 // Opens a pool member's connection: link, handshake and lists, within one start timeout. A remote member that
 // lost its session gets a new connection. Each `open` or `reopen` is followed by one `onOpen` or `onFailed`,
 // unless the member is closed first; `onEnd` reports only the loss of an open member. The handshake of a
-// private connection contains the identity of its session. A shared one declares no client capabilities.
+// private connection contains the identity of its session. The handshake of a shared connection declares no
+// client capabilities.
 
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../../base/errors/errors.ts';
 import { within } from '../../../base/time/within.ts';
@@ -49,7 +50,7 @@ export interface MemberObserver {
   onEnd(member: PoolMember, error: GatewayError): void;
 }
 
-/** Returns true for stateless connections: remote servers of the modern era. */
+/** Returns true for stateless connections: remote servers of the modern era (2026-07-28). */
 export function isSessionless(isRemote: boolean, era: Era): boolean {
   return isRemote && era === 'modern';
 }
@@ -164,7 +165,7 @@ export class ConnectionSetup implements MemberConnector {
           : `${noiseLines} lines to stdout that are not MCP messages`;
       return `${before}it wrote ${noise}; check that it is an MCP server`;
     }
-    // Installers print nothing while they install or cannot reach their registry.
+    // npx and uvx print nothing while they install or cannot reach their registry.
     const [installer] = installers.exec(this.#options.command ?? '') ?? [];
     const silence =
       installer === undefined || stderrLine !== undefined

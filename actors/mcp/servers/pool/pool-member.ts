@@ -1,4 +1,4 @@
-// A pool member: a connection that is open or being opened, and its owner.
+// A pool member: a connection to the server that is open or being opened, and the session that owns it.
 
 import type { Share } from '../../../base/bounds/budget.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

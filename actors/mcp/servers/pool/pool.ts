@@ -28,7 +28,7 @@ export interface PoolOptions extends ConnectionSetupOptions {
   onMemberEnded(member: PoolMember, error: GatewayError): void;
 }
 
-/** Maximum number of consecutive renewals: new sessions for a member whose remote session was lost. */
+/** Maximum number of consecutive renewals: new sessions for a connection whose remote session was lost. */
 const MAX_RENEWALS = 2;
 /** Divisor of the part of the connections that is divided among the clients; any client may use the rest. */
 const SHARED_FRACTION = 8;

@@ -1,7 +1,8 @@
-// Keeps shared connections open for subscribers without a private one, because no client call opens them or
-// notices their loss. While the server accepts calls, each protocol era with subscribers has a connection. A
-// lost connection is reopened with a backoff. If the pool is full, the subscribers are notified of the
-// loss, and the gateway retries later for subscribers that stay.
+// Keeps shared connections open for subscribers without a private connection, because no client call opens
+// the connection or notices its loss. While the server accepts calls, each protocol era (sessions, stateless
+// requests) with subscribers has a connection. A lost connection is reopened with a backoff. If the pool of
+// connections is full, the subscribers are notified of the loss, and the gateway retries later for
+// subscribers that stay.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

@@ -1,9 +1,9 @@
 // Records the owner and state of tasks that clients created at a server, because the server cannot
 // distinguish clients on a shared connection. The owner is the session if it has a private connection,
-// otherwise the principal if known. Up to MAX_RECORDS are stored, MAX_PER_OWNER per owner; the oldest are
-// removed first (A8 and A6, ARCHITECTURE.md). A task is active until the server reports a final status, its
-// ttl expires, or ACTIVE_MS pass without a status. A local server's tasks exist only in their process. If a
-// server reuses an id, the newest task counts.
+// otherwise the principal if known. Up to MAX_RECORDS records are stored, MAX_PER_OWNER per owner; the oldest
+// are removed first (A8 and A6, ARCHITECTURE.md). A task is active until the server reports a final status,
+// its ttl expires, or ACTIVE_MS pass without a status. A local server's tasks exist only in their process. If
+// a server reuses an id, the newest task counts.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import type { CallOwner } from '../calls/owner.ts';
@@ -75,7 +75,7 @@ export class TaskRecords {
     this.#sweep();
     this.#removeReused(owner, id, member);
     const own = this.#byOwner.get(owner) ?? new Map<string, TaskRecord>();
-    // Deleted first, so that the newest owner and task come last in iteration order.
+    // The entry is deleted before `set`, so that the newest owner and task come last in iteration order.
     this.#byOwner.delete(owner);
     this.#byOwner.set(owner, own);
     const before = own.size;
@@ -150,7 +150,7 @@ export class TaskRecords {
 
   /** Returns true if the tasks of this process no longer exist. */
   #isEnded(member: PoolMember | undefined): boolean {
-    // Without a member the process had already exited.
+    // Without a member (connection) the process had already exited.
     return this.#lifetime === 'process' && member?.isClosing !== false;
   }
 
