@@ -29,8 +29,8 @@ export function mergeExtensions(servers: Iterable<ManagedServer>, era: Era): Set
 }
 
 /**
- * Returns the extensions of a server that clients of this era can use. The tasks of sessions and of stateless
- * requests differ, so they need a server of the same era.
+ * Returns the extensions of a server that clients of this protocol era can use. The tasks extension needs
+ * client and server of the modern era (stateless, 2026-07-28).
  */
 export function extensionsOfServer({ cache }: ManagedServer, era: Era): Settings {
   const modern = era === 'modern' ? cache.descriptionIn('modern') : undefined;
