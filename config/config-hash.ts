@@ -1,6 +1,6 @@
 // Short hash of the active configuration, for comparing cluster nodes. Key order, file names, node settings
-// and secrets do not affect it; all other settings do. If a reload could not apply a part, its previous
-// content counts.
+// and secrets do not affect the hash; all other settings do. If a reload could not apply a part of the
+// configuration, the previous content of this part counts.
 
 import { createHash } from 'node:crypto';
 import { type IsSecret, treePrint } from './reader/tree-print.ts';
@@ -9,7 +9,7 @@ import type { YamlTree } from './reader/yaml-tree.ts';
 
 /** Digests of the parts that are applied independently. */
 export interface ConfigDigests {
-  /** Gateway file without profiles: settings that need a restart. */
+  /** Gateway file (gateway.yaml) without profiles: settings that need a restart. */
   readonly gateway: string;
   readonly profiles: string;
   readonly catalog: string;
@@ -20,7 +20,7 @@ export interface ConfigDigests {
 /** Node settings: name, addresses, paths and logging. */
 const nodeSettings = [
   ...['node', 'listen_addr', 'http_port', 'allowed_hosts', 'state_dir', 'log_level', 'catalog_path'],
-  // Fields without effect on the gateway.
+  // These fields have no effect on the gateway.
   ...['apiVersion', 'kind', 'metadata'],
 ];
 

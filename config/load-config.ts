@@ -1,7 +1,7 @@
-// Loads the gateway file and its catalog: parse, substitute, validate, apply defaults. All problems of both
-// files, and of triggers and agents if they are enabled, are reported together in a ConfigError; nothing else
-// is thrown. A reload calls the same function and compares the result. A catalog can also be loaded alone,
-// with default gateway settings.
+// Loads the gateway file (gateway.yaml) and its catalog (the list of servers): parse, substitute, validate,
+// apply defaults. All problems of both files, and of triggers and agents if they are enabled, are reported
+// together in a ConfigError; nothing else is thrown. A reload calls the same function and compares the
+// result. A catalog can also be loaded alone, with default gateway settings.
 
 import { dirname, resolve } from 'node:path';
 import { type Catalog, type ServerEntry, withCredentials } from './catalog/catalog-schema.ts';
@@ -231,8 +231,8 @@ async function checkFolders(reader: SchemaReader, { spec }: Written<GatewayConfi
 }
 
 /**
- * Returns the problems of the resource files. Skipped if shared settings are invalid: further problems would
- * be misleading.
+ * Returns the problems of the resource files (triggers, agents, fleets, flows). If shared settings are
+ * invalid, the files are not checked: further problems would be misleading.
  */
 async function resourceProblems(
   reader: SchemaReader,

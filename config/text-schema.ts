@@ -1,5 +1,5 @@
-// Schemas for texts, and for texts by name such as headers and environment variables. Variables with a
-// credential name and headers with an opaque value are credentials (A9, ARCHITECTURE.md).
+// Schemas for texts, and for texts by name such as headers and environment variables. Variables with a name
+// such as API_TOKEN, and headers with an opaque value, are credentials (A9, ARCHITECTURE.md).
 
 import * as Type from 'typebox';
 

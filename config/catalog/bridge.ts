@@ -15,7 +15,7 @@ import { readCatalog } from './read-catalog.ts';
 /** Id of the single server. */
 export const BRIDGED = 'remote';
 
-/** Longer than any call: client and server decide about timeouts. */
+/** Timeout that is longer than any call, because client and server set the timeouts. */
 const DAY_SECONDS = 86_400;
 
 type Bridged = Pick<LoadedConfig, 'config' | 'catalog' | 'secrets'> & {

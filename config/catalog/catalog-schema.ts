@@ -1,6 +1,6 @@
-// Schemas and types of the server catalog. `writtenEntrySchema` describes an entry in the file, where local
-// and remote servers have one schema. `StdioEntry` and `RemoteEntry` are validated entries with defaults,
-// distinguished by `runtime`. All share one declaration of the fields.
+// Schemas and types of the catalog, the file that lists the MCP servers. `writtenEntrySchema` describes an
+// entry in the file, where local and remote servers have one schema. `StdioEntry` and `RemoteEntry` are
+// validated entries with defaults, distinguished by `runtime`. All share one declaration of the fields.
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../duration-schema.ts';
@@ -273,6 +273,6 @@ export function withCredentials(entry: ServerEntry, credentials: readonly string
 }
 
 export interface Catalog {
-  /** By id; the record has no prototype, so every id is a plain key. */
+  /** Entries by server id; the record has no prototype, so every id is a plain key. */
   readonly servers: Readonly<Record<string, ServerEntry>>;
 }

@@ -17,7 +17,7 @@ export interface EditRefusal {
 /** Applies the replacements, which must not overlap. */
 export function applyReplacements(text: string, replacements: readonly TextReplacement[]): string {
   let result = text;
-  // From the end, so that earlier positions stay valid.
+  // Replacements are applied from the end, so that earlier positions stay valid.
   for (const { start, end, text } of [...replacements].sort((a, b) => b.start - a.start || b.end - a.end))
     result = result.slice(0, start) + text + result.slice(end);
   return result;

@@ -1,4 +1,4 @@
-// Writes a catalog for people: a document of the `yaml` library, with comments above each server.
+// Writes a catalog that people can read and edit: YAML with comments above each server.
 
 import { Document, isMap, isScalar, isSeq, Scalar, visit } from 'yaml';
 import type { OwnEntry } from './importable-servers.ts';

@@ -1,5 +1,5 @@
 // Recognises the command line of a server that runs in a container: `docker run …` or `podman run …`. The
-// server is then no child of the gateway, but of the engine.
+// server process is then a child of the container engine (Docker, Podman), not of the gateway.
 
 export interface ContainerRun {
   /** Number of the engine's own arguments, before the subcommand. */

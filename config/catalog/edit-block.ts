@@ -69,7 +69,7 @@ export function removeFromBlock(
   const start = lineStart(text, at);
   if (text.slice(start, at).trim() !== '') return { refusal: 'the server begins in the middle of a line' };
   let end = endOfLines(text, pair, columnOf(text, pair));
-  // Keep the empty lines on one side only.
+  // With empty lines above the server, those below it are removed, so that the gap does not grow.
   const isAfterEmpty = start > 0 && text.slice(lineStart(text, start - 1), start).trim() === '';
   while (isAfterEmpty && end < text.length && text.slice(end, lineEnd(text, end)).trim() === '')
     end = lineEnd(text, end);

@@ -1,5 +1,5 @@
 // Edits servers in flow mappings (`{ … }`), such as JSON. New members are written as JSON, on separate lines
-// if existing members are.
+// if the existing members are on separate lines.
 
 import type { CST, Pair, YAMLMap } from 'yaml';
 import {
@@ -49,7 +49,7 @@ export function addToFlow(
   }
   const afterComma = (comma ?? end - 1) + 1;
   const rest = text.slice(afterComma, lineEnd(text, afterComma));
-  // A comment after the last member stays with it.
+  // A comment after the last member stays behind this member.
   const at = /^[ \t]*(?:#.*)?\r?\n$/.test(rest) ? afterComma + rest.trimEnd().length : afterComma;
   const line = `${eol}${indent}${member}${comma === undefined ? '' : ','}`;
   if (comma !== undefined) return [{ start: at, end: at, text: line }];

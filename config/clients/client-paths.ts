@@ -1,5 +1,5 @@
-// Locations of user files per operating system. Written without node:path: the inspector page does not have
-// it, and tests check paths on all systems.
+// Locations of user files per operating system. Written without node:path: the inspector page runs in a
+// browser, and tests check the paths of all systems.
 
 import type { ClientFile, ClientScope, Machine } from './client.ts';
 

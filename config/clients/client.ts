@@ -1,5 +1,5 @@
-// MCP client types: configuration files, their key for servers, and the entry format. Contains no Node code,
-// since the inspector page shows the same entries.
+// Types for MCP clients: configuration files, the key for servers in these files, and the entry format.
+// Contains no Node code, since the inspector page, which runs in a browser, shows the same entries.
 
 /** Machine properties that determine the file locations. */
 export interface Machine {

@@ -1,6 +1,6 @@
 // Recognises credential names: environment variables, headers, query parameters, options and fields. The last
 // part determines the kind of value: API_TOKEN is a token, TOKEN_FILE a path, MAX_TOKENS a number. Redaction,
-// `add`, `import` and configuration hashes share this rule.
+// the commands `servers add` and `servers import`, and configuration hashes share this rule.
 
 /** Endings of credential names, also without separator: PGPASSWORD, authtoken. */
 const credentialEnding =

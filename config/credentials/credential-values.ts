@@ -1,5 +1,5 @@
-// Extracts credentials from a configured value. All occurrences of credentials are redacted, and a false
-// positive corrupts messages.
+// Extracts credentials from a configured value. All occurrences of credentials in messages are redacted, and
+// a false positive would make messages unreadable.
 //
 // - A credential has at least MIN_CREDENTIAL_LENGTH characters. For passwords in URLs this is the only
 //   condition; plain-values.ts lists the exceptions for other values.
@@ -38,7 +38,7 @@ function isCredential({ text, origin }: CredentialPart): boolean {
 const password = String.raw`[^\s/?#]+|(?!\d+[/?#])[^\s@]+`;
 const passwords = [
   new RegExp(String.raw`://[^\s/?#:@[]*:(${password})@`, 'g'),
-  // Go's `user:password@tcp(host)`.
+  // Database addresses of Go programs: `user:password@tcp(host)`.
   /(?:^|\s)[^\s:/@]+:(\S+)@(?:tcp|unix)\(/g,
 ];
 /**
@@ -48,7 +48,7 @@ const passwords = [
 const pair =
   /(?<![\w./])([A-Za-z_][\w.-]*)["']?\s*(?:=|:(?!\/\/))(?=\s*(?:"([^"]+)"|'([^']+)'|((?:(?:Bearer|Basic|Token)\s+)?[^\s"'&;,{}]+)))/gi;
 
-/** Longest value to search for pairs; search time is quadratic. */
+/** Maximum length of values in which pairs are searched, because the search time is quadratic. */
 const MAX_SEARCHED = 16_384;
 
 /** Returns passwords and values under credential names. */
@@ -78,7 +78,7 @@ function suppliedParts(value: string, origin: CredentialOrigin): CredentialPart[
   return partsOf([user, ...path.split('/'), ...parameters, hash], 'supplied');
 }
 
-/** Match `Bearer abc` and `user:abc`, but neither URLs nor drive letters. */
+/** These patterns match `Bearer abc` and `user:abc`, but neither URLs nor drive letters. */
 const prefixed = [/^[A-Za-z][\w-]*\s+(\S.*)$/, /^[\w.@+-]+:(?!\/\/|\\)(\S+)$/];
 
 /** Returns the text, and the last part after a scheme or user name. */

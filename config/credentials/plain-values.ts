@@ -1,6 +1,6 @@
 // Recognises values exempt from redaction. Words, numbers and paths are common in messages; redacting them
-// would make errors unreadable. Credential names have the strict rule, isPlainValue; other names have
-// isOrdinaryText.
+// would make errors unreadable. For values under credential names the strict rule isPlainValue decides; for
+// other values isOrdinaryText decides.
 
 /** Minimum length for redaction; shorter values match inside ordinary text. */
 export const MIN_CREDENTIAL_LENGTH = 8;

@@ -1,9 +1,9 @@
 // Expression language of conditions and templates: CEL with typed variables, without state or side effects.
 // An expression can only access the variables passed to it.
 //
-// Expressions are limited in nodes and depth, so parsing is fast. Evaluation has a budget (CEL2,
-// evaluation-budget.ts). Constructs that would exceed it for ordinary values are refused: nested loops, and
-// patterns with backtracking.
+// Expressions are limited in nodes and depth, so parsing is fast. Evaluation has a budget of steps and bytes
+// (CEL2, evaluation-budget.ts). Constructs that would exceed the budget for ordinary values are refused:
+// nested loops, and patterns with backtracking.
 
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { findMatch } from './patterns.ts';
@@ -22,7 +22,7 @@ const arithmetic = {
 
 let base: Environment | undefined;
 
-/** JSON numbers are doubles and literals are integers in CEL: arithmetic accepts both together. */
+/** Numbers in JSON are doubles in CEL, but literals are integers, so arithmetic accepts both together. */
 function baseEnvironment(): Environment {
   const environment = new Environment({
     homogeneousAggregateLiterals: false,

@@ -36,7 +36,7 @@ export class EvaluationBudget {
     if (this.#fault !== undefined) throw this.#fault;
   }
 
-  /** Returns the first error. A new one per call would be costly in a loop that continues after errors. */
+  /** Returns the first error. A new error per call would be slow in a loop that continues after errors. */
   #exceeded(message: string): RangeError {
     this.#fault ??= new RangeError(`${message}: use shorter lists and texts, or do the work in a tool`);
     return this.#fault;

@@ -48,7 +48,7 @@ export class ExpressionError extends Error {
 }
 
 const MAX_LENGTH = 8_192;
-/** Limit of messages of the library, which may quote a whole value. */
+/** Maximum length of messages of the CEL library, which may quote a whole value. */
 const MAX_MESSAGE = 500;
 
 /** Parses an expression. `trackedNames` lists the variables whose members are reported as references. */

@@ -37,7 +37,7 @@ export function jsonTextOf(value: unknown, maxLength: number): string {
   });
 }
 
-/** Converts a scalar; lists and maps keep CEL members. */
+/** Converts a scalar. Members of lists and maps remain CEL values. */
 function shallowJson(value: unknown): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'bigint') return numberOf(value);

@@ -1,5 +1,6 @@
-// Counts the work of an evaluation. The library evaluates an expression as a tree of nodes, and has no limit:
-// each node gets functions that spend its cost before they call the library's functions.
+// Counts the work of an evaluation. The CEL library evaluates an expression as a tree of nodes, without a
+// limit. Therefore each node gets functions that spend its cost from a budget of steps before they call the
+// library's functions.
 //
 // The fields of a checked node are internals of the library; evaluation-budget.test.ts fails if they change.
 
@@ -29,7 +30,7 @@ interface CheckedNode {
   setMeta(key: string, value: unknown): void;
 }
 
-/** Creating an error takes long, and a loop may create one per item. */
+/** Cost of an error: creating one takes long, and a loop may create one per item. */
 const FAILURE_STEPS = 100;
 
 const binaryOperators: ReadonlySet<string> = new Set('== != in + - * / % < <= > >='.split(' '));

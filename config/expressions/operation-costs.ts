@@ -1,5 +1,6 @@
-// Costs of operators and functions whose time or result depends on the size of their operands, spent before
-// the operation (CEL2, evaluation-budget.ts).
+// Costs of operators and functions whose time or result depends on the size of their operands. The costs, in
+// steps (the evaluation of one part of an expression), are counted before the operation (CEL2,
+// evaluation-budget.ts).
 
 import type { EvaluationBudget } from './evaluation-budget.ts';
 import { compileSteps, searchSteps } from './patterns.ts';
@@ -14,11 +15,11 @@ import {
 
 type Cost = (operands: readonly unknown[], budget: EvaluationBudget) => void;
 
-/** Single comparisons of a search in the time of a step. */
+/** Number of comparisons of a search that take the time of one step. */
 const SEARCHED_PER_STEP = 256;
 const BYTES_PER_CHARACTER = 2;
 const BYTES_PER_ITEM = 8;
-/** Cost of an accessor of timestamps with a time zone, which creates a formatter. */
+/** Cost of reading a part of a timestamp in a time zone, which creates a formatter. */
 const TIME_ZONE_STEPS = 1_000;
 /** Maximum characters of a duration, because the library's parser is slow for long texts. */
 const MAX_DURATION = 100;

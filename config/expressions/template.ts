@@ -62,7 +62,7 @@ export interface TemplatePart {
   readonly at: number;
 }
 
-/** Splits a template into non-empty literal texts and expressions. `trackedNames` as for `readExpression`. */
+/** Splits a template into non-empty literal texts and expressions. `trackedNames`: see `readExpression`. */
 export function readParts(
   text: string,
   variables: Variables,
@@ -95,7 +95,7 @@ export function partReferences(parts: readonly TemplatePart[]): readonly Referen
   );
 }
 
-/** Parses a template. `trackedNames` as for `readExpression`. */
+/** Parses a template. `trackedNames`: see `readExpression`. */
 export function readTemplate(
   text: string,
   variables: Variables,

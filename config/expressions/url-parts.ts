@@ -8,7 +8,7 @@ import { findDotSegment } from './url-prefix.ts';
 
 /** Path segment, query parameter, fragment, or scheme and host. */
 interface UrlPart {
-  /** Delimiter before it: `/`, `?`, `&`, `#`; empty for scheme and host. */
+  /** Delimiter before the part: `/`, `?`, `&`, `#`; empty for scheme and host. */
   readonly delimiter: string;
   readonly pieces: TemplatePart['content'][];
 }

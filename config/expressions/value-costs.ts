@@ -1,5 +1,5 @@
-// Costs of operations that walk through their operands. The walk spends the cost of a member before it
-// continues with the next one (CEL2, evaluation-budget.ts).
+// Costs, in steps of the evaluation budget, of operations that walk through their operands. The walk spends
+// the cost of a member before it continues with the next member (CEL2, evaluation-budget.ts).
 
 import type { EvaluationBudget } from './evaluation-budget.ts';
 

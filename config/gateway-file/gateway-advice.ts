@@ -1,5 +1,5 @@
-// Hints on unknown keys of the gateway file: names that other programs use for the same settings. The second
-// argument of `replacementAdvice` completes "did you mean FIELD? Write …".
+// Hints on unknown keys of the gateway file (gateway.yaml): names that other programs use for the same
+// settings. The second argument of `replacementAdvice` completes "did you mean FIELD? Write …".
 
 import { type AliasAdvice, numberIn, replacementAdvice, scalarText } from '../reader/alias-advice.ts';
 import { memberOf } from '../reader/yaml-members.ts';

@@ -1,6 +1,6 @@
-// Schema of the gateway file: fields with description, default and limits. It validates the file, defines the
-// type of the loaded configuration, and is exported as JSON Schema for editors. Fields with a default are
-// optional in the file and always set in code.
+// Schema of the gateway file (gateway.yaml): fields with description, default and limits. The schema
+// validates the file, defines the type of the loaded configuration, and is exported as JSON Schema for
+// editors. Fields with a default are optional in the file and always set in code.
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../duration-schema.ts';

@@ -1,5 +1,5 @@
-// Replaces the gateway file's listen address with a command-line option before validation, so other rules
-// (keys for public addresses, the inspector) check the actual address.
+// Replaces the listen address of the gateway file (gateway.yaml) with a command-line option before
+// validation. Other rules (keys for public addresses, the inspector) then check the actual address.
 
 import { memberOf, scalarLike, withMember, withoutMembers } from '../reader/yaml-members.ts';
 import type { YamlTree } from '../reader/yaml-tree.ts';

@@ -1,4 +1,4 @@
-// Checks dependencies between the cluster settings of this gateway.
+// Checks dependencies between the settings of this gateway as a node of a cluster.
 
 import { resolve } from 'node:path';
 import type { Written } from '../reader/fill-defaults.ts';

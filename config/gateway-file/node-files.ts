@@ -24,7 +24,7 @@ export async function checkNodeFiles(reader: SchemaReader, { node }: Written<Gat
   }
   if (reader.isFaulty('node.tls')) return;
   const { cert, key, ca } = found;
-  // Checked separately: a combined check would not show which file is invalid.
+  // The files are checked separately: a combined check would not show which file is invalid.
   for (const [field, context] of [
     ['cert', { cert }],
     ['ca', { ca }],

@@ -1,5 +1,5 @@
-// Checks profiles against the catalog. An unknown server id is an error, as in agents. A tag that no server
-// has is only a warning, because a later server may have it.
+// Checks profiles (named subsets of servers and tools) against the catalog of servers. An unknown server id
+// is an error, as in agents. A tag that no server has is only a warning, because a later server may have it.
 
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import { joinPath } from '../reader/field-path.ts';

@@ -1,4 +1,5 @@
-// Checks the addresses of model providers at startup, before the first request.
+// Checks the addresses of model providers (services with language models) at startup, before the first
+// request.
 
 import { joinPath } from '../reader/field-path.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';

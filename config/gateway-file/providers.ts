@@ -67,7 +67,7 @@ const knownTypes: Readonly<Record<ProviderType, KnownType>> = {
 
 const isProviderType = (name: string): name is ProviderType =>
   (providerTypes as readonly string[]).includes(name);
-/** Providers that need no entry. `openai-compatible` needs one with an address. */
+/** Providers that need no entry. `openai-compatible` needs an entry with an address. */
 const knownNames = providerTypes.filter((type) => type !== 'openai-compatible');
 
 /** Returns the provider, or the reason why it cannot be used. */
@@ -95,7 +95,7 @@ export function findProvider(
     return {
       fault: `provider ${name} has an invalid key: ${standardKey.name} contains a line break or another character not allowed in headers; set it to the key only`,
     };
-  // A provider at another address may need no key, and headers may contain one.
+  // A provider at another address may need no key, and headers may contain the key.
   const needsKey = variables.length > 0 && !hasBaseUrl && Object.keys(headers).length === 0;
   if (api_key === undefined && needsKey)
     return { fault: `provider ${name} has no key: set the environment variable ${variables.join(' or ')}` };

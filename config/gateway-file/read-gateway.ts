@@ -1,4 +1,5 @@
-// Reads the gateway file from its tree, and checks rules that the schema cannot express.
+// Reads the gateway file (gateway.yaml) from its parsed tree, and checks rules that the schema cannot
+// express.
 
 import { dirname, resolve } from 'node:path';
 import { jwtFault } from '../jwt-schema.ts';
@@ -88,7 +89,7 @@ function reportIfResource(reader: SchemaReader, root: YamlTree): boolean {
   return true;
 }
 
-/** Returns '' if no catalog is set, undefined if the path is invalid. */
+/** Returns the path of the catalog (list of servers): '' if none is set, undefined if the path is invalid. */
 function catalogPath(
   reader: SchemaReader,
   { catalog_path }: Written<GatewayConfig>,
@@ -218,7 +219,7 @@ function checkEmptyKey(reader: SchemaReader, root: YamlTree): void {
     reader.report('api_key', 'is empty, so authentication is off; remove it if this is intended', 'warning');
 }
 
-/** Normalises to lower case, without the default port of the scheme. */
+/** Returns the origin in lower case, without the default port of the scheme. */
 function normaliseOrigin(origin: string): string {
   if (!/^https?:/i.test(origin) || !URL.canParse(origin)) return origin.toLowerCase();
   return new URL(origin).origin;

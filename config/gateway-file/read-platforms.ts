@@ -1,5 +1,6 @@
-// Reads the platform settings of the gateway file, with aliases and `NAME_env: VARIABLE` for a value. Loaded
-// only if needed: all type schemas together cost 3 ms at startup.
+// Reads the settings per platform (chat, code host, …) of the gateway file, with aliases and
+// `NAME_env: VARIABLE` for a value. This file is loaded only if needed: the schemas of all trigger types
+// together cost 3 ms at startup.
 
 import { joinPath } from '../reader/field-path.ts';
 import { translateFields } from '../reader/field-table.ts';
@@ -46,7 +47,7 @@ function translateSettings(reader: SchemaReader, settings: YamlTree, type: TypeN
     path,
     Object.fromEntries([...variables, ...aliases]),
   );
-  // Registers only these names: suggestions must not contain `_env` names of fields that only triggers have.
+  // Only these names are registered: suggestions must not contain `_env` names of fields of triggers.
   reader.registerAliases(
     path,
     aliases.flatMap(([name]) => [name, `${name}_env`]),

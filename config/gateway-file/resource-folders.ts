@@ -1,5 +1,6 @@
-// Folders of triggers, agents, fleets and flows in a gateway file. Any of them loads the automation part of
-// the gateway: agents, fleets and flows are available through the API and the CLI even without triggers.
+// Folders of triggers, agents, fleets (groups of agents) and flows in a gateway file. If one is set, the
+// gateway loads its automation part: agents, fleets and flows are available through the API and the CLI even
+// without triggers.
 
 export const folderKinds = ['triggers', 'agents', 'fleets', 'flows'] as const;
 

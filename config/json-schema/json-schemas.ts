@@ -63,7 +63,7 @@ export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent' | '
   flow: { $schema: dialect, title: 'Flow', ...flowFile() },
 };
 
-/** The resource form has a default listen address, and the catalog is optional. */
+/** In the resource form (`kind: Daemon`) the listen address has a default, and the catalog is optional. */
 function gatewayFile(): object {
   const { required, properties, ...rest } = toFileSchema(gatewaySchema);
   const resourceFormSchema = {

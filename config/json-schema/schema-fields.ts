@@ -40,7 +40,7 @@ export interface PublishedSchema {
 /** Field definition in a schema. */
 interface FieldDefinition {
   readonly schema: PublishedSchema;
-  /** Type for which it applies; undefined for all. */
+  /** Type (of the trigger or node) to which the definition applies; undefined for all types. */
   readonly when: string | undefined;
 }
 

@@ -9,9 +9,9 @@ import type { YamlTree } from './yaml-tree.ts';
 type Advice = (value: YamlTree) => string | undefined;
 
 export interface AliasAdvice {
-  /** Advice for unknown keys: by key in lower case, without `_` and `-`. */
+  /** Advice for unknown keys, by key in lower case, without `_` and `-`. */
   readonly names: Readonly<Record<string, Advice>>;
-  /** Advice for fields with a value in the wrong format: by field. */
+  /** Advice for fields with a value in the wrong format, by field. */
   readonly forms: Readonly<Record<string, Advice>>;
 }
 

@@ -64,7 +64,7 @@ function findEntry(directory: Buffer): ArchiveEntry | undefined {
   return undefined;
 }
 
-/** Returns fewer bytes at the end of the file. */
+/** Returns `length` bytes at `position`; fewer at the end of the file. */
 async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
   const buffer = Buffer.alloc(length);
   let filled = 0;

@@ -10,7 +10,7 @@ import type { SecretValues } from './secret-values.ts';
 
 export class FieldCredentials {
   readonly #secrets: SecretValues;
-  /** By field path; each credential is also listed under every enclosing path. */
+  /** Credentials by field path; each credential is also listed under every enclosing path. */
   readonly #byPath = new Map<string, string[]>();
 
   constructor(secrets: SecretValues) {

@@ -1,6 +1,6 @@
-// Translates fields of other programs by a table: alias → field of the schema, and a converter for the value.
-// Each format in the config folder has such tables, so an alias is a single line. Translated values keep
-// their offsets, so problems have positions in the file.
+// Translates field names of other programs (aliases) by a table: alias → field of the schema, and a converter
+// for the value. Each format in the config folder has such tables, so an alias is a single line. Translated
+// values keep their offsets, so problems have positions in the file.
 
 import { joinPath } from './field-path.ts';
 import type { SchemaReader } from './schema-reader.ts';

@@ -4,7 +4,7 @@
 import type { SourceFile } from './source-file.ts';
 
 export interface Uncommented {
-  /** Same length and lines as the input. */
+  /** Text without comments, with the same length and lines as the input. */
   readonly text: string;
   /** Start of the unclosed comment, if any. */
   readonly openAt: number | undefined;

@@ -1,5 +1,5 @@
-// Reads JSON of other programs. Some write a byte order mark before it, which JSON.parse rejects; a reader
-// may ignore the mark (RFC 8259, section 8.1).
+// Reads JSON of other programs. Some programs write a byte order mark before the JSON, which JSON.parse
+// rejects; a reader may ignore the mark (RFC 8259, section 8.1).
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 

@@ -1,5 +1,5 @@
-// Advice for other values in the place of a mapping: `retry: 3` is `retry: { attempts: 3 }`. The form comes
-// from the schema. It repeats only numbers and booleans of a file (A9, ARCHITECTURE.md).
+// Advice for another value in the place of a mapping: for `retry: 3` it is `retry: { attempts: 3 }`. The form
+// comes from the schema. The advice repeats only numbers and booleans of a file (A9, ARCHITECTURE.md).
 
 import { fieldName } from './field-path.ts';
 import type { SchemaNode } from './schema-descriptions.ts';

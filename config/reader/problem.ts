@@ -6,9 +6,9 @@ import { isAbsolute, relative } from 'node:path';
 export interface Problem {
   /** Absolute path of the file. */
   readonly file: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** From 1, in UTF-16 units like in editors. */
+  /** Column, from 1, in UTF-16 units like in editors. */
   readonly column: number;
   readonly message: string;
   readonly severity: 'error' | 'warning';

@@ -293,7 +293,7 @@ export class SchemaReader {
     return { text, used, names, isWhole: faults.length === 0 };
   }
 
-  /** Does not repeat a secret, even if it looks like a variable name. */
+  /** Reports shell syntax. The message does not repeat a secret, even if it looks like a variable name. */
   #checkShellForm(scalar: YamlScalar, path: string, isSecret: boolean): void {
     const form = shellForm(String(scalar.value));
     // For a key of the gateway or a provider this is an error, reported in read-gateway.ts.

@@ -4,7 +4,7 @@ import { type CredentialOrigin, credentialsIn } from '../credentials/credential-
 
 export class SecretValues {
   readonly #values = new Set<string>();
-  /** By scalar: true if a schema marks it as secret. */
+  /** Secrecy by scalar: true if a schema marks the scalar as secret. */
   readonly #secrecy = new WeakMap<object, boolean>();
 
   /** Adds a value's credentials and returns them. */

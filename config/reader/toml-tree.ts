@@ -1,5 +1,5 @@
-// Parses TOML to the tree of yaml-tree.ts, with offsets. Loaded only for files that end in `.toml`. Messages
-// do not contain text of the file (A9, ARCHITECTURE.md).
+// Parses TOML to the tree of yaml-tree.ts, with offsets. This module is loaded only for files that end in
+// `.toml`. Messages do not contain text of the file (A9, ARCHITECTURE.md).
 
 import { type AST, ParseError, parseTOML } from 'toml-eslint-parser';
 import type { SourceFile } from './source-file.ts';
@@ -11,7 +11,7 @@ interface OpenMap {
   readonly pairs: YamlPair[];
 }
 
-/** Deeper than any valid file. The parser and the readers of the tree call themselves for each level. */
+/** Nesting above that of any valid file. The parser and the readers of the tree recurse for each level. */
 const MAX_DEPTH = 64;
 const TOO_DEEP = 'values are nested too deeply';
 

@@ -8,7 +8,7 @@
 import { isCredentialName } from '../credentials/credential-names.ts';
 import type { SchemaNode } from './schema-descriptions.ts';
 
-/** Passed on to every local server: paths and names of the machine. */
+/** Variables that every local server receives: paths and names of the machine. */
 const machineVariables: ReadonlySet<string> = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR', 'PWD', 'HOSTNAME'],
   ...['TEMP', 'TMP', 'USERPROFILE', 'USERNAME', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles'],

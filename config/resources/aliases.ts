@@ -1,5 +1,5 @@
-// Aliases of types, fields and kinds: vendor names and names from older files. Contains only unambiguous
-// aliases; other names are unknown keys with a suggestion.
+// Aliases of trigger types, fields and kinds of files: vendor names and names from older files. This file
+// contains only unambiguous aliases; other names are unknown keys with a suggestion.
 
 import { type TypeName, typeNames } from './triggers/trigger-types.ts';
 
@@ -38,7 +38,7 @@ export const fieldAliases: Readonly<Partial<Record<TypeName, Readonly<Record<str
   RepoHost: { github_events: 'repo_events' },
   RepoHostB: { gitlab_events: 'repo_events' },
   RepoHostC: { bitbucket_events: 'repo_events' },
-  // Alias from the gateway file.
+  // This alias is also accepted in the platform settings of the gateway file.
   BusinessMessenger: { access_token: 'bot_token' },
 };
 

@@ -1,5 +1,5 @@
 // Detects rules that guard calls: approvals and denials. If a gateway has such a rule, anonymous clients may
-// not call tools, because they would bypass it.
+// not call tools, because direct calls would bypass the rule.
 
 import type { Agent } from './agents/agent.ts';
 import type { Fleet } from './fleets/fleet.ts';

@@ -1,5 +1,5 @@
-// Loads the resource files if the gateway file names folders of them. Only then are the readers of resources
-// imported, because the import takes time at startup.
+// Loads the resource files (triggers, agents, fleets, flows) if the gateway file names their folders. Without
+// folders, the readers of resources are not imported, because the import takes time at startup.
 
 import { resourceFolders } from '../gateway-file/resource-folders.ts';
 import { SecretValues } from '../reader/secret-values.ts';

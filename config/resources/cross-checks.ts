@@ -1,5 +1,5 @@
-// Checks resources against each other: duplicate names, unknown names, paths shared by different types, and
-// triggers that accept the same events.
+// Checks resources (triggers, agents, fleets, flows) against each other: duplicate names, unknown names,
+// paths shared by triggers of different types, and triggers that accept the same events.
 
 import { checkFleet } from './fleets/fleet-checks.ts';
 import { checkFlow } from './flows/flow-checks.ts';

@@ -1,5 +1,5 @@
-// Reads the stored definitions of fleet and flow runs, with the current variables, independent of their
-// current files.
+// Reads the definitions (texts of the fleet and flow files) that are stored with runs. The values of
+// variables are current; the current files are not read.
 
 import { ConfigError, hasError } from '../reader/problem.ts';
 import { SchemaReader } from '../reader/schema-reader.ts';
@@ -17,7 +17,7 @@ import type { ReadResource } from './resource-context.ts';
 
 export interface DefinitionContext {
   readonly name: string;
-  /** Absolute path; paths in the definition are relative to its folder. */
+  /** Absolute path of the original file; paths in the definition are relative to its folder. */
   readonly file: string;
   readonly env: Environment;
   /** Collects values of variables. */

@@ -1,5 +1,5 @@
-// Parameters of commands that run a flow: from the command, by default from the flow. Platform menus and help
-// texts show them.
+// Parameters of commands that run a flow: as the command declares them, by default as the flow does. Platform
+// menus and help texts show the parameters.
 
 import { contentHash } from '../content-hash.ts';
 import { joinPath } from '../reader/field-path.ts';

@@ -1,4 +1,4 @@
-// Loads triggers, agents, fleets and flows from the folders in the gateway file.
+// Loads triggers, agents, fleets and flows from the folders that the gateway file (gateway.yaml) names.
 
 import type { GatewayConfig } from '../gateway-file/gateway-schema.ts';
 import { parseListenAddr } from '../gateway-file/listen-addr.ts';

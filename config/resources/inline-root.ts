@@ -1,4 +1,4 @@
-// Wraps an inline resource's `spec` in a document.
+// Wraps the `spec` of an inline agent or fleet in a document, as if it were a separate file.
 
 import { scalarLike } from '../reader/yaml-members.ts';
 import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';

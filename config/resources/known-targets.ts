@@ -11,7 +11,7 @@ import { type Target, type TargetKind, targetText } from './triggers/target.ts';
 const kinds: Readonly<Record<string, TargetKind>> = { Agent: 'agent', Fleet: 'fleet', Flow: 'flow' };
 
 export class KnownTargets {
-  /** Undefined if the agent has errors. */
+  /** Agents by name; undefined if the agent has errors. */
   readonly agents = new Map<string, Agent | undefined>();
   readonly #names: Readonly<Record<TargetKind, Set<string>>> = {
     agent: new Set(),
@@ -35,7 +35,7 @@ export class KnownTargets {
     return this.#names[kind];
   }
 
-  /** Severity for unknown names. */
+  /** Returns the severity for unknown names. */
   severityOf(kind: TargetKind): Problem['severity'] {
     return this.#isPartial && this.#names[kind].size === 0 ? 'warning' : 'error';
   }

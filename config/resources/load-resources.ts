@@ -65,7 +65,7 @@ export interface LoadResourcesOptions {
 }
 
 export interface LoadedResources {
-  /** In file order. */
+  /** Valid triggers, in file order. */
   readonly triggers: readonly Trigger[];
   readonly agents: readonly Agent[];
   readonly fleets: readonly Fleet[];
@@ -83,7 +83,7 @@ const MAX_RESOURCES = 5000;
 const NAMESPACE = 'metadata.namespace';
 const anyKind = 'a Trigger, an Agent, a Fleet or a Flow';
 
-/** Never rejects because of file contents. */
+/** Loads the resources. Never rejects because of file contents. */
 export async function loadResources(options: LoadResourcesOptions): Promise<LoadedResources> {
   const { triggers, agents, fleets, flows, files = [], defaultAgent, isLenient = false } = options;
   const context: ResourceContext = {

@@ -1,4 +1,4 @@
-// Collects the agents, fleets and flows that resources refer to.
+// Collects the targets (agents, fleets and flows) to which triggers, fleets and flows refer.
 
 import type { Fleet } from './fleets/fleet.ts';
 import type { Flow, FlowBody } from './flows/flow.ts';

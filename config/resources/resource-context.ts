@@ -1,4 +1,4 @@
-// Context and result types for the readers of resources.
+// Context and result types for the readers of resource files (triggers, agents, fleets, flows).
 
 import type { SchemaReader } from '../reader/schema-reader.ts';
 import type { Agent } from './agents/agent.ts';
@@ -37,7 +37,7 @@ export interface ReadResource {
   readonly kind: string | undefined;
   readonly name: string | undefined;
   readonly reader: SchemaReader;
-  /** Undefined for a trigger with errors. */
+  /** The trigger; undefined for another kind, and for a trigger with errors. */
   readonly trigger?: Trigger | undefined;
   readonly agent?: Agent | undefined;
   readonly fleet?: Fleet | undefined;

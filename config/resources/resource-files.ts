@@ -1,4 +1,5 @@
-// Lists resource files: files in folders, except hidden files and subfolders, and explicitly named files.
+// Lists the files of triggers, agents, fleets and flows: files in folders, except hidden files and
+// subfolders, and explicitly named files.
 
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -6,7 +7,7 @@ import type { Problem } from '../reader/problem.ts';
 import { SourceFile } from '../reader/source-file.ts';
 
 const extensions = ['.yaml', '.yml', '.json'];
-/** Larger folders are probably a mistake. */
+/** Maximum number of files. Larger folders are probably a mistake. */
 const MAX_FILES = 5000;
 
 /** Returns distinct absolute paths, folder by folder, in the order of names. Never rejects. */

@@ -21,7 +21,7 @@ export interface Finding {
 
 export interface Checked {
   readonly findings: readonly Finding[];
-  /** Sorted keywords. */
+  /** Sorted keywords of the schema that were not checked. */
   readonly unchecked: readonly string[];
 }
 
@@ -149,7 +149,7 @@ const isAtMost = (value: number, bound: number) => value <= bound;
 const isGreater = (value: number, bound: number) => value > bound;
 const isLess = (value: number, bound: number) => value < bound;
 
-/** Tolerates rounding errors: 0.3 is a multiple of 0.1. */
+/** Returns true for a multiple, with a tolerance for rounding errors: 0.3 is a multiple of 0.1. */
 function isMultiple(value: number, of: number): boolean {
   const times = value / of;
   return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));

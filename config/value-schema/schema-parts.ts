@@ -1,5 +1,6 @@
-// Resolves references and combinations in a JSON Schema of unknown origin: tools, forms and answers. Does not
-// fetch or execute anything. The inspector page imports it too, so it uses no Node modules.
+// Resolves references and combinations in a JSON Schema of unknown origin: tools, forms and answers. Nothing
+// is fetched or executed. The inspector page in the browser imports this file too, so it uses no Node
+// modules.
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -15,7 +16,7 @@ export function ownMember(members: JsonSchema, name: string): unknown {
   return Object.hasOwn(members, name) ? members[name] : undefined;
 }
 
-/** Resolves a `$ref` within `root`; returns undefined if it refers elsewhere. */
+/** Resolves a `$ref` within `root`; returns undefined if it refers to another document. */
 export function resolveReference(root: unknown, ref: unknown): unknown {
   if (typeof ref !== 'string' || !/^#(\/|$)/.test(ref)) return undefined;
   let found: unknown = root;

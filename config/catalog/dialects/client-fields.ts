@@ -23,7 +23,7 @@ const codex: Readonly<Record<string, Rule>> = {
   http_headers: 'headers',
   env_http_headers: (pair) => [{ ...pair, key: 'headers', value: mapTexts(pair.value, referenceTo) }],
   bearer_token_env_var: (pair) => [headerOf(pair, 'Authorization', (name) => `Bearer ${referenceTo(name)}`)],
-  // An item may be `{ name, source }`.
+  // An item is a name, or an object `{ name, source }`.
   env_vars: (pair) => [{ ...pair, key: 'inherit_env', value: namesOf(pair.value) }],
   enabled_tools: 'enabledTools',
   disabled_tools: 'disabledTools',
@@ -38,7 +38,7 @@ const codex: Readonly<Record<string, Rule>> = {
 const opencode: Readonly<Record<string, Rule>> = {
   command: commandAndArguments,
   environment: 'env',
-  // An object has separate timeouts for start and calls.
+  // The value is a number, or an object with separate timeouts for start and calls.
   timeout: (pair) =>
     pair.value.kind === 'map' ? pair.value.pairs.flatMap(timeoutOf) : [{ ...pair, key: 'timeout' }],
   ...omit('type', 'codemode'),

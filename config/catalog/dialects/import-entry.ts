@@ -1,6 +1,6 @@
 // Translates an entry from a client's file into the fields of the catalog. The tree is translated before
-// validation, so problems keep their positions in the file. Omits fields for clients only.
-// Servers and tools disabled in the file stay disabled, and the transport is the same as in this client.
+// validation, so problems keep their positions in the file. Fields that only clients use are omitted. Servers
+// and tools disabled in the file stay disabled, and the transport is the same as in this client.
 
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
@@ -108,8 +108,8 @@ function withReferences(reader: SchemaReader, tree: YamlTree, path: string, dial
 }
 
 /**
- * Renames the address to `url` and sets the transport. If the entry does not set it, `url` means SSE for
- * Gemini and Cline, and an address that ends with /sse does for all clients except in `httpUrl`.
+ * Renames the address to `url` and sets the transport. If the entry does not set the transport, it is SSE for
+ * a `url` of Gemini or Cline, and for an address that ends with /sse, except in `httpUrl`.
  */
 function withAddress(written: YamlMap, { client }: Dialect): YamlMap {
   const address = addressFields.flatMap((key) => written.pairs.find((pair) => pair.key === key) ?? [])[0];

@@ -1,5 +1,5 @@
-// Translates agents in other notations to the fields of agent-schema.ts: field aliases, model settings in a
-// mapping, other forms of memory. Unsupported fields are refused with a remedy.
+// Translates agents in the notations of other programs to the fields of agent-schema.ts: field aliases, model
+// settings in a mapping, other forms of memory. Unsupported fields are refused with a remedy.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { type FieldTable, refuse, refusing, translateFields } from '../../reader/field-table.ts';

@@ -1,4 +1,4 @@
-// Agent after validation.
+// The type of an agent (a model or program that answers events) after validation.
 
 import type { ModelRuntime } from './model-runtime.ts';
 import type { TextFormat } from './text-format.ts';

@@ -1,6 +1,6 @@
 // Serialises an agent's `spec`: started runs continue with the same definition (R4, begun-row.ts). The text
-// is created before substitution: it contains variable names, never their values, so it can be stored in a
-// journal (A9, ARCHITECTURE.md).
+// is created before substitution: it contains variable names, never their values, so it can be stored in the
+// journal of a run (A9, ARCHITECTURE.md).
 
 import { plainValue } from '../../reader/yaml-members.ts';
 import type { YamlPair, YamlTree } from '../../reader/yaml-tree.ts';

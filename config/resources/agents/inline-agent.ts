@@ -1,5 +1,5 @@
-// Reads an inline agent: a fleet member or a flow node with an agent's `spec`. Other resources cannot refer
-// to it.
+// Reads an inline agent: an agent's `spec` within a fleet member or a flow node. Other resources cannot refer
+// to this agent.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
@@ -18,7 +18,7 @@ export interface InlineResource {
 }
 
 export interface ReadInlineAgent {
-  /** Undefined on errors. */
+  /** The agent; undefined if the spec has errors. */
   readonly agent: Agent | undefined;
   /** For checks across all agents. */
   readonly resource: ReadResource;

@@ -9,7 +9,7 @@ import { suggest } from '../../reader/suggest.ts';
 import type { ReadResource, ServerPosition } from '../resource-context.ts';
 import type { ModelRuntime } from './model-runtime.ts';
 
-/** Context of agents; undefined parts are unknown. */
+/** Providers, servers and prices that agents may name; undefined parts are unknown. */
 export interface AgentContext {
   readonly providers?: WrittenProviders | undefined;
   readonly prices?: Prices | undefined;
@@ -63,7 +63,7 @@ function checkServers(
   }
 }
 
-/** Without prices, a cost limit would have no effect. */
+/** Reports missing prices: without prices, a cost limit would have no effect. */
 function checkPrices(reader: SchemaReader, { models, budget }: ModelRuntime, { prices }: Context): void {
   if (budget.cost === undefined || prices === undefined) return;
   const without = models

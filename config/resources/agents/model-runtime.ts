@@ -1,20 +1,20 @@
-// Agent that the gateway runs with a model and tools. All defaults are applied.
+// Settings of an agent that the gateway runs with a model and tools. All defaults are applied.
 
 import type { ServerEntry } from '../../catalog/catalog-schema.ts';
 import type { ApprovalRules } from '../approval-rules.ts';
 
 /** Model name such as `google:gemini-2.5-flash`. */
 export interface ModelName {
-  /** Key in `providers`, or a known provider. */
+  /** Provider: a key in `providers` of the gateway file, or a known provider. */
   readonly provider: string;
   readonly model: string;
 }
 
 /** Source of tools: an inline server, used by this agent only, or a server of the catalog. */
 export interface AgentServer {
-  /** Unique within the agent; the id for a server of the catalog. */
+  /** Name, unique within the agent; the id for a server of the catalog. */
   readonly name: string;
-  /** Undefined for a server of the catalog. */
+  /** Entry of an inline server; undefined for a server of the catalog. */
   readonly entry: ServerEntry | undefined;
   /** Glob patterns for tool names; `deny` takes precedence. */
   readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[] };
@@ -30,7 +30,7 @@ export interface ToolPolicy extends ApprovalRules {
 }
 
 export interface AgentMemory {
-  /** 0 disables the memory. */
+  /** Maximum number of previous messages; 0 disables the memory. */
   readonly messages: number;
   /** Limit for all texts together, in UTF-16 units. */
   readonly characters: number;
@@ -38,10 +38,10 @@ export interface AgentMemory {
 
 /** Limits per run; undefined means unlimited. */
 export interface AgentBudget {
-  /** Input and output together. */
+  /** Maximum number of tokens, input and output together. */
   readonly tokens: number | undefined;
   readonly tool_calls: number | undefined;
-  /** In the currency of `prices`. */
+  /** Maximum cost, in the currency of `prices`. */
   readonly cost: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface ModelRuntime {
   readonly models: readonly [ModelName, ...ModelName[]];
   readonly system_prompt: string;
   readonly temperature: number | undefined;
-  /** Per answer. */
+  /** Maximum number of tokens per answer. */
   readonly max_tokens: number | undefined;
   /** Maximum model calls per run; the last call has no tools. */
   readonly max_iterations: number;
@@ -69,6 +69,6 @@ export interface ModelRuntime {
   /** JSON Schema of the answer, with type `object`. */
   readonly output_schema: Readonly<Record<string, unknown>> | undefined;
   readonly budget: AgentBudget;
-  /** Document as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
+  /** Agent file as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
   readonly definition: string;
 }

@@ -36,7 +36,7 @@ export async function readAgent(reader: SchemaReader, root: YamlTree, file: stri
     (reader.has('spec.runtime') ? undefined : readModel(reader, written, file));
   if (runtime !== undefined && runtime.kind !== 'model') {
     refuseModelFields(reader);
-    // The program uses the servers itself; problems are reported nevertheless.
+    // The external program uses the servers itself; problems are reported nevertheless.
     readServers(reader, spec, file);
   }
   const read = { kind: 'Agent', name, reader };
@@ -71,7 +71,7 @@ function namesOf(servers: AgentSpec['mcp_servers']): string[] {
   );
 }
 
-/** Reports fields for agents with a model, because restrictions among them would have no effect. */
+/** Reports fields that need a model: without one, restrictions among them would have no effect. */
 function refuseModelFields(reader: SchemaReader): void {
   for (const key of Object.keys(modelFields)) {
     const path = joinPath('spec', key);
@@ -79,7 +79,7 @@ function refuseModelFields(reader: SchemaReader): void {
   }
 }
 
-/** The script's text is part of the hash: a changed script means a changed agent. */
+/** Returns the script. Its text is part of the hash: a changed script means a changed agent. */
 async function scriptOf(
   reader: SchemaReader,
   model: string | undefined,

@@ -1,4 +1,5 @@
-// Reads a run's stored definition, with the current variables, independent of the agent's current file.
+// Reads the definition (text of the agent file) that is stored with a run. The values of variables are
+// current; the agent's current file is not read.
 
 import { ConfigError, hasError } from '../../reader/problem.ts';
 import { SchemaReader } from '../../reader/schema-reader.ts';

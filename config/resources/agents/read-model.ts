@@ -49,10 +49,10 @@ export function readModel(
   };
 }
 
-/** Placeholder for a model with an error, or from a variable that will be set later. */
+/** Placeholder for a model with an error, or for a model from a variable that will be set later. */
 const UNKNOWN = ':';
 
-/** Splits at the first colon: model names may contain colons. */
+/** Splits a model name at the first colon: the part after the provider may contain colons. */
 function modelName(text: string): ModelName {
   const at = text.indexOf(':');
   return { provider: text.slice(0, at), model: text.slice(at + 1) };
@@ -104,7 +104,7 @@ function checkServerPatterns(reader: SchemaReader, { tools, policy, mcp_servers 
   const serverNames = mcp_servers.flatMap((each) =>
     typeof each === 'object' ? (each.name ?? each.server ?? []) : (each ?? []),
   );
-  // A server with an error may be the requested one.
+  // A server with an error is missing in the list, and may be the server of the pattern.
   if (serverNames.length < mcp_servers.length || serverNames.length === 0) return;
   const lists = { 'spec.tools': tools, 'spec.policy.ask': policy.ask, 'spec.policy.deny': policy.deny };
   for (const [path, patterns] of Object.entries(lists))

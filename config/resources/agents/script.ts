@@ -1,6 +1,6 @@
 // Reads the script for scripted agents (`model: scripted:FILE`): an ordered list of rules, described in
-// actors/agents/handlers/scripted-agent.ts. Validated with the agent, and read again by the handler after a
-// change.
+// actors/agents/handlers/scripted-agent.ts. The script is validated with the agent, and the handler reads it
+// again after a change.
 
 import type { SourceFile } from '../../reader/source-file.ts';
 import { plainValue } from '../../reader/yaml-members.ts';
@@ -15,9 +15,9 @@ export interface ScriptCard {
 }
 
 export interface ScriptRule {
-  /** Matches texts that contain the pattern. */
+  /** Pattern that the text of an event must contain. */
   readonly text: Pattern | undefined;
-  /** The leading slash is removed. */
+  /** Command that the rule answers, without the leading slash. */
   readonly command: string | undefined;
   readonly event: string | undefined;
   readonly answer: string;

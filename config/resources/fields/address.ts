@@ -14,7 +14,7 @@ export function address(description: string, byDefault?: string) {
   });
 }
 
-/** Reports an invalid address. Messages do not contain it: it may contain a key. */
+/** Reports an invalid address. Messages do not contain the address, which may contain a key. */
 export function checkAddress(fields: Fields, key: string, text: string | undefined): void {
   if (text === undefined) return;
   if (!URL.canParse(text)) fields.report(key, 'is not a valid address');

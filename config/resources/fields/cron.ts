@@ -154,7 +154,7 @@ function rangeOf(part: string, kind: FieldKind): { from: number; to: number; ste
   return from <= to ? { from, to, step } : `the range ${part} runs backwards`;
 }
 
-/** Returns the number of a value, 7 for a Sunday written so, or an error message. */
+/** Returns the number of a value (7 for a Sunday written as 7), or an error message. */
 function numberOf(text: string, kind: FieldKind): number | string {
   const { low, high, words } = kind;
   if (/^[0-9]+$/.test(text)) {

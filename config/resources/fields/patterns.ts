@@ -4,7 +4,7 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 
 const MAX_PATTERN = 1000;
-/** Only this many characters are searched. */
+/** Maximum number of characters that are searched. */
 const MAX_TEXT = 16_384;
 
 export type Pattern = (text: string) => boolean;

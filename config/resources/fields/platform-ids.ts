@@ -1,5 +1,5 @@
-// Warns of names in lists that platforms compare by id only: a name would silently exclude every user. Only a
-// warning, since a platform may change its id format.
+// Warns of names in lists that platforms compare by id only: a name would silently exclude every user. This
+// is only a warning, since a platform may change its id format.
 
 import type { Fields } from '../triggers/trigger-type.ts';
 
@@ -9,7 +9,7 @@ export interface IdForm {
   readonly description: string;
 }
 
-/** Warns of the first item that is not an id. */
+/** Warns of the first item that is not an id, and therefore probably a name. */
 export function warnOfNames(
   fields: Fields,
   key: string,

@@ -50,7 +50,7 @@ function checkLeader(
     );
 }
 
-/** Answers of programs and scripts cannot be checked in advance. */
+/** Checks the answers of an agent with a model; those of programs and scripts are unknown in advance. */
 function checkVoter(
   reader: SchemaReader,
   path: string,
@@ -66,8 +66,8 @@ function checkVoter(
 }
 
 /**
- * Returns true if the member votes: the members of the last tier do, except the member that decides
- * without result.
+ * Returns true if the member votes. The members of the last tier vote, except the member that decides if the
+ * vote has no result.
  */
 function votes({ members }: Fleet, { on_none }: Consensus, { name, tier }: FleetMember): boolean {
   const decider = on_none === 'fail' ? undefined : on_none.agent;

@@ -1,4 +1,4 @@
-// Validated fleet of agents, including defaults.
+// The type of a fleet (several agents that work on one event) after validation, including defaults.
 
 import type { Agent } from '../agents/agent.ts';
 import type { AgentBudget } from '../agents/model-runtime.ts';
@@ -11,7 +11,7 @@ export interface FleetMember {
   /** Weight in thousandths. */
   readonly weight: number;
   readonly isManager: boolean;
-  /** Tier, from 1. */
+  /** Tier, from 1. Tiers run one after another. */
   readonly tier: number;
 }
 
@@ -40,12 +40,12 @@ export interface Fleet {
   readonly coordination: Coordination;
   /** Reaction to failures of non-voting members: fail the fleet, or skip the member. */
   readonly on_failure: 'fail' | 'skip';
-  /** Total budget. */
+  /** Budget of tokens and cost for all members together. */
   readonly budget: AgentBudget;
   /** Working time, without the time spent waiting for people. */
   readonly timeout_seconds: number;
   /** Maximum concurrent members. */
   readonly concurrency: number;
-  /** Document as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
+  /** Fleet file as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
   readonly definition: string;
 }

@@ -1,4 +1,4 @@
-// Reads an inline fleet: a flow node with a fleet's `spec`. Other resources cannot refer to it.
+// Reads an inline fleet: a fleet's `spec` within a flow node. Other resources cannot refer to this fleet.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { InlineResource } from '../agents/inline-agent.ts';
@@ -8,7 +8,7 @@ import type { Fleet } from './fleet.ts';
 import { readFleet } from './read-fleet.ts';
 
 export interface ReadInlineFleet {
-  /** Undefined on errors. */
+  /** The fleet; undefined if the spec has errors. */
   readonly fleet: Fleet | undefined;
   /** The fleet, and all inline agents in it. */
   readonly resources: readonly ReadResource[];

@@ -20,7 +20,7 @@ type Spec = Type.Static<typeof fleetSpecSchema>;
 type WrittenMember = Spec['agents'][number];
 
 export interface ReadFleet {
-  /** Undefined on errors. */
+  /** The fleet; undefined if the file has errors. */
   readonly fleet: Fleet | undefined;
   /** Inline agents of the fleet. */
   readonly inline: readonly ReadResource[];

@@ -29,7 +29,7 @@ export class Compiler {
     this.#variables = variables;
   }
 
-  /** Returns undefined if it reported an error. */
+  /** Compiles a template. Returns undefined if it reported an error. */
   template(text: string | undefined, path: string, node: string): Template | undefined {
     if (text === undefined) return undefined;
     const read = readTemplate(text, this.#variables, checkedVariables);
@@ -78,7 +78,8 @@ export class Compiler {
   }
 
   /**
-   * `types` are the accepted result types, in addition to `dyn`. Returns undefined if it reported an error.
+   * Compiles an expression. `types` are the accepted result types, in addition to `dyn` (known only at
+   * runtime). Returns undefined if it reported an error.
    */
   expression(
     text: string | undefined,

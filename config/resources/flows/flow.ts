@@ -1,4 +1,5 @@
-// Validated flow, including defaults: nodes, work and connections.
+// The type of a flow (a graph of steps that answers an event) after validation, including defaults: nodes,
+// their work, and connections.
 
 import type { Expression } from '../../expressions/expression.ts';
 import type { Template, ValueTemplate } from '../../expressions/template.ts';
@@ -55,7 +56,7 @@ export type HandlerWork = Extract<NodeWork, { readonly type: 'Agent' | 'Fleet' }
 export type NodeType = NodeWork['type'];
 
 export interface NodeRetry {
-  /** Including the first one. */
+  /** Maximum number of attempts, including the first one. */
   readonly attempts: number;
   readonly min_backoff_seconds: number;
   readonly max_backoff_seconds: number;
@@ -69,7 +70,7 @@ export interface FlowNode {
   readonly retry: NodeRetry;
   /** Next node after a failure. */
   readonly on_error: string | undefined;
-  /** For a `Join`; other nodes start when all incoming connections are decided. */
+  /** Required connections of a `Join`. Other nodes start when all incoming connections are decided. */
   readonly strategy: 'all' | 'any' | 'majority';
 }
 
@@ -101,6 +102,6 @@ export interface Flow extends FlowBody {
   readonly file: string;
   /** Content hash. */
   readonly hash: string;
-  /** Document as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
+  /** Flow file as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
   readonly definition: string;
 }

@@ -7,7 +7,7 @@ import { memberOf } from '../../reader/yaml-members.ts';
 import type { HttpMethod, NodeWork } from './flow.ts';
 import type { NodeToRead } from './node-to-read.ts';
 
-/** Returns undefined if it reported an error. */
+/** Returns the work of the node; undefined if the config has errors, which are reported. */
 export function readHttpNode(node: NodeToRead): NodeWork | undefined {
   const { reader, compiler, config, id } = node;
   const at = (key: string) => joinPath(node.path, key);

@@ -1,5 +1,5 @@
-// Reads inline agents and fleets (`spec`) in a flow's nodes, including loops. They are read before the nodes,
-// which look them up by path.
+// Reads inline agents and fleets (`spec`) in a flow's nodes, including the nodes of loops. Inline agents and
+// fleets are read before the nodes, which look them up by path.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -14,7 +14,7 @@ import { MAX_DEPTH, MAX_NODES } from './flow-bounds.ts';
 import { resolveNodeType } from './node-aliases.ts';
 
 export interface InlineHandlers {
-  /** By the path of the node's `config`. */
+  /** Inline agents by the path of the node's `config`. */
   readonly agents: ReadonlyMap<string, Agent>;
   readonly fleets: ReadonlyMap<string, Fleet>;
   /** All inline resources, including invalid resources. */

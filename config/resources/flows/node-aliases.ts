@@ -1,4 +1,4 @@
-// Foreign names of node types. Unsupported types are refused with an alternative.
+// Names of node types in other programs. Unsupported types are refused with an alternative.
 
 import { suggest } from '../../reader/suggest.ts';
 import type { NodeType } from './flow.ts';

@@ -8,7 +8,7 @@ import { whileVariables } from './flow-names.ts';
 import { readHttpNode } from './http-node-reader.ts';
 import type { NodeToRead } from './node-to-read.ts';
 
-/** Returns undefined if it reported an error. */
+/** Returns the work of a node; undefined if the config has errors, which are reported. */
 type Read = (node: NodeToRead) => NodeWork | undefined;
 
 const at = ({ path }: NodeToRead, key: string) => joinPath(path, key);
@@ -21,7 +21,7 @@ const template = (node: NodeToRead, key: string): Template | undefined =>
 const value = (node: NodeToRead, key: string): ValueTemplate | undefined =>
   node.compiler.value(memberOf(node.tree, key), at(node, key), node.id);
 
-/** Defaults to the input of the flow. */
+/** Returns the template of the input; by default the input of the flow. */
 const inputOf = (node: NodeToRead): Template | undefined =>
   node.compiler.template(textField(node, 'input') ?? '{{ input }}', at(node, 'input'), node.id);
 

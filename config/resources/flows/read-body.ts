@@ -1,5 +1,5 @@
-// Reads nodes and connections in flows and loops: validates them by type, compiles expressions, and checks
-// them against each other.
+// Reads nodes and connections in flows and loops: validates each node by its type, compiles expressions, and
+// checks nodes and connections against each other.
 
 import type * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
@@ -42,7 +42,7 @@ interface NodeHead {
   readonly written: WrittenNode;
 }
 
-/** Returns undefined if it reported an error. */
+/** Returns the body of the flow or loop; undefined if it has errors, which are reported. */
 export function readBody(body: BodyToRead): FlowBody | undefined {
   const { reader, path, loop, parameters } = body;
   const previousProblems = reader.problems.length;
@@ -182,7 +182,7 @@ type Decision = (typeof decisions)[number];
 
 const isDecision = (word: string): word is Decision => (decisions as readonly string[]).includes(word);
 
-/** Returns undefined if it reported an error. `node` is the node that the connection leaves. */
+/** Returns the connection; undefined if it has errors. `node` is the node that the connection leaves. */
 function compileConnection(
   reader: SchemaReader,
   compiler: Compiler,

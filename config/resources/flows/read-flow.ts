@@ -17,7 +17,7 @@ import { readBody } from './read-body.ts';
 type WrittenFlow = Written<Type.Static<typeof flowSchema>>;
 
 export interface ReadFlow {
-  /** Undefined on errors. */
+  /** The flow; undefined if the file has errors. */
   readonly flow: Flow | undefined;
   /** Inline agents and fleets of the flow. */
   readonly inline: readonly ReadResource[];

@@ -41,7 +41,7 @@ const businessMessengerConfigSchema = Type.Object(
   { description: 'Messenger for businesses.' },
 );
 
-/** Includes defaults; `app_secret` is '' only with insecure_allow_unverified. */
+/** Config with defaults; `app_secret` is '' only with insecure_allow_unverified. */
 export type BusinessMessengerConfig = Omit<
   Filled<Type.Static<typeof businessMessengerConfigSchema>>,
   'app_secret'

@@ -48,7 +48,7 @@ const chatWorkspaceConfigSchema = Type.Object(
 
 type FilledConfig = Filled<Type.Static<typeof chatWorkspaceConfigSchema>>;
 
-/** Includes defaults and the mode. */
+/** Config with defaults and with the effective mode. */
 export type ChatWorkspaceConfig = Omit<FilledConfig, 'mode'> & { readonly mode: 'socket' | 'http' };
 
 /** Format of slash commands on the platform. */

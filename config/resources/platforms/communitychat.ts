@@ -77,7 +77,8 @@ export const communityChatType: TriggerType<CommunityChatConfig> = {
     const { public_key = '' } = config as { readonly public_key?: string };
     const fault =
       fields.isFaulty('public_key') || public_key === '' ? undefined : ed25519KeyFault(public_key);
-    // Only a warning: a file may be checked before the key is known, and an invalid key accepts no event.
+    // This is only a warning: a file may be checked before the key is known, and with an invalid key the
+    // trigger accepts no event.
     if (fault !== undefined)
       fields.report(
         'public_key',

@@ -78,8 +78,8 @@ const httpConfigSchema = Type.Object(
 const STANDARD_WINDOW_SECONDS = 300;
 
 /**
- * Includes defaults; header names are in lower case. `host` is set if `port` is; otherwise the gateway's
- * listener is used.
+ * Config with defaults; header names are in lower case. `host` is set if `port` is set; otherwise the trigger
+ * uses the gateway's listener.
  */
 export type HttpConfig = Omit<
   Filled<Type.Static<typeof httpConfigSchema>>,
@@ -156,15 +156,18 @@ function isUnverifiedConfig({ webhook_secret, required_headers, scheme }: HttpCo
   return webhook_secret === undefined && scheme !== 'jwt' && Object.keys(required_headers).length === 0;
 }
 
-/** `*` accepts any value and proves nothing. An unreadable value is assumed to be valid. */
+/**
+ * Returns true if a header proves the sender. `*` accepts any value and proves nothing. An unreadable value is
+ * assumed to be valid.
+ */
 function isVerifiedByHeader({ required_headers }: HttpConfig, fields: Fields): boolean {
   const values = Object.values(required_headers);
   return values.some((value) => value !== '*') || !fields.isWhole('required_headers', required_headers);
 }
 
 /**
- * An empty value, such as an unset variable's, proves nothing. Leading and trailing blanks are lost in
- * headers.
+ * Reports header values that prove nothing, such as the empty value of an unset variable, and values with
+ * blanks at an end, which are lost in headers.
  */
 function checkHeaderValues({ required_headers }: HttpConfig, fields: Fields): void {
   for (const [name, value] of Object.entries(required_headers)) {

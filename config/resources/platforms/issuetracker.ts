@@ -75,7 +75,7 @@ const issueTrackerConfigSchema = Type.Object(
 );
 
 /**
- * Includes defaults. `webhook_secret` is '' only with insecure_allow_unverified; `auth_header` is in lower
+ * Config with defaults. `webhook_secret` is '' only with insecure_allow_unverified; `auth_header` is in lower
  * case.
  */
 export type IssueTrackerConfig = Omit<
@@ -142,7 +142,10 @@ function checkProof(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void
 
 type Tracker = TriggerOf<string, IssueTrackerConfig>;
 
-/** Filters do not separate triggers with sprint events, because these have neither project nor issue type. */
+/**
+ * Returns true if both triggers may match the same event. Filters do not separate triggers with sprint events,
+ * because these have neither project nor issue type.
+ */
 function doEventsOverlap(a: Tracker, b: Tracker): boolean {
   const isSameProof = a.config.auth_mode === b.config.auth_mode && haveSecretInCommon(a.config, b.config);
   // Each event contains the address of its tracker.

@@ -1,4 +1,4 @@
-// Schema and checks of manual triggers.
+// Schema and checks of manual triggers, which an operator runs by a command or an HTTP request.
 
 import * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
@@ -24,7 +24,7 @@ const manualConfigSchema = Type.Object(
   { description: 'Manually started runs.' },
 );
 
-/** Includes defaults; commands have no leading slash. */
+/** Config with defaults; commands have no leading slash. */
 export type ManualConfig = Filled<Type.Static<typeof manualConfigSchema>>;
 
 export const manualType: TriggerType<ManualConfig> = {
@@ -42,7 +42,7 @@ export const manualType: TriggerType<ManualConfig> = {
   },
 };
 
-/** With a default agent, any command name is valid. */
+/** Warns of allowed commands that do not exist. With a default agent, any command name is valid. */
 function checkAllowedCommands({ reader, trigger }: TriggerWithReader<ManualConfig>): void {
   const path = 'spec.config.allowed_commands';
   // A list in the platform settings applies to all triggers and may name further commands.

@@ -36,14 +36,14 @@ export const repoHostBType = repoType({
   secretFault: signingTokenFault,
 });
 
-/** Standard Webhooks signing tokens are base64 after whsec_. Other secrets are sent as plain text. */
+/** Checks signing tokens, which are base64 after `whsec_`. Other secrets may be any text. */
 function signingTokenFault(secret: string): string | undefined {
   const key = /^whsec_(.*)$/s.exec(secret)?.[1];
   if (key === undefined || isBase64(key)) return undefined;
   return 'begins with whsec_ like a signing token, but the rest is not valid base64; copy it completely';
 }
 
-/** Checks up to the last bit: a truncated token would yield a key that never matches. */
+/** Returns true for complete base64, up to the last bit: the key of a truncated token would never match. */
 function isBase64(key: string): boolean {
   const unpadded = key.replace(/=+$/, '');
   return unpadded !== '' && Buffer.from(key, 'base64').toString('base64').replace(/=+$/, '') === unpadded;

@@ -27,7 +27,7 @@ const scheduleConfigSchema = Type.Object(
   { description: 'Schedule with a cron expression.' },
 );
 
-/** Includes defaults. */
+/** Config with defaults. */
 export type ScheduleConfig = Filled<Type.Static<typeof scheduleConfigSchema>>;
 
 export const scheduleType: TriggerType<ScheduleConfig> = {

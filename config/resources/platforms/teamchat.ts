@@ -63,7 +63,7 @@ const teamChatConfigSchema = Type.Object(
   { description: 'Team chat.' },
 );
 
-/** Includes defaults; tenant ids are in lower case. */
+/** Config with defaults; tenant ids are in lower case. */
 export type TeamChatConfig = Omit<Filled<Type.Static<typeof teamChatConfigSchema>>, 'token_url'> & {
   readonly token_url: string;
 };
@@ -76,7 +76,7 @@ const OTHER_CLOUDS = /(?:^|\.)(?:azure|microsoft|microsoftonline|botframework)\.
 const OTHER_CLOUD = 'belongs to a government cloud or the China cloud, which are not supported';
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
-/** Excludes domains, which are often mistaken for a tenant id. */
+/** Form of a tenant id. It excludes domains, which are often mistaken for an id. */
 const TENANT = {
   pattern: /^[^.@\s]+$/,
   description: 'a tenant, such as 72f988bf-86f1-41af-91ab-2d7cd011db47',
@@ -130,7 +130,10 @@ export const teamChatType: TriggerType<TeamChatConfig> = {
 
 type Chats = TriggerOf<string, TeamChatConfig>;
 
-/** A trigger with a list has priority over a trigger without, so they do not overlap. */
+/**
+ * Returns true if a channel may match both triggers. A trigger with a list has priority over a trigger without
+ * a list, so they do not overlap.
+ */
 function doChannelsOverlap(a: Chats, b: Chats): boolean {
   const as = a.config.allowed_channels;
   const bs = b.config.allowed_channels;
@@ -138,7 +141,7 @@ function doChannelsOverlap(a: Chats, b: Chats): boolean {
   return doListsOverlap(as, bs, (one, other) => one === other);
 }
 
-/** Requires https: without it, a forged identity provider could grant access or collect the secret. */
+/** Reports http addresses: a forged identity provider could grant access or collect the secret. */
 function checkProvider(fields: Fields, key: string, text: string | undefined): void {
   checkAddress(fields, key, text);
   if (text === undefined || !URL.canParse(text)) return;

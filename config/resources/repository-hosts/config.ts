@@ -68,7 +68,7 @@ export function repoConfigSchema({
   );
 }
 
-/** Includes defaults; `webhook_secret` is '' only with insecure_allow_unverified. */
+/** Config with defaults; `webhook_secret` is '' only with insecure_allow_unverified. */
 export type RepoConfig = Omit<
   Filled<Type.Static<ReturnType<typeof repoConfigSchema>>>,
   'webhook_secret' | 'commands_from' | 'reviews'

@@ -67,7 +67,7 @@ export function haveEventInCommon(lists: readonly (readonly string[])[]): boolea
 
 const longer = (one: string, other: string) => (one.length < other.length ? other : one);
 
-/** An event name alone matches its actions. */
+/** Returns true if both names match a common event. An event name without an action matches every action. */
 function doEventsOverlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
 }

@@ -31,7 +31,7 @@ interface RepoRules {
 
 type Repos = TriggerOf<string, RepoConfig>;
 
-/** Properties relevant for ambiguity, with normalised event names. */
+/** Properties that decide if two triggers accept the same event, with normalised event names. */
 interface RepoCommands extends Pick<Repos, 'commands' | 'default_target'> {
   readonly config: Pick<RepoConfig, 'repo_events'>;
 }
@@ -91,7 +91,7 @@ export function repoType({
   };
 }
 
-/** Commands from writers require a token, since only the host knows the permissions. */
+/** Reports commands from writers without a token, since only the repository host knows the permissions. */
 function checkWriters({ reader, trigger: { config, commands } }: TriggerWithReader<RepoConfig>): void {
   if (config.commands_from === 'everyone' || config.token !== undefined || reader.has('spec.config.token'))
     return;

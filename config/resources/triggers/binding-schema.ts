@@ -1,4 +1,4 @@
-// Command schema: target and parameters.
+// Schema of a trigger's command: the target (agent, fleet or flow) and the parameters.
 
 import * as Type from 'typebox';
 import { text } from '../../text-schema.ts';

@@ -1,4 +1,4 @@
-// Trigger command with target.
+// Type of a binding: a command of a trigger with its target (agent, fleet or flow).
 
 import type { ApprovalRules } from '../approval-rules.ts';
 import type { Target } from './target.ts';

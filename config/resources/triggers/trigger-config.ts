@@ -64,7 +64,7 @@ export function isUnverified(
   return !proof.isGiven(config, new Fields(reader, 'spec.config', platformDefaults));
 }
 
-/** Common checks for webhook types. */
+/** Checks the fields that all trigger types with a webhook share. */
 function checkWebhook(
   config: WebhookFields,
   fields: Fields,

@@ -1,5 +1,5 @@
-// Fields common to all trigger types, validated, with defaults and substituted variables. trigger.ts contains
-// the union type; separate, because each type imports this file.
+// Fields common to all trigger types, validated, with defaults and substituted variables. The union type is
+// in trigger.ts, because each trigger type imports this file.
 
 import type { Binding } from './binding.ts';
 import type { Target } from './target.ts';

@@ -62,8 +62,8 @@ export interface TriggerType<Config = object> {
    */
   readonly welcome?: 'always' | 'if-written';
   /**
-   * Default for `spec.mentions`. `none`: mentions in answers notify no users. `allow`: they do. If undefined,
-   * answers cannot notify users, and `mentions` is refused.
+   * Default for `spec.mentions`. `none`: mentions in answers notify no users. `allow`: mentions notify users.
+   * If undefined, answers cannot notify users, and `mentions` is refused.
    */
   readonly mentions?: 'none' | 'allow';
   /** Checks and normalises the config after defaults are applied. */
@@ -94,7 +94,7 @@ export interface TriggerType<Config = object> {
   isAmbiguous?(a: TriggerOf<string, Config>, b: TriggerOf<string, Config>): boolean;
   /** Reports conflicts between triggers of the type. */
   checkAll?(all: readonly TriggerWithReader<Config>[]): void;
-  /** `url` is the URL of the gateway. Default: POST to the trigger's path. */
+  /** Describes the event source. `url` is the URL of the gateway. Default: POST to the trigger's path. */
   describeSource?(trigger: TriggerOf<string, Config>, url: string): TriggerSource;
   /** Set for types with manual runs. */
   readonly byHand?: ByHandRules<Config>;

@@ -1,5 +1,5 @@
-// Reads triggers with a missing or unknown type. They are always refused, but their other fields are checked
-// too.
+// Reads triggers with a missing or unknown type. These triggers are always refused, but the other fields are
+// checked too.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { suggest } from '../../reader/suggest.ts';
