@@ -69,7 +69,7 @@ export function removeFromBlock(
   const start = lineStart(text, at);
   if (text.slice(start, at).trim() !== '') return { refusal: 'the server begins in the middle of a line' };
   let end = endOfLines(text, pair, columnOf(text, pair));
-  // With empty lines above the server, those below it are removed, so that the gap does not grow.
+  // With empty lines above the server, the empty lines below it are removed: the gap must not grow.
   const isAfterEmpty = start > 0 && text.slice(lineStart(text, start - 1), start).trim() === '';
   while (isAfterEmpty && end < text.length && text.slice(end, lineEnd(text, end)).trim() === '')
     end = lineEnd(text, end);

@@ -157,8 +157,8 @@ function isUnverifiedConfig({ webhook_secret, required_headers, scheme }: HttpCo
 }
 
 /**
- * Returns true if a header proves the sender. `*` accepts any value and proves nothing. An unreadable value is
- * assumed to be valid.
+ * Returns true if a header proves the sender. `*` accepts any value and proves nothing. An unreadable value
+ * is assumed to be valid.
  */
 function isVerifiedByHeader({ required_headers }: HttpConfig, fields: Fields): boolean {
   const values = Object.values(required_headers);

@@ -143,8 +143,8 @@ function checkProof(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void
 type Tracker = TriggerOf<string, IssueTrackerConfig>;
 
 /**
- * Returns true if both triggers may match the same event. Filters do not separate triggers with sprint events,
- * because these have neither project nor issue type.
+ * Returns true if both triggers may match the same event. Filters do not separate triggers with sprint
+ * events, because these have neither project nor issue type.
  */
 function doEventsOverlap(a: Tracker, b: Tracker): boolean {
   const isSameProof = a.config.auth_mode === b.config.auth_mode && haveSecretInCommon(a.config, b.config);

@@ -131,8 +131,8 @@ export const teamChatType: TriggerType<TeamChatConfig> = {
 type Chats = TriggerOf<string, TeamChatConfig>;
 
 /**
- * Returns true if a channel may match both triggers. A trigger with a list has priority over a trigger without
- * a list, so they do not overlap.
+ * Returns true if a channel may match both triggers. A trigger with a list has priority over a trigger
+ * without a list, so they do not overlap.
  */
 function doChannelsOverlap(a: Chats, b: Chats): boolean {
   const as = a.config.allowed_channels;
