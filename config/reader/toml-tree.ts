@@ -11,7 +11,7 @@ interface OpenMap {
   readonly pairs: YamlPair[];
 }
 
-/** Nesting above that of any valid file. The parser and the readers of the tree recurse for each level. */
+/** Maximum nesting; valid files have less. The parser and the readers of the tree recurse for each level. */
 const MAX_DEPTH = 64;
 const TOO_DEEP = 'values are nested too deeply';
 

@@ -50,7 +50,7 @@ function checkLeader(
     );
 }
 
-/** Checks the answers of an agent with a model; those of programs and scripts are unknown in advance. */
+/** Checks the answers of a model. The answers of programs and scripts are unknown in advance. */
 function checkVoter(
   reader: SchemaReader,
   path: string,

@@ -64,7 +64,7 @@ export class ListenStream implements CallOwner {
   readonly label = 'listen';
   readonly era = 'modern';
   readonly isListener = true;
-  /** Version for private connections to legacy servers, required by CallOwner. A stream opens no such one. */
+  /** Version for private connections to legacy servers, required by CallOwner; unused by listen streams. */
   readonly protocolVersion = latestSessionVersion;
   readonly description: ClientDescription;
   /** Lists to notify about; set before the acknowledgement. */

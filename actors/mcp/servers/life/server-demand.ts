@@ -11,7 +11,7 @@ export interface ServerDemandOptions {
   readonly entry: ServerEntry;
   readonly handle: Handle;
   readonly life: ServerLife;
-  /** Asks the supervisor to start the actor now. Called only when the park time is over. */
+  /** Asks the supervisor to start the actor now. Called only after the park time. */
   readonly wake: () => void;
 }
 
