@@ -11,6 +11,7 @@ export type MessageKind = 'request' | 'notification' | 'answer';
 const MAX_RESERVED = 64;
 
 const QUOTE = 0x22;
+const DIGIT_0 = 0x30;
 
 /** A member of `params` or `_meta` that the gateway reads (`watchedParams` in read-message.ts). */
 interface WatchedMember extends Span {
@@ -92,7 +93,7 @@ export class Envelope {
     if (isInPieces(message)) return idNumber(this.rawId);
     let value = 0;
     for (let pos = id.start; pos < id.end; pos += 1) {
-      const digit = (message[pos] ?? 0) - 0x30;
+      const digit = (message[pos] ?? 0) - DIGIT_0;
       // `5.0` and `5e0` are also numbers.
       if (digit < 0 || digit > 9) return idNumber(this.rawId);
       value = value * 10 + digit;

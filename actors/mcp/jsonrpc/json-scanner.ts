@@ -7,6 +7,22 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const LOWER_U = 0x75;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+const END_BRACE = 0x7d;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const END_BRACKET = 0x5d;
+const DASH = 0x2d;
+const DIGIT_0 = 0x30;
+const DOT = 0x2e;
+const LOWER_E = 0x65;
+const UPPER_E = 0x45;
+const PLUS = 0x2b;
+const DIGIT_9 = 0x39;
 
 /** Strings of this length or more, in bytes, are scanned four bytes at a time. */
 export const LONG_STRING = 64;
@@ -57,9 +73,9 @@ export class JsonScanner {
     for (;;) {
       const byte = bytes[this.pos];
       if (byte === undefined) return -1;
-      if (byte > 0x20) return byte;
+      if (byte > SPACE) return byte;
       if (byte === LF || byte === CR) this.hasLineBreak = true;
-      else if (byte !== 0x20 && byte !== 0x09) this.fail('unexpected control character');
+      else if (byte !== SPACE && byte !== TAB) this.fail('unexpected control character');
       this.pos += 1;
     }
   }
@@ -86,7 +102,7 @@ export class JsonScanner {
       const byte = bytes[pos];
       if (byte === QUOTE) break;
       if (byte === BACKSLASH) pos = this.#afterEscape(pos);
-      else if (byte === undefined || byte < 0x20) this.#failInString(pos);
+      else if (byte === undefined || byte < SPACE) this.#failInString(pos);
       else pos += 1;
       if (pos >= stop) {
         pos = this.#endOfLongString(pos);
@@ -102,6 +118,7 @@ export class JsonScanner {
    */
   #endOfLongString(from: number): number {
     const { bytes } = this;
+    // Bytes before the first aligned word. `& 3`, `>> 2` and `* 4` convert between bytes and words.
     const lead = -bytes.byteOffset & 3;
     this.#words ??= new Int32Array(bytes.buffer, bytes.byteOffset + lead, (bytes.length - lead) >> 2);
     const words = this.#words;
@@ -111,7 +128,7 @@ export class JsonScanner {
       const byte = bytes[pos];
       if (byte === QUOTE) return pos;
       if (byte === BACKSLASH) pos = this.#afterEscape(pos);
-      else if (byte === undefined || byte < 0x20) this.#failInString(pos);
+      else if (byte === undefined || byte < SPACE) this.#failInString(pos);
       else pos += 1;
       if (((pos - lead) & 3) !== 0) continue;
       let at = (pos - lead) >> 2;
@@ -124,7 +141,7 @@ export class JsonScanner {
   #afterEscape(pos: number): number {
     const { bytes } = this;
     const escaped = bytes[pos + 1];
-    if (escaped === 0x75) {
+    if (escaped === LOWER_U) {
       for (let digit = pos + 2; digit < pos + 6; digit += 1) {
         if (isHex(bytes[digit])) continue;
         this.pos = digit;
@@ -148,8 +165,8 @@ export class JsonScanner {
   value(depth: number): void {
     const byte = this.peek();
     if (byte === QUOTE) this.string();
-    else if (byte === 0x7b) this.object(depth, undefined);
-    else if (byte === 0x5b) this.array(depth, undefined);
+    else if (byte === BRACE) this.object(depth, undefined);
+    else if (byte === BRACKET) this.array(depth, undefined);
     else if (byte === 0x74) this.#literal('true');
     else if (byte === 0x66) this.#literal('false');
     else if (byte === 0x6e) this.#literal('null');
@@ -164,35 +181,35 @@ export class JsonScanner {
   object(depth: number, onMember: ((key: string, keyStart: number) => void) | undefined): void {
     if (depth > MAX_DEPTH) this.#failAtDepth();
     this.pos += 1;
-    if (this.take(0x7d)) return;
+    if (this.take(END_BRACE)) return;
     do {
       this.peek();
       const start = this.pos;
       this.string();
       const stop = this.pos;
-      if (!this.take(0x3a)) this.fail('expected a colon');
+      if (!this.take(COLON)) this.fail('expected a colon');
       if (onMember === undefined) this.value(depth + 1);
       else {
         this.peek();
         onMember(textOf(this.bytes, start, stop), start);
       }
-    } while (this.take(0x2c));
-    if (!this.take(0x7d)) this.fail('expected a comma or a brace');
+    } while (this.take(COMMA));
+    if (!this.take(END_BRACE)) this.fail('expected a comma or a brace');
   }
 
   /** Scans an array; `pos` must be at its bracket. `onItem` works like `onMember`. */
   array(depth: number, onItem: (() => void) | undefined): void {
     if (depth > MAX_DEPTH) this.#failAtDepth();
     this.pos += 1;
-    if (this.take(0x5d)) return;
+    if (this.take(END_BRACKET)) return;
     do {
       if (onItem === undefined) this.value(depth + 1);
       else {
         this.peek();
         onItem();
       }
-    } while (this.take(0x2c));
-    if (!this.take(0x5d)) this.fail('expected a comma or a bracket');
+    } while (this.take(COMMA));
+    if (!this.take(END_BRACKET)) this.fail('expected a comma or a bracket');
   }
 
   #failAtDepth(): never {
@@ -209,18 +226,18 @@ export class JsonScanner {
   #number(): void {
     const { bytes } = this;
     let pos = this.pos;
-    if (bytes[pos] === 0x2d) pos += 1;
+    if (bytes[pos] === DASH) pos += 1;
     const first = pos;
     while (isDigit(bytes[pos])) pos += 1;
-    if (pos === first || (bytes[first] === 0x30 && pos > first + 1)) this.fail('expected a value');
-    if (bytes[pos] === 0x2e) {
+    if (pos === first || (bytes[first] === DIGIT_0 && pos > first + 1)) this.fail('expected a value');
+    if (bytes[pos] === DOT) {
       const fraction = ++pos;
       while (isDigit(bytes[pos])) pos += 1;
       if (pos === fraction) this.fail('bad number');
     }
-    if (bytes[pos] === 0x65 || bytes[pos] === 0x45) {
+    if (bytes[pos] === LOWER_E || bytes[pos] === UPPER_E) {
       pos += 1;
-      if (bytes[pos] === 0x2b || bytes[pos] === 0x2d) pos += 1;
+      if (bytes[pos] === PLUS || bytes[pos] === DASH) pos += 1;
       const exponent = pos;
       while (isDigit(bytes[pos])) pos += 1;
       if (pos === exponent) this.fail('bad number');
@@ -241,11 +258,12 @@ export function isPlain(word: number): boolean {
 }
 
 export function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+  return byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_9;
 }
 
 export function isHex(byte: number | undefined): boolean {
   if (byte === undefined) return false;
+  // The ranges are A to F and a to f.
   return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }
 

@@ -4,6 +4,14 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+const END_BRACE = 0x7d;
+const END_BRACKET = 0x5d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
 /** The id is copied into messages of the gateway, so it must be valid JSON. */
 const ID = /^\s*(?:"[ !#-[\]-~]{1,255}"|-?(?:0|[1-9]\d{0,19})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?(?![\w.]))/;
 /** Maximum number of bytes between the name and the end of the id. */
@@ -24,8 +32,8 @@ export function looseIdOf(bytes: Buffer): LooseId {
   const names = new Set<string>();
   for (let pos = 0; pos < bytes.length; pos += 1) {
     const byte = bytes[pos];
-    if (byte === 0x7b || byte === 0x5b) depth += 1;
-    else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    if (byte === BRACE || byte === BRACKET) depth += 1;
+    else if (byte === END_BRACE || byte === END_BRACKET) depth -= 1;
     if (byte !== QUOTE) continue;
     const end = endOfString(bytes, pos);
     const colon = depth === 1 && end - pos <= NAME_BYTES ? colonAfter(bytes, end) : -1;
@@ -59,6 +67,6 @@ function endOfString(bytes: Buffer, start: number): number {
 /** Returns the position of the colon that follows a name; -1 after a value. */
 function colonAfter(bytes: Buffer, end: number): number {
   let pos = end;
-  while ([0x20, 0x09, 0x0a, 0x0d].includes(bytes[pos] ?? 0)) pos += 1;
+  while ([SPACE, TAB, LF, CR].includes(bytes[pos] ?? 0)) pos += 1;
   return bytes[pos] === COLON ? pos : -1;
 }

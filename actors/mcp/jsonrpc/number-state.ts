@@ -2,6 +2,13 @@
 
 import { isDigit } from './json-scanner.ts';
 
+const DASH = 0x2d;
+const LOWER_E = 0x65;
+const UPPER_E = 0x45;
+const DIGIT_0 = 0x30;
+const DOT = 0x2e;
+const PLUS = 0x2b;
+
 // States, named after the byte that was read last.
 export const MINUS = 16;
 const ZERO = 17;
@@ -18,21 +25,21 @@ export const NO_NUMBER = -1;
 
 /** Returns the state for the first byte; NO_NUMBER if it cannot start a number. */
 export function firstNumberState(byte: number): number {
-  return byte === 0x2d ? MINUS : nextNumberState(MINUS, byte);
+  return byte === DASH ? MINUS : nextNumberState(MINUS, byte);
 }
 
 /** Returns the state for the next byte. */
 export function nextNumberState(state: number, byte: number): number {
   const hasDigit = isDigit(byte);
-  const isExponent = byte === 0x65 || byte === 0x45;
+  const isExponent = byte === LOWER_E || byte === UPPER_E;
   switch (state) {
     case MINUS:
       if (!hasDigit) return NO_NUMBER;
-      return byte === 0x30 ? ZERO : WHOLE;
+      return byte === DIGIT_0 ? ZERO : WHOLE;
     case ZERO:
     case WHOLE:
       if (hasDigit) return state === WHOLE ? WHOLE : NO_NUMBER;
-      if (byte === 0x2e) return POINT;
+      if (byte === DOT) return POINT;
       return isExponent ? EXPONENT : NUMBER_ENDS;
     case POINT:
       return hasDigit ? FRACTION : NO_NUMBER;
@@ -40,7 +47,7 @@ export function nextNumberState(state: number, byte: number): number {
       if (hasDigit) return FRACTION;
       return isExponent ? EXPONENT : NUMBER_ENDS;
     case EXPONENT:
-      if (byte === 0x2b || byte === 0x2d) return EXPONENT_SIGN;
+      if (byte === PLUS || byte === DASH) return EXPONENT_SIGN;
       return hasDigit ? EXPONENT_DIGITS : NO_NUMBER;
     case EXPONENT_SIGN:
       return hasDigit ? EXPONENT_DIGITS : NO_NUMBER;

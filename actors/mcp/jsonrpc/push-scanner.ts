@@ -22,6 +22,12 @@ const BRACE = 0x7b;
 const END_OF_OBJECT = 0x7d;
 const BRACKET = 0x5b;
 const END_OF_ARRAY = 0x5d;
+const SPACE = 0x20;
+const LF = 0x0a;
+const CR = 0x0d;
+const TAB = 0x09;
+const COMMA = 0x2c;
+const LOWER_U = 0x75;
 const NOTHING = -1;
 
 // States of the scanner. From STRING on the position is inside a token, from MINUS on inside a number.
@@ -92,11 +98,11 @@ export class PushScanner {
     while (pos < piece.length && this.#state !== INVALID) {
       const byte = piece[pos] as number;
       pos += 1;
-      if (byte > 0x20) {
+      if (byte > SPACE) {
         this.#state = this.#take(byte, pos - 1);
         pos = this.#scanToken(piece, pos);
-      } else if (byte === 0x0a || byte === 0x0d) this.firstLineBreak ??= this.size + pos - 1;
-      else if (byte !== 0x20 && byte !== 0x09) this.#state = INVALID;
+      } else if (byte === LF || byte === CR) this.firstLineBreak ??= this.size + pos - 1;
+      else if (byte !== SPACE && byte !== TAB) this.#state = INVALID;
     }
     if (this.#tokenFrom >= 0) {
       this.#storeToken(piece, piece.length);
@@ -116,7 +122,7 @@ export class PushScanner {
         return byte === 0x3a ? VALUE : INVALID;
       case AFTER_VALUE:
         if (byte === this.#closing) return this.#close(pos);
-        if (byte !== 0x2c || this.#closing === NOTHING) return INVALID;
+        if (byte !== COMMA || this.#closing === NOTHING) return INVALID;
         return this.#closing === END_OF_OBJECT ? NAME : VALUE;
       case FIRST_ITEM:
         return byte === this.#closing ? this.#close(pos) : this.#beginValue(byte, pos);
@@ -221,7 +227,7 @@ export class PushScanner {
         this.#endToken(piece, pos + 1);
         return pos + 1;
       }
-      if (byte === BACKSLASH || byte < 0x20) {
+      if (byte === BACKSLASH || byte < SPACE) {
         pos = this.#afterSpecial(piece, pos);
         if (this.#state !== STRING) return pos;
       } else pos += 1;
@@ -241,7 +247,7 @@ export class PushScanner {
         this.#endToken(piece, pos + 1);
         return pos + 1;
       }
-      if (byte === BACKSLASH || byte < 0x20) {
+      if (byte === BACKSLASH || byte < SPACE) {
         pos = this.#afterSpecial(piece, pos);
         if (this.#state !== STRING) return pos;
       } else pos += 1;
@@ -258,7 +264,7 @@ export class PushScanner {
     const afterBackslash = piece[pos + 1] ?? 0;
     if (piece[pos] !== BACKSLASH) this.#state = INVALID;
     else if (isEscape[afterBackslash] === 1) return pos + 2;
-    else if (afterBackslash === 0x75 && isFourHex(piece, pos + 2)) return pos + 6;
+    else if (afterBackslash === LOWER_U && isFourHex(piece, pos + 2)) return pos + 6;
     else this.#state = ESCAPE;
     return pos + 1;
   }
@@ -267,7 +273,7 @@ export class PushScanner {
     const byte = piece[pos] as number;
     if (this.#state === ESCAPE) {
       this.#remainingHex = 4;
-      if (byte === 0x75) this.#state = HEX;
+      if (byte === LOWER_U) this.#state = HEX;
       else this.#state = isEscape[byte] === 1 ? STRING : INVALID;
     } else {
       this.#remainingHex -= 1;

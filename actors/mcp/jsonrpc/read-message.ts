@@ -49,6 +49,10 @@ const CR = 0x0d;
 const QUOTE = 0x22;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
+const DASH = 0x2d;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const SPACE = 0x20;
 /** First byte of `true`. */
 const TRUE = 0x74;
 /** First byte of `null`. */
@@ -210,8 +214,8 @@ function classify(envelope: Envelope, hasMethod: boolean): void {
   const { bytes, id, result, error, params } = envelope;
   if (id !== undefined) {
     const first = bytes[id.start];
-    const isNull = first === 0x6e && error !== undefined;
-    const isNumber = first === 0x2d || (first !== undefined && first >= 0x30 && first <= 0x39);
+    const isNull = first === NULL && error !== undefined;
+    const isNumber = first === DASH || (first !== undefined && first >= DIGIT_0 && first <= DIGIT_9);
     if (first !== QUOTE && !isNumber && !isNull) throw invalidMessage('"id" must be a string or a number');
     if (id.end - id.start > 1024) throw invalidMessage('"id" is longer than 1024 bytes');
   }
@@ -258,6 +262,6 @@ function invalidMessage(problem: string, envelope?: Envelope): RpcFault {
 export function toOneLine(bytes: Buffer): void {
   for (let pos = 0; pos < bytes.length; pos += 1) {
     const byte = bytes[pos];
-    if (byte === LF || byte === CR) bytes[pos] = 0x20;
+    if (byte === LF || byte === CR) bytes[pos] = SPACE;
   }
 }

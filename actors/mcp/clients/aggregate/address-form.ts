@@ -10,6 +10,8 @@ import { memberOf, membersOf } from '../../jsonrpc/members.ts';
 import { rawJson, replaceSpan, type Span, toBuffer } from '../../jsonrpc/span.ts';
 import { itemJson, type ListItem, readItem } from '../../servers/lists/lists.ts';
 
+const QUOTE = 0x22;
+
 /** Ends the server id; no id contains it. */
 const MARK = '~/';
 const MAX_ID_LENGTH = 64;
@@ -58,7 +60,7 @@ export function pageSpans(bytes: Buffer, meta: Span | undefined): Span[] {
   const spans: Span[] = [];
   for (const { key, value } of membersOf(bytes, meta)) {
     const address = key === 'ui' ? memberOf(bytes, value, 'resourceUri') : value;
-    if ((key === 'ui' || flatPageMembers.has(key)) && address !== undefined && bytes[address.start] === 0x22)
+    if ((key === 'ui' || flatPageMembers.has(key)) && address !== undefined && bytes[address.start] === QUOTE)
       spans.push(address);
   }
   return spans;

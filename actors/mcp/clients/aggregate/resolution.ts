@@ -9,6 +9,9 @@ import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson, replaceSpan, type Span } from '../../jsonrpc/span.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 
+const BRACE = 0x7b;
+const QUOTE = 0x22;
+
 export interface ResolvedTarget {
   readonly server: ManagedServer;
   /** Name or uri as the server knows it. */
@@ -113,14 +116,14 @@ interface Reference {
 function readReference(envelope: Envelope): Reference | undefined {
   const span = envelope.param('ref');
   const { bytes } = envelope;
-  if (span === undefined || bytes[span.start] !== 0x7b) return undefined;
+  if (span === undefined || bytes[span.start] !== BRACE) return undefined;
   const scanner = new JsonScanner(bytes, span.start);
   const reference: Reference = {};
   let count = 0;
   scanner.object(2, (member) => {
     const start = scanner.pos;
     scanner.value(3);
-    if ((member !== 'name' && member !== 'uri') || bytes[start] !== 0x22) return;
+    if ((member !== 'name' && member !== 'uri') || bytes[start] !== QUOTE) return;
     count += 1;
     reference[member] = textOf(bytes, start, scanner.pos);
     reference[member === 'name' ? 'nameSpan' : 'uriSpan'] = { start, end: scanner.pos };

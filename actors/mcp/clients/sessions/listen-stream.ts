@@ -24,6 +24,8 @@ import type { Outlet } from '../outlet.ts';
 import type { Profile } from '../profiles/profile.ts';
 import type { SessionOwner } from './owner-budget.ts';
 
+const BRACE = 0x7b;
+
 /**
  * Maximum number of resources per listen request, and per server in a session. Further resources of a listen
  * request are ignored.
@@ -152,7 +154,7 @@ export class ListenStream implements CallOwner {
     const meta = envelope.param('_meta');
     const ownId = { [metaKeys.subscriptionId]: this.#rawId };
     const idEdits =
-      meta !== undefined && bytes[meta.start] === 0x7b
+      meta !== undefined && bytes[meta.start] === BRACE
         ? changeMembers(bytes, meta, ownId)
         : changeMembers(bytes, params, { _meta: `{${rawJson(metaKeys.subscriptionId)}:${this.#rawId}}` });
     const edits =

@@ -16,6 +16,9 @@ import type { PoolMember } from '../../servers/pool/pool-member.ts';
 import type { TaskOwner } from '../../servers/tasks/task-records.ts';
 import { clientEra, type RoutedRequest } from '../routed-request.ts';
 
+const BRACKET = 0x5b;
+const QUOTE = 0x22;
+
 /** Owner of the tasks of all clients without session and principal. */
 const anonymousOwner = '';
 
@@ -157,7 +160,7 @@ function stateOf(task: unknown): { status: unknown; ttl: unknown } {
 function removeForeignTasks(answer: Envelope, isOwn: (id: string) => boolean): readonly Edit[] {
   const { bytes, result } = answer;
   const span = memberOf(bytes, result, 'tasks');
-  if (span === undefined || bytes[span.start] !== 0x5b) return [];
+  if (span === undefined || bytes[span.start] !== BRACKET) return [];
   const ownTasks: string[] = [];
   const scanner = new JsonScanner(bytes, span.start);
   scanner.array(2, () => {
@@ -165,7 +168,7 @@ function removeForeignTasks(answer: Envelope, isOwn: (id: string) => boolean): r
     scanner.value(3);
     const task = { start, end: scanner.pos };
     const id = memberOf(bytes, task, 'taskId');
-    if (id !== undefined && bytes[id.start] === 0x22 && isOwn(textOf(bytes, id.start, id.end)))
+    if (id !== undefined && bytes[id.start] === QUOTE && isOwn(textOf(bytes, id.start, id.end)))
       ownTasks.push(rawOf(bytes, task));
   });
   return [replaceSpan(span, `[${ownTasks.join(',')}]`)];

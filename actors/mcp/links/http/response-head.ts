@@ -2,6 +2,9 @@
 
 import type { HeaderValues } from '../../../../libs/rest/retry-after.ts';
 
+const SPACE = 0x20;
+const TAB = 0x09;
+
 /** Invalid HTTP response. The codes are the same as in Node's own parser. */
 export class HttpFault extends Error {
   readonly code: string;
@@ -115,5 +118,5 @@ function withoutBlanks(text: string, from: number): string {
 }
 
 function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09;
+  return code === SPACE || code === TAB;
 }

@@ -11,6 +11,8 @@ import { PingLines } from './ping-lines.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
 const MAX_LINES = 50;
 const MAX_CHARS = 500;
 const LOGGED_PER_SECOND = 100;
@@ -173,5 +175,5 @@ function isVisible(line: string): boolean {
 }
 
 function isBlank(bytes: Buffer): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+  return bytes.every((byte) => byte === SPACE || byte === TAB || byte === CR);
 }

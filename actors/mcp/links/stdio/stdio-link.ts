@@ -24,6 +24,12 @@ import { LineSplitter } from './line-splitter.ts';
 import { LineWriter } from './line-writer.ts';
 import { StderrTail } from './stderr-tail.ts';
 
+const SPACE = 0x20;
+const TAB = 0x09;
+const CR = 0x0d;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+
 const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 const NOISE_CHARS = 200;
 const NOISE_PER_SECOND = 100;
@@ -276,6 +282,6 @@ export class StdioLink implements Link {
 /** Returns true for a JSON object, or an array in revisions with batches. */
 function isJsonStart(line: Buffer): boolean {
   let at = markLength(line);
-  while (line[at] === 0x20 || line[at] === 0x09 || line[at] === 0x0d) at += 1;
-  return line[at] === 0x7b || line[at] === 0x5b;
+  while (line[at] === SPACE || line[at] === TAB || line[at] === CR) at += 1;
+  return line[at] === BRACE || line[at] === BRACKET;
 }

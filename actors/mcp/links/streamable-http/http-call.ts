@@ -23,6 +23,9 @@ import { MessageBuffer } from '../message-buffer.ts';
 import { type SseCursor, SseParser } from '../sse/sse-parser.ts';
 import { isLostInAnswer, isSessionLost } from './session-loss.ts';
 
+const LF = 0x0a;
+const CR = 0x0d;
+
 const MAX_RESUME_FAILURES = 6;
 /** Time after the response for the server to close the stream; then the socket is closed. */
 const LINGER_MS = 1_000;
@@ -287,7 +290,7 @@ export class HttpCall implements ListMember<HttpCall> {
 /** Removes trailing newlines, which are not part of the message. */
 function withoutLineEnd(bytes: Buffer): Buffer {
   let end = bytes.length;
-  while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end -= 1;
+  while (end > 0 && (bytes[end - 1] === LF || bytes[end - 1] === CR)) end -= 1;
   return bytes.subarray(0, end);
 }
 

@@ -24,6 +24,7 @@ import type { ListKind } from './lists.ts';
 import { isCompilable } from './output-schema.ts';
 
 const BRACE = 0x7b;
+const QUOTE = 0x22;
 
 /** Returns true for a missing or null value. */
 const isVoid = (bytes: Buffer, value: Span | undefined) =>
@@ -71,7 +72,7 @@ const displayName =
     return first && rawOf(bytes, first);
   };
 
-const isString = (bytes: Buffer) => (value: Span) => bytes[value.start] === 0x22;
+const isString = (bytes: Buffer) => (value: Span) => bytes[value.start] === QUOTE;
 
 /** Type of the schema of arguments or structured results: always `object`, so it is added if missing. */
 const objectType = required(oneOf('object'), (bytes, value) => {

@@ -15,6 +15,10 @@ import { type BoundedList, MAX_ITEMS } from './bounded-list.ts';
 import { itemShapes } from './item-schema.ts';
 import { type CacheHint, combineHints, type ListKind, listKinds, noCache, readItem } from './lists.ts';
 
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+const QUOTE = 0x22;
+
 export const MAX_PAGES = 1000;
 /** Maximum total size of the pages. Items are usually the largest part. */
 export const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
@@ -77,7 +81,7 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, list
   }
   const { bytes, result } = answer;
   const scanner = new JsonScanner(bytes, result?.start);
-  if (scanner.peek() !== 0x7b)
+  if (scanner.peek() !== BRACE)
     throw new UpstreamProtocolError(
       `server ${server} answered ${method} with a result that is not an object`,
     );
@@ -85,7 +89,7 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, list
   let hasList = false;
   try {
     scanner.object(1, (member) => {
-      if (member === kind && scanner.peek() === 0x5b) {
+      if (member === kind && scanner.peek() === BRACKET) {
         hasList = true;
         takeItems(scanner, kind, list);
         return;
@@ -143,7 +147,7 @@ const pageMembers = new Set(['nextCursor', 'ttlMs', 'cacheScope']);
 
 /** Parses text or a number; undefined for other values. */
 function scalar(bytes: Buffer, start: number, end: number): unknown {
-  if (bytes[start] === 0x22) return textOf(bytes, start, end);
+  if (bytes[start] === QUOTE) return textOf(bytes, start, end);
   const number = end - start > 32 ? Number.NaN : Number(bytes.toString('latin1', start, end));
   return Number.isNaN(number) ? undefined : number;
 }

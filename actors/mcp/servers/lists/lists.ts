@@ -4,6 +4,10 @@
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
 
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+const QUOTE = 0x22;
+
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
 
 export interface ListItem {
@@ -93,9 +97,9 @@ export function itemsOf(answer: Envelope, kind: ListKind): ListItem[] {
   if (result === undefined) return [];
   const items: ListItem[] = [];
   const scanner = new JsonScanner(bytes, result.start);
-  if (scanner.peek() !== 0x7b) return [];
+  if (scanner.peek() !== BRACE) return [];
   scanner.object(1, (member) => {
-    if (member !== kind || scanner.peek() !== 0x5b) {
+    if (member !== kind || scanner.peek() !== BRACKET) {
       scanner.value(2);
       return;
     }
@@ -114,7 +118,7 @@ export function readItem(scanner: JsonScanner, kind: ListKind): ListItem | undef
   const { bytes } = scanner;
   const { key: keyMember } = listKinds[kind];
   const start = scanner.pos;
-  if (scanner.peek() !== 0x7b) {
+  if (scanner.peek() !== BRACE) {
     scanner.value(3);
     return undefined;
   }
@@ -123,7 +127,7 @@ export function readItem(scanner: JsonScanner, kind: ListKind): ListItem | undef
   scanner.object(3, (member) => {
     const valueStart = scanner.pos;
     scanner.value(4);
-    if (member === keyMember && bytes[valueStart] === 0x22) {
+    if (member === keyMember && bytes[valueStart] === QUOTE) {
       keyStart = valueStart;
       keyEnd = scanner.pos;
     }
