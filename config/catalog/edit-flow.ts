@@ -114,6 +114,7 @@ interface Layout {
   readonly isMultiline: boolean;
   /** Indent of the members. */
   readonly indent: string;
+  /** Indentation per level. */
   readonly unit: string;
 }
 

@@ -103,7 +103,7 @@ function isEnabled(reader: SchemaReader, { enabled, disabled }: WrittenEntry, pa
   return enabled ?? !disabled;
 }
 
-/** Tools disabled in the client stay disabled in the gateway. */
+/** Combines the tool filters: tools disabled in the client stay disabled in the gateway. */
 function selectTools(reader: SchemaReader, written: WrittenEntry, pathTo: PathTo): WrittenEntry['tools'] {
   const { tools = {}, disabledTools = [], excludeTools = [] } = written;
   let { allow } = tools;
@@ -131,6 +131,7 @@ function localEntry(reader: SchemaReader, written: WrittenEntry, pathTo: PathTo,
   const args = (written.args ?? []).map((each) => each ?? '');
   const fault = containerRunIn(command, args)?.fault;
   if (fault !== undefined) reader.report(pathTo('args'), fault, 'warning');
+  // The defaults are explained at `pool.max` in catalog-schema.ts.
   const pool = { ...written.pool, max: written.pool?.max ?? (written.isolation === 'session' ? 32 : 1) };
   const filled = fillDefaults(stdioEntrySchema, { ...written, pool, command, runtime: 'stdio' });
   return {
@@ -151,13 +152,14 @@ function remoteEntry(
   const isShared = written.isolation === 'shared';
   if (runtime === 'sse' && written.era !== undefined && written.era !== 'legacy')
     reader.report(pathTo('era'), 'must be legacy: the sse transport does not support the modern era');
+  // The defaults are explained at `pool.max` in catalog-schema.ts.
   const pool = { ...written.pool, max: written.pool?.max ?? (isShared ? 1 : 1000) };
   const url = checkedUrl(reader, written.url, pathTo('url'));
   checkHeaders(reader, written.headers ?? {}, pathTo('headers'));
   return fillDefaults(remoteEntrySchema, { ...written, pool, url, runtime });
 }
 
-/** Messages do not contain the address: its query may contain a key. */
+/** Returns the URL without fragment; '' if invalid. Messages omit the URL, whose query may contain a key. */
 function checkedUrl(reader: SchemaReader, text: string | undefined, path: string): string {
   if (text === undefined) return '';
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -85,14 +85,17 @@ function spendEquality([left, right]: readonly unknown[], budget: EvaluationBudg
   spendComparison(left, right, budget);
 }
 
+/** Spends the cost of reading the texts among the operands once. */
 function spendRead(operands: readonly unknown[], budget: EvaluationBudget): void {
   for (const operand of operands) budget.spendSteps(textLength(operand) / COMPARED_PER_STEP);
 }
 
+/** Spends the cost of converting the texts among the operands, which takes longer than reading. */
 function spendConversion(operands: readonly unknown[], budget: EvaluationBudget): void {
   for (const operand of operands) budget.spendSteps(textLength(operand) / CONVERTED_PER_STEP);
 }
 
+/** Spends the cost of a timestamp accessor; the second operand, if any, is a time zone. */
 function spendAccessor({ length }: readonly unknown[], budget: EvaluationBudget): void {
   if (length > 1) budget.spendSteps(TIME_ZONE_STEPS);
 }

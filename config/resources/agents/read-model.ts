@@ -12,7 +12,7 @@ import type { AgentMemory, AgentServer, ModelName, ModelRuntime } from './model-
 import type { WrittenSpec } from './read-spec.ts';
 import { builtInFault, isForeignBuiltIn } from './tool-aliases.ts';
 
-/** `file` is the agent's file. Returns undefined if no model is set. */
+/** Returns the model runtime; undefined if no model is set. `file` is the agent's file. */
 export function readModel(
   reader: SchemaReader,
   { spec, output_schema, tree }: WrittenSpec,

@@ -85,6 +85,7 @@ export async function readFleet(
   };
 }
 
+/** Returns the document with the kind `Fleet`, also for an alias, and with translated fields. */
 function fleetIn(reader: SchemaReader, root: YamlTree): YamlTree {
   const rootWithKind = withMember(root, 'kind', (kind) =>
     kind.kind === 'scalar' ? { ...kind, value: 'Fleet' } : kind,

@@ -23,7 +23,7 @@ export interface CheckedGraph {
   before(id: string): ReadonlySet<string>;
 }
 
-/** `path` is the path of the flow or loop. Reports cycles, unknown and duplicate names. */
+/** Reports cycles, unknown and duplicate names. `path` is the path of the flow or loop. */
 export function checkGraph(
   reader: SchemaReader,
   path: string,
@@ -84,8 +84,8 @@ function checkIds(
 }
 
 /**
- * Two connections between the same nodes must be combined with `||`. A connection parallel to `on_error` is
- * allowed.
+ * Reports two connections between the same nodes, which must be combined with `||`. A connection parallel to
+ * `on_error` is allowed.
  */
 function checkDuplicates(reader: SchemaReader, edges: readonly Edge[]): void {
   const seen = new Set<string>();

@@ -51,6 +51,7 @@ export function readBody(body: BodyToRead): FlowBody | undefined {
   const graph = checkGraph(reader, path, heads, connections);
   checkIsolated(reader, path, heads, connections);
   const compiler = new Compiler(reader, loop === undefined ? flowVariables : loopVariables);
+  // In a loop, the nodes before the loop are available too.
   const outer = loop?.before ?? new Set<string>();
   const nodes = heads.flatMap((head) => {
     if (head?.type === undefined) return [];
@@ -150,15 +151,15 @@ function readNode(
   const { reader, parameters, inline, loop } = body;
   const path = joinPath(at, 'config');
   const config = memberOf(tree, 'config') ?? { kind: 'map' as const, offset: tree.offset, pairs: [] };
-  const free = untypedMembers[type] ?? [];
-  for (const key of free) {
+  const untypedKeys = untypedMembers[type] ?? [];
+  for (const key of untypedKeys) {
     const member = memberOf(config, key);
     if (member !== undefined) reader.recordPosition(joinPath(path, key), member.offset, member.offset);
   }
   const schema = nodeSchemas[type];
   // The schema lacks the untyped members. They are registered so that suggestions for unknown keys know them.
-  reader.registerAliases(path, free);
-  const validConfig = reader.read(schema, withoutMembers(config, free), path);
+  reader.registerAliases(path, untypedKeys);
+  const validConfig = reader.read(schema, withoutMembers(config, untypedKeys), path);
   const depth = (loop?.depth ?? 0) + 1;
   const work = nodeReaders[type]({
     ...{ reader, compiler, inline, id, path, tree: config },
@@ -204,21 +205,21 @@ function compileConnection(
   return read && { from, to, when: read };
 }
 
-/** `else` must be a node's last connection. */
+/** Reports connections after an `else`, which must be a node's last connection. */
 function checkElse(
   reader: SchemaReader,
   path: string,
   connections: readonly (WrittenConnection | undefined)[],
 ): void {
-  const closed = new Set<string>();
+  const withElse = new Set<string>();
   for (const [index, connection] of connections.entries()) {
     const { from, when } = connection ?? {};
     if (from === undefined) continue;
-    if (closed.has(from))
+    if (withElse.has(from))
       reader.report(
         joinPath(joinPath(path, 'connections'), index),
         `follows the else of ${from}, which must be the last connection`,
       );
-    if (when === 'else') closed.add(from);
+    if (when === 'else') withElse.add(from);
   }
 }

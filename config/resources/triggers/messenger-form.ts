@@ -93,7 +93,7 @@ function readRouting(
   { rules = [], default_agent }: WrittenRouting,
 ): { readonly rules: readonly TextRule[]; readonly references: readonly TargetReference[] } {
   const references: TargetReference[] = [];
-  const good = rules.flatMap((rule, index) => {
+  const validRules = rules.flatMap((rule, index) => {
     const path = joinPath('spec.routing.rules', index);
     const { match, agent } = rule ?? {};
     const words = match?.text_contains?.filter((word) => word !== undefined) ?? [];
@@ -106,10 +106,10 @@ function readRouting(
   });
   if (default_agent !== undefined)
     references.push({ target: agentTarget(default_agent), path: 'spec.routing.default_agent' });
-  return { rules: good, references };
+  return { rules: validRules, references };
 }
 
-/** Returns undefined if a required setting is missing. */
+/** Returns the config with the platform settings; undefined if a required setting is missing. */
 function readMessengerConfig(
   reader: SchemaReader,
   path: string | undefined,
@@ -125,6 +125,7 @@ function readMessengerConfig(
   if (missing.length > 0) {
     // The files may be used on a machine whose configuration has the settings.
     const severity = reader.unsetVariables;
+    // The platform settings call the token `access_token`.
     const names = missing.map((key) => (key === 'bot_token' ? 'access_token' : key)).join(', ');
     const message = `credentials are missing: set ${names} under platforms.${platformOf(TYPE)} in the gateway file, or as NAME_env`;
     reader.report('spec.platform', message, severity);
