@@ -299,7 +299,11 @@ function searchResource(request: ClientRequest, context: AggregateContext, fault
 
 /** Methods with resource addresses in their results. */
 const namesResources = new Set([
-  ...['tools/call', 'prompts/get', 'resources/read', 'skills/get', 'resources/directory/read'],
+  'tools/call',
+  'prompts/get',
+  'resources/read',
+  'skills/get',
+  'resources/directory/read',
 ]);
 
 /** Renames the resource addresses in the response. Resources that no list contains are recorded. */

@@ -1,7 +1,8 @@
 // Answers `skills/list` at merged addresses (/mcp, profiles): the skills of all servers that declare the
 // extension, in the order of the catalog. Skills are not cached, so each request reaches these servers, and
 // stopped servers start. The list has a deadline, and the limits MAX_SKILLS and MAX_CHARS (A8,
-// ARCHITECTURE.md); `_meta` names the servers with missing skills. All pages of a server are fetched.
+// ARCHITECTURE.md); `_meta` names the servers with missing skills. Up to MAX_PAGES pages of a server are
+// fetched.
 
 import { forEachLimited } from '../../../base/bounds/for-each-limited.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';

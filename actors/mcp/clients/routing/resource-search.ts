@@ -82,6 +82,7 @@ export class ResourceSearch implements Cancellable {
     this.#options.request.exchange.drop();
   }
 
+  /** Sends the request to the next server. */
   #askNext(): void {
     const { request, send } = this.#options;
     const { exchange } = request;

@@ -1,9 +1,9 @@
-// All client sessions and listening modern clients in memory: creates, looks up and closes them, and sends
-// the gateway's own notifications. `limits.sessions` limits both together, with half for one principal or
-// client (A8, ARCHITECTURE.md). Stored sessions are unloaded after `session_idle_seconds` or at the limit,
-// and restored by their next request (session-restorer.ts). List changes within COALESCE_MS become one
-// notification per kind; at /mcp only clients with an outdated list receive it (list-changes.ts). Large
-// client descriptions share a budget (A8).
+// All client sessions, and listening clients without a session (2026-07-28), in memory: creates, looks up and
+// closes them, and sends the gateway's own notifications. `limits.sessions` limits both together, with half
+// for one principal or client (A8, ARCHITECTURE.md). Stored sessions are unloaded after
+// `session_idle_seconds` or at the limit, and restored by their next request (session-restorer.ts). List
+// changes within COALESCE_MS become one notification per kind; at /mcp only clients with an outdated list
+// receive it (list-changes.ts). Large client descriptions share a budget (A8).
 
 import { randomUUID } from 'node:crypto';
 import { Budget } from '../../../base/bounds/budget.ts';
@@ -375,5 +375,6 @@ export class Sessions {
 /** Returns one list kind per notification due for clients of this server. */
 function kindsAt(due: readonly [ListKind, Set<string>][], target: string | undefined): ListKind[] {
   const kinds = due.flatMap(([kind, servers]) => (target !== undefined && servers.has(target) ? [kind] : []));
+  // Resources and resource templates share a notification.
   return [...new Set(kinds.map((kind) => (kind === 'resourceTemplates' ? 'resources' : kind)))];
 }

@@ -32,6 +32,7 @@ export class HttpLink implements Link {
   readonly #calls = new LinkedList<HttpCall>();
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => {};
+  /** `expired`: the server has lost the session, and requests in flight have a grace period. */
   #state: 'open' | 'expired' | 'closing' | 'ended' = 'open';
   /** Reason why sending has stopped; set when `#state` leaves `open`. */
   #reason: GatewayError = new StoppedError('the link is closed');

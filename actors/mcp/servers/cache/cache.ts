@@ -387,7 +387,7 @@ export class ServerCache implements ListSet {
  */
 function annotatedToolsIn(tools: readonly ListItem[]): ReadonlyMap<string, ListItem> {
   const annotated = tools.filter(({ before, after }) => (before + after).includes('x-mcp-header'));
-  // Reversed, so that the first of several items with the same name wins.
+  // The items are reversed, so that the first of several items with the same name wins.
   return new Map(annotated.reverse().map((item) => [item.key, item]));
 }
 

@@ -72,7 +72,7 @@ export interface CallRequest {
    * token of that call, and with `maxMs` from its start as deadline.
    */
   readonly continues?: Call | undefined;
-  /** Limits of the client's request, if an earlier call for it had them. */
+  /** Limits of the client's request, taken from an earlier call for the same request. */
   readonly limits?: CallLimits | undefined;
   /**
    * Connection to the process that runs the requested task. At a local server no other connection is used.
@@ -84,7 +84,7 @@ export interface CallRequest {
 export interface CallTerms {
   readonly server: string;
   readonly timeouts: CallTimeouts;
-  /** Shared timer for `timeoutMs`. Without it the call uses its own. */
+  /** Timer for `timeoutMs` that all calls share. Without it each call uses a separate timer. */
   readonly deadlines?: Deadlines<Call>;
   readonly onEnd?: OnCallEnd;
   /**
@@ -118,7 +118,7 @@ export class Call implements TimedEntry<Call> {
   /** Number of times the call was sent. */
   attempts = 0;
   isDone = false;
-  /** Time of the timer. Written by the shared deadlines too, like the two links below. */
+  /** Time of the timer. `Deadlines` also writes it, and the next two fields: links of its list. */
   dueAt = 0;
   previous: Call | undefined;
   next: Call | undefined;

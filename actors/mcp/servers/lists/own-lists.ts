@@ -41,6 +41,7 @@ interface OwnSet extends ListSet {
 
 const MAX_CLASSES = 8;
 
+/** Number of sets created so far. */
 let versions = 0;
 
 /** A server's sets for single classes and processes. All other clients receive its cached lists. */

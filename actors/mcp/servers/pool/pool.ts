@@ -1,9 +1,10 @@
-// One server's connections. With `isolation: shared` up to `pool.max` connections per protocol era serve
-// all clients; a client stays on one connection. With `isolation: session` each client session has a private
-// connection, and stateless requests share one. A full pool closes an unused connection, or fails the call
-// suspended longest. A principal cannot use all connections, and displaces no connection of a client with
-// fewer (client-shares.ts). A crash of a private connection affects only its session (A6, ARCHITECTURE.md).
-// After `kill` or a completed `drain` all connections are closed (A5).
+// One server's connections ("members"). With `isolation: shared` up to `pool.max` connections per protocol
+// era (sessions, stateless requests) serve all clients; a client stays on one connection. With `isolation:
+// session` each client session has a private connection, and stateless requests share one. A full pool closes
+// an unused connection, or fails the call that has waited longest for its client. A principal cannot use all
+// connections, and displaces no connection of a client with fewer (client-shares.ts). A crash of a private
+// connection affects only its session (A6, ARCHITECTURE.md). After `kill` or a completed `drain` all
+// connections are closed (A5).
 //
 // P2  under session isolation no message of one session is sent on a connection of another session.
 
