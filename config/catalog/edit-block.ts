@@ -24,6 +24,7 @@ export interface BlockList {
 /** New entry with JSON values. */
 export type EntryToWrite = Readonly<Record<string, unknown>>;
 
+/** Default indentation per level, in spaces. */
 const DEFAULT_STEP = 2;
 
 /** Appends a server, or replaces an existing one. */
