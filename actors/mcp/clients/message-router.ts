@@ -182,7 +182,7 @@ export class MessageRouter {
     }
   }
 
-  /** Ends a session for good. Resolves when its record is removed. */
+  /** Ends a session permanently. Resolves when its record, the stored data to restore it, is removed. */
   async endSession(session: ClientSession): Promise<void> {
     this.#gateway.sessions.end(session, 'the client ended it');
     await this.#gateway.restorer.forget(session);
@@ -229,6 +229,7 @@ export class MessageRouter {
       completeWithError(error, exchange);
     }
     if (exchange.isDone || exchange.budget !== undefined) return exchange;
+    // These requests need only the description of a server, so they use reserved slots.
     const isIntroduction = envelope.method === 'initialize' || envelope.method === 'server/discover';
     if (this.#gateway.forwarder.inFlight.takeWhileWaiting(exchange, server, isIntroduction)) return exchange;
     exchange.call?.cancel('the gateway has no free slot for the request');

@@ -34,6 +34,7 @@ export class ExclusiveConnection implements CallOwner {
   readonly isListener = false;
   /** Version for the handshake with the legacy server. */
   readonly protocolVersion = latestSessionVersion;
+  /** Request that uses the connection; undefined while the connection is unused. */
   user: ExclusiveUser | undefined;
   readonly key: string;
   readonly shares: ClientShares | undefined;

@@ -1,5 +1,5 @@
-// A client's MCP session (revisions up to 2025-11-25). A plain object without state machine or timer, so ten
-// thousand idle sessions are cheap; a periodic sweep closes expired sessions. Each server message is sent on
+// A client's MCP session (revisions up to 2025-11-25). It has no state machine and no timer, so ten thousand
+// idle sessions are cheap; a periodic sweep closes expired sessions. Each server message is sent on
 // a single stream. A session with an open stream or a request in flight is in use. `end` cancels its
 // requests, withdraws requests to the client, and closes the streams.
 
@@ -182,7 +182,7 @@ export class ClientSession implements CallOwner {
     return this.#processes ?? [];
   }
 
-  /** True if the record lacks a process. */
+  /** True if the session got a private process after its record was stored. */
   hasNewProcess = false;
 
   /** Records that the session gets a private process. */

@@ -71,6 +71,7 @@ export class ChildProcess {
 
   readonly #closed: Promise<void>;
   readonly #onReaped: ((pid: number) => void) | undefined;
+  /** Part of the mark that identifies the descendants of this process. */
   readonly #token: string | undefined;
   readonly #container: Container | undefined;
   readonly #onContainerLeft: (error: Error) => void;

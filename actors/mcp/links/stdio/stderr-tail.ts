@@ -127,7 +127,7 @@ export class StderrTail {
     const remaining = bytesToKeep(MAX_CHARS, this.#redactor) - this.#pendingBytes;
     if (piece.length > remaining) this.#isPendingCut = true;
     if (remaining <= 0) return;
-    // Copied, so that small pieces do not retain the whole network buffer.
+    // The piece is copied, so that small pieces do not retain the whole buffer of the pipe.
     const copy = Buffer.from(piece.subarray(0, remaining));
     this.#pending.push(copy);
     this.#pendingBytes += copy.length;

@@ -1,7 +1,7 @@
-// One MCP connection to a server over a link (links/link.ts). Calls of many clients share it, so request ids
-// and progress tokens are replaced by ids of the gateway on the way to the server, and restored on the way
-// back. These ids increase and are never reused; a response with an unknown id is dropped. When the link
-// closes, all calls on it fail (A2, ARCHITECTURE.md).
+// One MCP connection to a server over a link (links/link.ts). Calls of many clients share the connection, so
+// request ids and progress tokens are replaced by ids of the gateway on the way to the server, and restored
+// on the way back. These ids increase and are never reused; a response with an unknown id is dropped. When
+// the link closes, all calls on it fail (A2, ARCHITECTURE.md).
 
 import {
   ConnectionLostError,
@@ -43,6 +43,7 @@ export interface ConnectionEvents {
   onEnd(connection: Connection, error: GatewayError): void;
 }
 
+/** Identity that the gateway sends in the handshake. */
 export interface Introduction {
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
@@ -285,6 +286,7 @@ export class Connection {
     }
     const token = envelope.param('progressToken');
     if (token === undefined) return;
+    // Progress of a task has the token of the call that created the task; `continues` refers to that call.
     const id = Number(rawOf(envelope.bytes, token));
     const call = this.#calls.get(id) ?? this.#calls.all().find(({ continues }) => continues?.id === id);
     const request = (call?.continues ?? call)?.envelope;
@@ -337,6 +339,7 @@ export class Connection {
     return `the response of server ${this.server} to ${envelope.method}`;
   }
 
+  /** Fails a call whose response could not be read. */
   #failUnread(call: Call, error: GatewayError): void {
     this.#calls.delete(call.id);
     this.link.forget(call.id);
