@@ -93,7 +93,7 @@ describe('the configuration file of', () => {
     });
   });
 
-  test("Claude Code is a catalog with the user's servers, whatever else it contains", async () => {
+  test("Claude Code is a catalog with the user's servers, regardless of its other content", async () => {
     const { servers, lines } = await load('.claude.json', fixture('claude-code'), { API_KEY: 'k3y-of-ann' });
     expect(lines).toEqual([]);
     expect(Object.keys(servers)).toEqual(['api-server', 'issues', 'airtable']);

@@ -117,7 +117,7 @@ async function lastAt(file: string, method: string): Promise<ReceivedRequest> {
   return JSON.parse(lines.filter((line) => line.includes(`"${method}"`)).at(-1) ?? '') as ReceivedRequest;
 }
 
-test('the in-process client returns a result unchanged from servers of both eras', async () => {
+test('the in-process client returns a result unchanged from servers with sessions and from stateless servers', async () => {
   const plain = { content: [{ type: 'text', text: 'ü' }], structuredContent: { n: 1 }, isError: true };
   const steps = [{ answer: JSON.stringify(plain) }];
   expect(await client.callTool('do', { steps }, { server: 'puppet' })).toEqual(plain);

@@ -44,7 +44,7 @@ describe('the id of an invalid message', () => {
     expect(find(text)).toEqual({ rawId: '7', kind });
   });
 
-  test('is found wherever it stands among the members of the message', () => {
+  test('is found at any position among the members of the message', () => {
     const faults = fc.constantFrom('NaN', 'undefined', "'x'", ',', '\u0001');
     fc.assert(
       fc.property(fc.nat(), fc.json(), fc.json(), faults, (id, before, after, fault) => {

@@ -264,7 +264,7 @@ describe('a server start', () => {
 });
 
 describe('the end of the last connection', () => {
-  test('is a server failure even if calls wait, and only the supervisor restarts the server', async () => {
+  test('counts as a server failure even if calls wait, and only the supervisor restarts the server', async () => {
     const managed = make({ pool: { ...pool, in_flight: 1 } });
     const first = managed.call(undefined, '1', 'a');
     const second = managed.call(undefined, '2', 'b');
@@ -639,7 +639,7 @@ describe('a server stop', () => {
     expect([parked.recorder.result, working.recorder.result]).toEqual(['a', 'b']);
   }, 5000);
 
-  test('of a parked server resets it: its next call starts it again', async () => {
+  test('resets a parked server (calls refused after failures): its next call starts it again', async () => {
     const managed = make({}, { hasManualInitialize: true });
     managed.call(undefined, '1', 'a');
     await settle();
@@ -654,7 +654,7 @@ describe('a server stop', () => {
     expect(managed.server.state).toBe('starting');
   });
 
-  test('of a parked server can be followed by a manual start, for which calls wait', async () => {
+  test('of a parked server can be followed by a manual start, and calls wait for this start', async () => {
     const managed = make({}, { hasManualInitialize: true });
     managed.call(undefined, '1', 'a');
     await settle();

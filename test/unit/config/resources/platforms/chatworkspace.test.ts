@@ -122,7 +122,7 @@ describe('a trigger of type ChatWorkspace', () => {
 describe('the app of a trigger', () => {
   const none = { app_token: undefined, app_id: undefined, signing_secret: undefined };
 
-  test('is that of its app token, otherwise its app_id, otherwise a digest of its secret', () => {
+  test('has the id in the app token, otherwise the app_id, otherwise a digest of the secret', () => {
     expect(appOf({ ...none, app_token: env.APP, app_id: 'A5' })).toBe('A0123ABC');
     // App tokens that contain no id are hashed. The signing secret does not change the hash.
     const tokenAlone = appOf({ ...none, app_token: 'of another form' });

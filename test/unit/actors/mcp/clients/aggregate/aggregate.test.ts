@@ -98,7 +98,7 @@ test('a page of the merged list is limited in size, except for a single item abo
 });
 
 describe('a tool name that could belong to two servers', () => {
-  test('leads to the same server, whatever the lists of the servers contain', () => {
+  test('leads to the same server, regardless of the lists of the servers', () => {
     const [short, long] = [new ListedServer('a'), new ListedServer('a__b')];
     for (const servers of [
       [short, long],

@@ -252,7 +252,7 @@ describe('a modern client at a legacy server', () => {
     expect(timers()).toBe(0);
   });
 
-  test('stays within the byte budget: the call that has been suspended longest expires', async () => {
+  test('causes the longest suspended call to expire if the byte budget is exhausted', async () => {
     const expired: number[] = [];
     const bytes = MAX_SUSPENDED_BYTES / 4;
     const newCall = (n: number): Suspendable => ({
@@ -457,7 +457,7 @@ describe('a modern client at a legacy server', () => {
   });
 });
 
-describe('requests to a server whose era is being detected', () => {
+describe('requests to a server whose protocol era is being detected', () => {
   test('wait up to a limit, and further requests are rejected', async () => {
     managed = new FakeManagedServer({ era: 'auto', pool: { max: 1, in_flight: 8, waiting: 3 } });
     let acted = 0;
@@ -696,7 +696,7 @@ describe('a legacy client at a modern server', () => {
   });
 });
 
-describe('a call between the eras', () => {
+describe('a call between a client and a server of different protocol eras', () => {
   test.each([
     ['legacy', caller],
     ['modern', undefined],

@@ -26,7 +26,7 @@ describe('the error for an HTTP error response', () => {
     );
   });
 
-  test('explains for 401 where to set an authorization header, and what to use for OAuth', () => {
+  test('names for 401 the setting for an authorization header, and a program for OAuth', () => {
     const { message } = refusalError(refusal(401, '{"error":"no token"}'), redactor);
     expect(message).toContain('401');
     expect(message).toContain('{"error":"no token"}');

@@ -90,7 +90,7 @@ describe.each([
     );
   });
 
-  test('a tool call that times out is cancelled at its server, and the error says where it hung and what to change', () => {
+  test('a tool call that times out is cancelled at its server, and the error names the phase and the setting to raise', () => {
     const { call, recorder, abandoned, connection } = make();
     call.connection = connection;
     vi.advanceTimersByTime(99);
@@ -178,7 +178,7 @@ describe.each([
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('questions that the client answers at once do not extend a tool call beyond its maximum time', () => {
+  test('questions that the client answers immediately do not extend a tool call beyond its maximum time', () => {
     const { call, recorder } = make(100, 500);
     for (let n = 0; n < 5; n += 1) {
       call.pause(recorder);

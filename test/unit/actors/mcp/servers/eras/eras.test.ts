@@ -42,7 +42,7 @@ afterEach(() => managed.end());
 const startedEras = () => managed.links.map(({ era }) => era);
 
 describe('a process that exits at server/discover without a response', () => {
-  test('is followed by a legacy start, whose response determines the era', async () => {
+  test('is followed by a start with sessions (legacy), whose response determines the protocol era', async () => {
     reactions = { modern: 'ends', legacy: 'answers' };
     const { recorder } = managed.call(undefined, '1', 'a');
     await settle(5);
@@ -57,7 +57,7 @@ describe('a process that exits at server/discover without a response', () => {
     expect(startedEras()).toEqual(['modern', 'legacy', 'legacy']);
   });
 
-  test('and exits at the legacy start as well counts as one failure, and its era stays unknown', async () => {
+  test('counts as one failure if it also exits at a start with sessions, and its protocol era stays unknown', async () => {
     reactions = { modern: 'ends', legacy: 'ends' };
     managed.call(undefined, '1', 'a');
     await settle(5);
@@ -70,7 +70,7 @@ describe('a process that exits at server/discover without a response', () => {
     expect(startedEras()).toEqual(['modern', 'legacy', 'modern', 'legacy']);
   });
 
-  test('and rejects the legacy start has its era detected again later', async () => {
+  test('has its protocol era detected again later if it rejects a start with sessions', async () => {
     reactions = { modern: 'ends', legacy: 'refuses' };
     managed.call(undefined, '1', 'a');
     await settle(5);

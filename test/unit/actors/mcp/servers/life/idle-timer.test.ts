@@ -25,7 +25,7 @@ function make(idleTimeoutMs: number) {
   return { clock, state, reports };
 }
 
-test('the idle timer reports half and whole of the idle timeout, once each and at the right time', () => {
+test('the idle timer reports half and the whole of the idle timeout, each once and at the right time', () => {
   const { reports } = make(1000);
   vi.advanceTimersByTime(5000);
   expect(reports).toEqual([

@@ -102,7 +102,7 @@ test('a connection accepts a response that has its numeric id as text, as the pu
   expect(recorder.result).toBe('fine');
 });
 
-test('a connection drops a late, duplicate or invented response', () => {
+test('a connection drops a response that is late, a duplicate, or without a call', () => {
   const { link, send } = make();
   const [one, two] = [send('1'), send('1')];
   link.answer('one', 'text');
@@ -126,7 +126,7 @@ test('a connection cancels an abandoned call at its server by the gateway’s id
   expect(link.forgotten).toEqual([1]);
 });
 
-test('a connection ends only the call of an oversized response; an oversized response with unknown id counts as noise', () => {
+test('a connection ends only the call of an oversized response; one with an unknown id counts as an invalid message', () => {
   const { link, send, noise } = make();
   const [one, two] = [send('1'), send('2')];
   link.oversized('2');
@@ -153,7 +153,7 @@ test('a connection whose link fails ends every call once with the reason, and fa
   expect(connection.inFlight).toBe(0);
 });
 
-test('a connection counts invalid messages as noise, without affecting other calls', () => {
+test('a connection counts invalid messages, without affecting other calls', () => {
   const { link, send, noise } = make();
   const { recorder } = send('1');
   for (const text of ['', 'hello', '[]', '{"id":9}', '{"id":9,"result":1,"error":1}', '{"id":9,"result":{}'])
