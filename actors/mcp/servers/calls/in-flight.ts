@@ -1,30 +1,22 @@
 // Limits the calls in flight at one server, in total and per client (A8, ARCHITECTURE.md). With `isolation:
-// session` each private connection has the limit. Otherwise all clients share it: seven eighths are free for
-// any client, the last eighth is divided among the clients (budget.ts), so one client with hanging calls
-// cannot use all slots (A6). A client is a principal or a session (client-shares.ts); all other calls count
-// as one client. Below eight slots one client may use all.
+// session` each private connection has the limit. Otherwise all clients share it (client-slots.ts). A client
+// is a principal or a session (client-shares.ts).
 
-import { Budget, Share } from '../../../base/bounds/budget.ts';
 import type { Call, CallMember } from './call.ts';
-import type { ClientShares } from './client-shares.ts';
-
-const SHARED_FRACTION = 8;
+import { ClientSlots } from './client-slots.ts';
 
 export class InFlight {
   readonly #max: number;
   readonly #isShared: boolean;
   /** Slots of the calls without a private connection. */
-  readonly #budget: Budget;
-  readonly #shares = new WeakMap<ClientShares, Share>();
-  /** Share of the calls of unknown clients. */
-  readonly #unknown = new Share();
+  readonly #slots: ClientSlots;
   #size = 0;
 
   /** `isShared`: no session has a private connection. */
   constructor(max: number, isShared: boolean) {
     this.#max = max;
     this.#isShared = isShared;
-    this.#budget = new Budget(max, max - Math.floor(max / SHARED_FRACTION));
+    this.#slots = new ClientSlots(max);
   }
 
   get size(): number {
@@ -33,17 +25,17 @@ export class InFlight {
 
   /** True if no slot is free for any call. */
   get isFull(): boolean {
-    return this.#isShared && this.#budget.free === 0;
+    return this.#isShared && this.#slots.free === 0;
   }
 
   /** Assigns the share of the client to the call. Call this before the methods below. */
   assignShare(call: Call): void {
-    if (this.#isShared || call.owner === undefined) call.share = this.#shareOf(call.client);
+    if (this.#isShared || call.owner === undefined) call.share = this.#slots.shareOf(call.client);
   }
 
   /** Returns true if the call's client has a free slot, regardless of the connection. */
   hasSlotFor({ share }: Call): boolean {
-    return share === undefined || this.#budget.hasCapacity(1, share);
+    return share === undefined || this.#slots.hasCapacity(1, share);
   }
 
   isFullOn(member: CallMember): boolean {
@@ -53,22 +45,12 @@ export class InFlight {
   acquire({ share }: Call, member: CallMember): void {
     this.#size += 1;
     member.inFlight += 1;
-    if (share !== undefined) this.#budget.acquire(1, share);
+    if (share !== undefined) this.#slots.acquire(1, share);
   }
 
   release({ share }: Call, member: CallMember): void {
     this.#size -= 1;
     member.inFlight -= 1;
-    if (share !== undefined) this.#budget.release(1, share);
-  }
-
-  #shareOf(client: ClientShares | undefined): Share {
-    if (client === undefined) return this.#unknown;
-    let share = this.#shares.get(client);
-    if (share === undefined) {
-      share = new Share();
-      this.#shares.set(client, share);
-    }
-    return share;
+    if (share !== undefined) this.#slots.release(1, share);
   }
 }

@@ -8,10 +8,11 @@
 //
 // P2  under session isolation no message of one session is sent on a connection of another session.
 
-import { Budget, Share } from '../../../base/bounds/budget.ts';
+import type { Share } from '../../../base/bounds/budget.ts';
 import { type GatewayError, StoppedError, UnavailableError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallMember } from '../calls/call.ts';
+import { ClientSlots } from '../calls/client-slots.ts';
 import type { CallOwner, ConnectionEnd } from '../calls/owner.ts';
 import { ClosingConnections } from './closing-connections.ts';
 import { ConnectionSetup, type ConnectionSetupOptions, isSessionless } from './connection-setup.ts';
@@ -31,8 +32,6 @@ export interface PoolOptions extends ConnectionSetupOptions {
 
 /** Maximum number of consecutive renewals: new sessions for a connection whose remote session was lost. */
 const MAX_RENEWALS = 2;
-/** Divisor of the part of the connections that is divided among the clients; any client may use the rest. */
-const SHARED_FRACTION = 8;
 /** Pause after a failed attempt to add a connection. */
 const GROWTH_PAUSE_MS = 5000;
 /** Uptime of a remote session after which the number of renewals is reset. */
@@ -53,8 +52,7 @@ export class Pool {
   /** True if a connection of the era has no session, so that one connection is enough for all clients. */
   readonly #isSessionless: Readonly<Record<Era, boolean>>;
   /** Private connections, with shares by principal or session. */
-  readonly #slots: Budget;
-  readonly #shares = new WeakMap<object, Share>();
+  readonly #slots: ClientSlots;
   #isDraining = false;
   /** End of the pause after a failed attempt to add a connection, in performance.now() milliseconds. */
   #noGrowthUntil = 0;
@@ -62,7 +60,7 @@ export class Pool {
   constructor(options: PoolOptions) {
     this.#options = options;
     const { isRemote, max } = options;
-    this.#slots = new Budget(max, max - Math.floor(max / SHARED_FRACTION));
+    this.#slots = new ClientSlots(max);
     this.#isSessionless = {
       legacy: isSessionless(isRemote, 'legacy'),
       modern: isSessionless(isRemote, 'modern'),
@@ -190,7 +188,7 @@ export class Pool {
   #ownMember(owner: CallOwner | undefined, era: Era): PoolMember {
     const own = this.#byOwner[era].get(owner);
     if (own !== undefined) return own;
-    const share = this.#shareOf(owner);
+    const share = this.#slots.shareOf(owner?.shares ?? owner);
     while (!this.#hasSlotFor(share)) if (!this.#evictOne(share)) this.#endLongestSuspended(share);
     const member = this.#open(owner, era);
     member.share = share;
@@ -201,13 +199,6 @@ export class Pool {
 
   #hasSlotFor(share: Share): boolean {
     return this.#members.size < this.#options.max && this.#slots.hasCapacity(1, share);
-  }
-
-  #shareOf(owner: CallOwner | undefined): Share {
-    const client = owner?.shares ?? owner ?? this;
-    const share = this.#shares.get(client) ?? new Share();
-    this.#shares.set(client, share);
-    return share;
   }
 
   /**
