@@ -35,6 +35,8 @@ export class JournalCache<T> {
   readonly #options: JournalCacheOptions<T>;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry<T>>();
+  /** Size of all entries. */
+  #bytes = 0;
 
   constructor(options: JournalCacheOptions<T>) {
     this.#options = options;
@@ -48,14 +50,15 @@ export class JournalCache<T> {
       bytes: ENTRY_BYTES,
       reading: Promise.resolve(),
     };
-    this.#entries.delete(id);
+    this.#remove(id);
     this.#entries.set(id, entry);
+    this.#bytes += entry.bytes;
     const reading = entry.reading.then(() => this.#extend(id, entry));
     entry.reading = reading.catch(() => {});
     try {
       await reading;
     } catch (error) {
-      if (this.#entries.get(id) === entry) this.#entries.delete(id);
+      if (this.#entries.get(id) === entry) this.#remove(id);
       throw error;
     }
     this.#evict();
@@ -70,7 +73,8 @@ export class JournalCache<T> {
       // Starts with the last known row.
       const page = await store.steps(id, Math.max(0, (known?.n ?? 0) - 1));
       if (known !== undefined && !isSameRow(page[0], known)) {
-        Object.assign(entry, { value: begin(), last: undefined, bytes: ENTRY_BYTES });
+        Object.assign(entry, { value: begin(), last: undefined });
+        this.#resize(id, entry, ENTRY_BYTES);
         continue;
       }
       const added = known === undefined ? page : page.slice(1);
@@ -82,20 +86,28 @@ export class JournalCache<T> {
         }
         add(entry.value, step);
         entry.last = step;
-        entry.bytes += step.text.length;
+        this.#resize(id, entry, entry.bytes + step.text.length);
         sliceBytes += step.text.length;
       }
     }
   }
 
   #evict(): void {
-    let bytes = 0;
-    for (const entry of this.#entries.values()) bytes += entry.bytes;
-    for (const [id, entry] of this.#entries) {
-      if (bytes <= MAX_BYTES) return;
-      this.#entries.delete(id);
-      bytes -= entry.bytes;
+    for (const id of this.#entries.keys()) {
+      if (this.#bytes <= MAX_BYTES) return;
+      this.#remove(id);
     }
+  }
+
+  #remove(id: string): void {
+    this.#bytes -= this.#entries.get(id)?.bytes ?? 0;
+    this.#entries.delete(id);
+  }
+
+  #resize(id: string, entry: Entry<T>, bytes: number): void {
+    // An entry may be evicted while its journal is read.
+    if (this.#entries.get(id) === entry) this.#bytes += bytes - entry.bytes;
+    entry.bytes = bytes;
   }
 }
 

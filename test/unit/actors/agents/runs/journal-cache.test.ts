@@ -48,6 +48,23 @@ it('the journals above the size limit are dropped, the longest unread first', as
   expect(parsed).toHaveLength(4 * 140);
 });
 
+it('the number of empty journals is limited', async () => {
+  let begun = 0;
+  const cache = new JournalCache<object>({
+    store: { steps: async () => [] },
+    begin: () => {
+      begun += 1;
+      return {};
+    },
+    add: () => {},
+  });
+  for (let run = 0; run < 40_000; run += 1) await cache.read(`r${run}`);
+  await cache.read('r39999');
+  expect(begun).toBe(40_000);
+  await cache.read('r0');
+  expect(begun).toBe(40_001);
+});
+
 it('a read after a failed one starts with the first row', async () => {
   const parsed: string[] = [];
   let isFailing = false;
