@@ -64,7 +64,7 @@ test('two invariants in file headers and ARCHITECTURE.md never have the same tag
   expect([...files].filter(([, places]) => places.length > 1)).toEqual([]);
 });
 
-test('each line in a list of invariants has a tag', () => {
+test('each comment line in the layout of an invariant begins with a tag such as A1, not with a dash', () => {
   const untagged = lines.filter(({ text }) => /^\s*(?:\/\/|\*) +- {2,}\S/.test(text));
   expect(untagged.map(({ file, text }) => `${text} in ${file}`)).toEqual([]);
 });

@@ -1,6 +1,6 @@
-// Limits for the language of comments, documents and texts: odd phrases and wide lines per file may only
-// decrease, new files have none, and each room stays below its rate. `node scripts/prose.mjs PATH` lists the
-// hits.
+// Limits for the language of comments, documents and texts. A hit is a phrase of scripts/prose-phrases.txt or
+// a line above 110 columns. The number of hits per file may only decrease, new files have none, and each room
+// (folder) stays below its rate. `node scripts/prose.mjs PATH` lists the hits.
 
 import { expect, test } from 'vitest';
 import { checkFile, filesBelow, readLimits } from '../scripts/prose.mjs';
@@ -16,7 +16,7 @@ const rooms = [
 const limits = readLimits();
 const checked = new Map(filesBelow().map((path) => [path, checkFile(path)]));
 
-test('no file has more odd phrases or wide lines than its limit', () => {
+test('no file has more listed phrases and wide lines than its stored limit', () => {
   const above = [...checked].flatMap(([path, { hits }]) => {
     const limit = limits.get(path) ?? 0;
     const locations = hits.map(({ line, hit }) => `${path}:${line}  ${hit}`);

@@ -81,7 +81,7 @@ describe.each(httpEngines)('a viewer on %s', (http) => {
     });
   });
 
-  test('that requests the whole state receives it immediately', async () => {
+  test('that requests the whole state receives the actor tree immediately', async () => {
     const { viewer, client } = await watch(http);
     viewer.sendComplete();
     await client.until(() => client.text.match(/event: tree/g)?.[1], 'a second tree');

@@ -13,7 +13,10 @@ import { runs } from '../../fixtures/property-runs.ts';
 import { type EngineStore, openEngineStore, storeFolder } from '../../fixtures/store/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 
-/** Longer than any scenario, so that only restarts release claims. */
+/**
+ * Validity of a claim (the permission to handle one event). It is longer than any scenario, so that a claim
+ * ends only when the next process opens the store.
+ */
 const LEASE_MS = 30_000_000;
 const folder = storeFolder();
 let scenarioCount = 0;
@@ -30,7 +33,7 @@ interface RunningTurn {
   readonly crashesAt: number;
 }
 
-/** Handles an event per behaviour, with restarts after crashes. */
+/** Handles one event for each behaviour, and restarts after crashes. */
 class CrashScenario {
   readonly #behaviours: readonly Behaviour[];
   readonly #slots: number;
@@ -97,7 +100,7 @@ class CrashScenario {
     if (ended.length > 0) await this.#opened.store.commit(ended.map(({ turn }) => resultOf(turn)));
   }
 
-  /** Restarts the process. Claims are not released. */
+  /** Simulates a crash and a restart. The crash leaves the claims in the store. */
   async #restart(): Promise<void> {
     this.crashes += 1;
     this.#running = [];
@@ -156,7 +159,8 @@ test('an event that crashes the process even before it is stored as dead becomes
     opened = openEngineStore({ file, now });
     opened.advance(pauseAfterCrashMs(claims));
   }
-  // After CRASH_LIMIT crashes, three attempts to notify the sender may crash too.
+  // After CRASH_LIMIT crashes, the gateway stores the event as dead and notifies its sender. Three of these
+  // attempts may crash too.
   expect(claims).toBe(CRASH_LIMIT + 3);
   const note = `the gateway ended ${claims} times while it was handled`;
   expect(await opened.store.delivery('e')).toMatchObject({ state: 'dead', crashes: claims, note });

@@ -91,7 +91,7 @@ describe('the restart decision for a failed server', () => {
     );
   });
 
-  test('is valid for any restart settings in a catalog', () => {
+  test('has a pause above 0 and within the limit of a timer, for any restart settings in a catalog', () => {
     const settings = fc.record({
       intensity: fc.nat({ max: 1000 }),
       period_seconds: fc.integer({ min: 1, max: 1e9 }),

@@ -26,7 +26,7 @@ test('no path other than that of an entry link opens the inspector', () => {
   expect(links.use(path)).toBe(true);
 });
 
-test('each entry link works once, before it expires and while it is among the newest, in any order', () => {
+test('links used in any order work once each, if they have not expired and are among the 32 newest', () => {
   const step = fc.oneof(
     fc.constant({ kind: 'create' } as const),
     fc.record({ kind: fc.constant('use' as const), index: fc.nat(60) }),

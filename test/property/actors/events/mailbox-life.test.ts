@@ -15,8 +15,8 @@ import {
 const abortReasons = ['deadline', 'stopped', 'cancelled', 'lost'] as const;
 /**
  * Events of the machine, and: `next` (a turn after a commit), `cut turn` (a turn that starts aborted).
- * `moment.over`: the run is long enough for the actor to follow it, and to receive its end. `patience.over`:
- * an aborted run is still executing after the time limit for stopping.
+ * `over`: the commit is complete. `moment.over`: the run is long enough for the actor to follow it, and to
+ * receive its end. `patience.over`: an aborted run is still executing after the time limit for stopping.
  */
 const happening = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...(['turn', 'moment.over', 'actor', 'ended', 'crash'] as const)) },
@@ -54,7 +54,7 @@ class MailboxSimulation {
   /** The actor has crashed in the current run. */
   hasCrashed = false;
   hasActor = false;
-  /** The actor has received `lasting`, so it follows the current run and receives its end. */
+  /** The actor has received `lasting` (after `moment.over`), so it follows the run and receives its end. */
   isFollowed = false;
   isAborted = false;
   firstAbortReason: AbortReason | undefined;
@@ -241,7 +241,7 @@ test('a mailbox ignores an event for which its state has no rule', () => {
   }
 });
 
-test('the stop of a mailbox aborts its run, and later reasons to abort are ignored, except a lost claim', () => {
+test('a mailbox abandoned by its actor aborts its run, and ignores later reasons to abort, except a lost claim', () => {
   const [running] = transition(resting, { type: 'turn', abortReason: undefined });
   const [abandoned, ...commands] = transition(running, { type: 'abandon' });
   expect([abandoned.abortReason, commands]).toEqual(['fault', [{ do: 'abort' }]]);

@@ -1,5 +1,6 @@
-// Detection of steps of the database's clock by a node. The node reads the clock with requests that may be
-// late, and may be suspended in between. Simulated readings of a clock that is set by a known amount.
+// Detection of steps of the database's clock by a node (one gateway of a cluster). The node reads the clock
+// with requests that may be late, and the node may be suspended between two requests. The tests simulate
+// readings of a clock that is set by a known amount.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,7 +11,7 @@ interface Reading {
   readonly pauseMs: number;
   /** Time until the database reads its clock. */
   readonly requestMs: number;
-  /** Time from then until the node receives the response. */
+  /** Time from the reading of the clock until the node receives the response. */
   readonly responseMs: number;
   /** Size of the clock step during the pause. */
   readonly clockStepMs: number;
@@ -67,7 +68,7 @@ test('a clock without steps is never corrected, for any delay of requests, respo
   );
 });
 
-test('a clock step is detected with its full size by the next reading that the database answers promptly', () => {
+test('a step of the database clock is detected once, with its size, at the latest by the next prompt reading', () => {
   const anyReadings = fc.tuple(
     readingOf(promptMs),
     fc.array(readingOf(anyMs), few),

@@ -167,7 +167,7 @@ test('values inserted into a URL template arrive unchanged, and alter neither it
         expect([...sent.searchParams]).toEqual(
           parameters.map(({ key, value }) => [decodedText(key), decodedText(value)]),
         );
-        // HttpApi reparses path and query.
+        // The HTTP client (HttpApi) parses path and query again. This does not change the URL.
         expect(new URL(expected.origin + sent.pathname + sent.search).href).toBe(sent.href);
       },
     ),

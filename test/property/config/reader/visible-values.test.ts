@@ -114,7 +114,7 @@ test('the value of a variable with a credential name counts as a secret in every
   );
 });
 
-test('a value that is invalid in its field counts as a secret', async () => {
+test('the value of a variable is kept secret if it is invalid in its field', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom<FieldWith>(

@@ -127,7 +127,7 @@ it('a fleet of agents returns the same answer, no matter when its process is kil
         } catch (error) {
           if (error instanceof HandlerError) break;
           expect(error).toBeInstanceOf(ProcessKilled);
-          // Work that the process started is lost with it.
+          // A killed process has no running members. Here their promises continue: the loop waits for them.
           await new Promise((resolve) => setTimeout(resolve, 3));
         }
       }

@@ -14,7 +14,10 @@ import {
 const failure = { kind: 'transient', reason: 'lost' } as const;
 const reasons = ['warning', 'refresh_requested', 'too_many_websockets', 'link_disabled', 'news'];
 
-/** Random events of the machine. `which` selects one of the open sockets. */
+/**
+ * Random events of the machine. `which` selects one of the open sockets. `isSoon`: the platform announces the
+ * close soon after the greeting.
+ */
 const anyEvent = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant('hello' as const), which: fc.nat() }) },
   {
@@ -58,7 +61,7 @@ class Sockets {
   }
 
   #do(command: SocketCommand, inUseBefore: readonly number[]): void {
-    // Every opened socket is tracked until closed.
+    // `end` is the last command.
     expect(this.ends).toBe(0);
     if (command.do === 'open') {
       expect(this.life.end).toBeUndefined();
@@ -92,7 +95,7 @@ test('a connection uses one socket until the platform greets its replacement, tr
         if (event === undefined) continue;
         sockets.apply(event);
         const { life, isCloseRequested } = sockets;
-        // A socket that the gateway cut may still receive the greeting before it closes.
+        // The machine tracks every opened socket until it is closed.
         const trackedSockets = [life.inUse, life.attempt, ...life.leaving].filter(
           (socket) => socket !== undefined,
         );
@@ -101,7 +104,7 @@ test('a connection uses one socket until the platform greets its replacement, tr
         // A cut socket closes immediately.
         expect([...sockets.open].filter((each) => !sockets.cut.has(each)).length).toBeLessThanOrEqual(3);
         expect(sockets.inUse).toEqual(life.inUse === undefined ? [] : [life.inUse]);
-        // There is always a socket in use, an attempt, a pause, or a final close.
+        // There is always a socket in use, an attempt to open one (also during a pause), or a final close.
         const isActive = life.inUse !== undefined || life.attempt !== undefined || life.end !== undefined;
         expect(isActive).toBe(true);
         if (life.isRefreshing) expect(life.attempt !== undefined || sockets.isPausing).toBe(true);
@@ -146,7 +149,7 @@ function eventOf(sockets: Sockets, input: RandomEvent) {
   if (type === 'hello') {
     if (sockets.greeted.has(socket)) return undefined;
     sockets.greeted.add(socket);
-    // A cut socket receives no events.
+    // The machine receives no greeting of a socket that the gateway no longer uses.
     return sockets.left.has(socket) ? undefined : ({ type, socket } as const);
   }
   if (type === 'disconnect') return { type, socket, reason, isSoon } as const;

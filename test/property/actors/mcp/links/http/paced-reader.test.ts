@@ -56,7 +56,7 @@ test.each(['lines', 'events'] as const)(
           const late: string[] = [];
           let now = 0;
           /** Time that was used in the current slice. */
-          let workedInTurn = 0;
+          let workedInSlice = 0;
           let isPaused = false;
           const pushChunks = () => {
             while (!isPaused) {
@@ -78,8 +78,8 @@ test.each(['lines', 'events'] as const)(
           const consume = parsers[kind]((text) => {
             const ms = (all[received.length]?.[1] ?? 0) * BUDGET_MS;
             // The current line may exceed the slice, but no further line starts in it.
-            if (workedInTurn >= BUDGET_MS) late.push(text);
-            workedInTurn += ms;
+            if (workedInSlice >= BUDGET_MS) late.push(text);
+            workedInSlice += ms;
             now += ms;
             received.push(text);
           });
@@ -89,14 +89,14 @@ test.each(['lines', 'events'] as const)(
           const waitTicksUntil = async (isDone: () => boolean) => {
             for (let tick = 0; !isDone(); tick += 1) {
               expect(tick).toBeLessThan(200);
-              workedInTurn = 0;
+              workedInSlice = 0;
               await new Promise((resolve) => setImmediate(resolve));
             }
           };
           await waitTicksUntil(() => chunks.length === 0);
           if (isClosedEarly) {
             // A closed connection is read completely without slices.
-            workedInTurn = Number.NEGATIVE_INFINITY;
+            workedInSlice = Number.NEGATIVE_INFINITY;
             reader.flush();
           } else {
             let isHandled = false;
@@ -115,7 +115,7 @@ test.each(['lines', 'events'] as const)(
   },
 );
 
-test('a stream reader with a time limit per turn stays paused after the turn if its owner has paused it', async () => {
+test('a paced reader stays paused after its time slice if its owner has paused it', async () => {
   const calls: string[] = [];
   let now = 0;
   const source = { pause: () => calls.push('pause'), resume: () => calls.push('resume') };

@@ -34,8 +34,8 @@ interface ModelRecord {
 }
 
 /**
- * Steps. `owner`, `session` and `member` are indexes. `status` reports a task status, `end` ends the process
- * of a pool member, and `release` ends a session.
+ * Steps. `owner`, `session` and `member` are indexes; a member is a connection to a process of the server.
+ * `status` reports a task status, `end` ends the process of a member, and `release` ends a session.
  */
 const step = fc.oneof(
   fc.record({
@@ -50,6 +50,7 @@ const step = fc.oneof(
     do: fc.constant('status' as const),
     member: fc.nat(1),
     id: fc.nat(MAX_ID),
+    // 7 is an invalid status, as of a faulty server.
     status: fc.constantFrom('working', 'completed', 'cancelled', 7),
   }),
   fc.record({ do: fc.constant('end' as const), member: fc.nat(1) }),
@@ -57,6 +58,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 60, ACTIVE_MS) }),
 );
 
+// Tasks of a local server end with its process. Tasks of a remote server outlive its connections.
 test.each(['process', 'server'] as const)(
   'with tasks of lifetime %s, each owner finds only its own tasks, even after sessions and processes have ended',
   (lifetime) => {
@@ -67,7 +69,7 @@ test.each(['process', 'server'] as const)(
         let now = 0;
         const records = new TaskRecords(lifetime, () => now);
         const model = new Map<string, ModelRecord>();
-        const isStored = (record: ModelRecord | undefined): record is ModelRecord =>
+        const isValid = (record: ModelRecord | undefined): record is ModelRecord =>
           record !== undefined && now - record.updatedAt <= Math.min(record.ttl, DAY_MS);
         // Keys of the model are `OWNER/ID`, with the index of the owner.
         const keyOf = (owner: number, id: number) => `${owner}/${id}`;
@@ -106,7 +108,7 @@ test.each(['process', 'server'] as const)(
             });
             const matches = owners
               .flatMap((_, owner) => model.get(keyOf(owner, each.id)) ?? [])
-              .filter((record) => record.member === member && isStored(record));
+              .filter((record) => record.member === member && isValid(record));
             for (const record of matches) {
               record.updatedAt = now;
               if (each.status === 'completed' || each.status === 'cancelled') record.isActive = false;
@@ -123,11 +125,9 @@ test.each(['process', 'server'] as const)(
               const record = model.get(keyOf(ownerIndex, id));
               for (const member of [...members, ...endedMembers])
                 expect(records.has(owner, `t${id}`, member)).toBe(
-                  isStored(record) && (lifetime === 'server' || record.member === member),
+                  isValid(record) && (lifetime === 'server' || record.member === member),
                 );
-              expect(records.find(owner, `t${id}`)?.member).toBe(
-                isStored(record) ? record.member : undefined,
-              );
+              expect(records.find(owner, `t${id}`)?.member).toBe(isValid(record) ? record.member : undefined);
             }
           for (const member of members) {
             const isActive = [...model.values()].some(
@@ -136,7 +136,7 @@ test.each(['process', 'server'] as const)(
                 record.isActive &&
                 now - record.updatedAt < Math.min(record.ttl, ACTIVE_MS),
             );
-            // Records that have expired but are still stored may count as active or not.
+            // Expired records are removed later. Before the removal they may count as active or not.
             if (isActive) expect(records.isActiveOn(member)).toBe(true);
             else if (![...model.values()].some((record) => record.member === member))
               expect(records.isActiveOn(member)).toBe(false);
@@ -170,8 +170,8 @@ describe('the limits of task records', () => {
     for (let n = 0; n < MAX_RECORDS + 50; n += 1)
       records.add({ owner: `key:${n % 1000}`, session: undefined, member }, `t${n}`, working);
     expect(records.size).toBe(MAX_RECORDS);
-    // 1,000 owners add tasks in turn. At the first task above the limit, from `key:192`, it is the turn of
-    // `key:193`.
+    // 1,000 owners add tasks in turn. The first task above MAX_RECORDS (8,192) is added by `key:192`. At this
+    // time, `key:193` is the owner that has added no task for the longest time.
     expect(records.find('key:193', 't193')).toBeUndefined();
     expect(records.find(`key:${(MAX_RECORDS + 49) % 1000}`, `t${MAX_RECORDS + 49}`)).toBeDefined();
   });
