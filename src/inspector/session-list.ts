@@ -44,8 +44,9 @@ export function parseSessionQuery(query: string): SessionQuery | undefined {
 }
 
 /**
- * Returns a page of sessions. The terms of the filter match number, name, version, endpoint, era, state, and
- * the word `sessions`, which is their heading in the tree that the filter is applied to.
+ * Returns a page of sessions. The terms of the filter match number, name, version, endpoint, state, and era
+ * (`legacy` or `modern`: MCP versions with and without sessions). The term `sessions` matches all sessions,
+ * because the page lists them in its tree under this heading.
  */
 export async function sessionList(
   sessions: SessionSource,
@@ -104,7 +105,8 @@ function rowOf(client: ListedClient, redactor: Redactor): SessionRow {
     version: excerptOf(version, redactor),
     endpoint: endpointOf(client),
     era,
-    // For a listening client without a session, `protocolVersion` is the version for legacy servers.
+    // A listening client uses the modern version. Its `protocolVersion` is an older one, for the gateway's
+    // connections to legacy servers.
     protocol_version: client.isListener ? modernVersion : client.protocolVersion,
     state: stateOf(client),
     opened_at: epochMs(openedAt),

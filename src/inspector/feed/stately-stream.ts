@@ -1,6 +1,7 @@
 // Streams the actor tree to viewers of @statelyai/inspect (0.7), as messages `@xstate.actor`, `@xstate.event`
 // and `@xstate.snapshot`. Enabled by `inspector.stately`. Messages contain event types, status and state
-// values, but no contexts, outputs or payloads (AF2). If the reader is slow, messages are dropped (VW1).
+// values, but no contexts, outputs or payloads (AF2, actor-feed.ts). If the reader is slow, messages are
+// dropped (VW1, viewer.ts).
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { HttpStream } from '../../http/listener/seam.ts';
@@ -41,6 +42,7 @@ function messageOf(inspection: InspectionEvent, names: ActorNames) {
     case '@xstate.actor':
       return actorMessage(ref, names);
     case '@xstate.event': {
+      // The type of a completion contains the id of the actor, which may contain text of senders.
       const type = names.eventOf(inspection.event.type);
       return { type: inspection.type, sessionId, event: { type }, sourceId: inspection.sourceRef?.sessionId };
     }

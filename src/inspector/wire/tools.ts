@@ -86,7 +86,7 @@ export interface ConnectFacts {
   readonly needs_key: boolean;
   /** Command of the stdio program on the gateway's machine. */
   readonly program: { readonly command: string; readonly args: readonly string[] };
-  /** Path of the gateway file; null for a gateway that runs a catalog only. */
+  /** Path of the gateway file (`--config`); null if the gateway was started with a list of servers only. */
   readonly gateway_file: string | null;
   /** Names of profiles. */
   readonly profiles: readonly string[];

@@ -62,12 +62,13 @@ export function DeliveryPane({ id, state, go }: DeliveryPaneProps) {
 function Actions({ delivery, mayAct }: { readonly delivery: DeliveryDetails; readonly mayAct: boolean }) {
   const { id, state } = delivery;
   const path = deliveryPath(id);
+  // Label, path, and text after success.
   const commands = [
     ...(replayableStates.includes(state) ? [['Replay', `${path}/replay`, 'queued again'] as const] : []),
     ...(discardableStates.includes(state) ? [['Discard', `${path}/discard`] as const] : []),
   ];
   if (!mayAct)
-    return <span class="aside">{actionHint('replay or discard it')}, or use the command deliveries.</span>;
+    return <span class="aside">{actionHint('replay or discard it')}, or use the command `deliveries`.</span>;
   return <Commands key={id} commands={commands} />;
 }
 
@@ -127,6 +128,7 @@ function Facts({ delivery, now, state, go }: FactsProps) {
             {until !== null && `, for at most ${timeUntil(until, now)}`}
           </Fact>
         )}
+        {/* Id that the platform gave to the sent message. */}
         {receipt !== null && (
           <Fact name="receipt">
             <bdi>{receipt}</bdi>
@@ -142,14 +144,14 @@ function Body({ delivery }: { readonly delivery: DeliveryDetails }) {
   if (bytes === 0) return <p class="empty">Empty.</p>;
   if (text === undefined)
     return (
-      <p class="empty">{`${pluralize(bytes, 'byte')} of binary data; use the command deliveries show.`}</p>
+      <p class="empty">{`${pluralize(bytes, 'byte')} of binary data; use the command "deliveries show".`}</p>
     );
   return (
     <>
       <pre>{is_cut ? text : readableJson(text)}</pre>
       {is_cut && (
         <p class="empty" id="body-cut">
-          {`Truncated: ${pluralize(bytes, 'byte')} in total. Use the command deliveries show for more.`}
+          {`Truncated: ${pluralize(bytes, 'byte')} in total. Use the command "deliveries show" for more.`}
         </p>
       )}
     </>

@@ -13,6 +13,7 @@ interface DeliveriesViewProps {
 }
 
 export function DeliveriesView({ view, state, go }: DeliveriesViewProps) {
+  // `view.actor` is the address of the selected item: an actor, or here a delivery.
   const id = deliveryAt(view.actor);
   if (state.totals === null) return <p class="empty">Loading …</p>;
   if (state.totals.automation === null)

@@ -32,7 +32,7 @@ export function ApprovalsPane({ now, mayAct, go }: ApprovalsPaneProps) {
         <h1>Approvals</h1>
         {!mayAct && (
           <span class="aside">
-            {actionHint('decide')}, or use the command approvals, or the chat of the request.
+            {actionHint('decide')}, or use the command `approvals`, or the chat of the request.
           </span>
         )}
       </div>
@@ -90,7 +90,7 @@ export function ApprovalItem({ approval, now, mayAct, go, isOfRun = false }: Ite
   const content = (
     <>
       <pre>{request?.text}</pre>
-      {isTruncated && <p class="note">Truncated; use the command approvals show for the complete text.</p>}
+      {isTruncated && <p class="note">Truncated; use the command `approvals show` for the complete text.</p>}
     </>
   );
   return (

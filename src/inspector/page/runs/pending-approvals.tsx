@@ -30,7 +30,9 @@ export function RunApprovals({ id, now, mayAct, go }: RunApprovalsProps) {
         ))}
       </ul>
       {!mayAct && (
-        <p class="aside">{actionHint('decide')}, or use the command approvals, or the chat of the request.</p>
+        <p class="aside">
+          {actionHint('decide')}, or use the command `approvals`, or the chat of the request.
+        </p>
       )}
     </section>
   );

@@ -1,5 +1,5 @@
-// Explains how to allow tool calls on this page: the setting, the restart, and the link of the operator. The
-// texts can be copied and work as they are.
+// Explains how to allow tool calls on this page: the setting, the restart, and the command that prints a link
+// with the operator's rights. The texts can be copied and work as they are.
 
 import type { ConnectFacts } from '../../wire/tools.ts';
 import { CopyText } from '../connect/copy-text.tsx';
@@ -15,12 +15,13 @@ const SETTING = 'inspector:\n  commands: true';
 export function CallSetup() {
   const { value } = usePolled('connect', fetchConnectFacts, REFRESH_MS);
   if (value === undefined) return null;
-  const link = `${operatorCommand(value)} inspector --url ${location.origin}${HOME.replace(/\/inspector$/, '')}`;
+  const gatewayUrl = location.origin + HOME.replace(/\/inspector$/, '');
+  const linkCommand = `${operatorCommand(value)} inspector --url ${gatewayUrl}`;
   if (isWatching())
     return (
       <div class="empty call-setup">
         <p>This page is read only. To call tools here, run this command and open the printed link:</p>
-        <CopyText label="Command that prints the link" text={link} />
+        <CopyText label="Command that prints the link" text={linkCommand} />
       </div>
     );
   return (
@@ -39,7 +40,7 @@ export function CallSetup() {
         ) : (
           <li>
             Run this command and open the printed link:
-            <CopyText label="Command that prints the link" text={link} />
+            <CopyText label="Command that prints the link" text={linkCommand} />
           </li>
         )}
       </ol>

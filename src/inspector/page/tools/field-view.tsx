@@ -58,7 +58,7 @@ function Leaf({ field, id, drafts, problems, setDraft }: LeafProps) {
         field={field}
         draft={draft}
         problem={problem}
-        setDraft={(initial) => setDraft(key, initial)}
+        setDraft={(changed) => setDraft(key, changed)}
       />
       <FieldHelp id={id} field={field} problem={problem} />
     </div>
