@@ -1,7 +1,7 @@
-// Cost of events in PostgreSQL itself: the minimum for the measure `cluster`. Two statements write the same
-// rows as the gateway, for 64 events each: the first inserts event, body and conversation, the second stores
-// the outcome and deletes the conversation. Several groups are in flight. There are no reads, comparisons or
-// locks.
+// Maximum rate of events that PostgreSQL itself permits, for comparison with the measure `cluster`. Two
+// statements write the same rows as the gateway, for 64 events each: the first inserts the event (table
+// `delivery`), its body and its conversation (table `mailbox`); the second stores the outcome and deletes the
+// conversation. Several groups are in flight. There are no reads, comparisons or locks.
 //
 // node bench/postgres-alone.mjs CHECKOUT URL SECONDS      prints `rate: EVENTS_PER_SECOND`
 
@@ -21,7 +21,7 @@ const pool = new pg.Pool({
   max: CONCURRENT_GROUPS,
   onConnect: (client) => client.query('SET search_path = actor_gateway'),
 });
-// $1: the events; $2: the time. Claims are valid for 30,000 ms.
+// $1: the events; $2: the time. A mailbox is claimed (reserved for one gateway) for 30,000 ms.
 const append = {
   name: 'append',
   text: `WITH input AS (SELECT * FROM json_to_recordset($1::json) AS event (id text, key text, trace text, meta text, body text)),

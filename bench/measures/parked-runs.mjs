@@ -11,7 +11,7 @@ const rows = [agentRow, scriptRow];
 const withoutCompiler = ['--no-opt', '--no-sparkplug', '--no-maglev', '--no-flush-bytecode'];
 
 export const name = 'parked-runs';
-export const title = 'Memory per parked run';
+export const title = 'Memory of 1,000 parked runs';
 export const about = `Runs that wait for a day, each in a separate conversation: an agent with a model whose only tool call needs an
 approval, and a script with \`wait_ms\`. Heap in use after a forced collection, and resident memory at that
 moment, after ten seconds of rest:
@@ -24,7 +24,7 @@ moment, after ten seconds of rest:
 
 V8 compiles nothing here (\`${withoutCompiler.join(' ')}\`), because compiled code would be counted too.
 Resident memory includes up to 32 MB of file pages of the store's thread and V8's young generation. A parked
-run is only in the store: no slot, attempt or actor.`;
+run is only in the store: it occupies no place among the concurrent runs and has no object in memory.`;
 export const goals = rows.flatMap((row) =>
   ['heap, wait', 'heap, wait after a restart'].map((column) => {
     return { row, column, limit: 1, unit: 'MB', sense: 'at most' };
@@ -36,7 +36,10 @@ const FIRST_COUNT = 100;
 const FURTHER_COUNT = 1_000;
 const REST_MS = 10_000;
 const DAY_MS = 86_400_000;
-/** Event text for a run that finishes immediately: the model requests no tool call. */
+/**
+ * Part of the event text of a run that finishes immediately: the model requests no tool call. The first rule
+ * of the script matches texts that contain it.
+ */
 const COMPLETING_TEXT = 'steps-0';
 
 /** Functions that start the gateway, by row. */
