@@ -118,7 +118,10 @@ export class CpuMeter {
   }
 }
 
-/** Returns the private memory of all processes in megabytes; the shared program file does not count. */
+/**
+ * Returns the memory of all processes in megabytes. On Linux the shared program file does not count; the
+ * resident memory of other systems includes it for each process.
+ */
 async function memoryOf(pids: readonly number[]): Promise<number> {
   const readings = process.platform === 'linux' ? pids.map(ownMemoryKb) : [residentKb(pids)];
   const sizes = await Promise.all(readings);

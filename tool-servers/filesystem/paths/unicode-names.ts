@@ -8,8 +8,9 @@ import { MAX_FOLDER_ENTRIES } from '../limits.ts';
 import { isSystemError } from '../system-error.ts';
 
 /**
- * Returns the name of the entry in `folder`. If `name` does not exist and exactly one entry has the same name
- * in another Unicode form, returns that entry's name; otherwise `name`.
+ * Returns the name of the entry in `folder`, an open folder whose paths (`self`, and `at(name)` for an entry)
+ * stay valid if it is moved. If `name` does not exist and exactly one entry has the same name in another
+ * Unicode form, returns that entry's name; otherwise `name`.
  */
 export async function findNameIn(folder: PinnedEntry, name: string): Promise<string> {
   if (isAscii(name) || !(await isMissing(folder.at(name)))) return name;
