@@ -1,6 +1,6 @@
-// The account lease, which allows one node of a cluster to connect a platform account. Three nodes request
-// and release the lease, lose their membership and rejoin, in random order. At most one node holds a valid
-// lease, and a waiting node gets a free lease within the retry interval.
+// The account lease, which allows one node (gateway) of a cluster to connect a platform account. Three nodes
+// request and release the lease, lose their membership of the cluster and rejoin, in random order. At most
+// one node holds a valid lease, and a waiting node gets a free lease within the retry interval.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -17,9 +17,9 @@ const MAX_RETRY_INTERVAL_MS = 500;
 
 /**
  * A step of one node. `take` requests the lease, `release` releases it, `giveUp` cancels a pending request,
- * and `pass` lets time pass. Steps of the membership: `lose` ends it, and the other nodes do not know that.
- * `bury` ends it, and the other nodes know it. `overdue` ends it, and the node has not noticed. `enter` joins
- * again.
+ * and `pass` lets time pass. Steps of the membership: `lose` ends the membership without the knowledge of the
+ * other nodes, `bury` ends it with their knowledge, `overdue` ends it before the node itself notices. `enter`
+ * joins again.
  */
 const step = fc.record({
   node: fc.nat(2),

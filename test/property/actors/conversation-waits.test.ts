@@ -1,7 +1,7 @@
-// Events that agents parked, while the resources change: agents are replaced or removed, triggers are
-// removed, restored or paused, events are cancelled, and the process stops or is killed. The conversation
-// work, the pauses and the delivery control are real. Each event completes once or is cancelled, events of a
-// conversation do not run in parallel, and no state remains.
+// Events that agents parked (released until a decision or a time), while the resources change: agents are
+// replaced or removed, triggers are removed, restored or paused, events are cancelled, and the process stops
+// or is killed. The classes for conversations, pauses and cancellation are real. Each event completes once or
+// is cancelled, events of a conversation do not run in parallel, and no state remains.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -48,7 +48,7 @@ const changes = [
 type Change = (typeof changes)[number];
 
 const retry = { attempts: 1_000, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
-/** Short intervals and grace periods of the dispatcher, so that test runs take milliseconds. */
+/** Short intervals of the dispatcher, which claims and runs events, so that test runs take milliseconds. */
 const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 /** Note of an event that was ignored because its trigger was removed. */
 const TRIGGER_REMOVED = 'its triggers were removed or disabled';

@@ -1,6 +1,6 @@
-// Drafts of answers through the dispatcher, with a platform that fails, delays and loses messages, and with
-// crashes between any two steps. Finally the chat contains one answer or a failure notice, and the last
-// message is no draft. Edits respect the interval of the platform.
+// Drafts of answers (messages that show a growing answer), with a platform that fails, delays and loses
+// messages, and with crashes between any two steps. Finally the chat contains one answer or a failure notice,
+// and the last message is no draft. Edits respect the interval of the platform.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -25,7 +25,7 @@ import { startInbox, until } from '../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../fixtures/automation/triggers.ts';
 import { MemoryStore } from '../../fixtures/store/memory-store.ts';
 
-/** Short intervals and grace periods of the dispatcher, so that test runs take milliseconds. */
+/** Short intervals of the dispatcher, which claims and runs events, so that test runs take milliseconds. */
 const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
 /** Minimum interval between two draft edits at the platform. */

@@ -1,6 +1,7 @@
-// Runs that store checkpoints, park and are woken, through the dispatcher. The store fails, claims expire,
-// and the process drains or is killed, at random times. Each run continues at its last acknowledged
-// checkpoint, is woken once per wait, and completes. The `meta` of an event lists the steps of its run.
+// Runs that store checkpoints, park (wait in the store for another event) and are woken. The store fails,
+// claims of the dispatcher (permissions to handle a key) expire, and the process drains or is killed, at
+// random times. Each run continues at its last acknowledged checkpoint, is woken once per wait, and
+// completes. The `meta` of an event lists the steps of its run.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -13,7 +14,7 @@ import { runs } from '../../fixtures/property-runs.ts';
 import { engineHarness, memoryHarness, type StoreHarness } from '../../fixtures/store/store-harness.ts';
 
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
-/** Short intervals and grace periods of the dispatcher, so that test runs take milliseconds. */
+/** Short intervals of the dispatcher, which claims and runs events, so that test runs take milliseconds. */
 const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 
 /**
@@ -96,7 +97,7 @@ class RunHandler {
     return { kind: 'parked', parkedOn, holdsKey: step.startsWith('hold'), state: String(at), timers, emit };
   }
 
-  /** During a run no other event of the same key may hold the key. */
+  /** During a run no other event of the same key (conversation) may hold the key. */
   async #checkHolder(id: string, key: string): Promise<void> {
     for (const { waitingFor, ...other } of await this.#waiting())
       if (other.key === key && waitingFor?.startsWith('hold'))

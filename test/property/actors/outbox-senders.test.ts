@@ -1,5 +1,5 @@
-// The trigger that sends an outbox row after a random reload of the triggers: the trigger that created it,
-// another trigger with the same account and credential, or none.
+// The trigger that sends an outbox row (one stored message for a platform) after a random reload of the
+// triggers: the trigger that created the row, another trigger with the same account and credential, or none.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

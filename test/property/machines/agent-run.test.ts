@@ -1,6 +1,7 @@
-// The plan of an agent's run (nextStep), with random model answers, decisions and crashes between the rows of
-// the journal. Each run ends, continues from its stored rows, stays within its budget, and makes no call
-// without its approval. A call of unknown outcome is repeated only if that is permitted.
+// The plan of an agent's run (nextStep computes the next step from the journal, the stored rows of the run),
+// with random model answers, decisions and crashes between two rows. Each run ends, continues from its stored
+// rows, stays within its budget, and makes no call without its approval. A call of unknown outcome is
+// repeated only if the settings permit it.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -86,7 +87,7 @@ function runScenario({ settings: changes, answers, decisions, crashes }: Scenari
   const decision = () => {
     const next = decisions[approvals % decisions.length] ?? 'denied';
     if (next !== 'cancelled') return next;
-    // An approval is cancelled if an operator retries the run. The limit ensures that the run terminates.
+    // An operator who retries the run cancels its approval. The limit ensures that the run terminates.
     cancelled += 1;
     return cancelled > 5 ? 'denied' : next;
   };
@@ -214,7 +215,7 @@ describe('the run of an agent', () => {
           const isSafe = toolOf(rows, id)?.hints.isReadOnly === true;
           const mayRepeat = isSafe || runSettings.interrupted_calls === 'repeat';
           if (runSettings.interrupted_calls !== 'ask' && !mayRepeat) expect(count).toBe(1);
-          // A call starts at most four times on its own. With `ask`, people may approve further repetitions.
+          // The gateway starts a call at most four times. With `ask`, people may approve further repetitions.
           expect(count).toBeLessThanOrEqual(mayRepeat ? 4 : 10);
         }
       }),

@@ -1,6 +1,6 @@
-// The state machine of a mailbox with a long or aborted run (machines/conversation.ts), compared with a
-// transition table. For random events, a run exists exactly while the machine is busy, and is settled once.
-// Invariant A7 (determinism) is in ARCHITECTURE.md.
+// The state machine of a mailbox (the queue of one conversation) with a long or aborted run
+// (machines/conversation.ts), compared with a transition table. For random events, a run exists exactly while
+// the machine is busy, and is settled (its result committed) once. Invariant A7 is in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

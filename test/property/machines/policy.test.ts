@@ -1,5 +1,6 @@
-// Restart decisions for any policy, ending and earlier restarts: the pause, the limit of restarts per period,
-// and the independence from other state (invariant A7 in ARCHITECTURE.md).
+// Restart decisions for a server with any restart policy, ending (the reason of its end) and earlier
+// restarts: the pause, the limit of restarts per period, and the independence from other state (invariant A7
+// in ARCHITECTURE.md).
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Retries of failed events (redelivery.ts) with random settings: when an event becomes dead, the bounds of
-// its pauses, and deferrals because of rate limits.
+// Retries of failed events (redelivery.ts) with random settings: the attempt after which an event becomes
+// dead (is not retried any more), the bounds of its pauses, and deferrals because of rate limits.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
-// The state machine of a server under random events. A hand-written table of transitions is the model. The
-// events of pool, supervisor, operator and clients are interleaved at random. The invariants A1 and A7 are in
-// ARCHITECTURE.md.
+// The state machine of a tool server under random events. A hand-written table of transitions is the model.
+// The events of connection pool, supervisor, operator and clients are interleaved at random. The invariants
+// A1 and A7 are in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 // The supervisor (machines/supervisor.ts) with random commands: children start, fail, stop and restart, and
-// the supervisor drains. After each command it is compared with a simple model in simulated time. Invariants
-// A5, A6 and A7 are in ARCHITECTURE.md.
+// the supervisor drains (stops all children). After each command it is compared with a simple model in
+// simulated time. Invariants A5, A6 and A7 are in ARCHITECTURE.md.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -25,8 +25,9 @@ const policies: Record<'transient' | 'permanent' | 'temporary' | 'escalating', R
 
 /**
  * Events of a child: `fail` reports a failure (`leave`: with an external cause), `boom` ends with an error,
- * and `finish` ends normally. Requests to the supervisor: `start`, `stop`, `wake` (of a parked child),
- * `shutdown`. `stale` sends late events of earlier generations, and `tick` advances the time.
+ * and `finish` ends normally. Requests to the supervisor: `start`, `stop`, `wake` (of a child that is parked:
+ * stopped after too many failures), `shutdown`. `stale` sends late events of earlier generations (actors of
+ * the same key), and `tick` advances the time.
  */
 type Command =
   | { do: 'start'; key: string; kind: keyof typeof policies; isStubborn: boolean }

@@ -1,5 +1,5 @@
-// The check of addresses that the browser server may open. A private IPv4 address is refused in every
-// notation, also inside an IPv6 address.
+// The check of the addresses that the browser server (a tool server for web pages) opens. A private IPv4
+// address is refused in every notation, also inside an IPv6 address.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,6 +1,7 @@
-// The confinement of the filesystem server, against a second process that swaps folders and links as fast as
-// possible during calls: nothing outside is read or changed. The first test shows that a program which only
-// checks a path before its use escapes. It proves that the swaps are fast enough.
+// The confinement of the filesystem server (a tool server for some folders), against a second process that
+// swaps folders and links as fast as possible during calls: nothing outside the allowed folder is read or
+// changed. In the first test, a program that only checks a path before its use reads outside. This proves
+// that the swaps are fast enough.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -104,7 +105,7 @@ async function startSwapper(name: string, one: string, other: string): Promise<v
   await new Promise((resolve) => child.stdout.once('data', resolve));
 }
 
-/** Swaps a folder and a link to the outside. */
+/** Swaps a folder and a link to the outside at the path `door`. */
 async function swapDoor(): Promise<void> {
   symlinkSync(outside, join(box, 'other'));
   await startSwapper(join(box, 'door'), join(box, 'one'), join(box, 'other'));

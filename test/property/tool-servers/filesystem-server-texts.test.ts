@@ -25,7 +25,7 @@ function fileOf(text: string) {
 
 describe('parts of a text', () => {
   test('yield the whole file if each next read uses the offset in the note of the previous part', async () => {
-    // The note of an incomplete part contains the offset of the next part.
+    // A part that ends before the file ends has a note with the offset of the next part.
     await fc.assert(
       fc.asyncProperty(arbText, fc.integer({ min: 1, max: 20 }), async (text, length) => {
         const file = fileOf(text);

@@ -1,6 +1,6 @@
-// Placement of a server that runs once in the cluster. Random steps let nodes open and close links to it,
-// lose their memberships and rejoin. At most one node runs the server, and each link ends once (invariant L1
-// in actors/mcp/links/link.ts).
+// Placement of a tool server that runs once in the cluster. Random steps let nodes (gateways) open and close
+// links to the server (connections for its messages), lose their memberships of the cluster and rejoin. At
+// most one node runs the server, and each link ends once (invariant L1 in actors/mcp/links/link.ts).
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -98,7 +98,8 @@ class Nodes {
         },
         makeRemote: (events, { member, epoch }) => {
           expect(member.name).not.toBe(node.name);
-          // The node that receives a request under an epoch holds the lease of that epoch.
+          // A request names the epoch (number of the membership) of its receiver. The receiver holds the
+          // lease of that epoch.
           const holder = this.nodes.find((each) => each.node.name === member.name);
           if (this.shared.holderOf(LEASE)?.epoch === epoch)
             expect(holder?.placement.holds(SERVER, epoch) ?? false).toBe(holder?.node.isMember);

@@ -1,7 +1,8 @@
-// The dispatcher with handlers that hang, fail, throw or respond late. Random faults let commits fail, claims
-// expire, triggers hold their events, or the dispatcher drain and start again.
-// Each event becomes final exactly once and in order, and runs of one key never overlap. The committed
-// results and the runs prove it. The invariants A4, A6 and A8 are in ARCHITECTURE.md.
+// The dispatcher, which claims stored events and runs their handlers; these hang, fail, throw or respond
+// late. Random faults: commits fail, claims (permissions to handle a key) expire, triggers hold their events,
+// the dispatcher drains (stops after its runs) and starts again. Each event becomes final exactly once and in
+// order, and runs of one key (conversation) never overlap. The invariants A4, A6 and A8 are in
+// ARCHITECTURE.md.
 
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -1,6 +1,7 @@
-// The mailbox state machine (mailbox-life.ts) with random sequences of events from the run, the actor, the
-// store and the drain. The simulation applies the commands of the machine. It checks that one run executes at
-// a time, that each run is committed once with the expected result, and that all important rules are reached.
+// The state machine of a mailbox, which runs the events of one conversation in order (mailbox-life.ts).
+// Random sequences of events come from the run, the actor, the store and the drain (the stop of all runs).
+// The simulation applies the commands of the machine. It checks that one run executes at a time, that each
+// run is committed once with the expected result, and that all important rules are reached.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -14,7 +15,8 @@ import {
 
 const abortReasons = ['deadline', 'stopped', 'cancelled', 'lost'] as const;
 /**
- * Events of the machine, and: `next` (a turn after a commit), `cut turn` (a turn that starts aborted).
+ * Events of the machine, and: `next` (a turn, the next event, after a commit), `cut turn` (a turn that starts
+ * aborted). `surrender`: the drain has timed out, and the claim of the mailbox is returned.
  * `over`: the commit is complete. `moment.over`: the run is long enough for the actor to follow it, and to
  * receive its end. `patience.over`: an aborted run is still executing after the time limit for stopping.
  */

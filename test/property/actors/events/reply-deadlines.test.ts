@@ -1,6 +1,6 @@
 // Platforms with a reply deadline, after which a reply is no longer possible. Events, failures, stops and
-// kills occur in random order. No handler starts too late, no message is sent too late, and senders are
-// notified in time, once.
+// kills occur in random order. No handler starts too late, no message is sent too late, and each sender is
+// notified once and in time.
 
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -161,8 +161,8 @@ test('no handler starts and no message is sent after the reply deadline, and eac
         const finalMessages = ownMessages.filter(({ text }) => !text.startsWith('This takes longer'));
         const endNotices = finalMessages.filter(({ text }) => text !== 'yes');
         expect(endNotices.length).toBeLessThanOrEqual(1);
-        // The sender is notified before the deadline. A kill excepts that: the process sends no message while
-        // it is dead, or during the pause after that.
+        // The sender is notified before the deadline, except after a kill: no message is sent until the
+        // process runs again and the pause of the event has ended.
         const endedAt = world.endedAt.get(id);
         if (endedAt !== undefined && endedAt < world.answerBy(id) && !world.wasKilled.has(id))
           expect(finalMessages).not.toEqual([]);

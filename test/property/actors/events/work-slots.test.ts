@@ -1,6 +1,6 @@
-// Work slots under any order of arrivals and completions. Events without slots are held until the slots
-// release it. The limits are respected, no agent or trigger gets all slots, and every event gets a slot
-// eventually.
+// Work slots (permissions to run an event) under any order of arrivals and completions. An event without a
+// slot is held until a slot is free. The limits are respected, no agent or trigger gets all slots, and every
+// event gets a slot eventually.
 
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';

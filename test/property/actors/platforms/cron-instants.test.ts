@@ -1,6 +1,6 @@
 // Instants of random cron expressions in random time zones (cron-instants.ts), compared with the parser of
-// node-schedule. At some clock changes the two differ by design. There, a direct evaluation of the documented
-// rules is the model.
+// node-schedule. At some clock changes (daylight saving) the two differ by design. The model for these
+// changes is a direct evaluation of the documented rules.
 
 import { createRequire } from 'node:module';
 import fc from 'fast-check';

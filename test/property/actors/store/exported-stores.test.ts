@@ -1,5 +1,5 @@
-// Random operations on a store that each restart moves: the store is exported and imported elsewhere. It
-// behaves as if it had only been restarted, and keeps the rules S1 to S16 (actors/store/store.ts).
+// Random operations on a store that each restart moves: the store is exported, and imported as another store.
+// It behaves as if it had only been restarted, and keeps the rules S1 to S16 (actors/store/store.ts).
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Three nodes on the same PostgreSQL database, with random faults: nodes are suspended and return, claims
-// expire, and results arrive late. No acknowledged event is lost, and each has one final result, in the order
-// of its key (rules S1, S3 and S4 in actors/store/store.ts).
+// Three nodes (gateways) on the same PostgreSQL database, with random faults: nodes are suspended and return,
+// claims (permissions to handle a key) expire, and results arrive late. No acknowledged event is lost, and
+// each has one final result, in the order of its key (rules S1, S3 and S4 in actors/store/store.ts).
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
-// Edits of catalog files (edit-catalog.ts): a server is added, removed, replaced, enabled or disabled. The
-// random files have comments, empty lines, quotes, anchors and indentations, in YAML or JSON. An edit changes
-// only the lines of its server, also in the configuration files of MCP clients.
+// Edits of catalogs, the files with the tool servers (edit-catalog.ts): a server is added, removed, replaced,
+// enabled or disabled. The random files have comments, empty lines, quotes, anchors and indentations, in YAML
+// or JSON. An edit changes only the lines of its server, also in the configuration files of MCP clients.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 // Values of environment variables in agent files: which of them count as secrets and are redacted everywhere.
-// A value in a field that may contain a secret is one. A value that occurs only in displayed names is not.
+// A value in a field that may contain a secret is a secret. A value that occurs only in displayed names is
+// not.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

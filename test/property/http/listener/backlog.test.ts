@@ -1,6 +1,6 @@
-// Backlogs: bytes that wait for clients that read slowly (backlog.ts, readers.ts). Bytes leave in order, are
-// counted and released. In total they stay within the limit. Without free capacity, stalled readers are
-// disconnected, and active readers are not.
+// Backlogs: bytes that wait for clients that read slowly (backlog.ts, readers.ts). The bytes are counted,
+// leave in order and are then released. In total they stay within the limit. Without free capacity, stalled
+// readers are disconnected, and active readers are not.
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';

@@ -1,7 +1,7 @@
-// Requests that a node forwards to the owners of their sessions, the other nodes. In random order, clients
-// send requests, read or leave, owners respond, connections break, and nodes are replaced. Each client gets
-// one correct response, the slots are limited, and no state remains. Invariant HS1 is in
-// src/http/listener/seam.ts.
+// Requests that a node (one gateway of a cluster) forwards to the nodes that own the sessions. In random
+// order, clients send requests, read or leave, owners respond, connections break, and nodes are replaced.
+// Each client gets one correct response, the number of forwarded requests is limited, and no state remains.
+// Invariant HS1 is in src/http/listener/seam.ts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -23,7 +23,7 @@ const NODES = ['a', 'b', 'c'];
 const CHUNK = Buffer.from('a piece of an answer');
 const ping = readClientMessage(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}'));
 
-/** Response heads of the owner. A `proof` or `instance` response refuses the request unexecuted. */
+/** Response heads of the owner. A `proof` or `instance` response refuses the request without executing it. */
 const heads = {
   whole: `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${CHUNK.length}`,
   stream: 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked',
@@ -284,7 +284,7 @@ function check({ exchanges, peers }: Cluster): void {
     for (const [name, peer] of peers) {
       const usedSlots = (isListening ? peer.streams : peer.requests).used;
       expect(usedSlots).toBeLessThanOrEqual(total / 2);
-      // Requests to an earlier process of this name no longer hold slots.
+      // Requests to an earlier process of this name no longer count for the limit.
       expect(usedSlots).toBe(open.filter((each) => each.node === name).length);
     }
   }
@@ -303,7 +303,7 @@ test('each forwarded request is answered once with a correct result, and leaves 
       expect(cluster.exchanges.filter(isOpen)).toEqual([]);
       for (const { requests, streams, bytes, forwards } of cluster.peers.values())
         expect([requests.used, streams.used, bytes.used, forwards.size]).toEqual([0, 0, 0, 0]);
-      // All slots are free, so requests to all nodes are forwarded.
+      // No request counts for the limits any more, so requests to all nodes are forwarded.
       for (const name of NODES) cluster.request(name, false);
       expect(cluster.exchanges.filter(isOpen)).toHaveLength(NODES.length);
     }),

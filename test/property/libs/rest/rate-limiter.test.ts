@@ -1,5 +1,5 @@
 // The rate limiter of one credential, with a platform that refuses some requests and announces a pause, in
-// simulated time. Callers keep the rate and the pauses, and each gets a slot.
+// simulated time. Callers keep the rate and the pauses, and each caller gets a slot (a time to send).
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -44,7 +44,8 @@ describe('the rate limiter of a credential', () => {
     await sendRefused(limiter, 1_000);
     clock.now += 1_000;
     expect(limiter.reserveSlot()).toBeUndefined();
-    // A probe that fails without a refusal permits the next probe.
+    // The single request after a pause is a probe. A probe that fails without a refusal permits the next
+    // probe.
     let end = (): void => {};
     const failing = limiter.run(
       () => new Promise((_, reject) => (end = () => reject(new Error('cut')))),

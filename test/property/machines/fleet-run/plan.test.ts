@@ -1,5 +1,6 @@
-// The plan of a fleet's run (nextOfFleet). Members of random fleets answer, fail or return invalid data, in
-// random order. The result of the fleet equals a direct computation from all outcomes.
+// The plan of a fleet's run: nextOfFleet decides which members (agents) start next, and the result. Members
+// of random fleets answer, fail or return invalid data, in random order. The result of the fleet equals a
+// direct computation from all outcomes.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

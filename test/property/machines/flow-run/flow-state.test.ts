@@ -1,6 +1,6 @@
 // Flows of random graphs with random results of the nodes. A run executes possible events in random order,
-// with crashes after which the state is rebuilt from the rows. Each node has the same outcome as in a simple
-// interpreter, which knows neither rows nor an order.
+// with crashes after which the state is rebuilt from the rows of the journal (the stored events of the run).
+// Each node has the same outcome as in a simple interpreter, which knows neither rows nor an order.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 // Approval decisions under concurrency. Random steps decide by a button, a reaction or the API, cancel the
 // run, reload other files, restart or kill the gateway, or wait for the timeout.
-// The approval has exactly one outcome, by a person with the right to decide. The run continues with it, and
-// the message shows it.
+// The approval has exactly one outcome, decided by a person with the right to decide. The run continues with
+// this outcome, and the message shows the outcome.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -57,13 +57,13 @@ test('an approval request has exactly one outcome despite concurrent decisions, 
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyStep, { minLength: 1, maxLength: 8 }),
-      // The approval expires within these steps, or never.
+      // With 0.02 seconds the approval expires during the steps, with an hour it never expires.
       fc.constantFrom(0.02, 3_600),
       async (steps, timeoutSeconds) => {
         let clockOffsetMs = 0;
         const store = new MemoryStore({ now: () => Date.now() + clockOffsetMs });
         const shown: Shown[] = [];
-        // If the files name the approvers, and not the trigger, a reload changes both.
+        // Rules of the agent's file. A reload changes these approvers, and the approvers of the trigger.
         let rules = {
           ...paymentRequest.rules,
           approvers: [...APPROVERS, 'ada'],

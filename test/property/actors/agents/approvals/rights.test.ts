@@ -1,6 +1,6 @@
-// Approvers, channel, timeout and requester of an approval come only from the files and the platform, never
-// from a model, a tool or an event. Mallory tries to become an approver with forged members in tool
-// arguments, texts and parameters.
+// Approvers, channel, timeout and requester of an approval come only from the files (agent and trigger) and
+// the platform, never from a model, a tool or an event. The attacker Mallory tries to become an approver with
+// forged members in tool arguments, texts and parameters.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

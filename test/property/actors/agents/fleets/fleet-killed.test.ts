@@ -1,6 +1,6 @@
-// Random fleets whose members answer, fail, or fail temporarily. The process is killed at random commits. The
-// answer equals a computation without kills, a member with a stored answer is not re-run, and all members
-// retain their idempotency keys.
+// Random fleets (several agents that answer one event together) whose members answer, fail, or fail
+// temporarily. The process is killed at random commits. The answer equals a computation without kills, a
+// member with a stored answer is not re-run, and all members retain their idempotency keys.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

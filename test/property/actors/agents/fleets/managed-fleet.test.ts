@@ -1,6 +1,6 @@
-// Fleets with a manager, whose tools are the members. A member answers, fails, or requires an approval.
-// The processes are killed at random commits. The answer is always the same, members with stored answers are
-// not re-run, and interrupted members continue.
+// Fleets (several agents that answer one event together) with a manager: an agent whose tools are the other
+// members. A member answers, fails, or requires an approval. The processes are killed at random commits. The
+// answer is always the same, members with stored answers are not re-run, and interrupted members continue.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -171,7 +171,7 @@ it('a fleet with a managing agent returns the same answer, no matter when its pr
             }
           } catch (error) {
             expect(error).toBeInstanceOf(ProcessKilled);
-            // The members of the killed process stop.
+            // A killed process has no running members. Here their promises continue: the loop waits for them.
             await new Promise((resolve) => setTimeout(resolve, 3));
           }
         }
@@ -182,7 +182,8 @@ it('a fleet with a managing agent returns the same answer, no matter when its pr
         );
         expect(text).toBe(['done', ...expected].join(' | '));
         expect(members.maxRunning).toBeLessThanOrEqual(concurrency);
-        // A path with a slash is a member's part of the run. A part completes once, unless it fails.
+        // A path with a slash names the part of the run that one member executes. It completes once, unless
+        // the member fails.
         const ended = run.rows.filter(({ kind, in: path }) => kind === 'ended' && String(path).includes('/'));
         expect(new Set(ended.map((row) => row.in)).size).toBe(ended.length);
         expect(ended.length).toBe(plan.flat().filter((behaviour) => behaviour !== 'fails').length);

@@ -1,6 +1,6 @@
-// State of a flow run (FlowProgress, RunNodes) after random journal rows, also in impossible orders. Applying
-// the rows one by one and reading all rows together have the same result. The incrementally updated values
-// equal values that are computed from all nodes.
+// State of a flow run (FlowProgress, RunNodes) after random rows of its journal (the stored steps), also in
+// impossible orders. Applying the rows one by one and reading all rows together have the same result. The
+// incrementally updated values equal values that are computed from all nodes.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -174,7 +174,8 @@ it('row-by-row updates show the same nodes as one computation from all rows, and
         }
         const shownNodes = runNodesByRow.list();
         expect(shownNodes).toEqual(runNodes(steps.slice(0, index + 1), flow.definition, excerpt));
-        // A node that completed in the shown turn is still shown as completed.
+        // The list shows each node of a loop in its latest iteration. A node that completed is never shown as
+        // running again.
         for (const { path, state } of shownNodes)
           if (['done', 'failed'].includes(lastStates.get(path) ?? ''))
             expect([path, state]).toEqual([path, lastStates.get(path)]);

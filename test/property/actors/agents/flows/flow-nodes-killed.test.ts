@@ -85,7 +85,7 @@ it('flow calls keep one idempotency key, and approvals and messages occur once, 
               approverText: undefined as never,
             };
           },
-          // A request whose commit did not happen is unknown.
+          // An approval request exists only if the commit that stores it happened.
           outcome: async (id) =>
             run.committedEffects.some(({ asks = [] }) => asks.some((each) => each.id === id))
               ? outcomes.get(id)
@@ -127,7 +127,7 @@ it('flow calls keep one idempotency key, and approvals and messages occur once, 
               expect(reply.data).toBe('look done');
               break;
             }
-            // The flow is parked: all pending requests are approved.
+            // The flow is parked (it waits in the store) for approvals. All pending requests are approved.
             for (const [id, outcome] of outcomes) outcomes.set(id, { ...outcome, state: 'approved' });
             await new Promise((resolve) => setTimeout(resolve, Math.min(reply.wakeInMs ?? 0, 2)));
           } catch (error) {

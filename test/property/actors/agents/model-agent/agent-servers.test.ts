@@ -1,6 +1,6 @@
-// Servers of agents: at most MAX_SERVERS exist, started when a run leases them. Random steps lease a server,
-// release a lease, or load other definitions. A leased server never stops, equal leases share one server, and
-// unneeded servers stop.
+// Tool servers defined in the files of agents: at most MAX_SERVERS exist. A server starts when a run leases
+// it (reserves it for its duration). Random steps lease a server, release a lease, or load other definitions.
+// A leased server never stops, equal leases share one server, and unneeded servers stop.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -46,9 +46,9 @@ test('servers of agents run while runs use them, stop when unneeded, and never e
             leases.push({ ...step, lease: owned.lease(step.agent, 's', entryOf(step.command)) });
           } catch (error) {
             expect(error).toMatchObject({ code: 'ERR_OVERLOADED', isUnsent: true });
-            // An agent may use no more servers than slots are free, which keeps slots for other agents.
-            // One more server would break this rule even if all unused servers were stopped. Therefore no
-            // unused server was stopped.
+            // An agent may use no more servers than are still free below MAX_SERVERS, so that other agents
+            // get servers too. One more server would break this rule even if all unused servers were stopped.
+            // Therefore the refusal stopped no server.
             const leasedServers = [...new Set(leases.map((lease) => `${lease.agent} ${lease.command}`))];
             const serversOfAgent = leasedServers.filter((key) => key.startsWith(step.agent));
             expect(serversOfAgent.length + 1).toBeGreaterThan(MAX_SERVERS - leasedServers.length);

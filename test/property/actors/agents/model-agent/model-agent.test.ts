@@ -1,6 +1,7 @@
 // The handler of model agents with random failures: crashes around each commit, model and tool failures, and
-// approvals that arrive in random order, late or never. Each call follows its journal row, a destructive call
-// follows its approval, and each request contains exactly the messages of the journal.
+// approvals that arrive in random order, late or never. Each call follows its row in the journal (the stored
+// steps of the run), a destructive call follows its approval, and each request contains exactly the messages
+// of the journal.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -120,9 +121,10 @@ describe('a model agent with arbitrary failures', () => {
         }
         for (const [call, keys] of keysByCall) expect([call, keys.size]).toEqual([call, 1]);
         const writeKeys = world.made.filter(({ tool }) => tool === 'write').map(({ key }) => key);
-        // With `tell`, the model handles a call of unknown outcome; the gateway does not repeat it.
+        // With `tell`, the model learns that the outcome of an interrupted call is unknown. The gateway does
+        // not repeat the call.
         if (scenario.interrupted_calls === 'tell') expect(new Set(writeKeys).size).toBe(writeKeys.length);
-        // Every opened tool box was released.
+        // Every opened tool box (the tools of one attempt) was released.
         expect(world.released).toBe(world.opened);
       }),
       { numRuns: 300 },

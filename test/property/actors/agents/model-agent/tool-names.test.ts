@@ -59,7 +59,7 @@ test('a unique tool name stays unchanged, unless providers reject it, or it look
 test('the name `server__tool` always means that tool of that server, unless a longer server id fits too', () => {
   fc.assert(
     fc.property(anyTools, (tools) => {
-      // The servers also offer tools named like the full names of tools on other servers.
+      // The servers also offer tools whose names are full names (`server__tool`) of tools on other servers.
       const impostors = tools.flatMap(({ server }) =>
         tools.map((one) => ({ server, tool: `${one.server}__${one.tool}` })),
       );

@@ -1,5 +1,6 @@
-// Tool schemas as providers receive them: every request satisfies the provider's rules, and arguments in the
-// form of the provider are converted back to the arguments of the tool.
+// Tool schemas as model providers receive them: every request satisfies the provider's rules, and arguments
+// in the form of the provider are converted back to the arguments of the tool. The invariants TS1 and TS2 are
+// in actors/agents/models/tool-schemas/render-schema.ts.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';

@@ -1,4 +1,5 @@
-// The cache of values computed from journals, while journals grow, restart and disappear between reads.
+// The cache of values computed from journals (the stored steps of runs). Between two reads, journals grow or
+// start again from the first row.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -11,7 +12,7 @@ const change = fc.oneof(
   fc.record({ kind: fc.constantFrom('restart' as const, 'read' as const), id: fc.constantFrom('a', 'b') }),
 );
 
-/** Two journals; each page has up to two rows. */
+/** Two journals. A read returns a page of up to two rows, so that one value needs several reads. */
 class Journals {
   readonly steps = new Map<string, Step[]>([
     ['a', []],

@@ -35,7 +35,7 @@ describe('a budget', () => {
             const other = step.other === undefined ? undefined : others[step.other];
             const { free } = budget;
             const wanted = Math.max(share.used, other?.used ?? 0) + step.amount;
-            // Granted if the usage of both holders stays within the free part.
+            // The budget grants the amount if neither holder then uses more than is free now.
             expect(budget.acquire(step.amount, share, other)).toBe(wanted <= free);
             if (wanted <= free) acquired.push({ amount: step.amount, share, other });
           }
@@ -48,7 +48,7 @@ describe('a budget', () => {
     );
   });
 
-  test('with a common part lets a single holder use that part or half of the total, whichever is larger', () => {
+  test('with a common part, open to all holders, lets one holder use that part or half of the total', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 500 }), fc.nat(499), (total, part) => {
         const common = part % total;

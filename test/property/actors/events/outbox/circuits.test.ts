@@ -1,6 +1,6 @@
-// Circuit breakers of the outbox on a simulated clock. A property sends messages during a platform outage of
-// random length: single probes search for its end, and all messages are sent. Other tests cover single
-// circuits.
+// Circuit breakers of the outbox (the sender of messages) on a simulated clock. A property sends messages
+// during a platform outage of random length: single messages probe whether the outage has ended, and all
+// messages are sent. Other tests cover single circuits.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -245,7 +245,7 @@ describe('a circuit breaker', () => {
     expect(circuits.status('a')).toBeUndefined();
   });
 
-  test('is stored for a limited number of accounts', async () => {
+  test('is kept in memory for a limited number of accounts', async () => {
     const { circuits, sendFailing } = setUp();
     for (let i = 0; i < OPEN_AFTER; i += 1) await sendFailing(down(), 'first');
     expect(circuits.status('first')).toBeDefined();

@@ -1,6 +1,6 @@
-// The JSON scanner and the envelope of a JSON-RPC message, compared with JSON.parse. Both accept and read the
-// same texts, with random white space, escapes, member order and depth. Edits of the envelope change only the
-// edited bytes.
+// The JSON scanner and the envelope of a JSON-RPC message (the positions of its parts), compared with
+// JSON.parse. Both accept and read the same texts, with random white space, escapes, member order and depth.
+// Edits of the envelope change only the edited bytes.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

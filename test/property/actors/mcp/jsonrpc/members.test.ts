@@ -1,6 +1,6 @@
-// Edits of JSON members, and conversions of messages between the eras. The model is a list of members as
-// written: keys with any escapes, values in any form, random white space, and duplicate keys. Unchanged
-// members keep every byte.
+// Edits of JSON members, and conversions of messages between the legacy and the modern MCP version (up to
+// 2025-11-25, and 2026-07-28). The model is a list of members as written: keys with any escapes, values in
+// any form, random white space, and duplicate keys. Unchanged members keep every byte.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

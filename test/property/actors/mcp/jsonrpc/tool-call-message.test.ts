@@ -1,5 +1,5 @@
-// A `tools/call` that the gateway composes for an agent: its envelope is equal to the envelope that a reader
-// of the bytes makes, and both reject the same arguments.
+// A `tools/call` that the gateway composes for an agent. Its envelope (the positions of its parts) is equal
+// to the envelope of a message parsed from the same bytes, and both ways reject the same arguments.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

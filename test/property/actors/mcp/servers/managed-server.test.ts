@@ -1,7 +1,7 @@
-// A managed server over fake links: handle, pool, connections and state machine together, in random steps.
-// The clients use equal ids and progress tokens. Each call ends once, within the limits, with its response or
-// an error. Every response contains a marker of its call, which reveals mixed-up responses. Invariants: A1,
-// A2, A5 and A8 in ARCHITECTURE.md; P2 in actors/mcp/servers/pool/pool.ts.
+// A managed server over fake links (channels to processes): its handle for callers, its pool of connections
+// and its state machine together, in random steps. The clients use equal ids and progress tokens. Each call
+// ends once, within the limits, with its response or an error. A marker in each response reveals mixed-up
+// responses. Invariants: A1, A2, A5 and A8 in ARCHITECTURE.md; P2 in actors/mcp/servers/pool/pool.ts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

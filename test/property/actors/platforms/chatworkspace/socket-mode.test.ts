@@ -1,7 +1,7 @@
 // A Socket Mode connection (socket-mode.ts) with random events, in simulated time. The platform closes
 // sockets, loses and redelivers events, and refuses connections. The store is slow or full. Events are
-// acknowledged only when stored, none is lost, and a socket is left only for a newer one. The real sockets
-// run on fake wires.
+// acknowledged only when stored, none is lost, and the gateway leaves a socket only for a newer one. The
+// socket classes are real; the network connections (wires) are fakes.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';

@@ -1,9 +1,8 @@
-// Community chat interactions and their answers, through the adapter and the outbox, with the fake platform
-// over real HTTP and simulated time. Random steps send commands, create and send answers, plan faults of the
-// platform, and restart or kill the process.
-//
-// Finally each part of an answer is visible once, or its record notes a possible duplicate. Parts are in
-// order. Answers are sent or expired, and requests are made only before the expiry.
+// Community chat interactions (commands of users) and their answers, through the platform's adapter and the
+// outbox (the sender of stored messages), with the fake platform over real HTTP and simulated time. Random
+// steps send commands, create and send answers, plan faults of the platform, and restart or kill the process.
+// Finally each part of an answer is visible once and in order, or its record notes a possible duplicate.
+// Answers are sent or expired, and requests are made only before the expiry.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';

@@ -1,7 +1,7 @@
-// Comments that pass through the outbox to fake repository hosts of all kinds, in simulated time. The host
-// refuses requests, requests pauses, fails although it stored the comment, or cuts connections. The gateway
-// is killed. Each comment is posted once or is refused permanently, and the write rate stays within its
-// limit.
+// Comments that the outbox (the sender of stored messages) posts at fake repository hosts of all kinds, in
+// simulated time. The host refuses requests, requests pauses, fails although it stored the comment, or cuts
+// connections. The gateway is killed. Each comment is posted once or is refused permanently, and the write
+// rate stays within its limit.
 
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

@@ -1,7 +1,7 @@
-// Messages of a team chat bot to conversations at three services, through the outbox, with fake platforms and
-// simulated time. Random steps create messages, plan faults, revoke tokens, let the token endpoint fail, and
-// make a service unavailable. One service never responds.
-// Each message is posted once and in order, or its record notes a possible duplicate.
+// Messages that the outbox sends for a team chat bot to conversations at three services (hosts of the
+// platform), with fake platforms and simulated time. Random steps create messages, plan faults, revoke
+// tokens, let the token endpoint fail, and make a service unavailable. One service never responds. Each
+// message is posted once and in order, or its record notes a possible duplicate.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -101,7 +101,7 @@ type Step = typeof anyStep extends fc.Arbitrary<infer S> ? S : never;
 interface Row {
   event: StoredEvent;
   readonly text: string;
-  /** Scheduled start of the next attempt. */
+  /** Time of the next attempt to send. */
   at: number;
   /** True if an earlier attempt may have arrived. */
   isInDoubt: boolean;

@@ -88,7 +88,9 @@ test('a webhook path is served by its open triggers only', async () => {
           listen: (webhook: Webhook) => slowHost.listen(webhook),
         } as unknown as TriggerHost;
         const table = new WebhookTable<WebhookSubscriber>(namesHandler, lingerMs);
-        /** Pending operations by path and name. They run in sequence, like in the supervisor. */
+        /**
+         * Pending operations by path and name. They run in sequence: the supervisor of triggers does so too.
+         */
         const operations = new Map<string, Promise<void>>();
         /** Close functions of the open triggers, by path and name. */
         const open = new Map<string, () => Promise<void>>();

@@ -1,5 +1,5 @@
-// The heap of mailboxes by due time, compared with a sorted list: random additions and removals of any
-// member, also of the first one and of removed ones.
+// The heap of mailboxes (queues of one key) by the time at which they are due, compared with a sorted list:
+// random additions and removals of any member, also of the first member and of removed members.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

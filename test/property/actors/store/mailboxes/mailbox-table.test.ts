@@ -1,6 +1,7 @@
-// The table of mailboxes (mailbox-table.ts), compared with a model that scans all mailboxes. Mailboxes and
-// claims change, the clock moves, and transactions are rolled back. A rollback restores the state before the
-// transaction, except for the order of ready mailboxes.
+// The table of mailboxes (queues of one key, mailbox-table.ts), compared with a model that scans all
+// mailboxes. Mailboxes and claims (permissions to handle a mailbox) change, the clock moves, and transactions
+// are rolled back. A rollback restores the state before the transaction, except for the order of ready
+// mailboxes.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

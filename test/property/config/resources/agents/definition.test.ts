@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Definitions: the text of an agent file, as a run stores it. A definition of a random agent contains no
-// values of variables, and is read back as the same agent. Valid agents pass the JSON Schema, and agents with
-// an unknown key do not.
+// Definitions of agents: the text of an agent's file, which a run stores to continue with the same agent
+// after a restart. The definition of a random agent contains no values of variables, and is read back as the
+// same agent. Valid agents pass the JSON Schema, and agents with an unknown key do not.
 
 import fc from 'fast-check';
 import { Check } from 'typebox/value';

@@ -1,6 +1,6 @@
-// Routing at /mcp, where the lists of all servers are merged. For random catalogs and both client eras, each
-// listed name or URI leads to its server, under the name that this server uses. The rest of the message is
-// unchanged.
+// Routing at /mcp, where the lists of all servers are merged. For random catalogs (sets of servers) and both
+// client eras (legacy: MCP with sessions, modern: without), each listed name or URI leads to its server,
+// under the name that this server uses. The rest of the message is unchanged.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-// Items of merged lists are valid for the schemas of SDK v1 (clients of the legacy era) and SDK v2 (clients
-// of both eras), even if servers list invalid items. Valid items retain their bytes.
+// Items of merged lists are valid for the schemas of SDK v1 (clients of the legacy era, MCP up to 2025-11-25)
+// and SDK v2 (clients of both eras, also MCP 2026-07-28), even if servers list invalid items. Valid items
+// retain their bytes.
 
 import { specTypeSchemas } from '@modelcontextprotocol/client';
 import {

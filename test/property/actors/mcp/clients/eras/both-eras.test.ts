@@ -1,7 +1,8 @@
-// Clients of both eras at a server of one or both eras, in random steps: the real router, era bridge, handle,
-// pool and connections over fake links. The clients use equal ids and progress tokens.
-// Every request gets one response, and every subscriber its updates. Each message contains a marker of its
-// call, which reveals mixed-up messages. Invariant P2 is in actors/mcp/servers/pool/pool.ts.
+// Clients of both eras (legacy: MCP with sessions, modern: 2026-07-28 without) at a server of one or both
+// eras, in random steps. All classes from the router to the connections are real; the links (channels to the
+// server) are fakes. The clients use equal ids and progress tokens. Every request gets one response, and
+// every subscriber its updates. A marker in each message reveals mixed-up messages. P2 is in
+// actors/mcp/servers/pool/pool.ts.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

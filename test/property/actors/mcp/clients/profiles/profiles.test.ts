@@ -1,6 +1,7 @@
-// Profiles of any catalog. After random changes of profile and catalog, a client of the profile can reach
-// exactly the listed tools, prompts and resources. Messages of servers outside the profile never reach its
-// clients (invariant PFL2 in actors/mcp/clients/profiles/profile.ts).
+// Profiles (parts of the servers and their tools, at /mcp/@NAME) of any catalog. After random changes of
+// profile and catalog, a client of the profile can reach exactly the listed tools, prompts and resources.
+// Messages of servers outside the profile never reach its clients (invariant PFL2 in
+// actors/mcp/clients/profiles/profile.ts).
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

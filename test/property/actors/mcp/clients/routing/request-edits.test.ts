@@ -1,6 +1,6 @@
-// Tool calls at /mcp with random members in random order, from clients and to servers of both eras. The
-// server receives the message that results from changing the parsed message. Crafted metadata never becomes
-// arguments.
+// Tool calls at /mcp with random members in random order, from clients and to servers of both eras (legacy:
+// MCP with sessions, modern: without). The gateway edits the bytes of a call. The server receives the message
+// that results from changing the parsed message. Crafted metadata never becomes arguments.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
-// HTTP links with many calls, answered in random order and form by a server that may fail or close at any
-// time. Every sent call completes or fails exactly once, and messages arrive with the `call` to which they
-// belong. No connection or queued message remains.
+// HTTP links (channels to one remote server) with many calls, answered in random order and form by a server
+// that may fail or close at any time. Every sent call completes or fails exactly once, and messages arrive
+// with the `call` to which they belong. No connection or queued message remains.
 
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
