@@ -1,6 +1,6 @@
 // Decides who may use the inspector. The operator authenticates with the API key (or the operator token, if
 // no key is configured), in a header or by a cookie. The key form and one-time links set the cookie. Without
-// a configured key, any sender may watch: read, but not run commands.
+// a configured key, any sender may watch: read, but not send commands.
 //
 // IA1  The cookie is not the key: it is valid for the inspector only, and expires after 12 hours or when the
 //      key changes. It is derived from the key and the time of expiry, so that it survives a restart and

@@ -1,5 +1,6 @@
-// Facts for the page about connecting clients and about calls from the page: required key (without its
-// value), start command of the stdio program, gateway file, profiles and servers.
+// Facts for the page about connecting clients and about calls from the page: whether a key is required, the
+// start command of the stdio program, the path of the gateway file, profiles (parts of the servers) and
+// servers.
 
 import { join } from 'node:path';
 import type { McpSide } from '../../actors/mcp/mcp-side.ts';

@@ -11,7 +11,7 @@ export const ENTRY_SECONDS = 300;
 const CODE_BYTES = 24;
 const MAX_OPEN = 32;
 const PATH = '/inspector/enter';
-/** Before the code. The code is in the query because the request determines the path of the cookie (IA2). */
+/** Text before the code. The code is in the query, because the path determines the cookie's path (IA2). */
 const START = `${PATH}?code=`;
 
 /** Response to POST /inspector/links. */

@@ -1,5 +1,5 @@
-// Publishes the events of the actor tree to viewers. XState inspection runs only while there are viewers;
-// without viewers the feed costs nothing.
+// Publishes the events of the actor tree (the gateway's state machines) to viewers. XState inspection runs
+// only while viewers are connected; without viewers the feed costs nothing.
 //
 // AF2  Frames contain event types and state values, never payloads or contexts (actor-tree.ts,
 //      actor-names.ts).

@@ -1,6 +1,6 @@
-// Display names of actors. The id of a mailbox's actor contains the mailbox key, which can contain text of
-// senders. The key is redacted and truncated (A9, ARCHITECTURE.md), and a number makes such names unique.
-// Only these ids contain a slash.
+// Display names of actors. The id of a mailbox's actor contains the key of the mailbox (the queue of one
+// conversation), which can contain text of senders. The key is redacted and truncated (A9, ARCHITECTURE.md),
+// and a number makes such names unique. Only these ids contain a slash.
 
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 

@@ -1,4 +1,4 @@
-// Server numbers for the inspector's feed.
+// Figures of each server for the inspector's feed: requests, failures, restarts, latencies.
 
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';

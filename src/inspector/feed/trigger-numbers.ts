@@ -1,4 +1,4 @@
-// Trigger states and queue figures for the inspector's feed.
+// States of triggers and sizes of queues for the inspector's feed.
 
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { AutomationFigures } from '../../http/api/automation-figures.ts';

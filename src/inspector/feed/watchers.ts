@@ -1,5 +1,6 @@
-// All open streams of /inspector/feed and /inspector/stately. Pages receive the actor tree, then frames with
-// new events, and numbers every second. Without viewers no actor is inspected and no timer runs.
+// All open streams of /inspector/feed and /inspector/stately. Pages receive the actor tree, then frames
+// (messages with new events), and numbers (counters of servers and triggers) every second. Without viewers no
+// actor is inspected and no timer runs.
 
 import type { AnyActorRef } from 'xstate';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
@@ -47,7 +48,7 @@ export class Watchers {
   #unwatch: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #ticks = 0;
-  /** Number of actors omitted by the feed, at the last tick. */
+  /** Number of actors that the feed had omitted at the last tick. */
   #lastUnseen = 0;
 
   /** `figures` is undefined without triggers. */

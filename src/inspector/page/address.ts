@@ -1,5 +1,5 @@
-// Addresses of views: /inspector/view/<actor>/<tab>; the overview is /inspector. An address names its subject
-// by role, so it stays valid when the gateway restarts the actor:
+// Addresses of views: /inspector/view/<actor>/<tab>; the overview is /inspector. An address contains the role
+// of its subject, not an actor id, so it stays valid when the gateway restarts the actor:
 //
 //   SERVER, such as files      server by id
 //   ~trigger/NAME              trigger
@@ -139,7 +139,7 @@ export function runAt(address: string): string | undefined {
   return part === '' ? undefined : decodeName(part);
 }
 
-/** Returns the address of the mailbox for this key. */
+/** Returns the address of the mailbox (the queue of one conversation or destination) for this key. */
 export function mailboxAddress(key: string): string {
   return `~${encodeName(key)}`;
 }

@@ -1,4 +1,5 @@
-// Formats the figures of triggers and of both kinds of work (conversations, outbox) as table rows.
+// Formats the figures of triggers and of both kinds of work (conversations: events for agents; outbox:
+// messages to platforms) as table rows.
 
 import type { CircuitRecord, ConnectionRecord, TriggerState } from '../../http/api/trigger-shapes.ts';
 import type { AutomationTotals, WorkNumbers } from '../wire/feed.ts';

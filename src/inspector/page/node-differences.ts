@@ -1,4 +1,4 @@
-// Compares the configuration and version of cluster nodes, and filters nodes.
+// Compares the configuration and version of nodes (gateways of a cluster), and filters nodes.
 
 import type { NodeStatus } from '../../http/api/node-shapes.ts';
 import type { ClusterNumbers } from '../wire/feed.ts';

@@ -1,5 +1,5 @@
-// Views without the actor tree: calls, runs, deliveries, approvals, and agents with flows. A list is on the
-// left, the selected run, delivery or flow on the right.
+// Views without the actor tree: calls, runs, deliveries, approvals, and agents with flows. The list is on the
+// left; the selected run, delivery or flow is on the right.
 
 import { useState } from 'preact/hooks';
 import { flowAt, type PageView, runAt, type Section, sectionView } from './address.ts';

@@ -1,5 +1,5 @@
-// Creates messages about a flow or fleet run from the steps of its journal: the plan (the definition) once,
-// then each new or changed node and member.
+// Creates messages about the run of a flow or fleet (a group of agents) from its journal, the stored steps of
+// the run: the plan (the definition) once, then each new or changed node and member.
 
 import { parseFleetDefinition } from '../../../actors/agents/runs/fleet-definition.ts';
 import { parseFlowDefinition } from '../../../actors/agents/runs/flow-definition.ts';

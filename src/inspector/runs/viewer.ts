@@ -1,5 +1,6 @@
-// Streams one run to a page: state, journal steps, nodes or members, and the answer text in progress. The
-// viewer reads the record and the journal when the feed announces a change, and every POLL_MS.
+// Streams one run to a page: state, stored steps (the journal), nodes or members, and the answer text in
+// progress. The viewer reads the record and the journal when the feed of the runs announces a change, and
+// every POLL_MS.
 //
 // - While a page does not read the stream, the viewer reads nothing from the store and queues nothing.
 // - A page receives the last MAX_STEPS steps; states of nodes and members consider all steps. The answer text
@@ -22,7 +23,7 @@ const SEND_MS = 100;
 const POLL_MS = 2_000;
 const HEARTBEAT_POLLS = 7;
 const NO_STEPS = { steps: [], nextAfter: undefined };
-/** The feed limits its watchers per share; all viewers of runs are in this share. */
+/** The feed limits the number of watchers per holder. All viewers of runs together are one holder. */
 const FEED_HOLDER = { trigger: 'inspector' };
 
 export interface RunViewerHost {

@@ -1,5 +1,5 @@
-// Lists server tools for the inspector. They come from the cache; servers receive no requests. Tools that are
-// hidden from clients (`tools: { allow, deny }`) are omitted.
+// Lists the tools of a server for the inspector. The list comes from the cache: the server receives no
+// request. Tools that are hidden from clients (`tools: { allow, deny }`) are omitted.
 
 import { NotFoundError } from '../../../actors/base/errors/errors.ts';
 import { redactJson } from '../../../actors/base/errors/redacted-json.ts';

@@ -1,4 +1,4 @@
-// Banners for failed triggers, paused triggers and dead deliveries.
+// Banners for failed triggers, paused triggers and dead deliveries (events that failed every attempt).
 
 import { useState } from 'preact/hooks';
 import type { TriggerState } from '../../../http/api/trigger-shapes.ts';

@@ -1,5 +1,6 @@
-// Banners: lost connection, draining or restarted gateway, alarms, parked servers, trigger problems, dead
-// letters (events that no actor received). The overview lists problems itself, so it hides their banners.
+// Banners: lost connection, draining (stopping) or restarted gateway, alarms, parked servers (stopped after
+// too many failures), trigger problems, dead letters (events that no actor received). The overview lists
+// problems itself, so it hides their banners.
 
 import { useState } from 'preact/hooks';
 import { ROOT } from '../address.ts';

@@ -1,4 +1,4 @@
-// Banners for differing nodes and for outdated node data.
+// Banners for nodes (gateways of a cluster) with different configurations, and for outdated data about nodes.
 
 import { NODES } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';

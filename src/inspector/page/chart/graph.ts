@@ -32,7 +32,7 @@ export interface GraphArrow {
 interface Graph {
   readonly boxes: readonly GraphBox[];
   readonly arrows: readonly GraphArrow[];
-  /** Events that the machine handles in any state. */
+  /** Events that the machine handles in any state; they have no arrows. */
   readonly everywhere: readonly Label[];
 }
 

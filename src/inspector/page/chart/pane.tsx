@@ -17,7 +17,7 @@ const DOT = 4;
 interface ChartPaneProps {
   readonly actor: ActorView;
   readonly definition: MachineDefinition | undefined;
-  /** True if the actor is the parent of mailboxes: conversations or outbox. */
+  /** True if the actor is the parent of mailboxes (queues): the conversations or the outbox. */
   readonly isMailboxParent: boolean;
 }
 

@@ -1,5 +1,5 @@
 // Creates the client configuration to copy: an entry for HTTP and one for stdio, the paths of the client's
-// files, and notes. Entries refer to the key by its environment variable, and never contain it.
+// files, and notes. Entries contain the environment variable of the key, never the key.
 
 import type { Client, Machine } from '../../../../config/clients/client.ts';
 import {

@@ -1,4 +1,5 @@
-// One delivery: state, content, failed attempts with reasons, and commands.
+// One delivery (an accepted event or a message to a platform): state, content, failed attempts with reasons,
+// and commands.
 
 import type { DeliveryDetails } from '../../../http/api/delivery-shapes.ts';
 import { runView, triggerAddress } from '../address.ts';

@@ -1,6 +1,6 @@
-// Numbers of the last five minutes, for the small charts. The feed is sent every second, and contains the
-// numbers of a server only if they have changed. They are stored as samples, and converted to values per
-// second on display.
+// Counters of the last five minutes, for the small charts. The feed sends a message every second, with the
+// counters of the servers whose counters have changed. They are stored as samples, and converted to values
+// per second on display.
 
 export const SECONDS = 300;
 

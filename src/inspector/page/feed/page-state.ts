@@ -132,7 +132,7 @@ function withTree(state: PageState, tree: TreeMessage): PageState {
   };
 }
 
-/** Applies a frame: the steps of actors since the previous frame. */
+/** Applies a frame: a message with the steps of actors since the previous frame. */
 function withFrame(state: PageState, frame: Frame): PageState {
   const actors = new Map(state.actors);
   const entries: LogEntry[] = [];

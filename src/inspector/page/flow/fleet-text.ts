@@ -1,4 +1,4 @@
-// Describes fleet modes and votes.
+// Describes the mode of a fleet (several agents that answer one event together) and the votes of its members.
 
 import type { MemberRecord } from '../../../http/api/run-shapes.ts';
 import type { FleetPlan } from '../../../http/api/target-shapes.ts';

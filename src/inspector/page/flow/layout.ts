@@ -1,7 +1,7 @@
 // Positions of boxes and arrows in the picture of a flow. dagre lays out each loop separately. In the graph
 // around it, a loop is a single box, because no connection crosses the border.
 //
-// FL1  dagre centres the boxes and labels of a rank on one line, and separates them horizontally. An arrow is
+// FL1  dagre centres the boxes and labels of a rank (one row) on a line, and separates them. An arrow is
 //      vertical within the height of each rank, and bends only between ranks. Thus it touches no other box
 //      and no other label.
 

@@ -1,4 +1,5 @@
-// Node of a flow, with its connections. In a run it also has its state, input, output, members and steps.
+// Shows a node of a flow, with its connections. For a run it also shows state, input, output, members (agents
+// of a fleet in the node) and steps.
 
 import type { MemberRecord, NodeRecord, StepRecord } from '../../../http/api/run-shapes.ts';
 import { clock } from '../format.ts';
@@ -43,7 +44,7 @@ interface NodePaneProps {
 
 export function NodePane({ node, parts, run }: NodePaneProps) {
   const { place, id, type, description } = node;
-  // `place` is the path without iteration numbers; `path` of the row has them.
+  // `place` is the path without iteration numbers; the `path` of a row contains these numbers.
   const row = run?.nodes.get(place);
   const into = parts.arrows.filter(({ target }) => target === place);
   const out = parts.arrows.filter(({ source }) => source === place);
@@ -114,7 +115,7 @@ function RunFacts({
 
 interface ArrowsProps {
   readonly arrows: readonly FlowArrow[];
-  /** End of the arrows that has the other node. */
+  /** End of the arrows at the other node, whose name is shown. */
   readonly end: 'source' | 'target';
   readonly run: RunOfFlow | undefined;
 }

@@ -1,4 +1,5 @@
-// Routes of a flow's arrows: vertical pieces through the ranks, with curves between ranks (FL1, layout.ts).
+// Routes of a flow's arrows: vertical pieces through the ranks (rows of boxes), with curves between ranks
+// (FL1, layout.ts).
 
 import type { Point, Rect } from '../chart/layout.ts';
 

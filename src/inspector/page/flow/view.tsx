@@ -1,5 +1,5 @@
-// Flow: graph, list of nodes, and the selected node. Initially a run shows the node that waits for persons,
-// otherwise a running or failed node.
+// Shows a flow: graph, list of nodes, and the selected node. Initially the node of a run is selected that
+// waits for persons, otherwise a running or failed node.
 
 import { useMemo, useState } from 'preact/hooks';
 import type { NodeRecord } from '../../../http/api/run-shapes.ts';

@@ -1,6 +1,6 @@
 // Finds the problems for the overview. Alarms, servers and triggers come from the feed; deliveries, runs and
-// approvals are polled. Each kind lists the first MAX_PROBLEMS and counts further ones. Parked servers come
-// first.
+// approvals are polled. Each kind lists the first MAX_PROBLEMS problems and counts further ones. Parked
+// servers (stopped after too many failures) come first.
 
 import type { AlarmRecord } from '../../../http/api/alarm-shapes.ts';
 import type { ApprovalList } from '../../../http/api/approval-shapes.ts';
@@ -29,7 +29,7 @@ export interface PolledRecords {
   readonly failed: RunList;
   /** Pending approvals. */
   readonly approvals: ApprovalList;
-  /** Dead deliveries. */
+  /** Dead deliveries: events that failed every attempt. */
   readonly dead: DeliveryList;
 }
 

@@ -1,4 +1,4 @@
-// Agents with runtime and servers, then fleets and flows.
+// Lists agents with runtime and servers, then fleets (groups of agents) and flows.
 
 import type { AgentServerRecord, LoadedAgent } from '../../../http/api/target-shapes.ts';
 import { serverAddress } from '../address.ts';

@@ -1,4 +1,4 @@
-// Pending approvals with the exact action, then decided approvals.
+// Lists pending approvals with the exact action that a person must approve, then decided approvals.
 
 import { useState } from 'preact/hooks';
 import type { ApprovalRecord } from '../../../http/api/approval-shapes.ts';

@@ -84,7 +84,7 @@ export function waitText(run: RunRecord, now: number): string | undefined {
   const { waiting_for, until, attempts, next_attempt_at: next, ended_at } = run;
   if (next !== null && ended_at === null) return `attempt ${attempts + 1}, in ${timeUntil(next, now)}`;
   if (waiting_for === null) return undefined;
-  // With several parts, `waiting_for` names only one of them.
+  // A flow or fleet has parts, its nodes or members. `waiting_for` names only one of the waiting parts.
   if (run.kind === 'flow' || run.kind === 'fleet')
     return until === null ? 'its parts' : `its parts, for at most ${timeUntil(until, now)}`;
   const reason = waiting_for === 'approval' ? 'an approval' : 'its scheduled time';

@@ -1,4 +1,4 @@
-// Plan of a run: the flow graph or the fleet members, and the request.
+// Shows the definition that a run follows: the flow graph or the fleet members, and the request.
 
 import { FleetRunView } from '../flow/fleet-view.tsx';
 import { FlowView } from '../flow/view.tsx';

@@ -83,7 +83,7 @@ export type Card =
       readonly decision: StepRecord | undefined;
     };
 
-/** Sorts the cards by first step. `isOver`: the run has ended. */
+/** Returns the cards of the steps, in the order of their first steps. `isOver`: the run has ended. */
 export function cardsOf(steps: readonly StepRecord[], isOver = false): readonly Card[] {
   const cards: Card[] = [];
   const indexes = new Map<string, number>();

@@ -1,5 +1,6 @@
 // Details of an actor and its server or trigger. The root also shows the last dead letters (events that no
-// actor received), conversations and outbox the last waiting and dead deliveries.
+// actor received). The conversations and the outbox (messages to platforms) also show the last waiting and
+// dead deliveries.
 
 import type { ServerDetails } from '../../../http/api/server-shapes.ts';
 import type { TriggerState } from '../../../http/api/trigger-shapes.ts';

@@ -130,10 +130,12 @@ function Entry({ entry, actors, go }: EntryProps) {
   );
 }
 
-/** A key is truncated at the beginning: its end is distinctive. */
+/**
+ * A name with a slash is the key of a conversation. It is truncated at the beginning: its end is distinctive.
+ */
 const nameClass = (name: string) => (name.includes('/') ? 'name key' : 'name');
 
-/** Returns the address of the actor, which its successor also has. */
+/** Returns the address of the actor. It stays the same when the actor is restarted. */
 function addressIn(actors: ReadonlyMap<string, ActorView>, entry: LogEntry): string {
   const actor = actors.get(entry.actor);
   return addressOf(actor ?? { name: entry.name, machine: entry.machine, parent: null }, actors);

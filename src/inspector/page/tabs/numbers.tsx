@@ -1,4 +1,5 @@
-// Figures for servers, triggers, kinds of work, or the whole gateway, now and in the last five minutes.
+// Figures for a server, a trigger, the conversations, the outbox (messages to platforms) or the whole
+// gateway, now and in the last five minutes.
 
 import type { InstallRecord } from '../../../http/api/server-shapes.ts';
 import { triggerAt } from '../address.ts';

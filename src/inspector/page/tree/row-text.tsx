@@ -8,7 +8,7 @@ interface RowTextProps {
   readonly name: ComponentChildren;
   /** Complete name, for a truncated one. */
   readonly title: string;
-  /** True for a key: its end is distinctive, so it is truncated at the beginning. */
+  /** True for the key of a conversation: its end is distinctive, so it is truncated at the beginning. */
   readonly isKey?: boolean;
   readonly state?: StateValue;
   /** Extras, the most important first. */

@@ -1,4 +1,4 @@
-// Rows of the actor tree, without actors that are filtered out or under a collapsed actor.
+// Rows of the actor tree, without actors that do not match the filter or are below a collapsed actor.
 
 import type { ActorNode } from '../../wire/feed.ts';
 import { addressOf } from '../address.ts';

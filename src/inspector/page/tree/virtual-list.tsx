@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 const SPARE = 6;
 
-/** All in pixels. */
+/** Row heights, in pixels. */
 export interface RowHeights {
   readonly narrow: number;
   readonly wide: number;
