@@ -1,11 +1,11 @@
 // Writes the messages of one request to stdout: progress notifications, then the response. Clients built on
-// the public SDKs lose progress that they read together with the response, in one read of the pipe. The
-// response is therefore delayed: the client must read the last progress first.
+// the public SDKs lose a progress notification if they read it together with the response, in one read of the
+// pipe. The response is therefore delayed: the client must read the last notification first.
 //
 // For clients with a session, a ping confirms the read (read-receipts.ts). Otherwise the response is delayed
-// by TICKS timer ticks. No delay is certain to suffice, but longer ones lose less: on two cores, the progress
-// of every 25th request was lost with 2 ms, and none with 20 ms. Late ticks, on a busy machine, do not count.
-// MAX_TICKS limits the ticks after the progress is in the pipe, late ones included.
+// by TICKS timer ticks. No delay is certain to suffice, but longer delays lose less: on two cores, the
+// progress of every 25th request was lost with 2 ms, and none with 20 ms. Late ticks, on a busy machine, do
+// not count. MAX_TICKS limits the ticks after the progress is in the pipe, late ones included.
 
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
 import { containsText, type Message, toBuffer } from '../../actors/mcp/jsonrpc/span.ts';
@@ -43,7 +43,7 @@ export class LineOutlet implements Outlet {
 
   send(message: Message): void {
     this.#lines.write(toBuffer(message));
-    // If the text occurs elsewhere in a message, the response is only delayed.
+    // If another message contains the text, the response is delayed too, without further effect.
     if (!containsText(message, PROGRESS)) return;
     this.#progressEnd = this.#lines.acceptedBytes;
     this.#progressAt = performance.now();

@@ -1,6 +1,6 @@
 // Writes messages to stdout, one per line. Memory is bounded even for a client that never reads: above
-// HIGH_BYTES queued bytes, `onBackpressure(true)` pauses the input, and the client must first read
-// everything. Meanwhile servers may still send; above `maxBytes` the client counts as lost.
+// HIGH_BYTES queued bytes, `onBackpressure(true)` pauses the input until the client has read all queued
+// bytes. Meanwhile servers may still send; above `maxBytes` the client counts as lost.
 
 import type { Writable } from 'node:stream';
 import { LineWriter } from '../../actors/mcp/links/stdio/line-writer.ts';

@@ -6,8 +6,8 @@
 // - When stdin closes, the client is gone. Calls in flight may complete in the grace period.
 // - Over stdio, the gateway cannot make a client initialize again. If the session was closed because its
 //   server process exited, the gateway repeats the client's `initialize` request before the next request.
-// - Requests of the modern era (protocol revision 2026-07-28) have no session; they are called stateless
-//   here.
+// - Requests of the modern era (MCP 2026-07-28) have no session. This file calls them stateless. Clients of
+//   earlier versions have one session.
 
 import type { Readable, Writable } from 'node:stream';
 import { StoppedError } from '../../actors/base/errors/errors.ts';
@@ -39,7 +39,7 @@ export interface StdioFrontOptions {
   readonly server: string | undefined;
   /** Profile, instead of a server. */
   readonly profile?: string | undefined;
-  /** True to request unknown tool lists before the client needs them, which starts these servers. */
+  /** True to request unknown tool lists before the client requests them. This starts the servers. */
   readonly isLearning: boolean;
   /** Called after a disconnect, and with an error for clients that stop reading. */
   onEnd(error: Error | undefined): void;
@@ -54,7 +54,7 @@ const MIN_QUEUE_BYTES = 64 * 1024 * 1024;
  */
 const LEARN_AFTER_MS = 1000;
 
-/** Time to write the last messages. */
+/** Time limit for writing the last messages. */
 const FLUSH_MS = 250;
 
 /** Drops the response to a repeated `initialize`, which is already known. */
