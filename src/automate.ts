@@ -1,5 +1,5 @@
-// Loads the folders of triggers, agents, fleets and flows, and starts the automation. Imported only if the
-// configuration names such a folder.
+// Loads the folders of triggers, agents, fleets and flows, and starts the automation (all parts that handle
+// events). The module is imported only if the configuration names such a folder.
 
 import { ResourcesInUse } from '../actors/automation/resources-in-use.ts';
 import { startAutomation } from '../actors/automation/start-automation.ts';
@@ -33,9 +33,11 @@ export interface AutomationSource {
   readonly onProblems?: ((problems: readonly Problem[]) => void) | undefined;
 }
 
-/** Automation before the start. The resources are already active, because the call guard needs them. */
+/**
+ * Automation before the start. The resources are already active, because the guard of tool calls reads them.
+ */
 export interface PreparedAutomation {
-  /** Returns the guard of tool calls from the active files, if any. */
+  /** Returns the guard of tool calls (the checks of the active files before each call), if any. */
   callGuard(): CallGuard | undefined;
   /**
    * Starts the automation and returns the HTTP side. `unverifiedBodies` limits the memory for request bodies
@@ -71,7 +73,7 @@ export function prepareAutomation(gateway: GatewayRuntime, source: AutomationSou
 
 /** Automation from the resource folders in the gateway file. */
 export interface FolderAutomation {
-  /** Digest of the resources, to detect nodes with other files. */
+  /** Digest of the resources, to detect nodes (gateways of a cluster) with other files. */
   readonly digests: Pick<ConfigDigests, 'resources'>;
   /** `onProblems` is called with the problems of changed files. */
   prepare(gateway: GatewayRuntime, onProblems?: AutomationSource['onProblems']): PreparedAutomation;

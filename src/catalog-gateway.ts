@@ -1,6 +1,6 @@
-// Temporary gateway for a command that tries out a catalog (`tools --catalog`). It starts the servers of the
-// catalog, listens on loopback with a random key, and removes the state folder on stop. The command uses the
-// same HTTP API as with any other gateway.
+// Temporary gateway for a command that tries out a catalog, a file with tool servers (`tools --catalog`). It
+// starts the servers of the catalog, listens on loopback with a random key, and removes the state folder on
+// stop. The command uses the same HTTP API as with any other gateway.
 //
 // Does not write to stdout. `stop` leaves no process and no file behind.
 

@@ -1,5 +1,6 @@
-// Composes the gateway program from the loaded configuration, and starts the parts in the order gateway,
-// http, nodes, automation, front. Each object receives services in the constructor. The code for
+// Composes the gateway program from the loaded configuration, and starts the parts in this order: gateway
+// (tool servers), http, nodes (the listener for other gateways of the cluster), automation (triggers and
+// agents), front (the listeners for clients). Each object receives services in the constructor. The code for
 // automation and clusters is imported only if the configuration uses it.
 
 import { resolve } from 'node:path';

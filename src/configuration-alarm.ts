@@ -1,5 +1,5 @@
-// Alarm for files that the gateway would not start with. A refused reload raises it. Afterwards the files are
-// checked periodically, to clear the alarm even if nothing reloads.
+// Alarm for configuration files with which the gateway would not start. A refused reload raises the alarm.
+// Afterwards the files are checked periodically, to clear the alarm even if no reload is requested.
 
 import type { Alarms } from '../actors/base/alarms/alarms.ts';
 import { formatProblem, isError, type Problem } from '../config/reader/problem.ts';

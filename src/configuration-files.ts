@@ -1,5 +1,6 @@
-// Gateway file, catalog and `.env` in a running gateway, for reloads. `read` only reads: a refused reload
-// changes nothing. `commit` replaces the active values, when all parts of the reload are applied.
+// Gateway file (settings), catalog (tool servers) and `.env` of a running gateway, for reloads. `read`
+// changes nothing, because a reload may be refused. `commit` replaces the active values when all parts of the
+// reload are applied.
 
 import type { LoadedConfig } from '../config/load-config.ts';
 

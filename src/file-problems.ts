@@ -1,4 +1,4 @@
-// Reads all configuration files as a start would, without applying anything.
+// Reads all configuration files as a start of the gateway would, without applying them.
 
 import { loadTarget } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';

@@ -1,5 +1,5 @@
-// Serves POST /admin/reload, SIGHUP and the inspector's command: reads the catalog and the triggers, and
-// applies the differences.
+// Serves POST /admin/reload, SIGHUP and the inspector's command: reads the catalog (the tool servers) and the
+// triggers again, and applies the differences.
 //
 // - Reloads run one after another, with up to one queued (TU1–TU3, coalesced-runs.ts). A caller gets the
 //   result from a reload that started after the request.

@@ -1,5 +1,5 @@
-// Reads the definitions of fleets and flows that were stored with their runs. A resumed run uses its stored
-// definition, but the current values of variables.
+// Reads the definitions (file texts) of fleets and flows that were stored with their runs. A resumed run uses
+// its stored definition, but the current values of environment variables.
 
 import type { StoredDefinitions } from '../actors/automation/target-registry.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';

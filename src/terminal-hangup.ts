@@ -1,5 +1,6 @@
 // Distinguishes the two meanings of SIGHUP: the terminal of the program was closed, or a service manager
-// requests a reload. A closed terminal is no terminal any more, so the file descriptors decide.
+// requests a reload. File descriptors of a closed terminal are not terminals any more, which decides the
+// case.
 
 import { isatty } from 'node:tty';
 

@@ -1,9 +1,7 @@
-// Transport for a client of the public MCP SDKs in the same process, using no socket. Each transport is one
-// client and supports both protocol eras, with and without sessions.
-//
-// Requests of the modern era (protocol revision 2026-07-28) have no session. Messages reach the client in the
-// gateway's order, and never during `send`. `close` closes the session and cancels open requests; afterwards
-// no message reaches the client.
+// Transport for a client of the public MCP SDKs in the same process, without a socket. Each transport is one
+// client. It supports both eras: protocol versions with sessions (up to 2025-11-25), and the modern era
+// without sessions (2026-07-28). Messages reach the client in the gateway's order, and never during `send`.
+// `close` closes the session and cancels open requests; afterwards no message reaches the client.
 
 import { GatewayError, StoppedError } from '../../actors/base/errors/errors.ts';
 import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
