@@ -126,7 +126,7 @@ describe('triggers in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('are shown at the top if they failed or are paused, as are dead deliveries', async () => {
+  test('that failed or are paused are shown at the top, like dead deliveries', async () => {
     const program = await startAgent(() => ({ status: 500 }));
     const port = await takenPort();
     const config = { path: '/own', webhook_secret: `\${HOOK_SECRET}`, port, host: '127.0.0.1' };
@@ -169,7 +169,7 @@ describe('triggers in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('show parked deliveries with the reason and the expiry time', async () => {
+  test('show parked (waiting) deliveries with the reason and the expiry time', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'later.script');
     writeFileSync(file, '- { answer: Yes., wait_ms: 36000000 }');

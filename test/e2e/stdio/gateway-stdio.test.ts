@@ -32,7 +32,7 @@ function expectPure(wrapper: StdioWrapper): void {
 }
 
 describe('stdout of gateway-stdio', () => {
-  test('contains only JSON-RPC messages, whatever servers print, and stderr contains the log', async () => {
+  test('contains only JSON-RPC messages, even if servers print other text, and stderr contains the log', async () => {
     const wrapper = new StdioWrapper(
       configured({
         servers: {

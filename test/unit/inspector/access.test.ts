@@ -50,7 +50,7 @@ describe('access to the inspector', () => {
     expect(accessFor('another').isAdmitted(exchangeOf({ cookie }))).toBe(false);
   });
 
-  test('is open to everyone if no key is configured, and then no cookie is issued', () => {
+  test('is open to everyone if no key is configured, and no cookie is issued without a key', () => {
     const open = accessFor('');
     expect(open.isAdmitted(exchangeOf({}))).toBe(true);
     expect(open.cookieFor('')).toBeUndefined();

@@ -137,7 +137,7 @@ describe('watchers of the inspector', () => {
     ]);
   });
 
-  test('receive the final state of a server after a brief change, even if a watcher joined during it', () => {
+  test('receive the final state of a server after a brief change, even if they connected during the change', () => {
     const firstServer = server('one');
     const { watchers } = gatewayOf([firstServer]);
     watchers.watch(stream().http);
@@ -210,7 +210,7 @@ describe('watchers of the inspector', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('are notified that the gateway drains before their streams end', () => {
+  test('are notified that the gateway drains (stops) before their streams end', () => {
     const { watchers } = gatewayOf([]);
     const { http, numbers, text } = stream();
     watchers.watch(http);

@@ -1,3 +1,6 @@
+// Nodes and arrows of a flow before the layout (graph.ts): the arrows of loops, and the state of an arrow in
+// a run.
+
 import { expect, test } from 'vitest';
 import type { NodeRecord } from '../../../../src/http/api/run-shapes.ts';
 import type { GraphRecord } from '../../../../src/http/api/target-shapes.ts';

@@ -69,7 +69,7 @@ const names = (filter: string, toggled: string[] = []) =>
   treeRows(actors, { filter, toggled: new Set(toggled) }).map(({ actor, depth }) => `${depth} ${actor.name}`);
 
 describe('the rows of the tree', () => {
-  test('have supervisors expanded and servers collapsed', () => {
+  test('show supervisors expanded and servers collapsed', () => {
     expect(names('')).toEqual(['0 gateway', '1 servers', '2 bucket-1#2', '3 mail~3#3', '2 files#1']);
   });
 
@@ -122,7 +122,7 @@ describe('the lines of the tree', () => {
     expect([open.at(-1), open.at(9), lines(true, false).at(6)]).toEqual([undefined, undefined, undefined]);
   });
 
-  test('name their parent line', () => {
+  test('return the index of their parent line', () => {
     const open = lines(true, true);
     expect(Array.from({ length: open.length }, (_, line) => open.parentOf(line))).toEqual([
       ...[undefined, 0, 1, 2, 1],
@@ -293,7 +293,7 @@ describe('the address of a view', () => {
     ]);
   });
 
-  test('is shown as the name of its actor or trigger, without the prefix and the generation', () => {
+  test('is displayed as the name of the actor or trigger, without the prefix and the number of the start', () => {
     const key = node('k', 'cs', 'conversation/repohost/acme/site#7#12', 'conversation');
     expect(displayName(key.name)).toBe('repohost/acme/site#7');
     expect(nameAt(addressOf(key, new Map()))).toBe('repohost/acme/site#7');

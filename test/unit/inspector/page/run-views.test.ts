@@ -227,7 +227,7 @@ describe('texts about a run', () => {
     );
   });
 
-  test('name the approvers or the channel of an approval, and nobody if both are missing', () => {
+  test('name the approvers or the channel of an approval, and no person if both are missing', () => {
     expect(decidersText({ approvers: ['ada', 'ben'], approval_channel: 'ops' })).toBe('ada, ben');
     expect(decidersText({ approvers: [], approval_channel: 'ops' })).toBe('any member of ops');
     expect(decidersText({ approvers: [], approval_channel: null })).toBeUndefined();

@@ -141,7 +141,7 @@ describe('the picture of a flow', () => {
     ]);
   });
 
-  test('resets the consequences of a failure when the run continues', () => {
+  test('shows a failed node as working again when the run continues there, and keeps the completed nodes', () => {
     const { take, newPaths, receivedPicture } = picture();
     take(flowRow(two), { kind: 'entered', in: 'a' }, { kind: 'left', in: 'a', output: 'A', taken: [0] });
     take({ kind: 'entered', in: 'b' }, { kind: 'failed', in: 'b', reason: `Not ${SECRET}.` });

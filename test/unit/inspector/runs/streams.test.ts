@@ -37,7 +37,7 @@ function streams() {
   };
 }
 
-test('at most 64 event streams of runs are open; a closed one frees its slot, and a refused one receives no response', async () => {
+test('at most 64 event streams of runs are open; a closed stream frees its slot, and a refused stream receives no response', async () => {
   const { watch, begin, feed } = streams();
   const leaves: (() => void)[] = [];
   for (let n = 0; n < 64; n += 1) leaves.push(await watch(`r${n % 3}`));
