@@ -1,5 +1,5 @@
-// Starts a gateway for the event measures: with a trigger `events`, and a scripted agent `nobody` that
-// returns an empty answer.
+// Starts a gateway for the measures of events, with a trigger `events` and an agent `nobody`. The agent is a
+// script that returns an empty answer, so that the measures contain no work of an agent.
 
 import { strictEqual } from 'node:assert';
 import { mkdirSync, writeFileSync } from 'node:fs';

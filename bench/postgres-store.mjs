@@ -1,6 +1,6 @@
-// Throughput of the gateway's PostgreSQL store in isolation, for comparison with postgres-alone.mjs.
-// Events of the same size are appended with claims and committed, 64 calls per group, with several groups in
-// flight.
+// Throughput of the gateway's PostgreSQL store in isolation, for comparison with postgres-alone.mjs. Events
+// of the same size are appended and claimed (reserved for this process) in one call, then their outcomes are
+// committed: 64 calls per group, with several groups in flight.
 //
 // node bench/postgres-store.mjs CHECKOUT URL SECONDS      prints `rate: EVENTS_PER_SECOND`
 

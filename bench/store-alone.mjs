@@ -1,6 +1,6 @@
 // Upper limit for the measure `events`: the thread of the SQLite store in isolation. Groups of 64 events are
-// appended and claimed for handling, then their results are committed. Several groups are in flight, so the
-// thread is never idle.
+// appended and claimed (reserved for this process), then their results are committed. Several groups are in
+// flight, so the thread is never idle.
 //
 // node bench/store-alone.mjs DIST FILE SECONDS      prints `rate: EVENTS_PER_SECOND`
 

@@ -1,6 +1,7 @@
-// Measured targets: this gateway by address and era, the bare relay, other gateways, and
-// upstreams. A target has `row` (name of the table row), `check` (correctness check before the load), `load`
-// (one run of the load generator), `cpuSeconds` (of the process between client and server) and `stop`.
+// Measured targets: this gateway by address and era (MCP with or without sessions), the bare relay, other
+// gateways, and upstreams (tool servers). A target has `row` (name of the table row), `check` (correctness
+// check before the load), `load` (one run of the load generator), `cpuSeconds` (of the process between client
+// and server) and `stop`.
 
 import { createServer } from 'node:net';
 import { join } from 'node:path';

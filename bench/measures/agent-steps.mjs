@@ -1,4 +1,5 @@
-// Cost of an agent step: planning, the journal, and the tool call.
+// Cost of one step of an agent's run: computing the next step, storing it in the journal (the rows of the
+// run), and the tool call.
 
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

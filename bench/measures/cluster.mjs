@@ -1,5 +1,5 @@
-// Throughput of several gateways on one PostgreSQL, compared with PostgreSQL itself and with a gateway on
-// SQLite; and the cost of calls that a node forwards to the session's node.
+// Throughput of several gateways (nodes) on one PostgreSQL, compared with PostgreSQL itself and with a
+// gateway on SQLite. Also the cost of calls that a node forwards to the node that has the session.
 
 import { strictEqual } from 'node:assert';
 import { randomBytes } from 'node:crypto';

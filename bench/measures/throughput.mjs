@@ -1,4 +1,5 @@
-// Calls per second and latency for a raw stdio echo, by path through the gateway and by rival.
+// Calls per second and latency of a stdio server that echoes arguments, for each HTTP path of the gateway and
+// for other gateways.
 
 import { interleave } from '../interleave.mjs';
 import { crossingRows, direct, loggedRow, ownTargets, peerRows, rawEcho, rivals } from '../targets.mjs';

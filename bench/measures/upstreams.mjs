@@ -1,5 +1,5 @@
-// Other kinds of upstreams, through the gateway and directly: an echo of the SDK, an echo over HTTP, and a
-// raw echo, which uses no SDK.
+// Calls to several kinds of upstreams (tool servers), through the gateway and directly: an echo server of the
+// SDK, an echo server over HTTP, and a raw echo server, which uses no SDK.
 
 import { interleave } from '../interleave.mjs';
 import { bareHttpRelay, direct, gatewayInFrontOf, httpEcho, rawEcho, sdkEcho } from '../targets.mjs';

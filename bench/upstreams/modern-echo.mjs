@@ -1,5 +1,5 @@
-// Version of raw-echo.mjs for the modern era only (revision 2026-07-28): no `initialize`, and results with
-// `resultType`.
+// Version of raw-echo.mjs for the modern era of MCP only (version 2026-07-28, without sessions): no
+// `initialize`, and results with `resultType`.
 
 const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'modern-echo', version: '1' } };
 const results = {
