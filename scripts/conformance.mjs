@@ -1,6 +1,6 @@
-// `npm run conformance`: runs the public MCP conformance suites through the gateway at /mcp/:id, against
-// fixture servers of both protocol eras over stdio and HTTP. A row is a combination of server and suite. See
-// `--help`.
+// `npm run conformance`: runs the public MCP conformance suites through the gateway at /mcp/:id, against test
+// servers of both eras (MCP with sessions, and 2026-07-28 without) over stdio and HTTP. A row is a
+// combination of server and suite. See `--help`.
 
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';

@@ -1,5 +1,6 @@
-// `npm start`: runs the built gateway with the example configuration, or with the arguments after `--`.
-// Commands (`npm start -- servers`) are passed on to a running gateway.
+// `npm start`: runs the built gateway with the example configuration, or with the arguments after `--`. A
+// command among the arguments (`npm start -- servers`) runs instead, and sends its request to a running
+// gateway.
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -3,9 +3,9 @@
 //   node scripts/tutorials.mjs [PAGE…] [--in FOLDER] [--port N]
 //
 // FOLDER is a built checkout (default: this checkout). The commands in a `sh` block are run; a block directly
-// after it is the expected output. There, `…` matches any text, and a line `…` any number of lines. Times,
-// durations, process ids, versions and ports match other values. The first use of an id in the page matches
-// any id of the output; its further uses must match the same id. Comments before a `sh` block:
+// after it is the expected output. In this output `…` matches any text, and a line `…` any number of lines.
+// Times, durations, process ids, versions and ports match other values. The first use of an id in the page
+// matches any id of the output; its further uses must match the same id. Comments before a `sh` block:
 //   <!-- terminal: NAME -->   runs in the background; the next block starts after the expected output
 //   <!-- Ctrl-C: NAME -->     stops that terminal first
 //   <!-- typed -->            runs in a terminal; the text after a prompt in the expected output is typed
