@@ -1,6 +1,6 @@
-// A chat in this terminal: a local platform, a gateway with the example trigger, and an agent with scripted
-// answers. Or a stand-in for a model. Cleans up on every exit (`/quit`, end of input, Ctrl-C, closed terminal
-// or pipe, failed gateway); after kill -9, the next start does.
+// Runs a chat in this terminal (a local platform, a gateway with the example trigger, and an agent with
+// scripted answers), or a stand-in for a model. Cleans up on every exit (`/quit`, end of input, Ctrl-C,
+// closed terminal or pipe, failed gateway). After kill -9, the next start cleans up.
 
 import { parseArgs } from 'node:util';
 import { resolveType } from '../../config/resources/aliases.ts';
