@@ -20,7 +20,7 @@ const packages = join(folder, 'peers', 'node_modules');
 /** Rows for the compared gateways. */
 export const peerRows = ['mcp-proxy 6.7.19', 'supergateway 4.0.0'];
 
-/** Rows of calls between two protocol eras. */
+/** Rows of calls whose client and server have different eras (MCP with or without sessions). */
 export const crossingRows = [
   'gateway /mcp/:id, modern to legacy',
   'gateway /mcp, modern to legacy',

@@ -112,7 +112,9 @@ function planAll(state) {
   }
 }
 
-/** Takes all connections: more indexes than any node here has connections. */
+/**
+ * Indexes of all connections of a node, which the run takes. Each node here has fewer than 500 connections.
+ */
 const allIndexes = Array.from({ length: 500 }, (_, index) => index);
 
 const services = (flow) => ({

@@ -23,7 +23,7 @@ export const goals = [
   { row: rpcRow, column: 'calls/s at 64', against: 'bare relay', factor: 0.5, sense: 'at least' },
   { row: rpcRow, column: 'calls/s at 64', against: peerRows, factor: 10, sense: 'at least' },
   { row: loggedRow, column: 'calls/s at 64', against: rpcRow, factor: 0.5, sense: 'at least' },
-  // Calls between the eras.
+  // Calls from clients of one era (MCP with or without sessions) to a server of the other era.
   ...crossingRows.map((row) => {
     return { row, column: 'calls/s at 64', against: rpcRow, factor: 0.55, sense: 'at least' };
   }),

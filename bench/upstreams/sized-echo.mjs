@@ -45,7 +45,8 @@ function answer({ id, method, params }) {
   }
   const { size, tag } = params.arguments;
   const head = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: tag }] } });
-  // The text is inserted behind the tag, into the same JSON string. It brings the quotation mark of `tail`.
+  // The text is inserted behind the tag, into the same JSON string. It ends with a quotation mark, so the
+  // first character of `tail` is omitted.
   const tail = '"}]}}';
   process.stdout.write(head.slice(0, -tail.length));
   process.stdout.write(rawTextOf(size));
