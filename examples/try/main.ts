@@ -104,9 +104,8 @@ const parse = (args: readonly string[]) =>
   });
 
 /**
- * Aborts on a signal, on a closed output, and when the parent shell has ended: npm starts this through a
- * shell, which
- * ends on a signal without passing it on.
+ * Aborts on a signal, on a closed output, and when the parent shell has ended: npm starts this program
+ * through a shell, which ends on a signal without passing it on.
  */
 function exitSignal(): { readonly signal: AbortSignal; release(): void } {
   const ending = new AbortController();
