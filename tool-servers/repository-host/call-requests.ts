@@ -164,7 +164,7 @@ export class CallRequests {
     }
   }
 
-  /** Sends the request, unless a limit became known before sending; returns undefined then. */
+  /** Sends the request. Returns undefined, without sending, if a rate limit became known in the meantime. */
   async #sendOnce(
     request: ApiRequest,
     bucket: Bucket,
