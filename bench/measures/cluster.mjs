@@ -190,7 +190,7 @@ async function startCallTargets(bench, url) {
   const stop = () => Promise.all([one.stop(), two.stop()]);
   const headers = await openSession(`${one.url}/mcp/echo`);
   const bodies = Array.from({ length: 1_000 }, (_, n) => legacyCall(n));
-  // The second node discovers the first when it renews its lease.
+  // The second node discovers the first when it renews its membership of the cluster.
   await eventually(async () => (await call(`${two.url}/mcp/echo`, headers, bodies[0])).ok);
   const targetAt = (node) => ({
     stop,

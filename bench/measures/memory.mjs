@@ -20,7 +20,7 @@ because its result is a difference within a process.`;
 export const goals = rows.map((row) => ({ row, column: growth, limit: 2, unit: 'MB', sense: 'at most' }));
 
 const distinctCalls = 1000;
-/** Calls in the legacy protocol era, which both rows accept; `/mcp/:id` also has a session. */
+/** Calls of the legacy era of MCP (with sessions), which both rows accept; `/mcp/:id` also has a session. */
 const bodies = Array.from({ length: distinctCalls }, (_, n) => legacyCall(n));
 
 export async function* run(bench) {
