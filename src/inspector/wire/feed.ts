@@ -77,7 +77,9 @@ export interface ServerNumbers extends ServerStats, ServerTrouble {
   readonly id: string;
 }
 
-/** Figures for one kind of work (conversations or outbound messages), which has an actor per mailbox. */
+/**
+ * Figures for one kind of work (conversations or outbound messages). It has one actor per mailbox (queue).
+ */
 export interface WorkNumbers extends Omit<QueueStats, 'states'> {
   /** Actor name: `conversations`, `outbox`. */
   readonly name: string;

@@ -1,4 +1,5 @@
-// Messages of GET /inspector/runs/ID/feed: API records, sent when they change. Types only.
+// Messages of GET /inspector/runs/ID/feed: API records of the run, the nodes of its flow and the members
+// (agents) of its fleet, sent when they change. Types only.
 
 import type { MemberRecord, NodeRecord, RunDetails, StepRecord } from '../../http/api/run-shapes.ts';
 import type { FleetPlan, GraphRecord } from '../../http/api/target-shapes.ts';

@@ -17,7 +17,10 @@ const DOT = 4;
 interface ChartPaneProps {
   readonly actor: ActorView;
   readonly definition: MachineDefinition | undefined;
-  /** True if the actor is the parent of mailboxes (queues): the conversations or the outbox. */
+  /**
+   * True if the actor is the parent of mailboxes (queues): conversations, or the outbox (messages to
+   * platforms).
+   */
   readonly isMailboxParent: boolean;
 }
 

@@ -1,4 +1,5 @@
-// Shows a run of a fleet: how its members cooperate, the votes, and the progress of each member.
+// Shows a run of a fleet (several agents that answer one event together): how its members cooperate, the
+// votes, and the progress of each member.
 
 import type { MemberRecord } from '../../../http/api/run-shapes.ts';
 import type { FleetPlan } from '../../../http/api/target-shapes.ts';

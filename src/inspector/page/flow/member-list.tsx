@@ -1,4 +1,5 @@
-// Shows the fleet members in a run: state, vote, response.
+// Shows the members of a fleet (several agents that answer one event together) in a run: state, vote,
+// response.
 
 import type { MemberRecord } from '../../../http/api/run-shapes.ts';
 import type { FleetPlan } from '../../../http/api/target-shapes.ts';

@@ -1,4 +1,4 @@
-// Lists of fleets (with their members) and flows, with their statistics.
+// Shows lists of fleets (groups of agents, their members) and of flows, with statistics.
 
 import type { FleetRecord, FlowRecord, Loaded } from '../../../http/api/target-shapes.ts';
 import { flowView } from '../address.ts';
