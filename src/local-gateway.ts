@@ -33,7 +33,7 @@ export interface LocalGateway {
 export interface LocalGatewayOptions {
   /** Files or folders with agents, fleets and flows; triggers are ignored. */
   readonly files: readonly string[];
-  /** Gateway file with providers, prices and catalog. */
+  /** Gateway file with providers of models, prices and a catalog of tool servers. */
   readonly config?: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

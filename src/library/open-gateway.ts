@@ -21,7 +21,9 @@ export interface OpenGatewayOptions {
   readonly state?: 'own' | 'shared' | 'none';
 }
 
-/** Loads a gateway file with its catalog and starts the gateway, without HTTP. Rejects with ConfigError. */
+/**
+ * Loads a gateway file with its catalog (the tool servers) and starts the gateway. Rejects with ConfigError.
+ */
 export async function openGateway(file: string, options: OpenGatewayOptions = {}): Promise<Gateway> {
   // Copied: the variables of the embedding program must not change.
   const environment = { ...(options.environment ?? process.env) };
