@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
-// Loading of the gateway file and the catalog. Any file returns a configuration, or a ConfigError with
-// problems inside the file. The loader and the JSON Schema accept the same fields. References to variables
-// are replaced byte for byte.
+// Loading of the gateway file (settings) and the catalog (tool servers). Any file returns a configuration, or
+// a ConfigError with problems inside the file. The loader and the JSON Schema accept the same fields.
+// References to variables are replaced byte for byte.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';

@@ -176,7 +176,7 @@ describe('progress that a server writes together with its answer', () => {
   });
 });
 
-describe('a modern client', () => {
+describe('a client of MCP 2026-07-28 (without sessions)', () => {
   const connect = async (args: readonly string[]) => {
     const client = new ModernClient(
       { name: 'modern', version: '1' },

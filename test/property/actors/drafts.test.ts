@@ -36,7 +36,7 @@ const TIMER_TOLERANCE_MS = 2;
 const FIRST_DRAFT_DELAY_MS = 8;
 
 /**
- * Run steps: `say` updates the draft and pauses, `progress` updates it, `keep` stores a checkpoint.
+ * Run steps: `say` updates the draft and pauses, `progress` updates it, `keep` stores a checkpoint (a state).
  * `fail` and `too soon` (rate limit) fail once.
  */
 const steps = ['say', 'say', 'say', 'say', 'say', 'progress', 'pause', 'keep', 'fail', 'too soon'] as const;

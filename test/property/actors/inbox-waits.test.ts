@@ -20,7 +20,8 @@ const quickDispatcher = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, li
 /**
  * Steps of a run: `keep` stores a checkpoint, `fail` fails once, `wait` parks the event, `hold` parks it and
  * locks its key. The text after the comma is the origin of the waking event: appended before or after the
- * event is parked, emitted with its commit (`by its own turn`), or appended by a timer of the store.
+ * event is parked, emitted with the commit that parks it (`by its own turn`), or appended by a timer of the
+ * store.
  */
 const steps = [
   'keep',

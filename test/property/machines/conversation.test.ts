@@ -91,7 +91,7 @@ describe('the state machine of a conversation', () => {
     );
   });
 
-  test('settles each run once at its end, and releases the slot of an aborted run that does not stop in time', () => {
+  test('settles each run once at its end, and frees the work slot of an aborted run that does not stop in time', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 60 }), (events) => {
         const bench = new MachineBench();

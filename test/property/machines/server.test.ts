@@ -191,7 +191,7 @@ describe('the server machine', () => {
           );
           await scheduler.waitIdle();
           for (const { task } of sequences) expect((await task).faulty).toBe(false);
-          // From every state, it stops when it is shut down and the pool has drained.
+          // From every state, the machine stops when it is shut down and all connections have closed.
           new SendEvent('shutdown').run(model, bench);
           if (model.state === 'stopping') new SendEvent('pool.drained').run(model, bench);
           expect(bench.state).toBe('ended');

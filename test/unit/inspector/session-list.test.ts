@@ -104,7 +104,7 @@ describe('the list of sessions', () => {
     clients.sessions.close();
   });
 
-  test('matches all words of a filter in number, name, version, endpoint, era and state', async () => {
+  test('matches all words of a filter in number, name, version, endpoint, era (legacy or modern) and state', async () => {
     const clients = new Clients();
     clients.begin({ name: 'Editor', version: '1.2' });
     clients.begin({ name: 'browser', version: '3' }, 'files');

@@ -14,7 +14,7 @@ import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 const WINDOW_MS = 180_000;
 /** A run is aborted this time before the deadline. */
 const MARGIN_MS = 30_000;
-/** Tick of the dispatcher, and precision of deadlines and final times. */
+/** Interval at which the dispatcher checks the store, and precision of deadlines and final times. */
 const TICK_MS = 500;
 
 afterEach(() => {

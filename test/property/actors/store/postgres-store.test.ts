@@ -14,7 +14,8 @@ const property = fc.asyncProperty(
   async (steps) => {
     // Every run has a new database.
     const url = await newDatabase();
-    // Remains a member on a slow machine, so that the claims stay valid during the whole test.
+    // Remains a member of the cluster on a slow machine, so that its claims (rights to handle keys) stay
+    // valid.
     const node = { name: 'a', address: '', ttlMs: 60_000 };
     const options = { url, maxWaiting: MAX_WAITING, node };
     let { store } = await openPostgresStore(options);

@@ -44,7 +44,7 @@ async function checkEngine(rehearses: boolean, kinds: typeof testClockSteps, num
       };
       const advance = (ms: number) => opened.advance(ms);
       const setClock = (byMs: number) => opened.setClock(byMs);
-      // The steps collect the claimed turns, and commit them later.
+      // The steps collect turns (claimed events), and commit their results later.
       const world: World = { model, store: opened.store, turns: [], advance, setClock, reopen };
       try {
         await fc.asyncModelRun(() => ({ model, real: world }), steps);

@@ -1,4 +1,4 @@
-// Views of flows and fleets: arrows, states and texts.
+// Views of flows and of fleets (several agents that answer one event together): arrows, states and texts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Messages about flow nodes and fleet members, from journal rows.
+// Messages about the nodes of a flow and the members (agents) of a fleet, created from the rows of a journal
+// (the stored steps of a run).
 
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';

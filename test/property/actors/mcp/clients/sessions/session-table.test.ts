@@ -1,7 +1,7 @@
 // The table of sessions with its stored records, compared with a model. Sessions are created, used, left idle
-// and deleted, by several principals and clients. The process is killed and restarts on the same journal.
-// A session is known to its principal until it is deleted, and never to another principal. The memory and the
-// records stay within their limits.
+// and deleted, by several principals (verified senders) and clients. The process is killed and restarts with
+// the same journal (the file of the records). A session is known to its principal until it is deleted, and
+// never to another principal. The memory and the records stay within their limits.
 
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
