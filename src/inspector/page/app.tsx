@@ -55,6 +55,7 @@ import { workspaceOf } from './tools/workspaces.ts';
 import { TreePane } from './tree/pane.tsx';
 
 const DETAILS_MS = 2_000;
+/** Refresh interval of the machine definitions, which change only with a restart of the gateway. */
 const HOUR_MS = 3_600_000;
 
 export function App({ store }: { readonly store: PageStore }) {

@@ -45,6 +45,7 @@ export class RunViewer {
   #timer: NodeJS.Timeout | undefined;
   #polls = 0;
   #isUpdating = false;
+  /** True until the page has read the sent data. */
   #isFull = false;
   #isClosed = false;
   #isFeedClosed = false;
@@ -54,6 +55,7 @@ export class RunViewer {
   #steps: StepViews;
   #plan: PlanMessages;
   #sentSteps = 0;
+  /** Last sent record of the run, as JSON. */
   #run = '';
   #text = '';
   #sentText = '';

@@ -38,6 +38,8 @@ export interface Chart {
   readonly everywhere: readonly Label[];
 }
 
+// Sizes in the units of the picture: height of a line of text, height of the head of a box with other boxes,
+// width of a character, space between the text and the border of its box, and margin of the picture.
 export const LINE = 14;
 const HEAD = 22;
 const CHAR = 6.4;
@@ -60,6 +62,7 @@ export function layoutOf(machine: MachineDefinition): Chart {
   arrows.forEach(({ labels }, index) => {
     const end = ends[index];
     if (end === undefined) return;
+    // The font of arrow labels is smaller: 5.8 units per character.
     const width = Math.max(...labels.map(({ text }) => text.length)) * 5.8 + 6;
     const label = { width, height: labels.length * LINE, labelpos: 'c' };
     graph.setEdge(end.source, end.target, label, String(index));
@@ -92,6 +95,7 @@ export function layoutOf(machine: MachineDefinition): Chart {
 const EMPTY_RECT: Rect = { x: 0, y: 0, width: 0, height: 0 };
 
 function sizeOf({ label, notes }: GraphBox): { width: number; height: number } {
+  // The font of a box's label is larger than the font of its notes.
   const longest = Math.max(label.length * 1.25, ...notes.map(({ text }) => text.length));
   const lines = notes.length === 0 ? 0 : notes.length * LINE + 6;
   return { width: Math.max(72, longest * CHAR + 2 * PAD), height: HEAD + 12 + lines };

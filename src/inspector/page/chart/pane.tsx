@@ -12,6 +12,7 @@ import { scrollIntoBox } from './scroll-into-view.ts';
 
 /** Minimum scale. A larger chart scrolls. */
 const MIN_SCALE = 0.6;
+/** Radius of the dot that marks an initial state. */
 const DOT = 4;
 
 interface ChartPaneProps {

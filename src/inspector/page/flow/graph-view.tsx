@@ -20,6 +20,7 @@ import { routePath } from './routes.ts';
 
 /** Minimum scale. A larger graph scrolls. */
 const MIN_SCALE = 0.7;
+/** Approximate width of a character, in the units of the picture. */
 const CHAR = 7.4;
 
 interface FlowPictureProps {

@@ -4,6 +4,7 @@ import type { MemberRecord, NodeRecord } from '../../../http/api/run-shapes.ts';
 import { ms, pluralize, timeUntil } from '../format.ts';
 import { type ArrowState, arrowState, arrowText, type FlowArrow } from './graph.ts';
 
+/** Signs by state. A `dropped` node or member was stopped, because the run no longer needed its result. */
 const signs: Readonly<Record<string, string>> = {
   working: '▸',
   waiting: '…',

@@ -81,10 +81,10 @@ function initialNode(
   nodes: ReadonlyMap<string, NodeRecord>,
 ): string | undefined {
   const rows = order.flatMap(({ place }) => nodes.get(place) ?? []);
-  const inner = (a: NodeRecord, b: NodeRecord) => b.place.split('/').length - a.place.split('/').length;
+  const byDepth = (a: NodeRecord, b: NodeRecord) => b.place.split('/').length - a.place.split('/').length;
   const row =
     rows.find(({ state, for_people }) => state === 'waiting' && for_people) ??
-    rows.filter(({ state }) => state === 'working' || state === 'waiting').sort(inner)[0] ??
+    rows.filter(({ state }) => state === 'working' || state === 'waiting').sort(byDepth)[0] ??
     rows.find(({ state }) => state === 'failed');
   return row?.place;
 }
@@ -116,7 +116,7 @@ function NodeLine({ node, run, isSelected, onSelect }: LineProps) {
   );
 }
 
-/** Returns the duration, attempt or deadline from the node's line. */
+/** Returns the parts of the node's line after sign and state: duration, attempt or deadline. */
 function timeOf(row: NodeRecord, { isOver, now }: RunOfFlow): string {
   return nodeLine(row, isOver, now).split(' · ').slice(1).join(' · ');
 }

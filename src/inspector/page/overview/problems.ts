@@ -77,6 +77,10 @@ export function findProblems(state: PageState, records: PolledRecords | undefine
   return groups.filter(({ problems, more }) => problems.length > 0 || more > 0);
 }
 
+/**
+ * Groups the problems of one kind. `isBounded`: the request returned at most MAX_PROBLEMS problems, so the
+ * number of further ones is unknown.
+ */
 function group(
   singular: string,
   plural: string,

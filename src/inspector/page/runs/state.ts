@@ -160,6 +160,7 @@ export function cardsOf(steps: readonly StepRecord[], isOver = false): readonly 
           text: text === lastTexts.get(part) ? '' : text,
         });
         break;
+      // A step without text: it only stores the state of the run.
       case 'kept':
         break;
       default:

@@ -7,6 +7,8 @@ import { clock, pluralize } from '../format.ts';
 import { eventText, stateText, toneOf } from '../state-text.ts';
 import { laneLabel, lifelinesWithin, type SequenceArrow } from './lifelines.ts';
 
+// Sizes in the units of the diagram: width of a lane, letters of its label, height of a row, height of the
+// labels, width of the times, and width of a character.
 const LANE = 88;
 const LETTERS = 12;
 const ROW = 34;

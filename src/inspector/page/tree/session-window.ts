@@ -8,6 +8,7 @@ import type { SessionList, SessionRow } from '../../wire/feed.ts';
 
 /** Maximum number of sessions per response, as in the gateway. */
 const MAX_COUNT = 200;
+/** Number of sessions loaded before and after the visible range. */
 const MARGIN = 40;
 const REFRESH_MS = 1_000;
 const RETRY_MS = 2_000;

@@ -7,6 +7,7 @@ import { usePolled } from '../feed/hooks.ts';
 import { SessionWindow } from './session-window.ts';
 
 const REFRESH_MS = 1_000;
+/** Interval while the session is in the window, so that no request is necessary. */
 const HOUR_MS = 3_600_000;
 /** Index of a loaded session that does not match the filter. */
 const NO_MATCH = -1;

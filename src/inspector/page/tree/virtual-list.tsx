@@ -4,6 +4,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
+/** Number of additional rows above and below the visible rows, so that scrolling shows no gaps. */
 const SPARE = 6;
 
 /** Row heights, in pixels. */
