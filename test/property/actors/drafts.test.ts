@@ -100,6 +100,7 @@ class Platform {
       // A draft's row id has this suffix. Other messages have other row ids.
       const isDraft = rowId.endsWith('/draft/1');
       if (before !== undefined && isDraft) this.#checkEditInterval(before.id);
+      // A draft takes longer, so that later steps and kills occur while it is sent.
       await pause(isDraft ? 12 : 1);
       if (signal.aborted) throw new DeliveryError('given up', { isOutcomeUnknown: true });
       const fault = this.faults.shift() ?? 'ok';
@@ -155,6 +156,7 @@ function handlerOf(script: readonly Step[], end: RunEnd): Handler {
 const arbScenario = fc.record({
   script: fc.array(fc.constantFrom(...steps), { maxLength: 12, size: 'max' }),
   end: fc.constantFrom(...runEnds),
+  /** True if the trigger sends no failure notice. */
   isSilent: fc.boolean(),
   faults: fc.array(fc.constantFrom(...faults), { maxLength: 10, size: 'max' }),
   happenings: fc.array(fc.tuple(fc.constantFrom(...interruptions), fc.integer({ min: 0, max: 25 })), {
@@ -243,7 +245,7 @@ async function checkChat(
 ): Promise<void> {
   expect(platform.tooQuick).toEqual([]);
   const drafts = [...platform.shown].filter(([, { text }]) => text.startsWith('draft'));
-  // An unknown draft cannot be edited. The next posted message is the last message.
+  // Only a draft whose arrival was never acknowledged remains: the gateway cannot edit it.
   for (const [id] of drafts) expect(platform.orphans).toContain(id);
   const finalTexts = [...platform.shown.values()]
     .map(({ text }) => text)

@@ -91,7 +91,7 @@ type Behaviour = (typeof behaviours)[number];
 const quickBehaviours = behaviours.filter((each) => !['throws', 'rejects', 'is no outcome'].includes(each));
 
 const retry = { attempts: 3, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
-/** Short intervals of the dispatcher, for a fast test. */
+/** Short intervals of the dispatcher, for a fast test. Aborted runs may continue for `patienceMs`. */
 const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 
 const whenAborted = (signal: AbortSignal) =>
@@ -136,7 +136,10 @@ function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
   }
 }
 
-/** Kinds of faults. `the commits fail` and `hold` begin, and end when they occur again. */
+/**
+ * Kinds of faults. `the commits fail` and `hold` (the trigger holds its events) begin at their first
+ * occurrence, and end at the next.
+ */
 const faultKinds = [
   'the commits fail',
   'claims expire',
@@ -161,6 +164,7 @@ const scenario = fc.record({
     minLength: 1,
     maxLength: 40,
   }),
+  /** Maximum number of concurrent runs. */
   places: fc.integer({ min: 1, max: 4 }),
   /** Faults, each with the milliseconds until the next fault. */
   faults: fc.array(fc.tuple(fc.constantFrom(...faultKinds), fc.integer({ min: 0, max: 15 })), {
@@ -206,6 +210,7 @@ async function expectEachFinalOnce({ entryPoint, events, places, faults }: Scena
     if (fault === 'claims expire') clock.offsetMs += quick.leaseMs + 1;
     if (fault === 'hold') isPaused = !isPaused;
     if (fault === 'drain' || fault === 'the commits recover in a drain') {
+      // 150 ms is within the time limit of the drain.
       const recovery = fault === 'drain' ? undefined : setTimeout(store.recover, 150);
       // Long enough for late results, because a new dispatcher does not know the runs of the old one.
       await dispatcher.drain(400);
@@ -368,7 +373,7 @@ test.each(['appended', 'accepted'] as const)(
     expect(store.mostClaims).toBeLessThanOrEqual(16);
     expect(work.mostAtOnce).toBeLessThanOrEqual(16);
     expect(mostActors).toBeGreaterThan(0);
-    // One actor per slot, and one per resting mailbox.
+    // One actor per concurrent run (16), and one per mailbox that rests without an event (`maxResting`).
     expect(mostActors).toBeLessThanOrEqual(16 + 20);
   },
 );

@@ -24,7 +24,7 @@ afterEach(() => {
 /** Behaviour of one attempt. A stubborn attempt ignores its abort signal. `hangs` waits for it. */
 const behaviour = fc.constantFrom('answers', 'is slow', 'hangs', 'is stubborn', 'fails', 'is busy', 'parks');
 const step = fc.record({
-  /** `say` sends the event, `discard` and `replay` are requests of an operator. */
+  /** `say` sends the event; `cancel`, `discard` and `replay` are requests of an operator. */
   action: fc.constantFrom('say', 'cancel', 'discard', 'replay', 'kill', 'nothing'),
   event: fc.constantFrom('a1', 'a2', 'b1'),
   // 149,600 ms is just before an attempt is aborted (180 s - 30 s), 200,000 ms is after the deadline.

@@ -110,6 +110,7 @@ test('work slots never exceed the limits, no trigger or agent gets more than hal
       for (const step of steps) {
         if (typeof step === 'number') inbox.end(step % Math.max(1, inbox.running.length));
         else inbox.offer({ event: eventOf(++seq, step.bytes), agent: step.agent, trigger: step.trigger });
+        // Sometimes completes the releases, so that arrivals also occur between a release and its completion.
         if (seq % 7 === 0) await inbox.settle();
       }
       for (let round = 0; inbox.ended.length < seq; round += 1) {

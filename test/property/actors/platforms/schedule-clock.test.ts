@@ -121,6 +121,7 @@ class ScheduleScenario {
 }
 
 const polls = (min: number, max: number) => fc.integer({ min, max }).map((count) => count * POLL_MS);
+/** A change of up to a minute, which is no correction, or of up to 40 minutes back and 20 minutes forward. */
 const anyChange = fc.oneof(polls(-12, 12), polls(-480, 240));
 /** Time passes; the clock is set; the clock is set while the gateway is stopped. */
 const anyStep = fc.oneof(

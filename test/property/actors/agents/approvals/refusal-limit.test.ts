@@ -1,6 +1,6 @@
 // Limit of the explanations for refused button presses on approval requests, with random presses. A first
-// explanation per person and request is always sent. A repeated one is sent at most once a minute, and all
-// persons together get at most 30 repeated ones per minute.
+// explanation per person and request is always sent. A repeated explanation is sent at most once a minute,
+// and all persons together get at most 30 repeated explanations per minute.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -239,8 +239,9 @@ class World {
 const socketIndex = fc.nat({ max: 3 });
 /**
  * Actions of the platform, the network and the store. `which` selects a working wire. `announce` closes a
- * wire after an announcement, `off` disables the app, `cut` closes a wire, and `silence` lets it hang.
- * `refuse` and `no hello` concern the next connections, `slow` and `full` the store.
+ * wire after an announcement, `off` disables the app, `cut` closes a wire, `silence` lets it hang, and
+ * `garbage` sends invalid frames. `refuse` and `no hello` concern the next connections, `slow` and `full` the
+ * store.
  */
 const arbHappening = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('say' as const), which: socketIndex }) },

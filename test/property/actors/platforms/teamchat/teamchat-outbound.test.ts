@@ -127,7 +127,7 @@ async function sendAll(steps: readonly Step[]) {
     teamPacing(() => now),
     new StoredConversations(new MemoryStore()),
   );
-  // Notes attempts that may have arrived.
+  // Marks the rows of messages that may have arrived although the attempt failed.
   const observedOutbound: typeof outbound = {
     ...outbound,
     send: (to, message, context) =>

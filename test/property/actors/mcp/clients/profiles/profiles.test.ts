@@ -192,7 +192,7 @@ test('a profile allows calls of its listed tools, under the same names as /mcp, 
       const { profile } = catalog;
       for (const next of [undefined, ...later]) {
         if (next !== undefined) catalog.change(next.settings, next.entry);
-        // A change keeps the object.
+        // A change keeps the profile object, which open sessions use.
         expect(catalog.profile).toBe(profile);
         const inside = catalog.settings.filter((server) => catalog.isInside(server));
         expect(profile.servers().map((server) => server.id)).toEqual(inside.map((server) => server.id));
@@ -211,13 +211,13 @@ test('a profile allows calls of its listed tools, under the same names as /mcp, 
             const target = catalog.aggregate.find(kind, mergedName);
             const isListed = listedNames.includes(mergedName);
             // A name with a digest may look like an unlisted name of another server, which then receives it.
-            const guess = isListed ? undefined : profile.aggregate.findUnlisted(kind, mergedName)?.server.id;
-            expect(guess).toSatisfy(
-              () => guess === undefined || (profile.has(guess) && guess !== target?.server.id),
+            const rival = isListed ? undefined : profile.aggregate.findUnlisted(kind, mergedName)?.server.id;
+            expect(rival).toSatisfy(
+              () => rival === undefined || (profile.has(rival) && rival !== target?.server.id),
             );
-            expect(routed.server, mergedName).toBe(isListed ? target?.server.id : guess);
+            expect(routed.server, mergedName).toBe(isListed ? target?.server.id : rival);
             if (isListed) expect(routed.message.params.name).toBe(target?.key);
-            else if (guess === undefined) {
+            else if (rival === undefined) {
               // A request for an unknown name fails with the same error.
               const unknown = routeMessage(
                 profile,
