@@ -32,7 +32,7 @@ const MIN_CALLS = 10;
 
 /**
  * Folders per run: `box`, `annex` (given as the link `alias`) and `box/inner` are allowed, the rest is
- * outside.
+ * outside. The names `box-evil` and `annex-evil` only begin like an allowed folder.
  */
 const bases = [
   'box',
@@ -408,7 +408,7 @@ function freePath(world: World, path: string): string | undefined {
 function canBeFolder(world: World, pathByText: string): boolean {
   const realPath = world.realPathInside(pathByText);
   if (realPath !== undefined) return lstatSync(realPath).isDirectory();
-  // A dangling link, or a link to the outside.
+  // The path ends in a link without a target, or in a link to the outside.
   if (resolveLinks(pathByText, false) !== undefined) return false;
   return dirname(pathByText) !== pathByText && canBeFolder(world, dirname(pathByText));
 }

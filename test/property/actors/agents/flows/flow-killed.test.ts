@@ -103,6 +103,7 @@ it('a flow returns the same answer wherever its process is killed', async () => 
           break;
         } catch (error) {
           expect(error).toBeInstanceOf(ProcessKilled);
+          // Calls that the killed process has started can still run in the test. They get time to end.
           await new Promise((resolve) => setTimeout(resolve, 2));
         }
       }

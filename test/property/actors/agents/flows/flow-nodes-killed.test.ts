@@ -132,7 +132,7 @@ it('flow calls keep one idempotency key, and approvals and messages occur once, 
             await new Promise((resolve) => setTimeout(resolve, Math.min(reply.wakeInMs ?? 0, 2)));
           } catch (error) {
             expect(error).toBeInstanceOf(ProcessKilled);
-            // Gives the work of the killed process time to end.
+            // Calls that the killed process has started can still run in the test. They get time to end.
             await new Promise((resolve) => setTimeout(resolve, 3));
           }
         }

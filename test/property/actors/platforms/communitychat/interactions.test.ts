@@ -165,6 +165,7 @@ class ChatScenario {
     const startedAt = performance.now();
     const { status, body, token, id } = await this.platform.send({ act: command('ask') });
     this.slowestMs = Math.max(this.slowestMs, Number(process.hrtime.bigint() - realStart) / 1e6);
+    // Type 5: the interaction is acknowledged, the answer follows.
     expect([status, body]).toEqual([200, { type: 5 }]);
     // The acknowledged event is already durable.
     const event = this.host.store.events.find((each) => each.id.endsWith(`/${id}`));

@@ -69,7 +69,8 @@ test('no request exceeds a known rate limit, and no request waits longer than th
       const { refused, tookMs } = await sendAll(counts, delays, allowed, false);
       expect(refused).toBe(0);
       const maxCount = Math.max(...counts);
-      // One period of the limit per `maxRequests` requests, plus the delays of requests and responses.
+      // One period of the limit per `maxRequests` requests, plus the delays of requests and responses. A
+      // request and its response together are delayed by at most 340 ms, the values here are larger.
       expect(tookMs).toBeLessThan((maxCount / allowed.maxRequests + 1) * (allowed.ms + 800) + maxCount * 400);
     }),
     { numRuns: 60 },
