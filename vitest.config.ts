@@ -31,6 +31,8 @@ export default defineConfig({
     env: { TZ: 'UTC' },
     // Shared processes load fixtures and packages once. Tests in `parts apart` need a process of their own.
     isolate: false,
+    // The projects share transformed modules.
+    experimental: { fsModuleCache: true },
     // Files that run programs often wait, so 1.5 files per processor keep the processors busy.
     // A test must not depend on an idle machine: times that it compares differ by seconds.
     maxWorkers: Math.min(8, Math.max(2, Math.ceil(1.5 * availableParallelism()))),
