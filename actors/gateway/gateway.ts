@@ -14,6 +14,7 @@ import { Redactor } from '../base/errors/redact.ts';
 import { stopChildrenOnThrow } from '../base/supervision/stop-children-on-throw.ts';
 import type { ClusterPart, ClusterPartOptions } from '../cluster/cluster-part.ts';
 import { History } from '../history/history-part.ts';
+import { gatewayEnvironment } from '../mcp/links/stdio/child-env.ts';
 import { McpSide } from '../mcp/mcp-side.ts';
 import type { CatalogDifference } from '../mcp/servers/catalog-servers.ts';
 import { RecentLines } from '../mcp/servers/lines/recent.ts';
@@ -111,7 +112,7 @@ export class GatewayRuntime {
       config,
       catalog,
       version,
-      environment,
+      environment: gatewayEnvironment(environment, config),
       log,
       redactor,
       lines,

@@ -3,7 +3,7 @@
 
 import type { StdioEntry } from '../../../config/catalog/catalog-schema.ts';
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../base/errors/errors.ts';
-import { launchOf } from '../links/stdio/child-env.ts';
+import { type GatewayEnvironment, launchOf } from '../links/stdio/child-env.ts';
 import type { Installation } from './installation.ts';
 import { type Installer, installerOf } from './installer.ts';
 import type { Installs } from './installs.ts';
@@ -13,7 +13,7 @@ export interface ServerInstallOptions {
   readonly server: string;
   readonly entry: StdioEntry;
   /** Environment of the gateway. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: GatewayEnvironment;
   readonly installs: Installs;
 }
 

@@ -10,7 +10,7 @@ import { readServerMessage } from '../jsonrpc/read-message.ts';
 import type { CallId, Link, LinkEvents } from './link.ts';
 import { type DetectedTransport, DetectingLink } from './sse/detecting-link.ts';
 import { SseLink } from './sse/sse-link.ts';
-import { launchOf } from './stdio/child-env.ts';
+import { type GatewayEnvironment, launchOf } from './stdio/child-env.ts';
 import type { UnfinishedFiles } from './stdio/child-process.ts';
 import { containerLaunch } from './stdio/container-launch.ts';
 import { StdioLink } from './stdio/stdio-link.ts';
@@ -25,7 +25,7 @@ export interface LinkContext {
   /** Redacts the credentials of this server, in errors for clients. */
   readonly ownRedactor: Redactor;
   /** Environment of the gateway. Child processes inherit only a few variables. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: GatewayEnvironment;
   /** Records of the child processes, so that the next gateway can end them after a crash. */
   readonly records: ChildRecords | undefined;
   /** Files that a local server's launcher (npx, uvx, docker) may be writing. */

@@ -9,6 +9,7 @@ import type { StateFolder } from '../../state/state-folder.ts';
 import { Installs } from '../installs/installs.ts';
 import { ServerInstall } from '../installs/server-install.ts';
 import { type MakePlacedLink, makeLink } from '../links/make-link.ts';
+import type { GatewayEnvironment } from '../links/stdio/child-env.ts';
 import { ServerCache } from './cache/cache.ts';
 import { redactedError } from './calls/redacted-error.ts';
 import { stderrLevels } from './lines/level.ts';
@@ -24,7 +25,7 @@ import type { ServerSpec } from './supervised-servers.ts';
 export interface ServerSurroundings {
   readonly maxMessageBytes: number;
   readonly version: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: GatewayEnvironment;
   readonly log: Log;
   readonly redactor: Redactor;
   readonly stateFolder: StateFolder;

@@ -6,6 +6,7 @@ import { silentLog } from '../../../actors/base/errors/log.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { Installs } from '../../../actors/mcp/installs/installs.ts';
 import { ServerInstall } from '../../../actors/mcp/installs/server-install.ts';
+import { gatewayEnvironment } from '../../../actors/mcp/links/stdio/child-env.ts';
 import type { Catalog, StdioEntry } from '../../../config/catalog/catalog-schema.ts';
 import { loadTarget } from '../../../config/load-config.ts';
 import { ConfigError } from '../../../config/reader/problem.ts';
@@ -53,7 +54,8 @@ export const warm: CommandModule = {
 
 async function installServers(names: readonly string[], { config, catalog: file }: Options): Promise<number> {
   const target = file === undefined ? { config: config ?? DEFAULT_CONFIG } : { catalog: file };
-  const { catalog, secrets } = await loadTarget(target, process.env);
+  const { config: settings, catalog, secrets } = await loadTarget(target, process.env);
+  const environment = gatewayEnvironment(process.env, settings);
   const redactor = new Redactor(secrets);
   const installs = new Installs(silentLog, redactor);
   process.once('SIGINT', () => void installs.close());
@@ -62,7 +64,7 @@ async function installServers(names: readonly string[], { config, catalog: file 
   const failures: string[] = [];
   await Promise.all(
     selected(catalog, names).map(async ([server, entry]) => {
-      const install = new ServerInstall({ server, entry, environment: process.env, installs });
+      const install = new ServerInstall({ server, entry, environment, installs });
       const whenInstalled = install.ensure();
       if (whenInstalled === undefined) return;
       progress.add(server, install);

@@ -268,6 +268,30 @@ describe('a child process', () => {
   });
 });
 
+test("a child process with inherit_env: true does not receive the gateway's own key", async () => {
+  const { curious } = servers;
+  const inheriting = {
+    all: { ...curious, inherit_env: true },
+    named: { ...curious, inherit_env: ['OWN_KEY'] },
+  };
+  const api_key = 'the key of the test';
+  const keyed = await startGateway({
+    servers: inheriting,
+    settings: { api_key: `\${OWN_KEY}` },
+    env: { OWN_KEY: api_key, BESIDE: 'inherited' },
+  });
+  const look = async (server: string) => {
+    const headers = { 'content-type': JSON_TYPE, accept: BOTH, 'x-mcp-server': server, 'x-api-key': api_key };
+    const { json } = await ask(`${keyed.url}/rpc`, { method: 'POST', headers, body: call('look') });
+    return JSON.parse(json.result.content[0].text).environ as string[];
+  };
+  const environ = await look('all');
+  expect(environ).toContain('BESIDE=inherited');
+  expect(environ.join()).not.toContain(api_key);
+  expect(await look('named')).toContain(`OWN_KEY=${api_key}`);
+  await keyed.stop();
+});
+
 test('the operator token is in no log line, at any level', () => {
   const token = operatorTokenIn(join(gateway.folder, '.gateway'));
   expect(gateway.text().length).toBeGreaterThan(1_000);

@@ -1,8 +1,10 @@
 // Environment for local servers: a few common variables, and the variables of the catalog entry. A server
 // inherits all other variables only with `inherit_env: true`, because the environment of the gateway contains
-// its own key and tokens of other servers (A9, ARCHITECTURE.md).
+// tokens of other servers (A9, ARCHITECTURE.md). The gateway's own keys are inherited by name only: with them
+// a server could act as the operator.
 
 import type { StdioEntry } from '../../../../config/catalog/catalog-schema.ts';
+import type { GatewayConfig } from '../../../../config/gateway-file/gateway-schema.ts';
 import type { Launch } from './start-failure.ts';
 
 /** Variables that programs generally need: paths, locale, proxies, certificates. */
@@ -19,6 +21,21 @@ const windowsNames = [
   ...['ProgramData', 'ProgramFiles', 'ProgramFiles(x86)', 'ProgramW6432', 'PROCESSOR_ARCHITECTURE'],
 ];
 
+/** Variables of the gateway's process. */
+export interface GatewayEnvironment {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Credentials that grant operator access, also by the node address or the database. */
+  readonly ownKeys: ReadonlySet<string>;
+}
+
+export function gatewayEnvironment(
+  variables: GatewayEnvironment['variables'],
+  { api_key, node, store }: GatewayConfig,
+): GatewayEnvironment {
+  const keys = [api_key, node?.secret ?? '', store.postgres?.url ?? ''];
+  return { variables, ownKeys: new Set(keys.filter((key) => key !== '')) };
+}
+
 export interface ChildEnvironmentEntry {
   readonly env: Readonly<Record<string, string>>;
   /** Names inherited from the gateway's environment, or true for all. */
@@ -26,18 +43,15 @@ export interface ChildEnvironmentEntry {
 }
 
 /** Returns a local server's command line and environment. */
-export function launchOf(
-  entry: StdioEntry,
-  gatewayEnv: Readonly<Record<string, string | undefined>>,
-): Launch {
+export function launchOf(entry: StdioEntry, gateway: GatewayEnvironment): Launch {
   const { command, args, cwd } = entry;
-  return { command, args, cwd, env: childEnvironment(entry, gatewayEnv) };
+  return { command, args, cwd, env: childEnvironment(entry, gateway) };
 }
 
 /** Returns the complete process environment. The entry's `env` overrides inherited variables. */
 export function childEnvironment(
   entry: ChildEnvironmentEntry,
-  gatewayEnv: Readonly<Record<string, string | undefined>>,
+  { variables, ownKeys }: GatewayEnvironment,
   platform: NodeJS.Platform = process.platform,
 ): Record<string, string> {
   // Variable names on Windows are case-insensitive: Path and PATH are the same.
@@ -45,12 +59,14 @@ export function childEnvironment(
   const { env, inherit_env } = entry;
   const inheritedNames = new Set([...commonNames, ...(platform === 'win32' ? windowsNames : [])].map(key));
   if (inherit_env !== true) for (const name of inherit_env) inheritedNames.add(key(name));
-  const isInherited = (name: string): boolean =>
-    inherit_env === true || inheritedNames.has(key(name)) || key(name).startsWith('LC_');
+  const isInherited = (name: string, value: string): boolean =>
+    (inherit_env === true && !ownKeys.has(value)) ||
+    inheritedNames.has(key(name)) ||
+    key(name).startsWith('LC_');
 
   const result = new Map<string, [name: string, value: string]>();
-  for (const [name, value] of Object.entries(gatewayEnv))
-    if (value !== undefined && isInherited(name)) result.set(key(name), [name, value]);
+  for (const [name, value] of Object.entries(variables))
+    if (value !== undefined && isInherited(name, value)) result.set(key(name), [name, value]);
   for (const [name, value] of Object.entries(env)) result.set(key(name), [name, value]);
   return Object.fromEntries(result.values());
 }

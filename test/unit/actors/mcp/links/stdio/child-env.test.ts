@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { childEnvironment } from '../../../../../../actors/mcp/links/stdio/child-env.ts';
+import {
+  type ChildEnvironmentEntry,
+  childEnvironment as childEnvironmentOf,
+} from '../../../../../../actors/mcp/links/stdio/child-env.ts';
+
+const childEnvironment = (
+  entry: ChildEnvironmentEntry,
+  variables: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform,
+) => childEnvironmentOf(entry, { variables, ownKeys: new Set(['own key']) }, platform);
 
 const gatewayEnv = {
   PATH: '/bin',
@@ -39,11 +48,19 @@ describe('the environment of a child process', () => {
     expect(Object.keys(env)).not.toContain('GATEWAY_API_KEY');
   });
 
-  test('contains the whole gateway environment if inherit_env is true', () => {
-    const { EMPTY: _, ...all } = gatewayEnv;
+  test("contains the gateway environment without the gateway's own key if inherit_env is true", () => {
+    const { EMPTY: _, GATEWAY_API_KEY: __, ...all } = gatewayEnv;
     expect(childEnvironment({ env: { A: 'b' }, inherit_env: true }, gatewayEnv, 'linux')).toEqual({
       ...all,
       A: 'b',
+    });
+  });
+
+  test("contains the gateway's own key if the entry names its variable", () => {
+    expect(
+      childEnvironment({ env: {}, inherit_env: ['GATEWAY_API_KEY'] }, gatewayEnv, 'linux'),
+    ).toMatchObject({
+      GATEWAY_API_KEY: 'own key',
     });
   });
 
