@@ -4,6 +4,7 @@
 // Malformed nodes are skipped; unknown nodes yield their text and children. Nodes deeper than MAX_DEPTH are
 // omitted.
 
+import { linkAddress } from '../../events/outbox/escape-markdown.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 
 const MAX_DEPTH = 64;
@@ -116,11 +117,23 @@ function renderMarks(text: string, node: unknown): string {
   let shownText = text;
   for (const mark of Array.isArray(marks) ? marks : []) {
     const type = textMember(mark, 'type');
-    if (type === 'code') shownText = `\`${shownText}\``;
+    if (type === 'code') shownText = codeSpan(shownText);
     const href = type === 'link' ? textMember(mark, 'attrs.href') : undefined;
-    if (href !== undefined && href !== text) shownText = `[${shownText}](${href})`;
+    if (href !== undefined && href !== text) shownText = linkTo(shownText, href);
   }
   return shownText;
+}
+
+/** Returns a link whose label and address cannot end early. */
+const linkTo = (label: string, address: string): string =>
+  `[${label.replace(/[\\[\]]/g, '\\$&').replace(/\s+/g, ' ')}](${linkAddress(address)})`;
+
+/** Returns code between marks that are longer than any marks in the code. */
+function codeSpan(code: string): string {
+  const runs = code.match(/`+/g) ?? [];
+  if (runs.length === 0) return `\`${code}\``;
+  const marks = '`'.repeat(runs.reduce((longest, run) => Math.max(longest, run.length + 1), 1));
+  return `${marks} ${code} ${marks}`;
 }
 
 function indent(first: string, text: string, rest = ' '.repeat(first.length)): string {

@@ -39,6 +39,20 @@ describe('textOfDocument', () => {
       [node('codeBlock', [text('```\nif (a)  {\n')], { language: 'js' })],
       '````js\n```\nif (a)  {\n\n````',
     ],
+    [
+      'ends no link early, and no code',
+      [
+        node('paragraph', [
+          text('bank](https://evil.example) [x\ny', {
+            type: 'link',
+            attrs: { href: 'https://x.example/(a) b' },
+          }),
+          text(' '),
+          text('a`b``', { type: 'code' }),
+        ]),
+      ],
+      '[bank\\](https://evil.example) \\[x y](https://x.example/%28a%29%20b) ``` a`b`` ```',
+    ],
     ['marks quotations', [node('blockquote', [paragraph('a'), paragraph('b')])], '> a\n> \n> b'],
     [
       'shows the text of mentions, emojis, states, dates and cards',
