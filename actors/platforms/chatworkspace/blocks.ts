@@ -1,11 +1,13 @@
 // Renders message blocks: title, text, fields, and buttons or lists. Stays within the platform's limits,
-// because the platform refuses larger messages. Actions that cannot be buttons become text.
+// because the platform refuses larger messages. Actions that cannot be buttons become text. The texts of a
+// card contain no markup, so they are escaped.
 
 import { lineBesideButton, lineOfAction } from '../../events/outbox/action-lines.ts';
+import { escapeLine, escapeMarkdown } from '../../events/outbox/escape-markdown.ts';
 import type { CardAction, CardField, MessageCard } from '../../events/outbox/message.ts';
-import { sizeOf, splitText } from '../../events/outbox/split-text.ts';
+import { convertedParts } from '../markdown/converted-parts.ts';
 import { ownBlock } from './choice.ts';
-import { markup, truncate } from './markup.ts';
+import { truncate, writerOf } from './markup.ts';
 
 export type MessageBlock = Readonly<Record<string, unknown>>;
 
@@ -30,14 +32,16 @@ const MAX_URL = 3000;
 export function titleBlocks(title: string | undefined, options: BlockOptions): readonly MessageBlock[] {
   const line = title?.replace(/\s+/g, ' ').trim() ?? '';
   if (line === '') return [];
-  if (line.length > MAX_HEADER) return textBlocks(`*${line}*`, options);
+  if (line.length > MAX_HEADER) return textBlocks(`**${escapeLine(line)}**`, options);
   return [{ type: 'header', text: plain(line) }];
 }
 
-function textBlocks(text: string, options: BlockOptions): readonly MessageBlock[] {
-  if (text.trim() === '') return [];
-  const parts = splitText(text, { limit: MAX_SECTION, unit: 'entities' });
-  return parts.map((part) => sectionOf(markup(part, options.mayMention), options));
+function textBlocks(markdown: string, options: BlockOptions): readonly MessageBlock[] {
+  if (markdown.trim() === '') return [];
+  const write = writerOf('markdown', options.mayMention);
+  const size = { limit: MAX_SECTION, unit: 'entities' } as const;
+  const parts = convertedParts(markdown, size, write, ({ length }) => length);
+  return parts.map((part) => sectionOf(part, options));
 }
 
 /** Returns a block with a text in the platform's markup. */
@@ -52,7 +56,7 @@ export function cardBlocks(card: MessageCard, options: BlockOptions): readonly M
   const inputLines = inputs.map(({ label }) => `${label}: …`);
   return [
     ...fieldBlocks(fields, options),
-    ...textBlocks([...inputLines, ...lines].join('\n'), options),
+    ...textBlocks(escapeMarkdown([...inputLines, ...lines].join('\n')), options),
     ...blocks,
   ];
 }
@@ -64,13 +68,15 @@ function fieldBlocks(fields: readonly CardField[], options: BlockOptions): reado
     if (row.length > 0) blocks.push({ type: 'section', fields: row });
     row = [];
   };
+  const write = writerOf('markdown', options.mayMention);
   for (const { name, value } of fields) {
-    const text = `*${name}*\n${value}`;
-    if (sizeOf(text, 'entities') > MAX_FIELD) {
+    const markdown = `**${escapeLine(name)}**\n${escapeMarkdown(value)}`;
+    const text = write(markdown);
+    if (text.length > MAX_FIELD) {
       closeRow();
-      blocks.push(...textBlocks(text, options));
+      blocks.push(...textBlocks(markdown, options));
     } else {
-      row.push(mrkdwn(markup(text, options.mayMention), options.mayMention));
+      row.push(mrkdwn(text, options.mayMention));
       if (row.length === FIELDS_OF_SECTION) closeRow();
     }
   }

@@ -1,6 +1,8 @@
 // Renders card title and fields as embeds. Parts above the limits of an embed are returned for the text, in
-// full. More fields than one embed can hold go to further embeds, each in a separate message.
+// full. More fields than one embed can hold go to further embeds, each in a separate message. The texts of a
+// card contain no markup, so they are escaped.
 
+import { escapeLine, escapeMarkdown } from '../../events/outbox/escape-markdown.ts';
 import type { CardField, MessageCard } from '../../events/outbox/message.ts';
 
 const MAX_TITLE = 256;
@@ -17,14 +19,19 @@ export interface Embed {
 
 export interface Embeds {
   readonly embeds: readonly Embed[];
-  /** Title for the text; undefined if empty, or if the first embed contains the title. */
+  /** Markdown of the title for the text; undefined if empty, or if the first embed contains the title. */
   readonly title: string | undefined;
-  /** Fields for the text, which do not fit into an embed. */
+  /** Fields for the text in Markdown, which do not fit into an embed. */
   readonly fields: readonly CardField[];
 }
 
-export function embedsOf({ title = '', fields = [] }: MessageCard): Embeds {
-  const isTitle = title.trim() !== '' && title.length <= MAX_TITLE;
+export function embedsOf(card: MessageCard): Embeds {
+  const title = escapeLine(card.title ?? '');
+  const fields = (card.fields ?? []).map(({ name, value }) => ({
+    name: escapeLine(name),
+    value: escapeMarkdown(value),
+  }));
+  const isTitle = title !== '' && title.length <= MAX_TITLE;
   const supportedFields = fields.filter(isSupported);
   const groups: CardField[][] = [];
   let size = isTitle ? title.length : 0;
@@ -41,7 +48,7 @@ export function embedsOf({ title = '', fields = [] }: MessageCard): Embeds {
   const head = { ...(isTitle && { title }), ...(first !== undefined && { fields: first }) };
   return {
     embeds: [...(isTitle || first !== undefined ? [head] : []), ...others.map((each) => ({ fields: each }))],
-    title: isTitle || title.trim() === '' ? undefined : title,
+    title: isTitle || title === '' ? undefined : title,
     fields: fields.filter((field) => !isSupported(field)),
   };
 }

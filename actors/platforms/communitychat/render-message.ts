@@ -6,6 +6,7 @@
 // replaced message would keep omitted members.
 
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
+import { escapeLine, escapeMarkdown } from '../../events/outbox/escape-markdown.ts';
 import type { CardAction, MessageCard, OutboundMessage } from '../../events/outbox/message.ts';
 import { splitText } from '../../events/outbox/split-text.ts';
 import { actionButtons, type Component } from './buttons.ts';
@@ -66,6 +67,7 @@ function bodiesOf({ text, card = {}, mentions }: OutboundMessage): readonly Comm
   });
 }
 
+/** Title and fields are Markdown already (embeds.ts). */
 function textOf(
   text: string,
   { title, fields = [], inputs = [] }: MessageCard,
@@ -73,21 +75,19 @@ function textOf(
   described: readonly CardAction[],
 ): string {
   const lines = [
-    ...fields.map(({ name, value }) => `**${onOneLine(name)}**: ${value}`),
-    ...inputs.map(({ label }) => `${onOneLine(label)}: …`),
+    ...fields.map(({ name, value }) => `**${name}**: ${value}`),
+    ...inputs.map(({ label }) => `${escapeLine(label)}: …`),
     ...described.map(
-      ({ title: name, description = '' }) => `- **${onOneLine(name)}**: ${onOneLine(description)}`,
+      ({ title: name, description = '' }) => `- **${escapeLine(name)}**: ${escapeLine(description)}`,
     ),
     ...remaining.map(lineOf),
   ];
-  const head = title === undefined ? '' : `**${onOneLine(title)}**`;
+  const head = title === undefined ? '' : `**${title}**`;
   return [head, text, lines.join('\n')].filter((part) => part.trim() !== '').join('\n\n');
 }
 
 function lineOf({ id, title, url, description }: CardAction): string {
   const more = [url, description].filter((each) => each !== undefined).join(' ');
-  return onOneLine(`- ${title.trim() || id}${more === '' ? '' : `: ${more}`}`);
+  const line = `${title.trim() || id}${more === '' ? '' : `: ${more}`}`;
+  return `- ${escapeMarkdown(line.replace(/\s+/g, ' '))}`;
 }
-
-/** A single line cannot start a code block. */
-const onOneLine = (text: string) => text.replace(/\s+/g, ' ').trim();

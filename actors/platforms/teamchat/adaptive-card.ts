@@ -2,9 +2,11 @@
 // returns the action id in its data.
 //
 // The card is valid in version 1.4, which all clients support. Actions are grouped into sets, because clients
-// limit the number of actions per set.
+// limit the number of actions per set. The texts of a card contain no markup, so they are escaped where the
+// platform reads Markdown.
 
-import type { CardAction, CardInput, MessageCard } from '../../events/outbox/message.ts';
+import { escapeLine, escapeMarkdown } from '../../events/outbox/escape-markdown.ts';
+import type { CardAction, CardField, CardInput, MessageCard } from '../../events/outbox/message.ts';
 import { ACTION_ID } from './activity-choice.ts';
 
 export const CARD_TYPE = 'application/vnd.microsoft.card.adaptive';
@@ -22,9 +24,9 @@ const SEND: CardAction = { id: 'send', title: 'Send' };
 export function attachmentOf({ title, fields = [], actions = [], inputs = [] }: MessageCard): CardAttachment {
   const buttons = (actions.length === 0 && inputs.length > 0 ? [SEND] : actions).map(buttonOf);
   const descriptions = actions.flatMap(({ title: name, description }) =>
-    description === undefined ? [] : [{ title: name, value: description }],
+    description === undefined ? [] : [factOf({ name, value: description })],
   );
-  const facts = fields.map(({ name, value }) => ({ title: name, value }));
+  const facts = fields.map(factOf);
   const isOneSet = buttons.length <= ACTIONS_IN_SET;
   const body = [
     ...(title === undefined ? [] : [titleOf(title)]),
@@ -42,8 +44,12 @@ export function attachmentOf({ title, fields = [], actions = [], inputs = [] }: 
   return { contentType: CARD_TYPE, content };
 }
 
-function titleOf(text: string): object {
-  return { type: 'TextBlock', text, weight: 'Bolder', size: 'Medium', wrap: true };
+function factOf({ name, value }: CardField): object {
+  return { title: escapeLine(name), value: escapeMarkdown(value) };
+}
+
+function titleOf(title: string): object {
+  return { type: 'TextBlock', text: escapeLine(title), weight: 'Bolder', size: 'Medium', wrap: true };
 }
 
 function buttonOf({ id, title, style, url }: CardAction): object {

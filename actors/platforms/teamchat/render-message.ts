@@ -7,6 +7,7 @@
 import type { TextFormat } from '../../../config/resources/agents/text-format.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
+import { escapeLine } from '../../events/outbox/escape-markdown.ts';
 import type { CardAction, CardInput, MessageCard, OutboundMessage } from '../../events/outbox/message.ts';
 import { convertedParts, renderedFormat } from '../markdown/converted-parts.ts';
 import { tablesAsCode } from '../markdown/tables-as-code.ts';
@@ -80,10 +81,10 @@ function asText(
   const links = remaining.filter(({ url }) => url !== undefined);
   const lines = [
     ...actions.flatMap(({ title: name, description }) =>
-      description === undefined ? [] : [`- ${name}: ${description}`],
+      description === undefined ? [] : [`- ${escapeLine(name)}: ${escapeLine(description)}`],
     ),
-    ...remaining.flatMap(({ title: name, url }) => (url === undefined ? [`- ${name}`] : [])),
-    ...(attachments.length === 0 ? inputs.map(({ label }) => `- ${label}: …`) : []),
+    ...remaining.flatMap(({ title: name, url }) => (url === undefined ? [`- ${escapeLine(name)}`] : [])),
+    ...(attachments.length === 0 ? inputs.map(({ label }) => `- ${escapeLine(label)}: …`) : []),
   ];
   const parts = [withCardText(text, { title, fields, actions: links }), lines.join('\n')];
   return [

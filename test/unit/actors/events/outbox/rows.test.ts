@@ -157,6 +157,6 @@ describe('the rows of a message', () => {
 test('a link of a card stays one link with brackets in its title and address', () => {
   const action = { id: 'x', title: 'see](https://a.example) [x', url: 'https://b.example/a (b)' };
   expect(withCardText('', { actions: [action] })).toBe(
-    '- [see\\](https://a.example) \\[x](https://b.example/a%20%28b%29)',
+    '- [see\\](https\\://a.example) \\[x](https://b.example/a%20%28b%29)',
   );
 });

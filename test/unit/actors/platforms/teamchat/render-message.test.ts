@@ -181,8 +181,8 @@ test('any answer becomes activities within the limit with valid cards, and is co
       const activities = activitiesOf(text, given);
       const contents = contentsOf(activities);
       const ids = new Set(actionIds(contents));
-      // The joined parts contain the complete text, except for blanks.
-      const bare = (each: string) => each.replace(/\s/g, '');
+      // The joined parts contain the complete text, except for blanks and escapes.
+      const bare = (each: string) => each.replace(/[\s\\]/g, '');
       const allShownTexts = [
         activities.map((each) => each.text ?? '').join(''),
         ...contents.flatMap(allTexts),
