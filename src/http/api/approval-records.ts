@@ -1,8 +1,10 @@
-// Creates the records of approval-shapes.ts. The input is already redacted.
+// Creates the records of approval-shapes.ts. The input is already redacted. The brief view is for people, so
+// its texts show hidden characters as escapes.
 
 import type { ApprovalView } from '../../../actors/agents/approvals/operator-approvals.ts';
 import type { ApprovalBody, Person } from '../../../actors/agents/approvals/record.ts';
 import { displayName, fullRequestText } from '../../../actors/agents/approvals/request-text.ts';
+import { escapeHidden } from '../../../actors/base/errors/hidden-characters.ts';
 import type { ApprovalRecord } from './approval-shapes.ts';
 import { isoTime } from './iso-time.ts';
 import type { RecordView } from './record-view.ts';
@@ -41,9 +43,12 @@ export function approvalRecord(
     decided_name: decision?.name === undefined ? null : name(decision.name),
     via: decision?.via ?? null,
     operator: decision?.operator ?? null,
-    comment: view.text(decision?.comment, MAX_COMMENT),
+    comment: view.text(commentText(decision?.comment, view), MAX_COMMENT),
   };
 }
+
+const commentText = (comment: string | undefined, { isBrief }: RecordView) =>
+  isBrief && comment !== undefined ? escapeHidden(comment) : comment;
 
 function briefRequest(body: ApprovalBody, view: RecordView): NonNullable<ApprovalRecord['request']> {
   const text = fullRequestText(body);

@@ -45,8 +45,12 @@ async function* growing() {
   yield 'data: {"text":"two."}';
 }
 
+/** Fillers, blanks, tags, joiners and marks of the text direction, which no reader sees. */
+const UNSEEN = '\u3164\u115f\u2800\u00a0\u200b\u2060\ufe0f\u00ad\u061c\u{e0041}\u0085';
+const UNSEEN_CHARACTER = new RegExp([...UNSEEN, '\u202e'].join('|'), 'u');
+
 const paid = {
-  yes: { to: HOSTILE, key: SECRET, hidden: '\u202etxt.exe' },
+  yes: { to: HOSTILE, key: SECRET, hidden: `\u202etxt.exe${UNSEEN}` },
   no: { to: 'bob' },
   long: { to: 'x'.repeat(30_000) },
   left: { to: 'carl' },
@@ -67,7 +71,12 @@ beforeAll(async () => {
       agent: 'shop',
       rows: [begunRow('Pay.'), askedRow(approvalId(name))],
       outcome: 'parked' as const,
-      asks: [toolApproval(approvalId(name), paid[name as keyof typeof paid])],
+      asks: [
+        toolApproval(approvalId(name), paid[name as keyof typeof paid], {
+          title: `shop/pay${UNSEEN}`,
+          requestedBy: { platform: 'ChatWorkspace', user: `U1${UNSEEN}`, aliases: [`ada${UNSEEN}`] },
+        }),
+      ],
     })),
     {
       id: 'http:orders/1 %2F',
@@ -282,14 +291,31 @@ describe('approvals in the inspector', () => {
     const call = JSON.parse((await question.locator('pre').textContent()) ?? '');
     expect(call).toEqual({ ...paid.yes, key: '[redacted]' });
     // Invisible characters are escaped.
-    expect(await question.locator('pre').textContent()).toContain('\\u202etxt.exe');
+    expect(await question.locator('pre').textContent()).toContain('\\u202etxt.exe\\u3164\\u115f');
+    expect(await question.textContent()).toMatch(/shop\/pay\\u3164[\s\S]*(?:U1|ada)\\u3164/);
+    expect(await question.textContent()).not.toMatch(UNSEEN_CHARACTER);
     expect(await page.locator('#page img, #page script').count()).toBe(0);
 
-    await question.getByLabel('Comment on the decision').fill(`Go. ${HOSTILE}`);
+    await question.getByLabel('Comment on the decision').fill(`Go.${UNSEEN} ${HOSTILE}`);
     await question.getByRole('button', { name: 'Approve' }).press('Enter');
     await question.locator('.pill', { hasText: 'approved' }).waitFor();
     expect(await question.textContent()).toContain(`approved by an operator (inspector)`);
-    expect(await question.textContent()).toContain(`Go. ${HOSTILE}`);
+    expect(await question.textContent()).toMatch(/Go\.\\u3164/);
+    expect(await question.textContent()).toContain(HOSTILE);
+    expect(await question.textContent()).not.toMatch(UNSEEN_CHARACTER);
+    const path = `/approvals/${approvalId('yes')}`;
+    for (const address of [
+      path,
+      `${path}?view=brief`,
+      '/approvals?state=approved',
+      `/inspector/api${path}`,
+    ]) {
+      const { text, json } = await ask(`${gateway.url}${address}`);
+      expect([address, text]).toEqual([address, expect.not.stringMatching(UNSEEN_CHARACTER)]);
+      expect(text).toContain('\\u3164');
+      if (address === path) expect(json).toMatchObject({ tool: { arguments: { hidden: paid.yes.hidden } } });
+    }
+
     await item(page, 'no').getByRole('button', { name: 'Deny' }).click();
     await item(page, 'no').locator('.pill', { hasText: 'denied' }).waitFor();
     // The run was resumed, and the approval is no longer pending.
