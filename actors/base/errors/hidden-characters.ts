@@ -14,7 +14,12 @@ const HIDDEN = new RegExp(`[${HIDDEN_CLASS}]`, 'gu');
 
 /** Shows hidden characters as escapes of JSON. The value of a JSON text does not change. */
 export function escapeHidden(text: string): string {
-  return text.replace(HIDDEN, escapeUnits);
+  return replaceHidden(text, escapeUnits);
+}
+
+/** Replaces each hidden character. */
+export function replaceHidden(text: string, replacement: (character: string) => string): string {
+  return text.replace(HIDDEN, replacement);
 }
 
 /** Returns the text on one line, with hidden characters as escapes. */

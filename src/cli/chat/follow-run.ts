@@ -6,6 +6,7 @@ import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { ApprovalEvent, RetryEvent, ToolEvent } from '../../http/api/run-events.ts';
 import type { RunRecord, RunResultRecord, StepRecord } from '../../http/api/run-shapes.ts';
 import { type ApiClient, ApiProblem } from '../api/client.ts';
+import { shellWord } from '../views/shell-word.ts';
 
 export const runPath = (id: string, ...verb: readonly string[]): string =>
   ['runs', encodeURIComponent(id), ...verb].join('/');
@@ -95,7 +96,7 @@ export async function followRun(
     signal.throwIfAborted();
     if (id === undefined || count === RECONNECTS)
       throw new ApiProblem(
-        `the connection was lost${id === undefined ? '' : `; the run continues, and "runs show ${id}" shows its result`}`,
+        `the connection was lost${id === undefined ? '' : `; the run continues, and "runs show ${shellWord(id)}" shows its result`}`,
         { isTransient: true },
       );
     if (!isReconnected) listener.onReconnect?.();

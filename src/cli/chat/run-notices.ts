@@ -9,6 +9,7 @@ import { ApiProblem } from '../api/client.ts';
 import { CommandLineError } from '../api/target-options.ts';
 import { printMessage } from '../views/output.ts';
 import { delayLine, RECONNECT_LINE, retryLine } from '../views/runs.ts';
+import { shellWord } from '../views/shell-word.ts';
 
 /** Listener methods that print notices. */
 export const runNotices = {
@@ -40,6 +41,6 @@ export function approvalWaitLine(
   return printable(
     isLocalGateway
       ? `${fact}, but this gateway stops with the command: ${instead}`
-      : `${fact}: "approvals approve ${id}" or "approvals deny ${id}"`,
+      : `${fact}: "approvals approve ${shellWord(id)}" or "approvals deny ${shellWord(id)}"`,
   );
 }

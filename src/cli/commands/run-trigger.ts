@@ -10,6 +10,7 @@ import { requestApprovals } from '../api/pending-approvals.ts';
 import { CommandLineError } from '../api/target-options.ts';
 import { collectKeyValue } from '../option-values.ts';
 import { waitText } from '../views/automation.ts';
+import { shellWord } from '../views/shell-word.ts';
 import type { CommandContext, Operation } from './operation.ts';
 import { explainUnknownTrigger, triggerPath } from './resource-requests.ts';
 
@@ -71,15 +72,15 @@ export const runTrigger = {
     const { id, state, answer, note, ...wait } = body as RunResponse;
     if (state === 'done' || answer !== null) return [printableLines(answer ?? '')];
     if (state === 'accepted')
-      return [`${printable(id)} is accepted; "deliveries show ${printable(id)}" shows its result`];
+      return [`${printable(id)} is accepted; "deliveries show ${shellWord(id)}" shows its result`];
     if (state === 'waiting') {
       const delivery = { id, ...wait };
       const approvals = await requestApprovals([delivery], context);
       const decisions = (approvals.get(id) ?? []).map(
-        (each) => `"approvals approve ${printable(each)}" or "approvals deny ${printable(each)}" decides`,
+        (each) => `"approvals approve ${shellWord(each)}" or "approvals deny ${shellWord(each)}" decides`,
       );
       return [
-        `${printable(id)} waits for ${waitText(delivery, approvals)}; "deliveries show ${printable(id)}" shows its result`,
+        `${printable(id)} waits for ${waitText(delivery, approvals)}; "deliveries show ${shellWord(id)}" shows its result`,
         ...decisions,
       ];
     }

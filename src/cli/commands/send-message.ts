@@ -9,6 +9,7 @@ import { printable } from '../../terminal/terminal-text.ts';
 import type { ApiProblem, GatewayResponse } from '../api/client.ts';
 import { CommandLineError } from '../api/target-options.ts';
 import { deliveryLine } from '../views/automation.ts';
+import { shellWord } from '../views/shell-word.ts';
 import type { CommandContext, Operation } from './operation.ts';
 import { explainUnknownTrigger, triggerPath } from './resource-requests.ts';
 import { readStdin } from './stdin-text.ts';
@@ -75,7 +76,7 @@ export const sendMessage = {
     const { deliveries, states } = body as SendResult;
     if (states === undefined)
       return deliveries.map(
-        (id) => `${printable(id)} is accepted; "deliveries show ${printable(id)}" shows whether it was sent`,
+        (id) => `${printable(id)} is accepted; "deliveries show ${shellWord(id)}" shows whether it was sent`,
       );
     return states.map((each) => {
       if (each.state === 'done') return `${printable(each.id)} is sent`;

@@ -8,6 +8,7 @@ import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import { counted, latency } from './figures.ts';
 import { localClock, localTime, optionalTime } from './local-time.ts';
 import { memberTable, nodeTable, partWords } from './parts.ts';
+import { shellWord } from './shell-word.ts';
 import { type Column, table } from './table.ts';
 
 const styles: Readonly<Record<RunState, Style>> = {
@@ -59,7 +60,8 @@ export function delayLine(run: RunRecord, now: number): string | undefined {
 export const retryLine = ({ reason, in_ms }: { readonly reason: string; readonly in_ms: number }): string =>
   `${reason}; retrying ${in_ms === 0 ? 'now' : `in ${latency(in_ms)}`}`;
 
-export const detachedLine = (id: string): string => `the run continues: "runs show ${id}" shows its result`;
+export const detachedLine = (id: string): string =>
+  `the run continues: "runs show ${shellWord(id)}" shows its result`;
 
 export const UNFINISHED_LINE = 'the run had not ended and stops with this command; increase --wait';
 

@@ -66,16 +66,12 @@ export function toolPage(server: string, tool: Item, paint: Paint, invocation: I
   const { title } = { ...recordOf(tool.annotations), ...tool };
   const { program, options } = invocation;
   const targetOptions = options.map(shellWord);
-  const words = [
-    program,
-    'tools',
-    'call',
-    shellWord(server),
-    shellWord(name),
-    ...exampleWords(schema),
-    ...targetOptions,
-  ];
-  const example = words.join(' ');
+  const operands = [server, name].map(shellWord).concat(exampleWords(schema));
+  // The name of a tool must not become an option of the command.
+  const rest = operands.some((word) => /^(?:\$?')?-/.test(word))
+    ? [...targetOptions, '--', ...operands]
+    : [...operands, ...targetOptions];
+  const example = [program, 'tools', 'call', ...rest].join(' ');
   return [
     paint('strong', printable(`${server} ${name}`)),
     ...(typeof title === 'string' && title !== name ? [printable(title)] : []),
@@ -85,7 +81,7 @@ export function toolPage(server: string, tool: Item, paint: Paint, invocation: I
     ...argumentLines(schema),
     '',
     'Example:',
-    `  ${printable(example)}`,
+    `  ${example}`,
   ];
 }
 

@@ -142,6 +142,10 @@ describe('lists in a terminal', () => {
       ...['', 'Example:', "  actor-gateway tools call 'my files' walk path=PATH kind=a --catalog 'my file'"],
     ]);
     expect(toolPage('s', { name: 't' }, plain, { program: 'p', options: [] })).toContain('No arguments.');
+    const optionName = { name: '--url=https://evil.example' };
+    expect(toolPage('s', optionName, plain, { program: 'p', options: ['--config', 'x'] }).at(-1)).toBe(
+      '  p tools call --config x -- s --url=https://evil.example',
+    );
   });
 });
 
