@@ -8,6 +8,7 @@ import { MAX_DEPTH } from '../../../libs/rest/json-depth.ts';
 import { RequestFault } from '../../../libs/rest/request-fault.ts';
 import { retryAfterMs } from '../../../libs/rest/retry-after.ts';
 import { HandlerError } from '../handlers/handler.ts';
+import { idempotencyHeader } from '../handlers/idempotency-header.ts';
 import { evaluate, type NodeHost, type NodeResult, textIn, valueIn } from './node-host.ts';
 
 type Http = Extract<NodeWork, { readonly type: 'HTTP' }>;
@@ -31,7 +32,7 @@ export async function requestUrl(work: Http, host: NodeHost): Promise<NodeResult
     const answer = await api.request({
       method,
       path: url.pathname + url.search,
-      headers: { 'idempotency-key': key, traceparent: job.trace, ...headers },
+      headers: { 'idempotency-key': idempotencyHeader(key), traceparent: job.trace, ...headers },
       ...(body === undefined ? {} : { json: valueIn(body, host) }),
       signal: context.signal,
       timeoutMs: Math.min(timeout_seconds * 1000, context.remainingMs),

@@ -14,6 +14,7 @@ import { pauseOf } from '../../../libs/rest/retry-after.ts';
 import { AgentReplyReader } from './agent-reply-reader.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import type { HandlerContext } from './handler-context.ts';
+import { idempotencyHeader } from './idempotency-header.ts';
 import { jobJson } from './job-json.ts';
 
 export interface HttpAgentOptions {
@@ -56,7 +57,7 @@ export class HttpAgent implements Handler {
       accept: 'application/json, text/event-stream, text/plain',
       'content-type': 'application/json',
       'content-length': String(body.reduce((sum, { length }) => sum + length, 0)),
-      'idempotency-key': job.idempotencyKey,
+      'idempotency-key': idempotencyHeader(job.idempotencyKey),
       traceparent: job.trace,
     };
     const deadline = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs));

@@ -58,6 +58,15 @@ async function failure(running: Promise<unknown>): Promise<HandlerError> {
   return error;
 }
 
+test('an idempotency key with characters that a header cannot contain is encoded', async () => {
+  respondWith('{"text":"done"}');
+  const job = aJob({ idempotencyKey: 'chat:ü/検査\r\nx: y 😀\ud800' });
+  expect((await agent().run(job, contextWithoutAbort())).text).toBe('done');
+  expect(requests[0]?.headers['idempotency-key']).toBe(
+    'chat:%C3%BC/%E6%A4%9C%E6%9F%BB%0D%0Ax: y %F0%9F%98%80%EF%BF%BD',
+  );
+});
+
 test('an HTTP agent sends a job as JSON with its idempotency key, trace and configured headers', async () => {
   respondWith('{"text":"fine"}');
   expect(await run()).toEqual({ text: 'fine' });
