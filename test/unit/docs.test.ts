@@ -193,7 +193,7 @@ describe('docs/errors.md', () => {
   });
 });
 
-const pages = ['.', 'docs', 'docs/sources', 'docs/tool-servers'].flatMap((folder) =>
+const pages = ['.', 'docs', 'docs/sources', 'docs/tool-servers', 'docs/tutorials'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name)),
@@ -215,6 +215,10 @@ test("the API page and the command's help list every source by which deliveries 
     expect(row).toContain(`\`${sourceName}\``);
     expect(help).toContain(sourceName);
   }
+});
+
+test.each(pages.filter((page) => page !== 'CHANGELOG.md'))('%s has at most 400 lines', (page) => {
+  expect(readText(page).trimEnd().split('\n').length).toBeLessThanOrEqual(400);
 });
 
 test.each(pages)('%s links only to existing files and sections', (page) => {
