@@ -5,48 +5,27 @@ import type { ActorView, PageState } from '../feed/page-state.ts';
 import { pluralize, span } from '../format.ts';
 import { RowText } from './row-text.tsx';
 import type { TreeRow } from './rows.ts';
+import { type SelectableProps, TreeItem } from './tree-item.tsx';
 
-export interface ActorRowProps {
+export interface ActorRowProps extends SelectableProps {
   readonly row: TreeRow<ActorView>;
   readonly state: PageState;
-  readonly isSelected: boolean;
-  onSelect(): void;
   onToggle(): void;
 }
 
-export function ActorRow({ row, state, isSelected, onSelect, onToggle }: ActorRowProps) {
+export function ActorRow({ row, state, onToggle, ...selectable }: ActorRowProps) {
   const { actor, depth, children, isOpen } = row;
   const server = actor.machine === 'server' ? state.servers.get(baseName(actor.name)) : undefined;
   const isUp = actor.state === 'running' || actor.state === 'idle';
   const age =
     server === undefined || server.uptime_seconds === 0 || !isUp ? '' : span(ageMs(server, state.at));
   return (
-    // The tree element handles the keyboard, as ARIA recommends.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
-    <div
-      class={`row ${isSelected ? 'selected' : ''}`}
-      role="treeitem"
-      tabIndex={-1}
-      id={isSelected ? 'selected-row' : undefined}
-      aria-level={depth + 1}
-      aria-selected={isSelected}
-      aria-expanded={children > 0 ? isOpen : undefined}
-      data-name={baseName(actor.name)}
-      data-machine={actor.machine ?? ''}
-      onClick={onSelect}
+    <TreeItem
+      level={depth + 1}
+      fold={{ isExpanded: children > 0 ? isOpen : undefined, onToggle }}
+      data={{ 'data-name': baseName(actor.name), 'data-machine': actor.machine ?? '' }}
+      {...selectable}
     >
-      <span style={{ width: `${depth * 14}px` }} class="indent" />
-      <span
-        class="fold"
-        aria-hidden="true"
-        onClick={(event) => {
-          if (children === 0) return;
-          event.stopPropagation();
-          onToggle();
-        }}
-      >
-        {children === 0 ? '' : isOpen ? '▾' : '▸'}
-      </span>
       <RowText
         name={displayName(actor.name)}
         title={actor.name}
@@ -62,7 +41,7 @@ export function ActorRow({ row, state, isSelected, onSelect, onToggle }: ActorRo
         {age !== '' && <span class="aside">{age}</span>}
         {children > 0 && !isOpen && isGroup(actor) && <span class="aside">{children}</span>}
       </RowText>
-    </div>
+    </TreeItem>
   );
 }
 

@@ -4,70 +4,43 @@ import type { NodeStatus } from '../../../http/api/node-shapes.ts';
 import type { ClusterNumbers } from '../../wire/feed.ts';
 import { differingFields, differsFromOwn } from '../node-differences.ts';
 import { RowText } from './row-text.tsx';
-
-interface LineProps {
-  readonly isSelected: boolean;
-  onSelect(): void;
-}
+import { type SelectableProps, TreeItem } from './tree-item.tsx';
 
 export function NodesRow({
   nodes,
-  isSelected,
-  onSelect,
-}: LineProps & { readonly nodes: readonly NodeStatus[] }) {
+  ...selectable
+}: SelectableProps & { readonly nodes: readonly NodeStatus[] }) {
   return (
-    // The tree element handles the keyboard, as ARIA recommends.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
-    <div
-      class={`row ${isSelected ? 'selected' : ''}`}
-      role="treeitem"
-      tabIndex={-1}
-      id={isSelected ? 'selected-row' : undefined}
-      aria-level={2}
-      aria-selected={isSelected}
-      aria-expanded={true}
-      data-name="nodes"
-      onClick={onSelect}
-    >
-      <span style={{ width: '14px' }} class="indent" />
-      <span class="fold" aria-hidden="true" />
+    <TreeItem level={2} fold={{ isExpanded: true }} data={{ 'data-name': 'nodes' }} {...selectable}>
       <RowText name={`nodes (${nodes.length})`} title="nodes">
         {differingFields(nodes).length > 0 && <span class="notice">differ</span>}
       </RowText>
-    </div>
+    </TreeItem>
   );
 }
 
-interface NodeLineProps extends LineProps {
+interface NodeLineProps extends SelectableProps {
   readonly node: NodeStatus;
   readonly index: number;
   readonly count: number;
   readonly cluster: ClusterNumbers;
 }
 
-export function NodeLine({ node, index, count, cluster, isSelected, onSelect }: NodeLineProps) {
+export function NodeLine({ node, index, count, cluster, ...selectable }: NodeLineProps) {
   const { name, state, version, config_hash } = node;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
-    <div
-      class={`row ${isSelected ? 'selected' : ''}`}
-      role="treeitem"
-      tabIndex={-1}
-      id={isSelected ? 'selected-row' : undefined}
-      aria-level={3}
-      aria-setsize={count}
-      aria-posinset={index + 1}
-      aria-selected={isSelected}
-      data-node={name}
+    <TreeItem
+      level={3}
+      position={{ index, count }}
       title={`version ${version ?? 'unknown'}, configuration ${config_hash ?? 'unknown'}`}
-      onClick={onSelect}
+      data={{ 'data-node': name }}
+      {...selectable}
     >
-      <span style={{ width: '28px' }} class="indent" />
       <RowText name={name} title={name} state={state}>
         {differsFromOwn(node, cluster) && <span class="notice">differs</span>}
         {name === cluster.own && <span class="aside">this node</span>}
         {config_hash !== null && <span class="aside">{config_hash}</span>}
       </RowText>
-    </div>
+    </TreeItem>
   );
 }

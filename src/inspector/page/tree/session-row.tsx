@@ -4,74 +4,39 @@ import type { SessionRow } from '../../wire/feed.ts';
 import { span } from '../format.ts';
 import type { TreeLine } from './lines.ts';
 import { RowText } from './row-text.tsx';
+import { type SelectableProps, TreeItem } from './tree-item.tsx';
 
-interface LineProps {
-  readonly isSelected: boolean;
-  onSelect(): void;
-}
-
-interface GroupRowProps extends LineProps {
+interface GroupRowProps extends SelectableProps {
   readonly count: number;
   readonly isOpen: boolean;
   onToggle(): void;
 }
 
-export function GroupRow({ count, isOpen, isSelected, onSelect, onToggle }: GroupRowProps) {
+export function GroupRow({ count, isOpen, onToggle, ...selectable }: GroupRowProps) {
+  const isExpanded = count > 0 ? isOpen : undefined;
   return (
-    // The tree element handles the keyboard, as ARIA recommends.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
-    <div
-      class={`row ${isSelected ? 'selected' : ''}`}
-      role="treeitem"
-      tabIndex={-1}
-      id={isSelected ? 'selected-row' : undefined}
-      aria-level={2}
-      aria-selected={isSelected}
-      aria-expanded={count > 0 ? isOpen : undefined}
-      data-name="sessions"
-      onClick={onSelect}
-    >
-      <span style={{ width: '14px' }} class="indent" />
-      <span
-        class="fold"
-        aria-hidden="true"
-        onClick={(event) => {
-          if (count === 0) return;
-          event.stopPropagation();
-          onToggle();
-        }}
-      >
-        {count === 0 ? '' : isOpen ? '▾' : '▸'}
-      </span>
+    <TreeItem level={2} fold={{ isExpanded, onToggle }} data={{ 'data-name': 'sessions' }} {...selectable}>
       <RowText name={`sessions (${count.toLocaleString('en')})`} title="sessions" />
-    </div>
+    </TreeItem>
   );
 }
 
-interface SessionLineProps extends LineProps {
+interface SessionLineProps extends SelectableProps {
   readonly line: TreeLine<never> & { readonly kind: 'session' };
   /** Time of the session's data, by the gateway's clock. */
   readonly at: number;
 }
 
-export function SessionLine({ line, at, isSelected, onSelect }: SessionLineProps) {
+export function SessionLine({ line, at, ...selectable }: SessionLineProps) {
   const { session, index, count } = line;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
-    <div
-      class={`row ${isSelected ? 'selected' : ''}`}
-      role="treeitem"
-      tabIndex={-1}
-      id={isSelected ? 'selected-row' : undefined}
-      aria-level={3}
-      aria-setsize={count}
-      aria-posinset={index + 1}
-      aria-selected={isSelected}
-      data-session={session?.number}
+    <TreeItem
+      level={3}
+      position={{ index, count }}
       title={session && sessionText(session, at)}
-      onClick={onSelect}
+      data={{ 'data-session': session?.number }}
+      {...selectable}
     >
-      <span style={{ width: '28px' }} class="indent" />
       {session === undefined ? (
         <span class="aside">…</span>
       ) : (
@@ -91,7 +56,7 @@ export function SessionLine({ line, at, isSelected, onSelect }: SessionLineProps
           </RowText>
         </>
       )}
-    </div>
+    </TreeItem>
   );
 }
 
