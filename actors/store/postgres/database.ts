@@ -174,12 +174,39 @@ export class Database {
   }
 
   /** Opens a dedicated connection for notifications. The caller closes it. */
-  async connect(): Promise<pg.Client> {
+  connect(): Promise<pg.Client> {
+    return this.#connect({});
+  }
+
+  /** Runs the action on a dedicated connection, whose statements may take longer. */
+  async withConnection<T>(timeoutMs: number, action: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = await this.#connect({
+      query_timeout: timeoutMs + 1_000,
+      statement_timeout: timeoutMs,
+      lock_timeout: timeoutMs,
+    });
+    // A connection that closes between two statements rejects the next statement.
+    client.on('error', () => undefined);
+    try {
+      return await action(client);
+    } catch (error) {
+      throw this.#report(error);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #connect(timeouts: pg.ClientConfig): Promise<pg.Client> {
     const client = new pg.Client({
       connectionString: this.#options.url,
       connectionTimeoutMillis: this.#options.timeoutMs,
       keepAlive: true,
       application_name: 'actor-gateway',
+      ...timeouts,
     });
     try {
       await client.connect();
@@ -187,10 +214,6 @@ export class Database {
     } catch (error) {
       throw this.#report(error);
     }
-  }
-
-  async close(): Promise<void> {
-    await this.#pool.end();
   }
 
   #report(error: unknown): unknown {

@@ -18,6 +18,7 @@ import {
 import type { ExportSource, ImportTarget } from '../export/transfer.ts';
 import { kindOf } from '../key-kinds.ts';
 import { TransferSession } from './export-session.ts';
+import type { Migration } from './migration.ts';
 
 const CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const MAX_BATCH_ROWS = 500;
@@ -30,6 +31,8 @@ export interface PostgresTransferOptions {
   readonly url: string;
   /** Epoch milliseconds. Defaults to the server's clock. */
   readonly now?: () => number;
+  /** Called after a migration of existing tables. */
+  readonly onMigrated?: (migration: Migration) => void;
 }
 
 interface PostgresSourceOptions extends PostgresTransferOptions {
@@ -42,8 +45,9 @@ export async function openPostgresSource({
   url,
   now: clock,
   isLive = false,
+  onMigrated,
 }: PostgresSourceOptions): Promise<ExportSource> {
-  const session = await TransferSession.open(url, isLive ? 'shared' : 'exclusive');
+  const session = await TransferSession.open(url, isLive ? 'shared' : 'exclusive', onMigrated);
   try {
     await session.rows('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // If the clock moved backwards, remaining durations are relative to the last recorded timestamp.
@@ -63,8 +67,12 @@ export async function openPostgresSource({
 }
 
 /** Creates missing tables. Rejects with TransferRefusedError if the store is not empty. */
-export async function openPostgresTarget({ url, now }: PostgresTransferOptions): Promise<ImportTarget> {
-  const session = await TransferSession.open(url, 'created');
+export async function openPostgresTarget({
+  url,
+  now,
+  onMigrated,
+}: PostgresTransferOptions): Promise<ImportTarget> {
+  const session = await TransferSession.open(url, 'created', onMigrated);
   try {
     await session.rows('BEGIN');
     await lockAll(session);

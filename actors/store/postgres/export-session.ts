@@ -7,7 +7,8 @@ import { StoreFileError, TransferRefusedError } from '../export/errors.ts';
 import { Database, types } from './database.ts';
 import { databaseAddress } from './database-address.ts';
 import { faultOf, isRepeatable } from './faults.ts';
-import { migrate, schemaVersion } from './schema.ts';
+import { type Migration, migrate } from './migration.ts';
+import { schemaVersion } from './schema.ts';
 
 const CONNECT_MS = 10_000;
 /** Statements on large tables take long. */
@@ -35,7 +36,11 @@ export class TransferSession {
    * Opens a session, and migrates the tables unless they are shared. Rejects with StoreUnavailableError, or
    * TransferRefusedError if the tables are in use.
    */
-  static async open(url: string, use: TableUse): Promise<TransferSession> {
+  static async open(
+    url: string,
+    use: TableUse,
+    onMigrated?: (migration: Migration) => void,
+  ): Promise<TransferSession> {
     const client = new pg.Client({
       connectionString: url,
       types,
@@ -52,7 +57,7 @@ export class TransferSession {
     const session = new TransferSession(client, databaseAddress(url));
     try {
       await client.connect();
-      await session.#begin(url, use);
+      await session.#begin(url, use, onMigrated);
       return session;
     } catch (error) {
       await session.close();
@@ -83,7 +88,11 @@ export class TransferSession {
     await this.#client.end().catch(() => undefined);
   }
 
-  async #begin(url: string, use: TableUse): Promise<void> {
+  async #begin(
+    url: string,
+    use: TableUse,
+    onMigrated: ((migration: Migration) => void) | undefined,
+  ): Promise<void> {
     const [[hasTables] = [false]] = await this.rows<[boolean]>(
       "SELECT to_regclass('actor_gateway.node') IS NOT NULL",
     );
@@ -98,7 +107,8 @@ export class TransferSession {
     if (hasTables) await this.#rejectMembers();
     const database = new Database({ url, connections: 1, timeoutMs: CONNECT_MS });
     try {
-      await migrate(database);
+      const migration = await migrate(database);
+      if (migration !== undefined) onMigrated?.(migration);
     } finally {
       await database.close();
     }

@@ -7,8 +7,8 @@ import type { Store } from '../store.ts';
 import { Database } from './database.ts';
 import { DatabaseLostError } from './faults.ts';
 import { Membership } from './membership.ts';
+import { type MigrateOptions, type Migration, migrate } from './migration.ts';
 import { PostgresNodeLeases } from './node-leases.ts';
-import { migrate, type SchemaVersions } from './schema.ts';
 import { PostgresStore } from './store.ts';
 import { Wakes } from './wakes.ts';
 
@@ -23,7 +23,9 @@ export interface OpenPostgresOptions {
   /** Maximum number of unfinished events; further events are rejected. */
   readonly maxWaiting?: number;
   /** Called after a migration of existing tables. */
-  readonly onMigrated?: (versions: SchemaVersions) => void;
+  readonly onMigrated?: (migration: Migration) => void;
+  /** Limits and callbacks of a migration. */
+  readonly migrating?: MigrateOptions;
   /** Called for each call rejected by the database, or because it cannot be reached. */
   readonly onRejected?: (error: StoreUnavailableError) => void;
   /** Called once if the store fails permanently: the tables are missing or do not match this version. */
@@ -50,7 +52,7 @@ const MAX_WAITING = 100_000;
 
 /** Rejects with StoreUnavailableError, which describes the problem. */
 export async function openPostgresStore(options: OpenPostgresOptions): Promise<OpenedPostgres> {
-  const { url, node, onMigrated, onRejected, onFailed } = options;
+  const { url, node, migrating, onMigrated, onRejected, onFailed } = options;
   // While opening, errors reject the promise instead.
   let isOpen = false;
   const database = new Database({
@@ -66,7 +68,7 @@ export async function openPostgresStore(options: OpenPostgresOptions): Promise<O
     },
   });
   try {
-    const migration = await migrate(database);
+    const migration = await migrate(database, migrating);
     if (migration !== undefined) onMigrated?.(migration);
     const { name, address, ttlMs = NODE_TTL_MS, watcher = {} } = node;
     const membership = new Membership(database, { name, address, ttlMs });

@@ -8,6 +8,7 @@ import { awaitDatabase } from './await-database.ts';
 import { openPostgresStore } from './open-postgres-store.ts';
 
 const DAY_MS = 86_400_000;
+const MEGABYTE = 1024 * 1024;
 
 export const openStore: OpenStore = async (
   { store: { postgres }, node, deliveries },
@@ -34,7 +35,20 @@ export const openStore: OpenStore = async (
           onJoined: (epoch) => log.info({ node: name, epoch }, 'joined the cluster'),
         },
       },
-      onMigrated: ({ from, to }) => log.info({ from, to }, 'store migrated'),
+      migrating: {
+        onWaiting: () => log.info({}, 'another gateway migrates the store; waiting'),
+        onLargeTable: (table, bytes) =>
+          log.info({ table, mb: Math.round(bytes / MEGABYTE) }, 'copying a large table before the migration'),
+      },
+      onMigrated: ({ from, to, copy }) => {
+        if ('reason' in copy)
+          log.warn({ from, to, reason: copy.reason }, 'store migrated without a copy of the earlier version');
+        else
+          log.info(
+            { from, to, copy: copy.schema, remove: `DROP SCHEMA ${copy.schema} CASCADE` },
+            'store migrated; keeping a copy of the earlier version',
+          );
+      },
       onRejected,
       onFailed,
     });

@@ -104,7 +104,7 @@ export const exportStore = exportingCommand({ examples, help }, async ({ config 
   const { postgres } = config.store;
   if (postgres !== undefined) {
     const { openPostgresSource } = await import('../../../actors/store/postgres/export-postgres.ts');
-    return useAndClose(await openPostgresSource(postgres), move);
+    return useAndClose(await openPostgresSource({ ...postgres, onMigrated: reportMigration }), move);
   }
   const file = storeFile(config.state_dir);
   // Without this check, the lock would create the folder.

@@ -79,7 +79,7 @@ async function openTarget(config: GatewayConfig): Promise<ImportTarget> {
   const { postgres } = config.store;
   if (postgres !== undefined) {
     const { openPostgresTarget } = await import('../../../actors/store/postgres/export-postgres.ts');
-    return openPostgresTarget(postgres);
+    return openPostgresTarget({ ...postgres, onMigrated: reportMigration });
   }
   const { openSqliteTarget } = await import('../../../actors/store/sqlite/export-sqlite.ts');
   return openSqliteTarget({

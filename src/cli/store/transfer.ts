@@ -7,6 +7,7 @@ import { GatewayError } from '../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { acquireStateLock } from '../../../actors/state/lock.ts';
 import { TransferRefusedError } from '../../../actors/store/export/errors.ts';
+import type { Migration as TableMigration } from '../../../actors/store/postgres/migration.ts';
 import type { Migration } from '../../../actors/store/sqlite/schema.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import { loadConfig } from '../../../config/load-config.ts';
@@ -31,8 +32,13 @@ export const storeFile = (stateDir: string) => join(stateDir, 'store.sqlite');
 export const warnOfDamage = (what: string) => printMessage(printable(`warning: ${what}`));
 
 /** Prints a message about a store that an earlier version wrote. */
-export const reportMigration = ({ from, to, copy }: Migration) =>
-  printMessage(printable(`store migrated from schema ${from} to ${to}; the earlier version is in ${copy}`));
+export function reportMigration({ from, to, copy }: Migration | TableMigration): void {
+  const rest =
+    typeof copy !== 'string' && 'reason' in copy
+      ? `no copy of the earlier version: ${copy.reason}`
+      : `the earlier version is in ${typeof copy === 'string' ? copy : `the schema ${copy.schema}`}`;
+  printMessage(printable(`store migrated from schema ${from} to ${to}; ${rest}`));
+}
 
 /** Loads the configuration, runs a transfer and returns the exit code. */
 export async function runTransfer(

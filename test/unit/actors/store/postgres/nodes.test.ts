@@ -12,7 +12,7 @@ import {
   type OpenPostgresOptions,
   openPostgresStore,
 } from '../../../../../actors/store/postgres/open-postgres-store.ts';
-import { schemaVersion } from '../../../../../actors/store/postgres/schema.ts';
+import { migrations, schemaVersion } from '../../../../../actors/store/postgres/schema.ts';
 import { startRelay } from '../../../../fixtures/cluster/relay.ts';
 import { sharedPostgres } from '../../../../fixtures/store/shared-postgres.ts';
 import {
@@ -75,27 +75,22 @@ test('incompatible tables of a newer version are rejected, compatible ones are a
 
 test('a migration of tables is reported once with both versions, but not for new or current tables', async () => {
   const url = await server.newDatabase();
-  const migrations: unknown[] = [];
-  const open = (name: string) => nodeOn(url, name, { onMigrated: (versions) => migrations.push(versions) });
-  await open('a');
-  await open('b');
-  expect(migrations).toEqual([]);
+  const reports: unknown[] = [];
+  const open = (name: string, versions: readonly string[]) =>
+    nodeOn(url, name, {
+      migrating: { migrations: versions },
+      onMigrated: (migration) => reports.push(migration),
+    });
+  await open('a', migrations);
+  await open('b', migrations);
+  expect(reports).toEqual([]);
 
-  // Version 0 has no tables yet.
-  const other = await server.newDatabase();
-  await sql(
-    other,
-    `CREATE SCHEMA actor_gateway; CREATE TABLE actor_gateway.schema_version (version int NOT NULL, oldest int NOT NULL);
-    INSERT INTO actor_gateway.schema_version VALUES (0, 0)`,
-  );
-  const nodes = ['a', 'b', 'c'].map((name) =>
-    nodeOn(other, name, { onMigrated: (versions) => migrations.push(versions) }),
-  );
-  const [first] = await Promise.all(nodes);
-  expect(migrations).toEqual([{ from: 0, to: schemaVersion }]);
+  const nextVersion = [...migrations, 'ALTER TABLE kv ADD COLUMN note text'];
+  const [first] = await Promise.all(['c', 'd', 'e'].map((name) => open(name, nextVersion)));
+  expect(reports).toMatchObject([{ from: schemaVersion, to: schemaVersion + 1 }]);
   expect(await first?.store.counts()).toMatchObject({ queued: 0 });
-  expect(await sql(other, 'SELECT * FROM actor_gateway.schema_version')).toEqual([
-    { version: schemaVersion, oldest: schemaVersion - 1 },
+  expect(await sql(url, 'SELECT * FROM actor_gateway.schema_version')).toEqual([
+    { version: schemaVersion + 1, oldest: schemaVersion },
   ]);
 });
 
