@@ -46,19 +46,26 @@ describe('sessions that are opened and abandoned', () => {
     expect(gateway.text()).not.toMatch(signsOfBugs);
   }, 240_000);
 
-  it('are evicted with 404 at pool.max, longest idle first, unless they are in use', async () => {
+  it('lose their process at pool.max, longest idle first unless in use, and continue with a new one', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo', { isolation: 'session', pool: { max: 3 } }) },
     });
     const open = () => RawSession.open(url, '/mcp/echo');
+    const pidOf = async (session: RawSession) => Number((await session.call('pid')).text);
     const [listener, older, newer, late] = [await open(), await open(), await open(), await open()];
-    for (const session of [listener, older, newer]) expect((await session.call('pid')).error).toBeUndefined();
+    const listenerPid = await pidOf(listener);
+    const olderPid = await pidOf(older);
+    const newerPid = await pidOf(newer);
     const stream = await listener.listen();
-    expect((await late.call('pid')).error).toBeUndefined();
-    // The first session is older, but it listens, so the second was evicted.
-    expect((await older.call('pid')).status).toBe(404);
-    expect((await listener.call('pid')).error).toBeUndefined();
-    const busy = [newer, late].map((session) => session.call('wait', { ms: 1500 }));
+    const latePid = await pidOf(late);
+    // The first session is older, but it listens, so the second lost its process.
+    const pids = async () => (await details(url, 'echo')).pids.sort();
+    expect(await pids()).toEqual([listenerPid, newerPid, latePid].sort());
+    expect(await pidOf(listener)).toBe(listenerPid);
+    const newPid = await pidOf(older);
+    expect(newPid).not.toBe(olderPid);
+    expect(await pids()).toEqual([listenerPid, latePid, newPid].sort());
+    const busy = [older, late].map((session) => session.call('wait', { ms: 1500 }));
     await until('both calls', async () => (await details(url, 'echo')).in_flight === 2);
     const last = await open();
     const refusal = await last.call('pid');
