@@ -4,13 +4,19 @@ import type { Delivery, DeliveryCounts, Failure } from './delivery.ts';
 import { firstNonBlocking, stateCodes, stateOf } from './delivery-states.ts';
 import { INBOUND } from './event.ts';
 
-export const deliveryColumns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
+const columnsWith = (answer: string) =>
+  `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, ${answer},
   receipt, deferrals, failures, kind, waits_for`;
+
+export const deliveryColumns = columnsWith('answer');
+/** Lists contain no answers, because an answer may be as long as a page. */
+export const listedColumns = columnsWith('NULL AS answer');
 
 /** Columns that filters compare. */
 export const comparedColumns = 'seq, id, key, state, at, trigger';
 
 export const oneDelivery = `SELECT ${deliveryColumns} FROM delivery WHERE id = ?1`;
+export const oneListed = `SELECT ${listedColumns} FROM delivery WHERE id = ?1`;
 
 export const bodyOfDelivery = 'SELECT meta, body FROM body WHERE seq = ?1';
 

@@ -1,5 +1,5 @@
 // Combines the parts of a list. A part scans a limited number of records, because a long scan would delay
-// appends.
+// appends, and has a limited number of them, so that a page ends soon after its limit in bytes.
 
 import type { ApprovalFilter, StoredApproval } from './approval.ts';
 import type { Delivery, DeliveryFilter, DeliveryPage } from './delivery.ts';
@@ -11,22 +11,43 @@ export const LIST_LIMIT = 1_000;
 export const SCAN_LIMIT = 10_000;
 /** Maximum number of parts per page: 200,000 records, which take some tenths of a second. */
 const MAX_PAGE_PARTS = 20;
+/** Maximum number of records per part of a page. */
+const PART_RECORDS = 100;
+/** Size of the texts after which a page of deliveries or runs ends, in bytes. */
+const PAGE_BYTES = 1_048_576;
 
 /** Size of the bodies on a page of approvals, in bytes; the last record may exceed it. */
 export const APPROVAL_BYTES = 1_048_576;
 
-/** Reads parts of the list until the page is full, no records remain, or `maxParts` is reached. */
+/** Returns all deliveries up to the limit of the filter. */
 export async function gatherDeliveries(
   filter: DeliveryFilter,
   readPart: (filter: DeliveryFilter) => Promise<DeliveryPage>,
-  maxParts = MAX_PAGE_PARTS,
+): Promise<readonly Delivery[]> {
+  const deliveries: Delivery[] = [];
+  const limit = Math.max(0, Math.min(LIST_LIMIT, Math.floor(filter.limit)));
+  let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+  while (deliveries.length < limit && beforeSeq !== undefined) {
+    const result: DeliveryPage = await readPart({ ...filter, beforeSeq, limit: limit - deliveries.length });
+    deliveries.push(...result.deliveries);
+    beforeSeq = result.beforeSeq;
+  }
+  return deliveries;
+}
+
+/** Reads parts of the list until the page is full, or no records remain. */
+export async function gatherDeliveryPage(
+  filter: DeliveryFilter,
+  readPart: (filter: DeliveryFilter) => Promise<DeliveryPage>,
 ): Promise<DeliveryPage> {
   const deliveries: Delivery[] = [];
   const limit = Math.max(0, Math.min(LIST_LIMIT, Math.floor(filter.limit)));
   let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-  for (let count = 0; count < maxParts && deliveries.length < limit && beforeSeq !== undefined; count += 1) {
-    const result: DeliveryPage = await readPart({ ...filter, beforeSeq, limit: limit - deliveries.length });
+  const page = new PageSize(limit);
+  while (page.hasSpace && beforeSeq !== undefined) {
+    const result: DeliveryPage = await readPart({ ...filter, beforeSeq, limit: page.partLimit });
     deliveries.push(...result.deliveries);
+    page.add(result.deliveries);
     beforeSeq = result.beforeSeq;
   }
   return { deliveries, beforeSeq };
@@ -39,12 +60,43 @@ export async function gatherRuns(
   const runs: Run[] = [];
   const limit = boundedLimit(filter);
   let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-  for (let count = 0; count < MAX_PAGE_PARTS && runs.length < limit && beforeSeq !== undefined; count += 1) {
-    const result: RunPage = await readPart({ ...filter, beforeSeq, limit: limit - runs.length });
+  const page = new PageSize(limit);
+  while (page.hasSpace && beforeSeq !== undefined) {
+    const result: RunPage = await readPart({ ...filter, beforeSeq, limit: page.partLimit });
     runs.push(...result.runs);
+    page.add(result.runs.map(({ delivery }) => delivery));
     beforeSeq = result.beforeSeq;
   }
   return { runs, beforeSeq };
+}
+
+/** Counts the records, bytes and parts of a page. */
+class PageSize {
+  #recordsLeft: number;
+  #bytesLeft = PAGE_BYTES;
+  #partsLeft = MAX_PAGE_PARTS;
+
+  constructor(records: number) {
+    this.#recordsLeft = records;
+  }
+
+  get hasSpace(): boolean {
+    return this.#recordsLeft > 0 && this.#bytesLeft > 0 && this.#partsLeft > 0;
+  }
+
+  get partLimit(): number {
+    return Math.min(PART_RECORDS, this.#recordsLeft);
+  }
+
+  /** Adds a part. */
+  add(deliveries: readonly Delivery[]): void {
+    this.#recordsLeft -= deliveries.length;
+    this.#partsLeft -= 1;
+    for (const { id, key, note = '', failures } of deliveries) {
+      const texts = [id, key, note, ...failures.map((failure) => failure.note)];
+      for (const text of texts) this.#bytesLeft -= Buffer.byteLength(text);
+    }
+  }
 }
 
 /** Returns the requested limit of a page or part, between 1 and LIST_LIMIT. */

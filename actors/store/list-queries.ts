@@ -7,7 +7,7 @@
 import type { ApprovalFilter } from './approval.ts';
 import { approvalColumns, approvalStates } from './approval-row.ts';
 import type { DeliveryFilter, DeliveryState } from './delivery.ts';
-import { comparedColumns, deliveryColumns } from './delivery-row.ts';
+import { comparedColumns, listedColumns } from './delivery-row.ts';
 import { firstNonBlocking, stateCodes } from './delivery-states.ts';
 import { APPROVAL_BYTES, boundedLimit, SCAN_LIMIT } from './list-parts.ts';
 import { toStorableText } from './record-texts.ts';
@@ -50,8 +50,8 @@ export function deliveriesPart(filter: DeliveryFilter): PartQuery {
   if (idPrefix !== undefined) parts.push(startsWith('id', values.add(toStorableText(idPrefix))));
   if (keyPrefix !== undefined) parts.push(startsWith('key', values.add(toStorableText(keyPrefix))));
   if (since > 0) parts.push(`at >= ${values.add(since)}`);
-  // Answers and notes may be long; the outer query reads them only for listed rows.
-  const text = `SELECT ${deliveryColumns} FROM delivery WHERE seq IN
+  // Notes may be long; the outer query reads them only for listed rows.
+  const text = `SELECT ${listedColumns} FROM delivery WHERE seq IN
     (SELECT seq FROM (${newestOf(comparedColumns, sources)}) AS looked
      WHERE ${parts.join(' AND ')} ORDER BY seq DESC LIMIT ${limit}) ORDER BY seq DESC`;
   const end = endOf(newestOf('seq, at', sources), 'max(at)', values.all);

@@ -245,11 +245,14 @@ export interface Store {
   /** Returns the status of known ids, unordered. Undefined for a single-process engine. */
   statuses?(ids: readonly string[]): Promise<readonly EventStatus[]>;
 
-  /** Returns up to `limit` deliveries, newest first, scanning as many records as necessary. */
+  /**
+   * Returns up to `limit` deliveries without their answers, newest first, scanning as many records as
+   * necessary.
+   */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;
   /**
-   * Like `deliveries`, but scans a limited number of records: a page can be short or empty even if more pages
-   * follow.
+   * Like `deliveries`, but scans a limited number of records, and is limited to about a megabyte: a page can
+   * be short or empty even if more pages follow.
    */
   deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage>;
   delivery(
@@ -265,7 +268,7 @@ export interface Store {
    * Returns journal steps with a number above `after`, limited to a few megabytes; empty without a journal.
    */
   steps(id: string, after?: number): Promise<readonly Step[]>;
-  /** Scans a limited number of records, like `deliveryPage`. */
+  /** Has the limits and omissions of `deliveryPage`. */
   runs(filter: RunFilter): Promise<RunPage>;
   run(id: string): Promise<Run | undefined>;
   /** Newest first; a page is limited to about a megabyte (`nextApprovals`, list-parts.ts). */

@@ -9,8 +9,8 @@ import {
   countStates,
   countsOf,
   type DeliveryRow,
-  deliveryColumns,
   deliveryOf,
+  listedColumns,
   oneDelivery,
 } from '../delivery-row.ts';
 import { firstNonBlocking, stateOf } from '../delivery-states.ts';
@@ -25,8 +25,8 @@ const MAX_SWEEP_RECORDS = 500;
 
 type HistoryRow = DeliveryRow<readonly Failure[]>;
 
-const bySeqs = statement<HistoryRow>(
-  `SELECT ${deliveryColumns} FROM delivery WHERE seq = ANY ($1) ORDER BY seq DESC`,
+const listedBySeqs = statement<HistoryRow>(
+  `SELECT ${listedColumns} FROM delivery WHERE seq = ANY ($1) ORDER BY seq DESC`,
 );
 const byId = statement<HistoryRow>(postgresText(oneDelivery));
 const statuses = statement<readonly [id: string, state: number, attempts: number, steps: number]>(
@@ -79,11 +79,17 @@ export async function findDelivery(
 }
 
 /** Newest first. */
-export async function deliveriesOf(
+export async function listedDeliveries(
   transaction: Transaction,
   seqs: readonly number[],
 ): Promise<readonly Delivery[]> {
-  return (await transaction.rows(bySeqs, [seqs])).map(toDelivery);
+  return (await transaction.rows(listedBySeqs, [seqs])).map(toDelivery);
+}
+
+/** Returns the record without its body. */
+export async function findRecord(transaction: Transaction, id: string): Promise<Delivery | undefined> {
+  const [row] = await transaction.rows(byId, [toStorableText(id)]);
+  return row && toDelivery(row);
 }
 
 export async function stateCounts(transaction: Transaction): Promise<DeliveryCounts> {

@@ -3,7 +3,7 @@
 
 import type { ApprovalFilter } from '../approval.ts';
 import type { Delivery, DeliveryFilter, DeliveryPage } from '../delivery.ts';
-import { gatherDeliveries, gatherRuns } from '../list-parts.ts';
+import { gatherDeliveries, gatherDeliveryPage, gatherRuns } from '../list-parts.ts';
 import type { RunFilter, RunPage } from '../run.ts';
 import type { Store } from '../store.ts';
 import { findApproval, listApprovals } from './approvals.ts';
@@ -54,12 +54,12 @@ export class PostgresRecords implements Pick<Store, ReadOperation> {
     return this.transactions.run((transaction) => values.keysOf(transaction, space));
   }
 
-  async deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
-    return (await gatherDeliveries(filter, this.#part, Number.POSITIVE_INFINITY)).deliveries;
+  deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
+    return gatherDeliveries(filter, this.#part);
   }
 
   deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage> {
-    return gatherDeliveries(filter, this.#part);
+    return gatherDeliveryPage(filter, this.#part);
   }
 
   delivery(id: string) {

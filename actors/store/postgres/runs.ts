@@ -7,7 +7,7 @@ import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import { lastStep, noteRun, oneRun, type RunRow, runOf, stepsAfter as stepsAfterText } from '../run-row.ts';
 import type { TurnResult } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
-import { deliveriesOf } from './history.ts';
+import { findRecord, listedDeliveries } from './history.ts';
 
 const selectLastStep = statement<readonly [n: number, total: number]>(postgresText(lastStep));
 const insertSteps = statement(
@@ -65,7 +65,8 @@ export async function stepsAfter(
 }
 
 export async function findRun(transaction: Transaction, id: string): Promise<Run | undefined> {
-  return (await runsOf(transaction, await transaction.rows(selectRun, [toStorableText(id)])))[0];
+  const [row] = await transaction.rows(selectRun, [toStorableText(id)]);
+  return row && runOf(row, await findRecord(transaction, id));
 }
 
 export async function runPage(transaction: Transaction, filter: RunFilter): Promise<RunPage> {
@@ -79,7 +80,9 @@ export async function runPage(transaction: Transaction, filter: RunFilter): Prom
 
 async function runsOf(transaction: Transaction, rows: readonly RunRow[]): Promise<readonly Run[]> {
   const seqs = rows.map(([seq]) => seq);
-  const bySeq = new Map((await deliveriesOf(transaction, seqs)).map((delivery) => [delivery.seq, delivery]));
+  const bySeq = new Map(
+    (await listedDeliveries(transaction, seqs)).map((delivery) => [delivery.seq, delivery]),
+  );
   return rows.flatMap((row) => runOf(row, bySeq.get(row[0])) ?? []);
 }
 

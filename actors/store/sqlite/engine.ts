@@ -249,7 +249,7 @@ export class SqliteEngine implements SyncStore {
   }
 
   runs(filter: RunFilter): RunPage {
-    return this.#runs.journals.page(filter, (id) => this.#history.record(id));
+    return this.#runs.journals.page(filter, (id) => this.#history.listed(id));
   }
 
   run(id: string): Run | undefined {

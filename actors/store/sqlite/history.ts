@@ -12,6 +12,7 @@ import {
   type DeliveryRow,
   deliveryOf,
   oneDelivery,
+  oneListed,
 } from '../delivery-row.ts';
 import { deliveriesPart, type EndRow, nextPart } from '../list-queries.ts';
 import { toStorableText } from '../record-texts.ts';
@@ -28,6 +29,7 @@ type HistoryRow = DeliveryRow<string>;
 export class SqliteHistory {
   readonly #connection: SqliteConnection;
   readonly #one: SqliteStatement<HistoryRow>;
+  readonly #oneListed: SqliteStatement<HistoryRow>;
   readonly #body: SqliteStatement<readonly [string, Uint8Array]>;
   readonly #counts: SqliteStatement<readonly [number, number]>;
   readonly #oldest: SqliteStatement<readonly [number, number, number | null, number | null]>;
@@ -41,6 +43,7 @@ export class SqliteHistory {
     this.#connection = connection;
     this.#onRemoved = onRemoved;
     this.#one = connection.prepare(oneDelivery);
+    this.#oneListed = connection.prepare(oneListed);
     this.#body = connection.prepare(bodyOfDelivery);
     this.#counts = connection.prepare(countStates);
     this.#oldest = connection.prepare(
@@ -70,6 +73,12 @@ export class SqliteHistory {
   /** Returns the record without its body. */
   record(id: string): Delivery | undefined {
     const row = this.#one.get([toStorableText(id)]);
+    return row && this.#readable(row)[0];
+  }
+
+  /** Returns the record for a list. */
+  listed(id: string): Delivery | undefined {
+    const row = this.#oneListed.get([toStorableText(id)]);
     return row && this.#readable(row)[0];
   }
 

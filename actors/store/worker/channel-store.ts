@@ -4,7 +4,7 @@
 import { appendedOf } from '../append-outcome.ts';
 import type { DeliveryFilter } from '../delivery.ts';
 import type { NewEvent } from '../event.ts';
-import { gatherDeliveries, gatherRuns } from '../list-parts.ts';
+import { gatherDeliveries, gatherDeliveryPage, gatherRuns } from '../list-parts.ts';
 import { SteadyClock } from '../steady-clock.ts';
 import type { Store } from '../store.ts';
 import type { OperationArguments, OperationResult, StoreOperation } from '../sync-store.ts';
@@ -50,8 +50,8 @@ export function channelStore(channel: StoreChannel, clock = new SteadyClock()): 
     // Callers may pass whole turns, including bodies.
     renew: (turns, leaseMs) =>
       channel.call('renew', [turns.map(({ key, fence }) => ({ key, fence })), leaseMs]),
-    deliveries: async (filter) => (await gatherDeliveries(filter, part, Number.POSITIVE_INFINITY)).deliveries,
-    deliveryPage: (filter) => gatherDeliveries(filter, part),
+    deliveries: (filter) => gatherDeliveries(filter, part),
+    deliveryPage: (filter) => gatherDeliveryPage(filter, part),
     runs: (filter) => gatherRuns(filter, (each) => channel.call('runs', [each])),
     wake: (onWake) => {
       // Wrapped, because the same function may be added twice.
