@@ -3,14 +3,9 @@
 
 /**
  * Maximum nesting. JSON.parse has no limit, but serializing or walking a deeper value overflows the stack.
+ * Parsing it takes a hundred times as long as counting its brackets.
  */
 export const MAX_LEVELS = 128;
-
-/** Returns true if objects and arrays are nested deeper than the limit. */
-export function isNestedTooDeeply(value: unknown, levels = MAX_LEVELS): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isNestedTooDeeply(member, levels - 1));
-}
 
 /** Matches an escaped surrogate pair, an escaped lone surrogate, or any other escape. */
 const ESCAPE = /\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|ud[89a-f][0-9a-f]{2}|.)/gi;
@@ -37,6 +32,7 @@ export function toolArguments(input: string): ToolArguments | string {
   if (input.length > MAX_ARGUMENTS_LENGTH)
     return `${input.length} characters, at most ${MAX_ARGUMENTS_LENGTH} allowed`;
   if (input.trim() === '') return {};
+  if (isNestedTooDeeply(input)) return `nested deeper than ${MAX_LEVELS} levels`;
   let value: unknown;
   try {
     value = JSON.parse(wellFormedJson(input));
@@ -44,7 +40,23 @@ export function toolArguments(input: string): ToolArguments | string {
     return `not valid JSON: ${(error as Error).message}`;
   }
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isObject) return 'not a JSON object';
-  if (isNestedTooDeeply(value)) return `nested deeper than ${MAX_LEVELS} levels`;
-  return value as ToolArguments;
+  return isObject ? (value as ToolArguments) : 'not a JSON object';
+}
+
+/** Returns true if JSON text is nested deeper than the limit. The result for other text is meaningless. */
+export function isNestedTooDeeply(json: string): boolean {
+  let level = 0;
+  let isInString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (isInString) {
+      if (character === '\\') at += 1;
+      else isInString = character !== '"';
+    } else if (character === '"') isInString = true;
+    else if (character === '[' || character === '{') {
+      level += 1;
+      if (level > MAX_LEVELS) return true;
+    } else if (character === ']' || character === '}') level -= 1;
+  }
+  return false;
 }

@@ -36,13 +36,14 @@ export function answerReader(schema: Schema | undefined): ReadAnswer {
     return pattern(text);
   };
   return (text) => {
+    const json = stripFence(text);
+    if (isNestedTooDeeply(json)) return { misfit: `it is nested more than ${MAX_LEVELS} levels deep` };
     let data: unknown;
     try {
-      data = JSON.parse(stripFence(text));
+      data = JSON.parse(json);
     } catch (error) {
       return { misfit: `it is not JSON: ${(error as Error).message}` };
     }
-    if (isNestedTooDeeply(data)) return { misfit: `it is nested more than ${MAX_LEVELS} levels deep` };
     const [finding] = schema === undefined ? [] : checkValue(schema, data, matches).findings;
     if (finding === undefined) return { data };
     const at = finding.path.join('.').slice(0, 200);

@@ -12,12 +12,13 @@ export function writeValue(value: unknown): unknown {
 /** Reads a model's text. Text other than JSON is the value itself. */
 export function readValue(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{"]/.test(value)) return value;
+  if (isNestedTooDeeply(value)) return value;
   let parsed: unknown;
   try {
     parsed = JSON.parse(value);
   } catch {
     return value;
   }
-  if (typeof parsed !== 'string') return isNestedTooDeeply(parsed) ? value : parsed;
+  if (typeof parsed !== 'string') return parsed;
   return readValue(parsed) === parsed ? value : parsed;
 }

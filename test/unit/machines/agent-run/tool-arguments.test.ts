@@ -7,6 +7,25 @@ test('tool arguments that are nested too deeply are refused', () => {
   expect(toolArguments(nested(128))).toBeTypeOf('object');
   for (const levels of [129, 100_000])
     expect(toolArguments(nested(levels))).toBe('nested deeper than 128 levels');
+  const brackets = '[{"'.repeat(200);
+  expect(toolArguments(JSON.stringify({ a: brackets, b: `\\${brackets}\\` }))).toBeTypeOf('object');
+  expect(toolArguments(JSON.stringify(Array.from({ length: 300 }, () => [])))).toBe('not a JSON object');
+});
+
+test('deep tool arguments are refused without being parsed', () => {
+  const deep = nested(100_000);
+  const { parse } = JSON;
+  let parsed = 0;
+  JSON.parse = (...args) => {
+    parsed += 1;
+    return parse(...args);
+  };
+  try {
+    expect(toolArguments(deep)).toMatch(/levels/);
+  } finally {
+    JSON.parse = parse;
+  }
+  expect(parsed).toBe(0);
 });
 
 test.each([
