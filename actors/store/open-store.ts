@@ -15,6 +15,7 @@ export const openStore: OpenStore = ({ state_dir, deliveries }, host) => {
     retentionMs: deliveries.retention_days * DAY_MS,
     snapshotRetentionMs: deliveries.remember_days * DAY_MS,
     maxWaiting: deliveries.max_waiting,
+    maxParked: deliveries.max_parked,
     onDamage: (what) => log.error({ reason: what }, 'store log is damaged: its last transactions are lost'),
     onDamagedRecord: (what) => log.error({ reason: what }, 'store record is damaged'),
     onMigrated: ({ from, to, copy }) =>

@@ -43,7 +43,11 @@ export const noteCheckpoint = `UPDATE delivery SET has_progress = true, attempts
  * Keeps the crash count: otherwise an event that crashes the process could avoid the crash limit by parking.
  */
 export const parkEvent = `UPDATE delivery SET state = ${stateCodes.waiting}, waits_for = ?2, holds_key = ?3, has_progress = true,
-    attempts = crashes, held_by = NULL, retry_at = NULL, trigger = coalesce(?4, trigger), note = ?5 WHERE seq = ?1`;
+    attempts = crashes, held_by = NULL, retry_at = NULL, trigger = coalesce(?4, trigger), note = ?5, target = ?6
+  WHERE seq = ?1`;
+
+/** Kind and name of the event's run. */
+export const runTarget = 'SELECT kind, name FROM run WHERE seq = ?1';
 
 /** First queued waker for a name. */
 export const firstWaker = `SELECT seq FROM delivery INDEXED BY delivery_waker

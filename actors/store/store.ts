@@ -19,7 +19,8 @@
 // S9   `append` does not depend on handlers. A store that is full or not writable rejects the call and
 //      acknowledges nothing. Events emitted by a commit bypass the capacity limit; otherwise their source
 //      event could never complete. Decisions and control calls have twice the limit, because they end work
-//      that waits (key-kinds.ts).
+//      that waits (key-kinds.ts). Parked events have a separate limit with shares (parked-shares.ts); above
+//      it, a commit does not park.
 // S10  `wake` is a hint: a late, duplicate or missing call only causes delay.
 // S11  A crash of the process counts as one attempt and one crash of each running event; these events are
 //      then suspects. A suspect is retried only when a pause has passed, which restarts with each process,
@@ -164,6 +165,10 @@ export interface Committed {
   readonly next: StoredEvent | undefined;
   /** Attempt number after a checkpoint. */
   readonly attempt?: number | undefined;
+  /**
+   * Reason why the event was not parked. The result is not stored, and the claim stays for another result.
+   */
+  readonly refusal?: string | undefined;
 }
 
 /** Processing status of an event. */

@@ -115,6 +115,10 @@ const daemonFields = {
         maximum: 3650,
       }),
       max_waiting: count('Maximum waiting events; further events are refused.', 100_000),
+      max_parked: count(
+        'Maximum parked runs, which wait for a time or a person; a single agent or trigger can have at most half.',
+        300_000,
+      ),
       concurrency: count(
         'Maximum concurrent conversations; a single agent or trigger can use at most half.',
         256,

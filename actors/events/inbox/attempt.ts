@@ -20,8 +20,13 @@ export interface AttemptHost {
   apply(event: { readonly type: 'ended' }): void;
 }
 
-/** Returns a failed outcome with the default retry policy, without trigger. */
-export const failedOutcome = (note: string): WorkOutcome => ({ kind: 'failed', note, retry: defaultRetry });
+/** Returns a failed outcome with the default retry policy. */
+export const failedOutcome = (note: string, trigger?: string): WorkOutcome => ({
+  kind: 'failed',
+  note,
+  trigger,
+  retry: defaultRetry,
+});
 
 export class Attempt {
   checkpoint: Checkpoint | undefined;

@@ -15,6 +15,8 @@ export interface Commit {
   /** Returns whether the claim has expired by the local clock; then the commit is not retried. */
   hasLostClaim(): boolean;
   onCommitted(response: Committed): void;
+  /** Replaces `result`, because the store did not park the event. */
+  onParkRefused?(reason: string): void;
   /** Replaces `result` by an acceptable result. Returns false if it was already replaced. */
   onRefused(error: unknown): boolean;
   /** Called instead of `onCommitted` if the committer abandons the result, because the claim has expired. */
@@ -78,7 +80,7 @@ export class Committer {
     }
     for (const [i, commit] of batch.entries()) {
       try {
-        commit.onCommitted(responses[i] ?? MISSING_RESPONSE);
+        this.#onResponse(commit, responses[i] ?? MISSING_RESPONSE);
       } catch (fault) {
         this.#log.error(
           { reason: reasonOf(fault) },
@@ -86,6 +88,15 @@ export class Committer {
         );
       }
     }
+  }
+
+  #onResponse(commit: Commit, response: Committed): void {
+    if (response.refusal === undefined) {
+      commit.onCommitted(response);
+      return;
+    }
+    commit.onParkRefused?.(response.refusal);
+    this.add(commit);
   }
 
   #onFailure(batch: readonly Commit[], error: unknown): void {

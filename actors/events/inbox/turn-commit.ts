@@ -80,6 +80,10 @@ export class TurnCommit implements Commit {
     this.#mailbox.onCommitted(committed, this.#result);
   }
 
+  onParkRefused(reason: string): void {
+    this.#result = this.#resultOf(failedOutcome(reason, this.#result.trigger));
+  }
+
   /** Returns true if the committer should store the new result. */
   onRefused(error: unknown): boolean {
     if (this.#wasRefused) return false;

@@ -125,6 +125,7 @@ const definitions: Readonly<Record<TableName, Omit<ExportTable, 'name'>>> = {
       optional(text('kind')),
       optional(text('wakes')),
       optional(text('waits_for')),
+      optional(text('target')),
       flag('holds_key'),
       flag('has_progress'),
     ],

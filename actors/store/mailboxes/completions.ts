@@ -53,6 +53,8 @@ export class Completions {
       this.#options;
     const key = toStorableText(result.key);
     if (!mailboxes.isCurrent(key, result)) return { isCurrent: false, next: undefined };
+    const refusal = result.outcome === 'parked' ? parkedEvents.refusalOf(result, key) : undefined;
+    if (refusal !== undefined) return { isCurrent: true, next: undefined, refusal };
     let attempt: number | undefined;
     if (result.outcome === 'checkpoint') attempt = progress.checkpoint(result);
     else if (result.outcome !== 'parked') deliveries.writeOutcome(result, now);
@@ -76,7 +78,7 @@ export class Completions {
     if (found === undefined || !['done', 'dead', 'ignored', 'waiting'].includes(found.state)) return false;
     const { seq, key, state } = found;
     if (state === 'waiting') parkedEvents.cancelWait(seq, key);
-    deliveries.requeue(seq, state, keepsJournal);
+    deliveries.requeue(seq, keepsJournal);
     if (!keepsJournal) {
       runs.end(seq, now);
       runs.remove(seq);

@@ -6,6 +6,7 @@
 // wait completes, the timers that wake the same name are cancelled, unless another event of the key waits for
 // it.
 
+import { canPark, canParkAny, parkRefusal } from '../parked-shares.ts';
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
 import type { SqliteParkedEvents } from '../sqlite/parked-events.ts';
 import type { SqliteTimers } from '../sqlite/timers.ts';
@@ -17,17 +18,20 @@ export class ParkedEvents {
   readonly #deliveries: SqliteDeliveries;
   readonly #mailboxes: Mailboxes;
   readonly #timers: SqliteTimers;
+  readonly #maxParked: number;
 
   constructor(
     records: SqliteParkedEvents,
     deliveries: SqliteDeliveries,
     mailboxes: Mailboxes,
     timers: SqliteTimers,
+    maxParked: number,
   ) {
     this.#records = records;
     this.#deliveries = deliveries;
     this.#mailboxes = mailboxes;
     this.#timers = timers;
+    this.#maxParked = maxParked;
   }
 
   /** Blocks keys with `holdsKey` events at the start. */
@@ -40,13 +44,27 @@ export class ParkedEvents {
     return this.#records.firstWaiting(key, name) !== undefined;
   }
 
+  /** Returns the reason why the event must not be parked; undefined if it may. */
+  refusalOf({ seq, parkedOn = '', trigger, run }: TurnResult, key: string): string | undefined {
+    const maxParked = this.#maxParked;
+    if (canParkAny(this.#records.parkedTotal, maxParked)) return undefined;
+    const target = this.#records.targetOf(seq, run);
+    const usage = this.#records.usage({ key, trigger: trigger ?? null, target });
+    if (canPark(usage, maxParked)) return undefined;
+    // A waker continues the event immediately.
+    const waker = this.#records.waker(key, parkedOn);
+    return waker === undefined || waker === seq ? parkRefusal(maxParked) : undefined;
+  }
+
   /**
    * Parks the event, or wakes it immediately if its waker is already queued. Apply other effects of the
    * result first, because its emitted events may contain the waker.
    */
   park(result: TurnResult, key: string, now: number): void {
-    const { seq, parkedOn: name = '', holdsKey = false, trigger, note, state } = result;
-    this.#records.park({ seq, name, holdsKey, trigger, note }, state);
+    const { seq, parkedOn: name = '', holdsKey = false, trigger, note, state, run } = result;
+    const target = this.#records.targetOf(seq, run);
+    this.#records.park({ seq, name, holdsKey, trigger, target, note }, state);
+    this.#deliveries.onParked(true);
     if (holdsKey) this.#mailboxes.block(key);
     const waker = this.#records.waker(key, name);
     if (waker === undefined) this.#records.setWakeTime(seq, this.#timers.firstThatWakes(key, name) ?? null);
@@ -71,6 +89,7 @@ export class ParkedEvents {
     const woken = this.#records.firstWaiting(key, name);
     if (woken === undefined) return false;
     this.#records.wake(woken.seq, waker);
+    this.#deliveries.onParked(false);
     this.#deliveries.endWaker(waker, `it woke ${woken.id}`, now);
     this.#onWaitOver(key, name);
     // The woken event is queued now, and may itself wake an event.

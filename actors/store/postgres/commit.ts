@@ -4,6 +4,7 @@
 // depends on the first.
 
 import type { StoredEvent } from '../event.ts';
+import { parkRefusal } from '../parked-shares.ts';
 import { toStorableText } from '../record-texts.ts';
 import type { Committed, TurnResult } from '../store.ts';
 import { canStart, isUnfinished } from '../turn-rules.ts';
@@ -13,7 +14,8 @@ import { type Statements, statement, type Transaction } from './database.ts';
 import { firstEvents, startAttempts } from './first-events.ts';
 import { lockMailboxes, type StoredMailbox, scheduleMailboxes } from './mailboxes.ts';
 import { isFinal, type LockedTurns, lockAndWriteOutcomes } from './outcomes.ts';
-import { checkpoint, park } from './parked-events.ts';
+import type { ParkedCapacity } from './parked-capacity.ts';
+import { checkpoint, hasWaker, holdersOf, park } from './parked-events.ts';
 import { writeRun } from './runs.ts';
 import { cancelTimer, setTimer } from './timers.ts';
 import { writeSnapshot } from './values-and-leases.ts';
@@ -28,6 +30,12 @@ const extendOne = statement('UPDATE mailbox SET ready_at = $2::bigint + lease_ms
 const readySuspects = statement<readonly [number]>(
   'SELECT 1 FROM mailbox WHERE crashes > 0 AND fence IS NULL AND ready_at <= $1 LIMIT 1',
 );
+
+export interface CommitLimits {
+  /** Maximum bytes of the returned bodies; the last body may exceed it. */
+  readonly maxBytes: number;
+  readonly parked: ParkedCapacity;
+}
 
 interface CommittedTurn {
   readonly result: TurnResult;
@@ -48,20 +56,23 @@ export function lockAndWriteResults(
   );
 }
 
-/** Returns the results in order. `maxBytes` limits the returned bodies; the last body may exceed it. */
+/** Returns the results in order. */
 export async function commit(
   transaction: Transaction,
   results: readonly TurnResult[],
   { mailboxes, withProgress }: LockedTurns,
-  maxBytes: number,
+  { maxBytes, parked }: CommitLimits,
 ): Promise<readonly Committed[]> {
   const keys = results.map(({ key }) => toStorableText(key));
-  const turns: CommittedTurn[] = results.flatMap((result, index) => {
+  const valid: CommittedTurn[] = results.flatMap((result, index) => {
     const key = keys[index] ?? '';
     const mailbox = mailboxes.get(key);
     const isCurrent = mailbox?.fence === result.fence && (mailbox.running ?? result.seq) === result.seq;
     return isCurrent ? [{ result, key, mailbox }] : [];
   });
+  const refused = new Set<TurnResult>();
+  for (const turn of valid) if (!(await mayPark(transaction, turn, parked))) refused.add(turn.result);
+  const turns = valid.filter(({ result }) => !refused.has(result));
   // Only an event with a checkpoint can have approvals.
   const finalTurns = turns.filter(({ result, key }) => isFinal(result.outcome) && withProgress.has(key));
   await cancelApprovals(
@@ -80,11 +91,25 @@ export async function commit(
   await wakeSuspects(transaction, turns);
   const current = new Set(turns.map(({ result }) => result));
   return results.map((result, index) => {
+    if (refused.has(result)) return { isCurrent: true, next: undefined, refusal: parkRefusal(parked.max) };
     if (!current.has(result)) return { isCurrent: false, next: undefined };
     const attempt = attempts.get(result);
     if (attempt !== undefined) return { isCurrent: true, next: undefined, attempt };
     return { isCurrent: true, next: nextByKey.get(keys[index] ?? '') };
   });
+}
+
+/** Returns false if the event must not be parked. A queued waker continues it immediately. */
+async function mayPark(
+  transaction: Transaction,
+  { result, key }: CommittedTurn,
+  parked: ParkedCapacity,
+): Promise<boolean> {
+  if (result.outcome !== 'parked') return true;
+  return (
+    (await parked.acquire(transaction, await holdersOf(transaction, result, key))) ||
+    hasWaker(transaction, result, key)
+  );
 }
 
 /** Writes everything except the outcomes. Returns the attempt numbers of checkpoints. */

@@ -36,8 +36,7 @@ const statuses = statement<readonly [id: string, state: number, attempts: number
 const bodyOf = statement<readonly [meta: string, body: Uint8Array]>(postgresText(bodyOfDelivery));
 const countAll = statement<readonly [state: number, count: number]>(countStates);
 const countUnfinished = statement<readonly [number]>(
-  `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstNonBlocking})
-     + (SELECT count(*) FROM delivery WHERE waits_for IS NOT NULL)`,
+  `SELECT count(*) FROM delivery WHERE state < ${firstNonBlocking}`,
 );
 const oldest = statement<readonly [seq: number, at: number, isFinished: boolean]>(
   'SELECT seq, at, coalesce(ended < $2, false) FROM delivery WHERE seq > $1 ORDER BY seq LIMIT $3',
@@ -96,7 +95,7 @@ export async function stateCounts(transaction: Transaction): Promise<DeliveryCou
   return countsOf(await transaction.rows(countAll));
 }
 
-/** Returns the number of unfinished and waiting events. */
+/** Returns the number of unfinished events, without parked ones. */
 export async function unfinished(transaction: Transaction): Promise<number> {
   return (await transaction.rows(countUnfinished))[0]?.[0] ?? 0;
 }

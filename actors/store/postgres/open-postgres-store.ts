@@ -22,6 +22,8 @@ export interface OpenPostgresOptions {
   readonly snapshotRetentionMs?: number;
   /** Maximum number of unfinished events; further events are rejected. */
   readonly maxWaiting?: number;
+  /** Maximum number of parked events. */
+  readonly maxParked?: number;
   /** Called after a migration of existing tables. */
   readonly onMigrated?: (migration: Migration) => void;
   /** Limits and callbacks of a migration. */
@@ -49,6 +51,7 @@ const NODE_TTL_MS = 2_000;
 const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 const SNAPSHOT_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_WAITING = 100_000;
+const MAX_PARKED = 300_000;
 
 /** Rejects with StoreUnavailableError, which describes the problem. */
 export async function openPostgresStore(options: OpenPostgresOptions): Promise<OpenedPostgres> {
@@ -84,6 +87,7 @@ export async function openPostgresStore(options: OpenPostgresOptions): Promise<O
       retentionMs: options.retentionMs ?? RETENTION_MS,
       snapshotRetentionMs: options.snapshotRetentionMs ?? SNAPSHOT_RETENTION_MS,
       maxWaiting: options.maxWaiting ?? MAX_WAITING,
+      maxParked: options.maxParked ?? MAX_PARKED,
     });
     isOpen = true;
     return { store, membership };

@@ -23,6 +23,7 @@ export const openStore: OpenStore = async (
       retentionMs: deliveries.retention_days * DAY_MS,
       snapshotRetentionMs: deliveries.remember_days * DAY_MS,
       maxWaiting: deliveries.max_waiting,
+      maxParked: deliveries.max_parked,
       node: {
         name,
         address: node.address ?? '',

@@ -50,7 +50,7 @@ export async function requeue(
   const canRequeue = ['done', 'dead', 'ignored', 'waiting'].includes(state);
   if (canRequeue) {
     if (state === 'waiting') await cancelWait(transaction, seq, key);
-    else transaction.added += 1;
+    transaction.added += 1;
     await queueAgain(transaction, seq, keepsJournal);
     if (!keepsJournal) {
       await cancelApprovals(transaction, [seq]);

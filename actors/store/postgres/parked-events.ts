@@ -8,8 +8,10 @@
 
 import { stateCodes } from '../delivery-states.ts';
 import { postgresText } from '../list-queries.ts';
-import { firstWaker, noteCheckpoint, parkEvent } from '../progress-row.ts';
+import { type ParkedHolders, targetText } from '../parked-shares.ts';
+import { firstWaker, noteCheckpoint, parkEvent, runTarget } from '../progress-row.ts';
 import { NOTE_LENGTH, toStorableText, truncateText } from '../record-texts.ts';
+import type { RunNote } from '../run.ts';
 import type { TurnResult } from '../store.ts';
 import { cancelApprovals } from './approvals.ts';
 import { statement, type Transaction } from './database.ts';
@@ -21,6 +23,7 @@ const { queued, done } = stateCodes;
 
 const noteProgress = statement<readonly [attempts: number]>(postgresText(noteCheckpoint));
 const noteParked = statement(postgresText(parkEvent));
+const targetOf = statement<readonly [RunNote['kind'], string]>(postgresText(runTarget));
 const setWakeTime = statement('UPDATE delivery SET retry_at = $2 WHERE seq = $1');
 const firstWaiting = statement<readonly [seq: number, id: string]>(
   'SELECT seq, id FROM delivery WHERE key = $1 AND waits_for = $2 ORDER BY seq LIMIT 1',
@@ -57,17 +60,39 @@ export async function checkpoint(transaction: Transaction, result: TurnResult): 
   return row[0];
 }
 
+/** Returns the holders of the event if it is parked. */
+export async function holdersOf(
+  transaction: Transaction,
+  { seq, trigger, run }: TurnResult,
+  key: string,
+): Promise<ParkedHolders> {
+  const [row] = run === undefined ? await transaction.rows(targetOf, [seq]) : [[run.kind, run.name] as const];
+  const target = row === undefined ? null : targetText({ kind: row[0], name: row[1] });
+  return { key, trigger: truncateText(trigger, NOTE_LENGTH), target };
+}
+
+/** Returns true if another queued event of the key is the waker of the event. */
+export async function hasWaker(
+  transaction: Transaction,
+  { seq, parkedOn = '' }: TurnResult,
+  key: string,
+): Promise<boolean> {
+  const [waker] = await transaction.rows(wakerOf, [key, toStorableText(parkedOn)]);
+  return waker !== undefined && waker[0] !== seq;
+}
+
 /**
  * Parks the event, or wakes it immediately if its waker is already queued. Apply other effects of the result
  * first, because its emitted events may contain the waker.
  */
 export async function park(transaction: Transaction, result: TurnResult, key: string): Promise<void> {
+  const { target } = await holdersOf(transaction, result, key);
   const { seq, parkedOn = '', holdsKey = false, trigger, note, state } = result;
   const name = toStorableText(parkedOn);
   await saveState(transaction, seq, state);
   await deleteWaker(transaction, seq);
   const texts = [truncateText(trigger, NOTE_LENGTH), truncateText(note, NOTE_LENGTH)];
-  await transaction.run(noteParked, [seq, name, holdsKey, ...texts]);
+  await transaction.run(noteParked, [seq, name, holdsKey, ...texts, target]);
   if (holdsKey) await setBlocked(transaction, key, true);
   const [waker] = await transaction.rows(wakerOf, [key, name]);
   if (waker === undefined)
@@ -97,6 +122,7 @@ async function wake(transaction: Transaction, key: string, name: string, waker: 
   const [seq, id] = woken;
   await copyWakerTo(transaction, seq, waker);
   await transaction.run(noteWoken, [seq]);
+  transaction.added += 1;
   await transaction.run(endWaker, [waker, transaction.now, truncateText(`it woke ${id}`, NOTE_LENGTH)]);
   await cancelApprovals(transaction, [waker]);
   await onWaitOver(transaction, key, name);

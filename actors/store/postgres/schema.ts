@@ -153,6 +153,14 @@ export const migrations: readonly string[] = [
   CREATE TABLE clock (at bigint NOT NULL, sets int NOT NULL);
   INSERT INTO clock VALUES (0, 0);
   `,
+  // target: kind and name of the agent, fleet or flow of a parked event.
+  `
+  ALTER TABLE delivery ADD COLUMN target text COLLATE "C";
+  UPDATE delivery SET target = (SELECT kind || ' ' || name FROM run WHERE run.seq = delivery.seq)
+    WHERE waits_for IS NOT NULL;
+  CREATE INDEX delivery_parked_trigger ON delivery (trigger) WHERE waits_for IS NOT NULL;
+  CREATE INDEX delivery_parked_target ON delivery (target) WHERE waits_for IS NOT NULL;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -31,6 +31,7 @@ import { sweepDeliveries } from './history.ts';
 import { scheduleUnclaimed } from './mailboxes.ts';
 import type { Membership } from './membership.ts';
 import { discard, release, requeue, undeliver } from './operations.ts';
+import { ParkedCapacity } from './parked-capacity.ts';
 import { PostgresRecords } from './read-operations.ts';
 import { isAnyDue, takeDue } from './timers.ts';
 import { StoreTransactions } from './transactions.ts';
@@ -46,6 +47,8 @@ export interface PostgresStoreOptions {
   readonly snapshotRetentionMs: number;
   /** Maximum number of unfinished events, cluster-wide. */
   readonly maxWaiting: number;
+  /** Maximum number of parked events, cluster-wide. */
+  readonly maxParked: number;
 }
 
 export class PostgresStore extends PostgresRecords implements Store {
@@ -54,16 +57,17 @@ export class PostgresStore extends PostgresRecords implements Store {
   readonly #commits: GroupCommit<TurnResult, Committed>;
 
   constructor(options: PostgresStoreOptions) {
-    const { database, wakes, membership, maxWaiting } = options;
+    const { database, wakes, membership, maxWaiting, maxParked } = options;
     super(new StoreTransactions(database, wakes));
     this.#options = options;
     this.#appends = new Appends(database, this.transactions, membership, maxWaiting);
+    const limits = { maxBytes: MAX_CLAIM_BYTES, parked: new ParkedCapacity(maxParked) };
     this.#commits = new GroupCommit({
       name: 'commit',
       run: (results) =>
         this.transactions.runAfter(
           (statements) => lockAndWriteResults(statements, results),
-          (transaction, settled) => commit(transaction, results, settled, MAX_CLAIM_BYTES),
+          (transaction, settled) => commit(transaction, results, settled, limits),
         ),
       keys: ({ key }) => [toStorableText(key)],
       hasDistinctKeys: true,

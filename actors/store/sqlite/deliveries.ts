@@ -1,7 +1,7 @@
 // Delivery table in SQLite: records and bodies of events. Mailboxes (mailboxes/mailboxes.ts) decides which
 // event may start; SqliteOutcomes writes the results of attempts. An id is stored once, with the body that
-// arrived first. `unfinished` is the number of unfinished and waiting records; the engine calls `recount`
-// when a transaction was rolled back.
+// arrived first. `unfinished` is the number of unfinished records; the engine calls `recount` when a
+// transaction was rolled back.
 
 import type { DeliveryState } from '../delivery.ts';
 import { firstNonBlocking, stateCodes, stateOf } from '../delivery-states.ts';
@@ -121,20 +121,27 @@ export class SqliteDeliveries {
     this.#release = connection.prepare(
       `UPDATE delivery SET state = ${queued}, held_by = NULL, note = NULL WHERE seq = ?`,
     );
-    this.#count = connection.prepare(
-      `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstNonBlocking})
-         + (SELECT count(*) FROM delivery WHERE waits_for IS NOT NULL)`,
-    );
-    this.#unfinished = 0;
-    this.recount();
+    this.#count = connection.prepare(`SELECT count(*) FROM delivery WHERE state < ${firstNonBlocking}`);
+    this.#unfinished = this.#counted;
   }
 
   get unfinished(): number {
     return this.#unfinished;
   }
 
+  /** Counts the unfinished and the parked records. */
   recount(): void {
-    this.#unfinished = this.#count.get([])?.[0] ?? 0;
+    this.#unfinished = this.#counted;
+    this.#parkedEvents.recount();
+  }
+
+  get #counted(): number {
+    return this.#count.get([])?.[0] ?? 0;
+  }
+
+  /** Counts an event that was parked or woken. */
+  onParked(isParked: boolean): void {
+    this.#unfinished += isParked ? -1 : 1;
   }
 
   /**
@@ -164,7 +171,7 @@ export class SqliteDeliveries {
     const existing = this.find(event.id);
     if (existing === undefined) throw new Error('no record found after an insert conflict');
     if (existing.state !== 'dead' || event.isOnce === true) return { ...existing, outcome: 'duplicate' };
-    this.requeue(existing.seq, existing.state);
+    this.requeue(existing.seq);
     return { seq: existing.seq, key: existing.key, outcome: 'revived', state: 'queued' };
   }
 
@@ -247,10 +254,10 @@ export class SqliteDeliveries {
    * Requeues a finished or parked record with a new attempt count. Deletes its saved state unless
    * `keepsState`.
    */
-  requeue(seq: number, state: DeliveryState, keepsState = false): void {
+  requeue(seq: number, keepsState = false): void {
     this.#requeue.run([seq]);
     if (!keepsState) this.#parkedEvents.deleteProgress(seq);
-    if (state !== 'waiting') this.#unfinished += 1;
+    this.#unfinished += 1;
   }
 
   /** Completes a queued record that woke another event. */
@@ -262,7 +269,7 @@ export class SqliteDeliveries {
   /** Marks a record that is not running as `ignored`. */
   ignore(seq: number, state: DeliveryState, note: string, now: number): void {
     this.#outcomes.end(seq, 'ignored', note, now);
-    if (state !== 'dead') this.#unfinished -= 1;
+    if (state !== 'dead' && state !== 'waiting') this.#unfinished -= 1;
   }
 
   /** Releases the first `max` events of the holder `heldBy`. Returns their keys. */

@@ -47,6 +47,8 @@ export interface EngineOptions {
   readonly snapshotRetentionMs: number;
   /** Maximum number of unfinished events. */
   readonly maxWaiting: number;
+  /** Maximum number of parked events. */
+  readonly maxParked: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /**
@@ -103,7 +105,13 @@ export class SqliteEngine implements SyncStore {
       this.#receipts = new SqliteReceipts(connection);
       this.#snapshots = new SqliteSnapshots(connection);
       this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
-      const parkedEvents = new ParkedEvents(parkedRecords, this.#deliveries, this.#mailboxes, this.#timers);
+      const parkedEvents = new ParkedEvents(
+        parkedRecords,
+        this.#deliveries,
+        this.#mailboxes,
+        this.#timers,
+        options.maxParked,
+      );
       this.#appender = new Appender(
         this.#deliveries,
         this.#mailboxes,

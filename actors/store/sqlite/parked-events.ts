@@ -3,6 +3,7 @@
 // exactly in state `waiting`.
 
 import { stateCodes } from '../delivery-states.ts';
+import { type ParkedHolders, type ParkedUsage, targetText } from '../parked-shares.ts';
 import {
   copyWaker,
   type Extras,
@@ -12,12 +13,15 @@ import {
   noteCheckpoint,
   parkEvent,
   removeWaker,
+  runTarget,
   selectExtras,
   setState,
 } from '../progress-row.ts';
 import { NOTE_LENGTH, toStorableText, truncateText } from '../record-texts.ts';
+import type { RunNote } from '../run.ts';
 import type { TurnResult } from '../store.ts';
 import type { SqliteConnection, SqliteStatement } from './connection.ts';
+import { ParkedCounts } from './parked-counts.ts';
 
 export interface WaitingEvent {
   readonly seq: number;
@@ -30,38 +34,46 @@ export interface ParkedRecord {
   readonly name: string;
   readonly holdsKey: boolean;
   readonly trigger: string | undefined;
+  readonly target: string | null;
   readonly note: string | undefined;
 }
 
 type Nothing = readonly [];
+type HoldersRow = readonly [key: string, trigger: string | null, target: string | null];
+
+const returningHolders = 'RETURNING key, trigger, target';
 
 export class SqliteParkedEvents {
+  readonly #counts: ParkedCounts;
   readonly #extras: SqliteStatement<ExtrasRow>;
   readonly #stateOf: SqliteStatement<readonly [string | null]>;
   readonly #keep: SqliteStatement<Nothing>;
   readonly #removeWaker: SqliteStatement<Nothing>;
   readonly #deleteProgress: SqliteStatement<Nothing>;
   readonly #checkpoint: SqliteStatement<readonly [number]>;
-  readonly #park: SqliteStatement<Nothing>;
+  readonly #park: SqliteStatement<HoldersRow>;
+  readonly #runTarget: SqliteStatement<readonly [RunNote['kind'], string]>;
   readonly #setWakeTime: SqliteStatement<Nothing>;
   readonly #firstWaiting: SqliteStatement<readonly [number, string, number | null]>;
   readonly #waker: SqliteStatement<readonly [number]>;
   readonly #nameToWake: SqliteStatement<readonly [string | null]>;
   readonly #awaitedName: SqliteStatement<readonly [string | null]>;
   readonly #copyWaker: SqliteStatement<Nothing>;
-  readonly #wake: SqliteStatement<Nothing>;
-  readonly #clearWait: SqliteStatement<Nothing>;
+  readonly #wake: SqliteStatement<HoldersRow>;
+  readonly #clearWait: SqliteStatement<HoldersRow>;
   readonly #blockedKeys: SqliteStatement<readonly [string]>;
   readonly #isBlocked: SqliteStatement<readonly [number]>;
 
   constructor(connection: SqliteConnection) {
+    this.#counts = new ParkedCounts(connection);
     this.#extras = connection.prepare(`${selectExtras} = ?1`);
     this.#stateOf = connection.prepare('SELECT state FROM progress WHERE seq = ?');
     this.#keep = connection.prepare(setState);
     this.#removeWaker = connection.prepare(removeWaker);
     this.#deleteProgress = connection.prepare('DELETE FROM progress WHERE seq = ?');
     this.#checkpoint = connection.prepare(noteCheckpoint);
-    this.#park = connection.prepare(parkEvent);
+    this.#park = connection.prepare(`${parkEvent} ${returningHolders}`);
+    this.#runTarget = connection.prepare(runTarget);
     this.#setWakeTime = connection.prepare('UPDATE delivery SET retry_at = ? WHERE seq = ?');
     this.#firstWaiting = connection.prepare(
       'SELECT seq, id, holds_key FROM delivery WHERE key = ? AND waits_for = ? ORDER BY seq LIMIT 1',
@@ -72,10 +84,10 @@ export class SqliteParkedEvents {
     this.#copyWaker = connection.prepare(copyWaker);
     this.#wake = connection.prepare(
       `UPDATE delivery SET state = ${stateCodes.queued}, waits_for = NULL, holds_key = NULL, retry_at = NULL, note = NULL
-       WHERE seq = ?`,
+       WHERE seq = ? ${returningHolders}`,
     );
     this.#clearWait = connection.prepare(
-      'UPDATE delivery SET waits_for = NULL, holds_key = NULL WHERE seq = ?',
+      `UPDATE delivery SET waits_for = NULL, holds_key = NULL WHERE seq = ? ${returningHolders}`,
     );
     this.#blockedKeys = connection.prepare(
       'SELECT DISTINCT key FROM delivery WHERE waits_for IS NOT NULL AND holds_key = 1',
@@ -102,11 +114,32 @@ export class SqliteParkedEvents {
     return row[0];
   }
 
-  park({ seq, name, holdsKey, trigger, note }: ParkedRecord, state: string | null | undefined): void {
+  recount(): void {
+    this.#counts.recount();
+  }
+
+  /** Number of parked events. */
+  get parkedTotal(): number {
+    return this.#counts.total;
+  }
+
+  /** Returns the numbers of parked events with these holders. */
+  usage(holders: ParkedHolders): ParkedUsage {
+    return this.#counts.usage(holders);
+  }
+
+  /** Returns the target of the event's run; null without a run. */
+  targetOf(seq: number, run: RunNote | undefined): string | null {
+    if (run !== undefined) return targetText(run);
+    const row = this.#runTarget.get([seq]);
+    return row === undefined ? null : targetText({ kind: row[0], name: row[1] });
+  }
+
+  park({ seq, name, holdsKey, trigger, target, note }: ParkedRecord, state: string | null | undefined): void {
     this.#saveState(seq, state);
     this.#removeWaker.run([seq]);
     const texts = [truncateText(trigger, NOTE_LENGTH), truncateText(note, NOTE_LENGTH)];
-    this.#park.run([seq, toStorableText(name), holdsKey ? 1 : null, ...texts]);
+    this.#count(this.#park.get([seq, toStorableText(name), holdsKey ? 1 : null, ...texts, target]), 1);
   }
 
   setWakeTime(seq: number, until: number | null): void {
@@ -135,12 +168,12 @@ export class SqliteParkedEvents {
 
   wake(seq: number, waker: number): void {
     this.#copyWaker.run([seq, waker]);
-    this.#wake.run([seq]);
+    this.#count(this.#wake.get([seq]), -1);
   }
 
   /** Clears the awaited name. */
   clearWait(seq: number): void {
-    this.#clearWait.run([seq]);
+    this.#count(this.#clearWait.get([seq]), -1);
   }
 
   /** Deletes the saved state when an event restarts. */
@@ -155,6 +188,12 @@ export class SqliteParkedEvents {
 
   isBlocked(key: string): boolean {
     return this.#isBlocked.get([key]) !== undefined;
+  }
+
+  #count(row: HoldersRow | undefined, count: 1 | -1): void {
+    if (row === undefined) throw new Error('the parked event is missing');
+    const [key, trigger, target] = row;
+    this.#counts.add({ key, trigger, target }, count);
   }
 
   /** Returns true for a changed state. */

@@ -153,6 +153,13 @@ const migrations: readonly string[] = [
   CREATE INDEX approval_state ON approval (state, asked, id);
   CREATE INDEX approval_pending_seq ON approval (seq) WHERE state = 0;
   `,
+  // target: kind and name of the agent, fleet or flow of a parked event.
+  `
+  ALTER TABLE delivery ADD COLUMN target TEXT;
+  UPDATE delivery SET target = (SELECT kind || ' ' || name FROM run WHERE run.seq = delivery.seq)
+    WHERE waits_for IS NOT NULL;
+  CREATE INDEX delivery_parked ON delivery (key, trigger, target) WHERE waits_for IS NOT NULL;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

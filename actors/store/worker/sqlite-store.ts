@@ -18,6 +18,8 @@ export interface SqliteStoreOptions {
   readonly snapshotRetentionMs?: number;
   /** Maximum number of unfinished events. @default 100,000 */
   readonly maxWaiting?: number;
+  /** Maximum number of parked events. @default 300,000 */
+  readonly maxParked?: number;
   /** Call timeout. @default 30 seconds */
   readonly callTimeoutMs?: number;
   /** Location of the worker script. @default next to this file */
@@ -37,6 +39,7 @@ export interface SqliteStoreOptions {
 const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 const SNAPSHOT_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_WAITING = 100_000;
+const MAX_PARKED = 300_000;
 const CALL_TIMEOUT_MS = 30_000;
 const MAX_IN_FLIGHT = 10_000;
 const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024;
@@ -91,10 +94,11 @@ async function openChannel(options: SqliteStoreOptions, clock: SteadyClock): Pro
     retentionMs = RETENTION_MS,
     snapshotRetentionMs = SNAPSHOT_RETENTION_MS,
     maxWaiting = MAX_WAITING,
+    maxParked = MAX_PARKED,
   } = options;
   return WorkerChannel.open({
     workerUrl: options.workerUrl ?? new URL('./store-worker.js', import.meta.url),
-    settings: { file, retentionMs, snapshotRetentionMs, maxWaiting },
+    settings: { file, retentionMs, snapshotRetentionMs, maxWaiting, maxParked },
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
     maxInFlight: MAX_IN_FLIGHT,
     maxInFlightBytes: MAX_IN_FLIGHT_BYTES,

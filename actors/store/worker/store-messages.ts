@@ -10,6 +10,7 @@ export interface WorkerSettings {
   readonly retentionMs: number;
   readonly snapshotRetentionMs: number;
   readonly maxWaiting: number;
+  readonly maxParked: number;
 }
 
 /** With `close`, the worker then closes the file and exits. */

@@ -31,6 +31,7 @@ class World {
       retentionMs: 3_600_000,
       snapshotRetentionMs: 3_600_000,
       maxWaiting: 100,
+      maxParked: 100,
       now: () => this.#clock,
       uptime: () => this.uptimeMs,
     });

@@ -10,6 +10,7 @@ import { runs } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { Model } from '../../../fixtures/store/store-model.ts';
 import {
+  MAX_PARKED,
   MAX_WAITING,
   ownClockSteps,
   RETENTION_MS,
@@ -34,7 +35,8 @@ function remove(file: string): void {
 async function checkEngine(rehearses: boolean, kinds: typeof testClockSteps, numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.commands(kinds, { maxCommands: 100, size: 'max' }), async (steps) => {
-      const options = { file: newFile(), retentionMs: RETENTION_MS, maxWaiting: MAX_WAITING, rehearses };
+      const limits = { maxWaiting: MAX_WAITING, maxParked: MAX_PARKED };
+      const options = { file: newFile(), retentionMs: RETENTION_MS, ...limits, rehearses };
       const model = new Model();
       let opened = openEngineStore({ ...options, now: model.now });
       const reopen = async () => {
@@ -45,7 +47,7 @@ async function checkEngine(rehearses: boolean, kinds: typeof testClockSteps, num
       const advance = (ms: number) => opened.advance(ms);
       const setClock = (byMs: number) => opened.setClock(byMs);
       // The steps collect turns (claimed events), and commit their results later.
-      const world: World = { model, store: opened.store, turns: [], advance, setClock, reopen };
+      const world: World = { model, store: opened.store, turns: [], advance, setClock, reopen, ...limits };
       try {
         await fc.asyncModelRun(() => ({ model, real: world }), steps);
       } finally {

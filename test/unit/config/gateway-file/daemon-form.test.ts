@@ -33,7 +33,7 @@ describe('a gateway file in resource form (kind DaemonConfig)', () => {
           agents: { directory: join(folder.path, 'agents') },
           runtime: { default_agent: 'helper' },
         },
-        deliveries: { retention_days: 7, max_waiting: 100_000, concurrency: 256 },
+        deliveries: { retention_days: 7, max_waiting: 100_000, max_parked: 300_000, concurrency: 256 },
       },
     });
     expect(Check(jsonSchemas.gateway, { kind: 'DaemonConfig', spec: {} })).toBe(true);
@@ -47,7 +47,7 @@ describe('a gateway file in resource form (kind DaemonConfig)', () => {
     expect(loaded?.config).toMatchObject({
       listen_addr: '127.0.0.1:9',
       catalog_path: join(folder.path, 'catalog.yaml'),
-      deliveries: { retention_days: 0.5, max_waiting: 10, concurrency: 2 },
+      deliveries: { retention_days: 0.5, max_waiting: 10, max_parked: 300_000, concurrency: 2 },
     });
   });
 

@@ -40,7 +40,13 @@ describe('the gateway file', () => {
       platforms: {},
       providers: {},
       prices: {},
-      deliveries: { retention_days: 7, remember_days: 30, max_waiting: 100_000, concurrency: 256 },
+      deliveries: {
+        retention_days: 7,
+        remember_days: 30,
+        max_waiting: 100_000,
+        max_parked: 300_000,
+        concurrency: 256,
+      },
     });
     expect(loaded?.configPath).toBe(join(folder.path, 'gateway.yaml'));
     expect(loaded?.catalogPath).toBe(join(folder.path, 'catalog.yaml'));

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { AnyActorRef } from 'xstate';
 import { OverloadedError, StoppedError, UnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import type { Assignment, WorkOutcome } from '../../../../../actors/events/inbox/work.ts';
-import type { NewEvent } from '../../../../../actors/store/event.ts';
+import type { NewEvent, StoredEvent } from '../../../../../actors/store/event.ts';
 import type { AppendOptions, Committed, TurnRef, TurnResult } from '../../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';
 import {
@@ -143,6 +143,23 @@ describe('an event', () => {
     await append({ ...a('w1'), wakes: 'it' });
     await append(a('a2'), { ...a('w2'), wakes: 'it' });
     expect(await second).toMatchObject({ state: 'done', answer: 'after w2' });
+  });
+
+  test('that the store does not park has failed with the reason, and its sender is notified', async () => {
+    const work = new FakeWork(async () => ({ kind: 'parked', trigger: 't', parkedOn: 'it' }));
+    const notices: unknown[] = [];
+    const noticing = Object.assign(work, {
+      noticeRows: (_: StoredEvent, ...notice: readonly unknown[]) => {
+        notices.push(notice);
+        return [];
+      },
+    });
+    const { store, append } = inbox({ works: [noticing], store: new MemoryStore({ maxParked: 0 }) });
+    await append(a('a1'));
+    await until('a1 has failed', async () => (await store.delivery('a1'))?.state === 'retrying');
+    const note = expect.stringContaining('deliveries.max_parked: 0');
+    expect(await store.delivery('a1')).toMatchObject({ trigger: 't', failures: [{ note }] });
+    expect(notices).toEqual([['waits', 't']]);
   });
 
   test('commits its snapshot (for the next event of its key), emitted events and timers together', async () => {

@@ -32,6 +32,7 @@ function open(file = join(folder, `${++files}.sqlite`), time = Date.UTC(2026, 10
     retentionMs: 24 * HOUR_MS,
     snapshotRetentionMs: 24 * HOUR_MS,
     maxWaiting: 100,
+    maxParked: 100,
     now: () => clock.time,
     uptime: () => clock.uptime,
   });

@@ -16,7 +16,13 @@ const DEAD = 12_000;
 /** States of the oldest rows; later rows are dead. */
 const OLDEST = { 1: 'waiting', 2: 'queued', 3: 'held' } as const;
 
-const options = { retentionMs: 1_000_000, snapshotRetentionMs: 1_000_000, maxWaiting: 100, now: () => DEAD };
+const options = {
+  retentionMs: 1_000_000,
+  snapshotRetentionMs: 1_000_000,
+  maxWaiting: 100,
+  maxParked: 100,
+  now: () => DEAD,
+};
 const BEFORE = { askedAt: 5, id: 'p:5' };
 
 const file = join(storeFolder(), 'plans.sqlite');

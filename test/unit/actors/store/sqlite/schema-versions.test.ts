@@ -1,5 +1,5 @@
-// Opening migrates files of schema versions 1 (with a mailbox table and a valid claim) and 4 (without waiting
-// events). All data except claims is kept.
+// Opening migrates files of schema versions 1 (with a mailbox table and a valid claim), 4 (without waiting
+// events) and 8 (without targets). All data except claims is kept.
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -7,6 +7,7 @@ import Database from 'libsql';
 import { expect, test } from 'vitest';
 import { openSqliteSource } from '../../../../../actors/store/sqlite/export-sqlite.ts';
 import { schemaVersion } from '../../../../../actors/store/sqlite/schema.ts';
+import type { Store, Turn } from '../../../../../actors/store/store.ts';
 import { pauseAfterCrashMs } from '../../../../../machines/crashes.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { exportText, rowsOf } from '../../../../fixtures/store/export-text.ts';
@@ -49,8 +50,16 @@ async function fill(file: string): Promise<void> {
   await store.close();
 }
 
+/** Converts the file to version 8. */
+function makeVersion8(file: string): void {
+  const db = new Database(file);
+  db.exec('DROP INDEX delivery_parked; ALTER TABLE delivery DROP COLUMN target; PRAGMA user_version = 8');
+  db.close();
+}
+
 /** Converts the file to version 4. */
 function makeVersion4(file: string): void {
+  makeVersion8(file);
   const db = new Database(file);
   db.exec(
     'DROP INDEX delivery_receipt; DROP INDEX delivery_waiting; DROP INDEX delivery_waker; DROP TABLE progress; DROP TABLE run; DROP TABLE step; DROP TABLE approval;',
@@ -198,6 +207,25 @@ test('a store file of version 4 is migrated, and its events can wait and be resu
   expect(timed).toMatchObject([{ event: { id: 'timer:1' } }]);
   await store.close();
   expect(shapeOf(file).version).toBe(schemaVersion);
+});
+
+test('the parked runs of a store file of version 8 count for their agent', async () => {
+  const file = join(storeFolder(), 'store.sqlite');
+  const options = { file, now: NOW, maxParked: 2 };
+  const park = async (store: Store, id: string) => {
+    await store.append([eventOf(id, `k/${id}`)]);
+    const run = { kind: 'agent', name: 'clerk', figures: '{}' } as const;
+    const [turn] = await store.claim(1, CLAIM_MS, `k/${id}`);
+    const result = resultOf(turn as Turn, 'parked', { parkedOn: 'yes', trigger: id, run });
+    return (await store.commit([result]))[0]?.refusal;
+  };
+  const before = openEngineStore(options);
+  expect(await park(before.store, 'one')).toBeUndefined();
+  await before.store.close();
+  makeVersion8(file);
+  const { store } = openEngineStore(options);
+  expect(await park(store, 'two')).toMatch('max_parked');
+  await store.close();
 });
 
 test('an old store file is exported like a current one, and the copy kept by its migration is reported', async () => {

@@ -1,0 +1,56 @@
+// Numbers of parked events in the embedded engine, in memory: all, and by holder (../parked-shares.ts). They
+// are counted when the file is opened and after a failed transaction.
+
+import type { ParkedHolders, ParkedUsage } from '../parked-shares.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
+
+type CountRow = readonly [key: string, trigger: string | null, target: string | null, count: number];
+
+export class ParkedCounts {
+  readonly #countAll: SqliteStatement<CountRow>;
+  #total = 0;
+  readonly #byTrigger = new Map<string, number>();
+  readonly #byTarget = new Map<string, number>();
+  readonly #byKey = new Map<string, number>();
+
+  constructor(connection: SqliteConnection) {
+    this.#countAll = connection.prepare(
+      `SELECT key, trigger, target, count(*) FROM delivery INDEXED BY delivery_parked
+       WHERE waits_for IS NOT NULL GROUP BY key, trigger, target`,
+    );
+    this.recount();
+  }
+
+  recount(): void {
+    this.#total = 0;
+    for (const counts of [this.#byTrigger, this.#byTarget, this.#byKey]) counts.clear();
+    for (const [key, trigger, target, count] of this.#countAll.all([]))
+      this.add({ key, trigger, target }, count);
+  }
+
+  add({ key, trigger, target }: ParkedHolders, count: number): void {
+    this.#total += count;
+    addTo(this.#byKey, key, count);
+    if (trigger !== null) addTo(this.#byTrigger, trigger, count);
+    if (target !== null) addTo(this.#byTarget, target, count);
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  usage({ key, trigger, target }: ParkedHolders): ParkedUsage {
+    return {
+      total: this.#total,
+      trigger: this.#byTrigger.get(trigger ?? '') ?? 0,
+      target: this.#byTarget.get(target ?? '') ?? 0,
+      conversation: this.#byKey.get(key) ?? 0,
+    };
+  }
+}
+
+function addTo(counts: Map<string, number>, name: string, count: number): void {
+  const sum = (counts.get(name) ?? 0) + count;
+  if (sum > 0) counts.set(name, sum);
+  else counts.delete(name);
+}
