@@ -15,7 +15,7 @@ export function modelServices(
   env: Environment,
   addSecrets: (secrets: readonly string[]) => void,
   log: Log,
-): Omit<ModelAgentServices, 'toolBoxes' | 'log'> {
+): Omit<ModelAgentServices, 'toolBoxes' | 'log' | 'slots'> {
   // Dropped: the secrets of the providers are registered when the agent files are read.
   const usable = usableProviders(providers, env, new SecretValues());
   return {

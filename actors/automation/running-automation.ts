@@ -110,7 +110,7 @@ export class RunningAutomation implements Part {
     this.pauses = pauses;
     this.#resources = resources;
     this.listeners = new WebhookListeners(options.openListener);
-    this.targets = new TargetRegistry(options, { log, life, inProcess, agentServers: mcp.agentServers });
+    this.targets = new TargetRegistry(options, gateway);
     this.triggers = new TriggerRegistry({
       log,
       open: (trigger, observer) => this.#open(trigger, observer),

@@ -16,11 +16,13 @@ import { type AgentReply, type Handler, HandlerError, type Job } from '../agents
 import type { HandlerContext } from '../agents/handlers/handler-context.ts';
 import { makeHandler } from '../agents/handlers/make-handler.ts';
 import type { Parked } from '../agents/handlers/parked.ts';
-import { AgentToolBoxes, type ToolsHost } from '../agents/model-agent/agent-tool-boxes.ts';
+import { type RunSlots, runSlots } from '../agents/handlers/run-slots.ts';
+import { AgentToolBoxes } from '../agents/model-agent/agent-tool-boxes.ts';
 import type { ModelAgentServices } from '../agents/model-agent/model-agent.ts';
 import type { ToolBoxes } from '../agents/model-agent/tool-box.ts';
 import { describeLoadError } from '../base/errors/load-error.ts';
 import type { Log } from '../base/errors/log.ts';
+import type { GatewayRuntime } from '../gateway/gateway.ts';
 import type { Adapters } from '../platforms/adapters.ts';
 import { Handlers, type LoadedTargets } from './conversations/handlers.ts';
 import { BuiltInTriggers } from './triggers/built-in-triggers.ts';
@@ -66,7 +68,9 @@ export class LazyHandler implements Handler {
 }
 
 /** Services for model agents, except their tools; loaded with the first run. */
-export type LoadModelServices = (log: Log) => Promise<Omit<ModelAgentServices, 'toolBoxes' | 'log'>>;
+export type LoadModelServices = (
+  log: Log,
+) => Promise<Omit<ModelAgentServices, 'toolBoxes' | 'log' | 'slots'>>;
 
 /** Parsers for the definitions of earlier runs. Each rejects with ConfigError. */
 export interface StoredDefinitions {
@@ -80,7 +84,7 @@ export interface TargetRegistryOptions {
 }
 
 /** Parts of the gateway that agents use. */
-type AgentsHost = ToolsHost & { readonly log: Log };
+type AgentsHost = Pick<GatewayRuntime, 'config' | 'log' | 'life' | 'mcp'>;
 
 export class TargetRegistry {
   readonly #options: TargetRegistryOptions;
@@ -90,11 +94,15 @@ export class TargetRegistry {
   readonly #inline = new WeakMap<Agent | Fleet, Handler>();
   readonly #log: Log;
   readonly #toolBoxes: AgentToolBoxes;
+  /** Slots for the steps of all runs. */
+  readonly slots: RunSlots;
 
-  constructor(options: TargetRegistryOptions, host: AgentsHost) {
+  constructor(options: TargetRegistryOptions, { config, log, life, mcp }: AgentsHost) {
     this.#options = options;
-    this.#log = host.log;
-    this.#toolBoxes = new AgentToolBoxes(host);
+    this.#log = log;
+    this.slots = runSlots(config.limits);
+    const { clients, agentServers } = mcp;
+    this.#toolBoxes = new AgentToolBoxes({ life, inProcess: clients.inProcess, agentServers });
     this.#handlers = new Handlers({
       agent: (agent) => this.#agent(agent),
       fleet: (fleet) => new LazyHandler(() => this.#fleet(fleet)),
@@ -168,7 +176,7 @@ export class TargetRegistry {
     const [{ ModelAgent }, services] = await loadCode('agents with a model', () =>
       Promise.all([import('../agents/model-agent/model-agent.ts'), this.#options.modelServices(log)]),
     );
-    return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes, log });
+    return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes, log, slots: this.slots });
   }
 
   async #fleet(fleet: Fleet): Promise<Handler> {
@@ -184,6 +192,7 @@ export class TargetRegistry {
     return new FlowHandler(flow, {
       handlerOf: (work) => (work.type === 'Agent' ? this.#agentOf(work.agent) : this.#fleetOf(work.fleet)),
       readDefinition: this.#options.definitions.flow,
+      slots: this.slots,
     });
   }
 }

@@ -208,6 +208,14 @@ export const gatewaySchema = Type.Object(
           'Maximum concurrent requests of the gateway; a single server can use at most half, and a single client at most a third at one server.',
           1024,
         ),
+        model_calls: count(
+          'Maximum concurrent model calls of agents; a single agent or trigger can use at most half.',
+          256,
+        ),
+        flow_nodes: count(
+          'Maximum concurrent flow nodes of the types Agent, Fleet, Tool and HTTP; a single flow or trigger can use at most half.',
+          512,
+        ),
         sessions: count(
           'Maximum client sessions in memory; a single principal or client address can use at most half.',
           10_000,

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { Parked } from '../handlers/parked.ts';
+import { NoSlotError, parkForSlot } from '../handlers/run-slots.ts';
 import type { PartContext } from '../parts/context.ts';
 import { messageOf } from '../parts/failure-reason.ts';
 
@@ -27,6 +28,7 @@ export async function callMember(
       return await handler.run({ ...job, attempt: job.attempt + attempt - 1 }, context);
     } catch (error) {
       context.signal.throwIfAborted();
+      if (error instanceof NoSlotError) return parkForSlot(error);
       const { isFinal, retryAfterMs = 0 } = error instanceof HandlerError ? error : { isFinal: false };
       if (isFinal || attempt >= ATTEMPTS || retryAfterMs > LONGEST_PAUSE_MS) throw error;
       const ms = Math.max(retryAfterMs, firstPauseMs * 2 ** (attempt - 1));

@@ -6,10 +6,12 @@ import type { Flow, HandlerWork } from '../../../config/resources/flows/flow.ts'
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Parked } from '../handlers/parked.ts';
+import type { RunSlots } from '../handlers/run-slots.ts';
 import { PartsJournal } from '../parts/journal.ts';
 import { type FlowFirstRow, FlowRun } from './run.ts';
 
 export interface FlowServices {
+  readonly slots: RunSlots;
   /** Returns the handler for a node's agent or fleet; undefined if missing. */
   handlerOf(work: HandlerWork): Handler | undefined;
   /** Parses a stored definition of the flow. Rejects with ConfigError. */
@@ -33,8 +35,8 @@ export class FlowHandler implements Handler {
     const storedRow = journal.rows.find((row) => row.kind === 'flow' && row.in === undefined);
     const firstRow = (storedRow as unknown as FlowFirstRow | undefined) ?? this.#begin(job, journal);
     const flow = await this.#definitionOf(firstRow);
-    const { handlerOf } = this.#services;
-    return new FlowRun({ flow, firstRow, job, context, journal, handlerOf }).work();
+    const { handlerOf, slots } = this.#services;
+    return new FlowRun({ flow, firstRow, job, context, journal, handlerOf, slots }).work();
   }
 
   #begin({ input, parameters: values }: Job, journal: PartsJournal): FlowFirstRow {

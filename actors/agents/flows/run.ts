@@ -19,10 +19,12 @@ import type {
 } from '../../../config/resources/flows/flow.ts';
 import type { FlowEnd, FlowState } from '../../../machines/flow-run/flow-state.ts';
 import type { FlowRow } from '../../../machines/flow-run/rows.ts';
+import type { ReleaseSlot } from '../../base/bounds/slot-queue.ts';
 import { approvalWake } from '../approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Parked } from '../handlers/parked.ts';
+import { acquireSlot, NoSlotError, parkForSlot, type RunSlots } from '../handlers/run-slots.ts';
 import { PartContext } from '../parts/context.ts';
 import { messageOf } from '../parts/failure-reason.ts';
 import type { PartsJournal } from '../parts/journal.ts';
@@ -54,11 +56,14 @@ export interface FlowRunOptions {
   readonly job: Job;
   readonly context: HandlerContext;
   readonly journal: PartsJournal;
+  readonly slots: RunSlots;
   handlerOf(work: HandlerWork): Handler | undefined;
 }
 
 /** Types of slow nodes; a loop is slow if it contains slow nodes. */
 const slowTypes: ReadonlySet<NodeType> = new Set(['Agent', 'Fleet', 'Tool', 'HTTP', 'Approval', 'Wait']);
+/** Types of nodes that need a slot: they use other programs. */
+const slotTypes: ReadonlySet<NodeType> = new Set(['Agent', 'Fleet', 'Tool', 'HTTP']);
 /** Minimum parking time: prevents repeated wake-ups shortly before timers fire. */
 const SHORTEST_WAIT_MS = 250;
 /** Limit of nodes that a note or an error names. */
@@ -206,7 +211,10 @@ export class FlowRun {
       await journal.flush();
       const onProgress = (text: string) => context.progress(`**${node.id}**\n${text}`);
       const part = new PartContext({ path, run: context, journal, signal, hasWaited, onProgress });
+      let releaseSlot: ReleaseSlot | undefined;
       try {
+        if (slotTypes.has(node.work.type))
+          releaseSlot = await acquireSlot(this.#options.slots, 'flowNodes', job, part);
         return await runNode({
           flow: flow.name,
           node,
@@ -221,11 +229,14 @@ export class FlowRun {
         });
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof NoSlotError) return parkForSlot(error);
         const pauseMs = this.#pauseMs(path, node, error);
         if (pauseMs === undefined) throw error;
         const until = context.clock.now() + pauseMs;
         this.#add({ kind: 'again', in: path, reason: messageOf(error), until });
         return { parkedOn: 'a pause', wakeInMs: pauseMs };
+      } finally {
+        releaseSlot?.();
       }
     });
   }

@@ -53,7 +53,10 @@ export interface HandlerContext {
    * Shows the answer so far, if the platform supports it. A newer text replaces it; any text may be dropped.
    */
   progress(text: string): void;
-  /** Notifies the API clients that watch the run about a failed request, which is repeated in `inMs` ms. */
+  /**
+   * Notifies the API clients that watch the run about a failed request, which is repeated in `inMs` ms, or
+   * about a step that waits for a slot for up to `inMs` ms.
+   */
   reportRetry(reason: string, inMs: number): void;
 }
 

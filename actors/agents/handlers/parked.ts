@@ -9,6 +9,8 @@ export interface Parked {
   readonly wakeInMs?: number | undefined;
   /** True if later events of the conversation must wait. */
   readonly holdsConversation?: boolean | undefined;
+  /** True if the handler has not begun its work, because no slot was free (run-slots.ts). */
+  readonly isForSlot?: boolean | undefined;
   /** State to store, as with a checkpoint. */
   readonly state?: string | null | undefined;
   readonly effects?: Pick<Effects, 'emit' | 'steps' | 'run' | 'asks'> | undefined;

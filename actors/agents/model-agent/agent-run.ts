@@ -14,9 +14,11 @@ import {
   type ReadAnswer,
 } from '../../../machines/agent-run/plan.ts';
 import { isNestedTooDeeply, MAX_LEVELS } from '../../../machines/agent-run/tool-arguments.ts';
+import type { ReleaseSlot } from '../../base/bounds/slot-queue.ts';
 import { type AgentReply, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Parked } from '../handlers/parked.ts';
+import { acquireSlot, type RunSlots } from '../handlers/run-slots.ts';
 import { MAX_CALLS, type ModelAnswer, type Models } from '../models/model.ts';
 import { createBegunRow } from './begun-row.ts';
 import { makeCalls } from './make-calls.ts';
@@ -70,6 +72,7 @@ export interface AgentRunOptions {
   readonly context: HandlerContext;
   readonly journal: RunJournal;
   readonly models: Models;
+  readonly slots: RunSlots;
   readonly tools: AllTools;
   /** Called with the tools of the agent's servers when the run starts. */
   readonly onTools?: (tools: readonly AgentTool[]) => void;
@@ -178,7 +181,26 @@ export class AgentRun {
     }
   }
 
-  #ask(hasTools: boolean): Promise<ModelAnswer> {
+  async #ask(hasTools: boolean): Promise<ModelAnswer> {
+    const releaseSlot = await this.#acquireSlot();
+    try {
+      return await this.#askModels(hasTools);
+    } finally {
+      releaseSlot();
+    }
+  }
+
+  /** The time without a slot does not count as working time. */
+  #acquireSlot(): Promise<ReleaseSlot> {
+    const { slots, job, context, journal } = this.#options;
+    return journal.untimed(() => {
+      const reportRetry = (reason: string, inMs: number) => context.reportRetry(reason, inMs);
+      const { remainingMs } = context;
+      return acquireSlot(slots, 'modelCalls', job, { signal: this.#signal, remainingMs, reportRetry });
+    });
+  }
+
+  #askModels(hasTools: boolean): Promise<ModelAnswer> {
     const { runtime, models, context } = this.#options;
     const { models: names, retries, system_prompt, temperature, max_tokens, output_schema } = runtime;
     return models.ask(

@@ -12,6 +12,7 @@ import type { Log } from '../../base/errors/log.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Parked } from '../handlers/parked.ts';
+import type { RunSlots } from '../handlers/run-slots.ts';
 import type { Models } from '../models/model.ts';
 import { AgentRun } from './agent-run.ts';
 import { withRunTools } from './agent-tool-boxes.ts';
@@ -25,6 +26,7 @@ const MAX_UNSTORED = 10_000;
 const MAX_LOGGED_NAMES = 20;
 
 export interface ModelAgentServices {
+  readonly slots: RunSlots;
   readonly models: Models;
   readonly toolBoxes: ToolBoxes;
   readonly log: Log;
@@ -48,7 +50,7 @@ export class ModelAgent implements Handler {
   }
 
   async run(job: Job, context: HandlerContext): Promise<AgentReply | Parked> {
-    const { models, toolBoxes } = this.#services;
+    const { models, toolBoxes, slots } = this.#services;
     const journal = await RunJournal.open(job.agent, context, this.#unstoredMs.get(job.idempotencyKey));
     const runtime = this.#definitionOf(job, journal.rows);
     const box = toolBoxes.open(job.agent, runtime.servers, runtime.tools);
@@ -57,7 +59,7 @@ export class ModelAgent implements Handler {
       this.#warnOfUnknownNames(job.agent, runtime, agentTools);
     this.#unstoredMs.delete(job.idempotencyKey);
     try {
-      return await new AgentRun({ runtime, job, context, journal, models, tools, onTools }).work();
+      return await new AgentRun({ runtime, job, context, journal, models, slots, tools, onTools }).work();
     } catch (error) {
       this.#unstoredMs.set(job.idempotencyKey, journal.unstoredMs);
       deleteOldest(this.#unstoredMs, MAX_UNSTORED);

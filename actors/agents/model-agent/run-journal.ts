@@ -41,9 +41,9 @@ export class RunJournal {
   /** Total size, in bytes. */
   #size: number;
   #writing: Promise<void> = Promise.resolve();
-  /** Start of the current write, and duration of the earlier ones; in milliseconds. */
-  #writingSince: number | undefined;
-  #writingMs = 0;
+  /** Start of the current untimed operation, and duration of the earlier ones; in milliseconds. */
+  #untimedSince: number | undefined;
+  #untimedMs = 0;
 
   private constructor(agent: string, context: Context, rows: readonly StoredRow[], unstoredMs: number) {
     this.#agent = agent;
@@ -67,10 +67,10 @@ export class RunJournal {
     return this.#rows;
   }
 
-  /** Total working time since the first row, without approvals and disk writes, in milliseconds. */
+  /** Total working time since the first row, without approvals and untimed operations, in milliseconds. */
   get workedMs(): number {
     const now = performance.now();
-    const waitedMs = this.#writingMs + now - (this.#writingSince ?? now);
+    const waitedMs = this.#untimedMs + now - (this.#untimedSince ?? now);
     return this.#workedBefore + now - this.#startedAt - waitedMs;
   }
 
@@ -95,6 +95,18 @@ export class RunJournal {
     for (const row of rows) this.#figures.add(row);
     this.#unwritten.push(...texts);
     this.#size += sizeOf(texts);
+  }
+
+  /** Runs an operation that is not working time, such as a disk write. One at a time. */
+  async untimed<T>(operation: () => Promise<T>): Promise<T> {
+    const since = performance.now();
+    this.#untimedSince = since;
+    try {
+      return await operation();
+    } finally {
+      this.#untimedSince = undefined;
+      this.#untimedMs += performance.now() - since;
+    }
   }
 
   /** Omits images that would fill the row or the journal; the text describes them. */
@@ -131,16 +143,11 @@ export class RunJournal {
 
   async #write(): Promise<void> {
     if (this.#unwritten.length === 0) return;
-    const since = performance.now();
-    this.#writingSince = since;
-    const { state, workedMs } = this;
-    try {
+    await this.untimed(async () => {
+      const { state, workedMs } = this;
       await this.#context.checkpoint(state, this.takeUnwritten());
       this.#storedMs = workedMs;
-    } finally {
-      this.#writingSince = undefined;
-      this.#writingMs += performance.now() - since;
-    }
+    });
   }
 
   #textOf(row: JournalRow): string {

@@ -37,6 +37,8 @@ export interface ParkedRow {
   readonly in: string;
   /** True if the part waits for an approval, false if it waits only for a time. */
   readonly isForPeople: boolean;
+  /** True if the part waits for a slot. */
+  readonly isForSlot?: boolean | undefined;
   /** End of the wait by the store's steady time, and its duration in ms. */
   readonly until?: number | undefined;
   readonly ms?: number | undefined;
@@ -166,7 +168,11 @@ export class RunningParts<R extends object> {
     return dues.length === 0 ? undefined : Math.max(SHORTEST_WAIT_MS, Math.min(...dues) - performance.now());
   }
 
-  #park(path: string, work: PartWork<R>, { parkedOn, wakeInMs: ms, state, effects }: Parked): void {
+  #park(
+    path: string,
+    work: PartWork<R>,
+    { parkedOn, wakeInMs: ms, isForSlot, state, effects }: Parked,
+  ): void {
     const isForPeople = parkedOn === this.#options.wakeName;
     const before = this.#parkedRow(path);
     const { steps = [], emit = [], asks = [] } = effects ?? {};
@@ -176,7 +182,7 @@ export class RunningParts<R extends object> {
     if (!isUnchanged) {
       this.#journal.addOfPart(path, state, effects ?? {});
       const until = ms === undefined ? undefined : this.#options.clock.steady() + ms;
-      this.#journal.add({ kind: 'parked', in: path, isForPeople, until, ms } satisfies ParkedRow);
+      this.#journal.add({ kind: 'parked', in: path, isForPeople, isForSlot, until, ms } satisfies ParkedRow);
     }
     const now = performance.now();
     const dueAt = ms === undefined ? undefined : now + ms;
@@ -184,8 +190,17 @@ export class RunningParts<R extends object> {
   }
 
   #parkedRow(path: string): ParkedRow | undefined {
+    return this.#parkedRows(path).at(-1);
+  }
+
+  #parkedRows(path: string): readonly ParkedRow[] {
     const isOf = (row: Readonly<Record<string, unknown>>) => row.kind === 'parked' && row.in === path;
-    return this.#journal.rowsIn(path).findLast(isOf) as ParkedRow | undefined;
+    return this.#journal.rowsIn(path).filter(isOf) as unknown as readonly ParkedRow[];
+  }
+
+  /** Returns true if the part has waited for more than a slot. */
+  #hasWaited(path: string): boolean {
+    return this.#parkedRows(path).some(({ isForSlot }) => isForSlot !== true);
   }
 
   /**
@@ -207,7 +222,7 @@ export class RunningParts<R extends object> {
       const waiting = this.#waiting.get(path);
       if (waiting === undefined) continue;
       this.#waiting.delete(path);
-      this.#work(path, waiting.work, true);
+      this.#work(path, waiting.work, this.#hasWaited(path));
     }
   }
 

@@ -38,7 +38,7 @@ export interface StepView {
   readonly reason?: string | undefined;
   /** End of the pause, in epoch ms. */
   readonly until?: number | undefined;
-  readonly waitingFor?: 'approval' | 'time' | undefined;
+  readonly waitingFor?: 'approval' | 'slot' | 'time' | undefined;
   /** Tools that the model was not offered, with the reasons. */
   readonly omitted?: readonly string[] | undefined;
   /** Reason why the answer is incomplete. */

@@ -40,7 +40,12 @@ type StepMembers = Omit<StepView, 'n' | 'at' | 'kind' | 'part'>;
 type PartJournalRow =
   | FlowRow
   | { readonly kind: 'dropped' | 'kept' }
-  | { readonly kind: 'parked'; readonly isForPeople: boolean; readonly until?: number | undefined }
+  | {
+      readonly kind: 'parked';
+      readonly isForPeople: boolean;
+      readonly isForSlot?: boolean | undefined;
+      readonly until?: number | undefined;
+    }
   | { readonly kind: 'said'; readonly of: string }
   | { readonly kind: 'fleet'; readonly input: string }
   | {
@@ -130,7 +135,7 @@ export class StepViews {
       case 'waits':
         return { waitingFor: 'time', until: row.until };
       case 'parked':
-        return { waitingFor: row.isForPeople ? 'approval' : 'time', until: row.until };
+        return { waitingFor: awaitedBy(row), until: row.until };
       case 'turn':
         return { turn: row.n };
       // These rows have no members to show.
@@ -162,6 +167,14 @@ export class StepViews {
   #excerptOf(text: string): string {
     return this.#excerpt(text, MAX_STEP_TEXT);
   }
+}
+
+function awaitedBy({
+  isForPeople,
+  isForSlot,
+}: Extract<PartJournalRow, { readonly kind: 'parked' }>): StepView['waitingFor'] {
+  if (isForPeople) return 'approval';
+  return isForSlot === true ? 'slot' : 'time';
 }
 
 /** Returns the node in a `said` row, which the flow writes when it sends a Response. */

@@ -10,6 +10,7 @@ import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../../agents/handlers/handler.ts';
 import type { RunMessages } from '../../agents/handlers/handler-context.ts';
 import { isParked } from '../../agents/handlers/parked.ts';
+import { NoSlotError } from '../../agents/handlers/run-slots.ts';
 import type { LiveAttempt } from '../../agents/runs/feed.ts';
 import type { StoredRows } from '../../agents/runs/stored-rows.ts';
 import { DeadlineError } from '../../base/errors/errors.ts';
@@ -191,7 +192,8 @@ export class HandlerAttempts {
       if (!isRateLimited)
         return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry, notAfter };
       const inMs = retryAfterMs ?? Math.min(RATE_LIMIT_PAUSE_MS, retry.max_backoff_seconds * 1000);
-      return { kind: 'deferred', trigger: name, note, inMs, retry, notAfter };
+      const isUncontacted = error instanceof NoSlotError;
+      return { kind: 'deferred', trigger: name, note, inMs, isUncontacted, retry, notAfter };
     } finally {
       deadline.end();
       endTyping?.();

@@ -37,7 +37,8 @@ export class AutomationFigures {
   async stats(timeoutMs: number): Promise<AutomationStats> {
     const deliveries = await this.deliveries(timeoutMs);
     const triggers = this.triggers().map((status) => [status.trigger.name, triggerStats(status)] as const);
-    const { agents, fleets, flows } = this.#automation.targets.loaded;
+    const { loaded, slots } = this.#automation.targets;
+    const { agents, fleets, flows } = loaded;
     const countsOf = (kind: TargetKind, all: readonly { readonly name: string }[]) => {
       const { counters } = this.#automation.feed;
       return Object.fromEntries(all.map(({ name }) => [name, targetStats(counters.of({ kind, name }))]));
@@ -48,6 +49,7 @@ export class AutomationFigures {
       fleets: countsOf('fleet', fleets),
       flows: countsOf('flow', flows),
       deliveries,
+      slots: { model_calls: slots.modelCalls.figures, flow_nodes: slots.flowNodes.figures },
       ...this.queues(),
     };
   }

@@ -65,7 +65,7 @@ export interface StepRecord extends Omit<StepView, 'at' | 'tookMs' | 'until' | '
   readonly took_ms?: number;
   readonly until?: string;
   /** A pause is `time` in the journal, and `timer` in RunRecord. */
-  readonly waiting_for?: 'approval' | 'time';
+  readonly waiting_for?: 'approval' | 'slot' | 'time';
 }
 
 /** Stored row of the journal, for `?raw=true`. */

@@ -1,5 +1,6 @@
 // Types of the JSON of `GET /stats`, for API, CLI and inspector (see server-shapes.ts).
 
+import type { SlotFigures } from '../../../actors/base/bounds/slot-queue.ts';
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import type { AlarmRecord } from './alarm-shapes.ts';
@@ -41,6 +42,8 @@ export interface AutomationStats {
   /** Null if the store did not respond in time. */
   readonly deliveries: DeliveryCounts | null;
   readonly conversations: QueueStats;
+  /** Slots for steps of runs. */
+  readonly slots: Readonly<Record<'model_calls' | 'flow_nodes', SlotFigures>>;
   /** Sum over all platforms. */
   readonly outbox: QueueStats;
   /** Outbox queue per platform. */

@@ -26,6 +26,8 @@ describe('the gateway file', () => {
         body_bytes: 16_777_216,
         message_bytes: 16_777_216,
         in_flight: 1024,
+        model_calls: 256,
+        flow_nodes: 512,
         sessions: 10_000,
         session_idle_seconds: 1800,
       },

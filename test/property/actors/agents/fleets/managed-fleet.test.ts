@@ -24,6 +24,7 @@ import type { ModelAnswer, ModelRequest } from '../../../../../actors/agents/mod
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import type { Fleet } from '../../../../../config/resources/fleets/fleet.ts';
 import { aRuntime, modelAnswer } from '../../../../fixtures/agents/agent-world.ts';
+import { freeSlots } from '../../../../fixtures/agents/free-slots.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
 
@@ -108,6 +109,7 @@ class FakeMembers {
 
 function managerOf(answer: (request: ModelRequest) => ModelAnswer): Handler {
   return new ModelAgent(aRuntime({ servers: [] }), '/lead.yaml', {
+    slots: freeSlots,
     models: { ask: async (request) => answer(request) },
     toolBoxes: {
       open: () => ({

@@ -8,6 +8,7 @@ import { type Handler, HandlerError, type Job } from '../../../../../actors/agen
 import { isParked } from '../../../../../actors/agents/handlers/parked.ts';
 import type { NewEvent } from '../../../../../actors/store/event.ts';
 import type { HandlerWork } from '../../../../../config/resources/flows/flow.ts';
+import { freeSlots } from '../../../../fixtures/agents/free-slots.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
@@ -76,6 +77,7 @@ it('a flow returns the same answer wherever its process is killed', async () => 
         },
       });
       const handler = new FlowHandler(flow, {
+        slots: freeSlots,
         handlerOf,
         readDefinition: async () => flow,
       });

@@ -14,6 +14,7 @@ import { isParked } from '../../../../../actors/agents/handlers/parked.ts';
 import type { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
 import type { NewEvent } from '../../../../../actors/store/event.ts';
 import type { Flow } from '../../../../../config/resources/flows/flow.ts';
+import { freeSlots } from '../../../../fixtures/agents/free-slots.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 import { KillableRun, ProcessKilled } from '../../../../fixtures/automation/killable-run.ts';
@@ -100,6 +101,7 @@ it('flow calls keep one idempotency key, and approvals and messages occur once, 
           listTools: async () => [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'pay' }],
         } as unknown as InProcessClient;
         const handler = new FlowHandler(flow, {
+          slots: freeSlots,
           handlerOf: () => undefined,
           readDefinition: async () => flow,
         });
@@ -173,6 +175,7 @@ it('a retried flow continues at the failed node, also in a loop, and repeats not
   const attemptedPaths: string[] = [];
   let isBroken = true;
   const handler = new FlowHandler(failing, {
+    slots: freeSlots,
     handlerOf: () => ({
       run: async ({ idempotencyKey }) => {
         // A key contains the key of the job (x/y), a nonce and the path of the node.
@@ -197,6 +200,7 @@ it('a flow fails after timeout_seconds, including waits and restarts, and report
   nodes: [{ id: soak, type: Wait, config: { seconds: 60 } }]
 `);
   const handler = new FlowHandler(waiting, {
+    slots: freeSlots,
     handlerOf: () => undefined,
     readDefinition: async () => waiting,
   });
@@ -224,6 +228,7 @@ it('the timeout of a flow aborts its running nodes', async () => {
 `);
   let isStopped = false;
   const handler = new FlowHandler(slow, {
+    slots: freeSlots,
     handlerOf: () => ({
       run: (_job, { signal }) =>
         new Promise((_resolve, reject) => {
@@ -251,6 +256,7 @@ ${ids.map((id) => `    - { id: ${id}, type: Agent, config: { agent: a } }`).join
 `);
   const startedKeys: string[] = [];
   const handler = new FlowHandler(parallelFlow, {
+    slots: freeSlots,
     handlerOf: () => ({
       run: async ({ idempotencyKey }) => {
         startedKeys.push(idempotencyKey);
@@ -274,6 +280,7 @@ it('a loop continues while its condition is true for the output of the previous 
   connections: [{ from: poll, to: end }]
 `);
   const handler = new FlowHandler(polling, {
+    slots: freeSlots,
     handlerOf: () => ({ run: async ({ input }) => ({ text: input, data: { ready: input === '2' } }) }),
     readDefinition: async () => polling,
   });

@@ -4,6 +4,7 @@ import { Session } from 'node:inspector/promises';
 import { expect, it, vi } from 'vitest';
 import { FlowHandler } from '../../../../../actors/agents/flows/handler.ts';
 import { RunNodes } from '../../../../../actors/agents/runs/node-progress.ts';
+import { freeSlots } from '../../../../fixtures/agents/free-slots.ts';
 import { addRow } from '../../../../fixtures/agents/run-nodes.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
@@ -66,7 +67,7 @@ async function costOf(spec: string): Promise<RowCost> {
   const stringify = vi.spyOn(JSON, 'stringify');
   try {
     const calls = await callsIn(async () => {
-      const services = { handlerOf: () => undefined, readDefinition: async () => flow };
+      const services = { slots: freeSlots, handlerOf: () => undefined, readDefinition: async () => flow };
       await run.attempt(new FlowHandler(flow, services), aJob());
       const runNodes = new RunNodes(flow.definition, (text, most) => text.slice(0, most));
       for (const [index, text] of run.steps.entries()) addRow(runNodes, { at: index, text });

@@ -6,6 +6,7 @@ import { ModelAgent } from '../../../../../actors/agents/model-agent/model-agent
 import { unmatchedNames } from '../../../../../actors/agents/model-agent/unmatched-names.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { aFoundTool, aRuntime, modelAnswer } from '../../../../fixtures/agents/agent-world.ts';
+import { freeSlots } from '../../../../fixtures/agents/free-slots.ts';
 import { aContext } from '../../../../fixtures/automation/contexts.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 
@@ -59,6 +60,7 @@ it('a configured tool name is unmatched if and only if no tool has this name', (
 it('an agent logs only once that configured names match no tool', async () => {
   const lines: unknown[] = [];
   const agent = new ModelAgent(aRuntime({ tools: ['read_fiel'], policy: policy([]) }), '/a.yaml', {
+    slots: freeSlots,
     models: { ask: async () => modelAnswer('ok') },
     toolBoxes: {
       open: () => ({
