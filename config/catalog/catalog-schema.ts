@@ -52,14 +52,14 @@ const sharedFields = {
   lost_process: Type.Optional(
     Type.Enum(['new', 'error'], {
       description:
-        "With isolation session, the next request after the end of the session's process or remote session: new (opens another one) or error (fails once). Default: new.",
+        'Result of the next request of a client session whose process or remote session ended: new (the gateway opens another one) or error (the request fails once). Only with isolation session. Default: new.',
     }),
   ),
   pool: Type.Object(
     {
       max: Type.Integer({
         description:
-          'Maximum number of processes or remote sessions. Default: 1; with isolation session, 32 processes or 1000 remote sessions, of which one principal can use seven eighths if there are 8 or more.',
+          'Maximum number of processes or remote sessions. Default: 1; with isolation session, 32 processes or 1000 remote sessions. With isolation session and a limit of 8 or more, one principal can use at most seven eighths.',
         default: 1,
         minimum: 1,
         maximum: 100_000,

@@ -25,11 +25,15 @@ export function isPlainValue(value: string): boolean {
   return plainWord.test(value) || pathSegments(value)?.every(isFileName) === true;
 }
 
-/** Tests for text without an opaque part: a region, model, host, mail address, sentence or path. */
+/**
+ * Tests for readable text: a region, model, host, mail address or sentence without an opaque part, or a path
+ * with a readable first segment.
+ */
 export function isOrdinaryText(value: string): boolean {
   if (isPhrase(value)) return true;
   const [first] = pathSegments(value) ?? [];
-  // Excludes base64 that starts with a slash: `/9j/4AAQSkZJRg`.
+  // Paths may contain generated names. The first segment only excludes base64 that starts with a slash, such
+  // as `/9j/4AAQSkZJRg`.
   return first !== undefined && !/\d/.test(first) && isPhrase(first);
 }
 

@@ -13,7 +13,7 @@ export interface Uncommented {
 /** A string, or a comment. */
 const piece = /"(?:[^"\\\n]|\\.)*"?|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 
-/** Blanks comments in JSON files; returns other files unchanged. */
+/** Blanks comments in JSON files. Returns other files unchanged, unless they begin with a JSON comment. */
 export function withoutComments(source: SourceFile): Uncommented {
   const { comments, openAt } = commentsIn(source);
   return { text: replaceComments(source.text, comments, blank), openAt };
@@ -45,10 +45,11 @@ export interface CommentSpan {
 function commentsIn({ path, text }: SourceFile): { comments: CommentSpan[]; openAt: number | undefined } {
   const comments: CommentSpan[] = [];
   let openAt: number | undefined;
-  // A valid YAML file never begins with `//` or `/*`.
+  // A file that begins with `//` or `/*` is JSON, regardless of its name: no valid YAML file begins so.
   if (!isJsonPath(path) && !/^\s*\/[/*]/.test(text)) return { comments, openAt };
   for (const { 0: found, index: start } of text.matchAll(piece)) {
-    // `//` in an unquoted URL does not start a comment.
+    // `//` in an unquoted URL does not start a comment. After the quote and colon of a key it does:
+    // `"key"://comment`.
     const isAddress = found.startsWith('//') && text[start - 1] === ':' && text[start - 2] !== '"';
     if (found.startsWith('"') || isAddress) continue;
     if (found.startsWith('/*') && !/^\/\*[\s\S]*\*\/$/.test(found)) openAt = start;

@@ -7,7 +7,10 @@ export class SecretValues {
   /** Secrecy by scalar: true if a schema marks the scalar as secret. */
   readonly #secrecy = new WeakMap<object, boolean>();
 
-  /** Adds a value's credentials and returns them. */
+  /**
+   * Adds a value's credentials and returns them. The default origin `named` is a secret field or a field with
+   * a credential name.
+   */
   add(value: string, origin: CredentialOrigin = 'named'): readonly string[] {
     const credentials = credentialsIn(value, origin);
     for (const each of credentials) this.#values.add(each);

@@ -28,7 +28,7 @@ export interface ReadFleet {
 
 /**
  * Reports problems to `reader` and to the readers of `inline`. `file` is absolute. `inlineName` is the name
- * of an inline fleet or a stored definition. Never rejects.
+ * of a fleet without `metadata.name`: an inline fleet, or a definition stored with a run. Never rejects.
  */
 export async function readFleet(
   reader: SchemaReader,
@@ -99,6 +99,7 @@ function memberOfFleet(written: WrittenMember, inline: ReadInlineAgent | undefin
     name,
     agent: inline?.agent ?? agent,
     description: description ?? inline?.agent?.description,
+    // Thousandths: sums of whole numbers are exact.
     weight: Math.round(weight * 1_000),
     isManager: role === 'manager',
     tier,

@@ -42,8 +42,8 @@ export class Compiler {
   }
 
   /**
-   * Compiles a URL; `allowed` lists prefixes for single expressions. Returns undefined if it reported an
-   * error.
+   * Compiles a URL. If a single expression returns the whole URL, it must start with a prefix in `allowed`.
+   * Returns undefined if it reported an error.
    */
   url(
     written: string | undefined,
@@ -61,6 +61,7 @@ export class Compiler {
     this.uses.push({ path, text, references: partReferences(parts), node, isAfterNode: false });
     const url = urlTemplate(parts, allowed);
     if ('message' in url) {
+      // With severity `warning` the flow is loaded, but the node of this URL does not send.
       const severity = this.#reader.unsafeUrls;
       this.#reader.reportWithin(path, text, url.at, url.message, severity);
       return severity === 'error' ? undefined : failingUrl(url.message);
@@ -79,7 +80,8 @@ export class Compiler {
 
   /**
    * Compiles an expression. `types` are the accepted result types, in addition to `dyn` (known only at
-   * runtime). Returns undefined if it reported an error.
+   * runtime). An expression with another type is reported and returned, so that the names in it are checked
+   * too. Returns undefined for other errors.
    */
   expression(
     text: string | undefined,
@@ -91,6 +93,7 @@ export class Compiler {
       also = {},
     }: {
       readonly node: string;
+      /** True if the expression is evaluated after its node, and may use the node's result. */
       readonly isAfterNode?: boolean;
       readonly types: readonly string[];
       /** Additional variables. */

@@ -35,6 +35,7 @@ export function readTrigger(
   context: ResourceContext,
 ): ReadResource {
   const spec = memberOf(root, 'spec');
+  // The alternative form of business messenger triggers has `platform` instead of `type`.
   if (memberOf(spec, 'platform') !== undefined && memberOf(spec, 'type') === undefined)
     return readMessengerForm(reader, root, file, context);
   const word = readTypeName(reader, memberOf(spec, 'type'));
@@ -43,7 +44,7 @@ export function readTrigger(
   return readOfType(reader, root, type, file, context);
 }
 
-/** The type determines the schema, so a reference in it is substituted first. */
+/** Returns the type. It determines the schema, so a variable (`${NAME}`) in it is substituted first. */
 function readTypeName(reader: SchemaReader, tree: YamlTree | undefined): string | undefined {
   const word = textOf(tree);
   if (tree === undefined || word?.includes('${') !== true) return word;
@@ -85,6 +86,7 @@ function readOfType(
     name,
     reader,
     references: [...references, ...fallback],
+    // The trigger accepts events whose sender is not verified.
     isUnverified: isUnverified(reader, config, platformDefaults, rules),
   };
   if (name === undefined || config === undefined || hasError(reader.problems)) return read;
