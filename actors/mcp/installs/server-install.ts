@@ -19,7 +19,7 @@ export interface ServerInstallOptions {
 
 export class ServerInstall {
   readonly #options: ServerInstallOptions;
-  /** Undefined for a command that is no launcher. */
+  /** Undefined unless the command is a launcher: a program such as npx that installs the server first. */
   readonly #installer: Installer | undefined;
   #installation: Installation | undefined;
 
@@ -33,7 +33,10 @@ export class ServerInstall {
     return this.#installation;
   }
 
-  /** Folder of npx, for links and for the remedy of failed starts. */
+  /**
+   * Folder into which npx installs the server. Links (connections to processes) repair it if it is incomplete,
+   * and error messages of failed starts name it.
+   */
   get folder(): NpxFolder | undefined {
     return this.#installer?.folder;
   }

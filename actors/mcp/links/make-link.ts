@@ -39,7 +39,10 @@ export interface LinkContext {
   /** Looks up a tool's input schema. Since revision 2026-07-28 some arguments are sent as headers. */
   readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
-  /** Creates links for servers with `placement: cluster` (one process per cluster); undefined without one. */
+  /**
+   * Creates links for servers with `placement: cluster` (one process per cluster). Undefined if the gateway
+   * belongs to no cluster.
+   */
   readonly makePlaced: MakePlacedLink | undefined;
   /** Stores a stderr line of the process for later queries. */
   readonly storeLine: (line: string) => void;
@@ -58,7 +61,7 @@ export type MakePlacedLink = (
 ) => Link;
 
 export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
-  const makeOwn = (own: LinkEvents) => makeOwnLink(entry, era, own, context);
+  const makeOwn = (linkEvents: LinkEvents) => makeOwnLink(entry, era, linkEvents, context);
   const { makePlaced } = context;
   return entry.placement === 'node' || makePlaced === undefined
     ? makeOwn(events)

@@ -145,6 +145,8 @@ function dispatch(route: RoutedRequest, context: RoutingContext, description: Se
   const capability = Object.hasOwn(capabilityOf, method) ? capabilityOf[method] : undefined;
   if (exchange.modernResult !== undefined) {
     exchange.modernResult.serverInfo = description.serverInfo;
+    // True only for the methods in `capabilityOf`: an error −32601 of the server then concerns the requested
+    // tool, prompt or resource, not the method.
     exchange.modernResult.isMethodKnown =
       capability !== undefined && description.capabilities[capability] !== undefined;
   }
@@ -186,7 +188,9 @@ export function discovery(
 export function resumeOrForward(route: RoutedRequest, context: RoutingContext): void {
   const { envelope, exchange, server } = route;
   const state = envelope.paramText('requestState');
-  // The call may have been suspended before a probe found that the server is modern.
+  // A request with a state continues a suspended call if the gateway knows the state. A state of a modern
+  // server is unknown to the gateway and is forwarded. The gateway may have suspended the call while it
+  // assumed a legacy server, so it looks up the state first.
   const isNewCall =
     state === undefined ||
     (!context.eraBridge.suspendedCalls.has(state) && server.eras.serverEraFor('modern') === 'modern');

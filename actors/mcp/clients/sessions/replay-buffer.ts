@@ -79,6 +79,7 @@ export class ReplayBuffer implements ListMember<ReplayBuffer> {
     }
     while (this.#share.used + size > this.#limitBytes) this.dropOldest();
     const storedMessage = size - EVENT_BYTES < SHARED_FROM ? toBuffer(message).toString('latin1') : message;
+    // If all buffers were evicted, also this one, and the budget is still exhausted, the event is not stored.
     while (!this.#reserve(storedMessage)) if (!this.#budget.evictStalest()) return;
     this.#budget.noteUse(this);
     this.#events.push({ stream, number, message: storedMessage });

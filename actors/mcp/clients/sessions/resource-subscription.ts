@@ -13,7 +13,8 @@ import type { ManagedServer } from '../../servers/managed-server.ts';
 const CONCURRENCY = 16;
 
 /**
- * Subscribes a client; starts the server if necessary. Resolves to true if the server accepts. Never rejects.
+ * Subscribes a client; starts the server if necessary. Resolves to true if the server accepts. Resolves to
+ * false if the server refuses or fails, or if the memory budget is exhausted.
  */
 export async function subscribeResource(
   server: ManagedServer,

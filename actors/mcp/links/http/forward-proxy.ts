@@ -1,5 +1,5 @@
-// Connections through a forward proxy: a tunnel to a server with TLS (CONNECT, RFC 9110 section 9.3.6), and
-// requests with the whole address to other servers (RFC 9112 section 3.2.2).
+// Connections through a forward proxy: a tunnel to a server with TLS (CONNECT, RFC 9110 section 9.3.6). A
+// request to a server without TLS contains the complete URL instead of a path (RFC 9112 section 3.2.2).
 
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';

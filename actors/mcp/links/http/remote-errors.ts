@@ -103,8 +103,9 @@ export function protocolError(url: URL, what: string, redactor: TextRedactor): U
 }
 
 /**
- * Error codes of a server that is away. All occur quickly. A timeout is not included, because calls would
- * wait for each attempt.
+ * Error codes of a server that is away. Such a server is parked for a second at most (machines/policy.ts), so
+ * that later calls try it again and wait for the attempt. All of these errors occur quickly. A timeout is not
+ * included, because each call would wait for it.
  */
 const awayCodes: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'],

@@ -68,8 +68,9 @@ export interface CallRequest {
   /** True if only the edits add a log level, so it is not visible in the envelope. */
   readonly asksForLog?: boolean | undefined;
   /**
-   * The call that created a task, if this call awaits its result: on the same connection, with the progress
-   * token of that call, and with `maxMs` from its start as deadline.
+   * The call that created a task, if this call awaits the result of the task. This call then uses the
+   * connection and the progress token of the creating call. Its deadline is `maxMs` after the start of the
+   * creating call.
    */
   readonly continues?: Call | undefined;
   /** Limits of the client's request, taken from an earlier call for the same request. */
@@ -118,13 +119,16 @@ export class Call implements TimedEntry<Call> {
   /** Number of times the call was sent. */
   attempts = 0;
   isDone = false;
-  /** Time of the timer. `Deadlines` also writes it, and the next two fields: links of its list. */
+  /**
+   * Time of the timer. `Deadlines` also writes it. `previous` and `next` are the neighbours in the linked list
+   * of `Deadlines`.
+   */
   dueAt = 0;
   previous: Call | undefined;
   next: Call | undefined;
   /**
-   * Called when the call has completed. When the catalog entry of a server changes, the new actor of the
-   * server takes over queued calls and replaces this listener.
+   * Called when the call has completed. When the catalog entry of a server changes, the gateway restarts the
+   * server's actor (its state machine). The new actor takes over queued calls and replaces this listener.
    */
   onEnd: OnCallEnd | undefined;
 
