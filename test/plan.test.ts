@@ -81,7 +81,7 @@ test('tests with browsers, or with a database and several gateways, do not run i
   expect(demanding.length).toBeLessThan(testsIn('test/e2e').length / 3);
 });
 
-test('property tests with few runs in npm test are part of npm run test:long', () => {
+test('npm run test:long includes the property tests that npm test repeats only a few times', () => {
   expect(propertiesAtLength()).toContain(join('test', 'property', 'actors', 'store', 'store.test.ts'));
 });
 

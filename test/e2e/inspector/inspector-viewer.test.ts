@@ -46,7 +46,7 @@ async function watch(prefer: 'uws' | 'node'): Promise<WatchedFeed & { readonly c
 }
 
 describe.each(httpEngines)('a viewer on %s', (http) => {
-  test('that does not read receives at most its limit, and later the whole state with the number of missed events', async () => {
+  test('that does not read its stream receives no more than the buffer limit, and later the whole state with the number of missed messages', async () => {
     const { viewer, stream, client } = await watch(http);
     client.socket.pause();
     const frameCount = 1_000;

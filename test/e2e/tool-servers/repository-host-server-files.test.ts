@@ -436,7 +436,7 @@ describe('create_or_update_file', () => {
     expect(sentRequests()[1]).toEqual(['GET', '/contents/notes.md', { ref: 'main' }, undefined]);
   });
 
-  test('reports a missing file, a folder and a missing branch', async () => {
+  test('reports a missing file to replace, a folder at the path, and a missing branch', async () => {
     refuse(/^PUT/, 409, 'gone.md does not match');
     refuse(/^GET/, 404, 'Not Found');
     const missing = await ada.refusal('create_or_update_file', {

@@ -27,6 +27,7 @@ interface Behaviour {
   readonly crashesAfterMs: number | undefined;
 }
 
+/** A claimed event that is being handled (in the store: a turn). */
 interface RunningTurn {
   readonly turn: Turn;
   readonly endsAt: number;
@@ -167,7 +168,7 @@ test('an event that crashes the process even before it is stored as dead becomes
   await opened.store.close();
 });
 
-test('many hanging events of one agent do not delay a schedule, even if the process crashes repeatedly', async () => {
+test('many hanging events of an HTTP trigger do not delay an event of a schedule, even if the process crashes repeatedly', async () => {
   const file = join(folder, 'held-up.db');
   let opened = openEngineStore({ file });
   const claimedKeys = async () => (await opened.store.claim(256, LEASE_MS)).map(({ key }) => key);

@@ -341,7 +341,7 @@ function run(commandList: readonly Command[], drain: 'ordered' | 'together'): Co
 
 const arbDrain = fc.constantFrom('ordered' as const, 'together' as const);
 
-describe('a supervisor with any commands', () => {
+describe('a supervisor with any sequence of commands', () => {
   test('matches its model, keeps no stopped child and leaves no orphan (A5, A6)', () => {
     fc.assert(
       fc.property(
@@ -377,7 +377,7 @@ describe('a supervisor with any commands', () => {
     );
   });
 
-  test('fails exactly when a child exceeds its limit, and stops all children (A5)', () => {
+  test('fails exactly when a child exceeds its restart limit, and then stops all children (A5)', () => {
     fc.assert(
       fc.property(arbCommands(['escalating', 'transient'], true), arbDrain, (commandList, drain) => {
         run(commandList, drain);

@@ -243,7 +243,7 @@ test('a mailbox ignores an event for which its state has no rule', () => {
   }
 });
 
-test('a mailbox abandoned by its actor aborts its run, and ignores later reasons to abort, except a lost claim', () => {
+test('a mailbox whose actor stops during a run aborts the run; later abort reasons are ignored, except a lost claim', () => {
   const [running] = transition(resting, { type: 'turn', abortReason: undefined });
   const [abandoned, ...commands] = transition(running, { type: 'abandon' });
   expect([abandoned.abortReason, commands]).toEqual(['fault', [{ do: 'abort' }]]);

@@ -45,6 +45,7 @@ test.each([
   expect(matches(pattern, path)).toBe(expected);
 });
 
+// `pathGlob` above generates `**` only as a whole segment.
 test('** within a segment of a glob for git refs matches slashes', () => {
   expect(matches('release**', 'release/1/2', 'ref')).toBe(true);
   expect(matches('**-alpha', 'a/b-alpha', 'ref')).toBe(true);

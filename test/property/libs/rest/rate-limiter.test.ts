@@ -1,5 +1,6 @@
 // The rate limiter of one credential, with a platform that refuses some requests and announces a pause, in
-// simulated time. Callers keep the rate and the pauses, and each caller gets a slot (a time to send).
+// simulated time. No request exceeds the rate or is sent during a pause, and each caller gets a slot (a time
+// to send).
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -75,7 +76,7 @@ describe('the rate limiter of a credential', () => {
     expect(limiter.reserveSlot()).toBe(3 * EVERY_MS);
     clock.now += EVERY_MS;
     expect(limiter.reserveSlot()).toBeUndefined();
-    // A caller with a reserved slot does not return. Its slot is dropped, and a new caller proceeds.
+    // The other callers do not return for their slots. These slots are dropped, and a new caller proceeds.
     clock.now += 60_000;
     expect(limiter.reserveSlot()).toBeUndefined();
   });
@@ -83,14 +84,14 @@ describe('the rate limiter of a credential', () => {
   test('allows a burst, and otherwise keeps its rate, for any arrivals', () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 2 * EVERY_MS }), { minLength: 1, maxLength: 200 });
     fc.assert(
-      fc.property(gaps, fc.integer({ min: 1, max: 20 }), (pauses, burst) => {
+      fc.property(gaps, fc.integer({ min: 1, max: 20 }), (arrivalGaps, burst) => {
         const clock = { now: 1_000 };
         const limiter = new RateLimiter(EVERY_MS, () => clock.now, burst);
         const startedAt = clock.now;
         for (let count = 1; count <= burst; count += 1) expect(limiter.reserveSlot()).toBeUndefined();
         // After the burst, an interval permits one further request.
         let permitted = 0;
-        for (const ms of pauses) {
+        for (const ms of arrivalGaps) {
           clock.now += ms;
           if (limiter.reserveSlot() === undefined) permitted += 1;
           expect(permitted).toBeLessThanOrEqual((clock.now - startedAt) / EVERY_MS);
@@ -119,9 +120,9 @@ describe('the rate limiter of a credential', () => {
           const caller = callers[0] as (typeof callers)[number];
           clock.now = Math.max(clock.now, caller.at);
           caller.attempts += 1;
-          const pause = limiter.reserveSlot();
-          if (pause !== undefined) {
-            caller.at = clock.now + pause;
+          const waitMs = limiter.reserveSlot();
+          if (waitMs !== undefined) {
+            caller.at = clock.now + waitMs;
             continue;
           }
           expect(clock.now).toBeGreaterThanOrEqual(heldUntil);

@@ -137,7 +137,7 @@ describe('a viewer of a run', () => {
     expect(JSON.stringify(receivedMessages)).toContain('It is [redacted]');
   });
 
-  test('receives the newest text at most ten times per second, and an empty text once the answer is a step', async () => {
+  test('receives the newest text at most ten times per second, and an empty text when the complete answer is a stored step', async () => {
     const { feed, texts, rows, steps } = viewerOf({ rows: [begunRow('Look.')] });
     const attempt = feed.begin('r1', agentTarget('oncall'));
     for (let wordCount = 1; wordCount <= 50; wordCount += 1) {

@@ -236,7 +236,7 @@ describe('branch protection', () => {
     expect(await refusal('push_files', push)).toMatch(/was moved concurrently/);
   });
 
-  test('is not assumed if the host gives another reason', async () => {
+  test('is not assumed if the host refuses a write for another reason', async () => {
     answers(/^PATCH/, { message: 'Validation Failed: expected something else' }, 422);
     expect(await refusal('push_files', push)).toMatch(/^The host responded with 422/);
   });

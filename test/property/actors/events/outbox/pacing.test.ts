@@ -1,6 +1,6 @@
-// Rate limits of outbound messages (pacing.ts): one per account (the messages of one credential), and one per
-// destination. Random messages are sent as early as the limits permit. Rate-limit responses of the platform
-// pause a destination or the whole account.
+// Rate limits of outbound messages (pacing.ts): one for each account (one credential at the platform), and
+// one for each destination. Random messages are sent as early as the limits permit. Rate-limit responses of
+// the platform pause a destination or the whole account.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ async function sendAll(counts: readonly number[], stepMs: number) {
 }
 
 describe('sending chat messages', () => {
-  test('never exceeds the rate limits of the credential and of each destination, and sends all messages', async () => {
+  test('never exceeds the rate limits of the account and of each destination, and sends all messages', async () => {
     const counts = fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(counts, fc.integer({ min: 1, max: 40 }), async (wanted, stepMs) => {
@@ -55,8 +55,8 @@ describe('sending chat messages', () => {
             if (before !== undefined) expect(at - before).toBeGreaterThanOrEqual(DESTINATION_LIMIT.everyMs);
           }
         }
-        // A late message counts for the credential at its due time, so several messages may be sent within
-        // one step.
+        // The limit of the account counts a message at its due time, but the message is sent at the next step
+        // of the clock. So the times may be too close by one step.
         const span = (sent.at(-1)?.at ?? 0) - (sent[0]?.at ?? 0);
         expect(span + stepMs + ACCOUNT_INTERVAL_MS).toBeGreaterThanOrEqual(
           (sent.length - 1) * ACCOUNT_INTERVAL_MS,
@@ -94,7 +94,7 @@ describe('a rate limit response', () => {
     await expect(send('p')).resolves.toBe('sent');
   });
 
-  test('for a credential delays all messages of that credential, and no other messages', async () => {
+  test('for an account delays all messages of this account, and no other messages', async () => {
     const { clock, pacing, refuse, send } = setUp();
     await expect(refuse('p', 5_000, false)).rejects.toMatchObject({ isRateLimited: true });
     clock.now = 4_999;
@@ -108,7 +108,7 @@ describe('a rate limit response', () => {
     const { clock, refuse, send } = setUp();
     for (let at = 0; at < 500; at += 100) {
       clock.now = at;
-      // The third refusal is for the credential, all other refusals are for the destination.
+      // The third refusal is for the account, all other refusals are for the destination.
       await expect(refuse('p', 100, at !== 200)).rejects.toThrow('429');
     }
     clock.now = 500;
@@ -117,7 +117,7 @@ describe('a rate limit response', () => {
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 1_000 });
   });
 
-  test('is avoided by a delay of messages if a response header announces the limit', async () => {
+  test('does not occur if a response header announced the limit: the next messages are delayed', async () => {
     const { clock, pacing, send } = setUp();
     pacing.hold('a', 'p', 2_000);
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 2_000 });

@@ -55,7 +55,10 @@ const arbMessage: fc.Arbitrary<OutboundMessage> = fc.record({
   card: fc.option(arbCard, { nil: undefined }),
 });
 
-/** Text without blanks and code marks. A cut may drop blanks, and adds marks to a code block. */
+/**
+ * Text without blanks and code marks. A long text is divided into several bodies, which may drop blanks at
+ * the cuts, and closes and reopens a code block with marks.
+ */
 const withoutSpacesAndTicks = (text: string) => text.replace(/[\s`]/gu, '');
 
 function textOf(body: Readonly<Record<string, unknown>>): string {
@@ -75,7 +78,7 @@ test('a rendered message exceeds no limit of the platform, and contains the whol
       // The other formats are converted.
       if (sent.format === 'native')
         expect(withoutSpacesAndTicks(texts.join(''))).toContain(withoutSpacesAndTicks(sent.text));
-      // The first body begins with the sign of the status.
+      // The first body begins with the sign of the status. Without a status it is the sign of success.
       if (texts[0] !== undefined) expect(texts[0]).toMatch(sent.status === 'warning' ? /^⚠️ / : /^✅ /);
     }),
     { numRuns: 300 },

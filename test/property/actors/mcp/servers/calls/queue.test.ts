@@ -8,6 +8,7 @@ import { ClientShares } from '../../../../../../actors/mcp/servers/calls/client-
 import type { CallOwner } from '../../../../../../actors/mcp/servers/calls/owner.ts';
 import { CallQueue } from '../../../../../../actors/mcp/servers/calls/queue.ts';
 
+/** Clients, represented by their shares of the limits. */
 const clients = [undefined, ...Array.from({ length: 3 }, () => new ClientShares())];
 const sessions = [undefined, ...['a', 'b', 'c'].map((label) => ({ label }) as CallOwner)];
 const callOf = (client: ClientShares | undefined, owner: CallOwner | undefined) =>
@@ -34,8 +35,8 @@ test.each([
         const waiting: Call[] = [];
         for (const { client, owner, isArrival } of steps) {
           const call = callOf(client, owner);
-          const underLimit = (other: Call) => isShared || other.owner === owner;
-          const limited = waiting.filter(underLimit);
+          const hasSameLimit = (other: Call) => isShared || other.owner === owner;
+          const limited = waiting.filter(hasSameLimit);
           const countOf = (each: ClientShares | undefined) =>
             limited.filter((other) => other.client === each).length;
           expect(queue.isFullFor(call)).toBe(limited.length >= limit);
@@ -46,8 +47,8 @@ test.each([
             queue.delete(leaving);
           } else {
             if (limited.length >= limit) {
-              // The client with most calls loses its newest call, if the new client still has fewer calls
-              // afterwards.
+              // The client with most calls loses its newest call. But it must keep at least as many calls as
+              // the client of the new call then has.
               const maxCount = Math.max(...clients.map(countOf));
               const displaced = queue.displace(call);
               if (maxCount <= countOf(client) + 1) {

@@ -53,7 +53,7 @@ describe('the exit of a Node program with an uncaught error', () => {
     else expect(error).toMatch(expected);
   });
 
-  test('is explained by a syntax error below a TypeScript hint, as Node 22 prints it', () => {
+  test('is explained by the syntax error, not by the TypeScript hint that Node 22 prints before it', () => {
     const remark = ['[stdin]:1', 'a b', '  ^', "Expected ';', '}' or <eof>"];
     const lines = [
       ...remark,

@@ -145,7 +145,7 @@ describe('an invalid item in a list of a server', () => {
     expect([forms?.legacy.key, faults]).toEqual(['cut \ud83d', ['it contains a lone surrogate']]);
   });
 
-  test('that revision 2026-07-28 allows is repaired only for clients of older revisions', () => {
+  test('that is valid since revision 2026-07-28 is repaired only for clients of older revisions', () => {
     const json = `{"name":"a",${schema},"outputSchema":{"type":"array"}}`;
     expect(formsOf('tools', json)).toMatchObject({ legacy: `{"name":"a",${schema}}`, modern: json });
     const open = '{"name":"a","inputSchema":{"type":"object","properties":{"b":true,"c":false}}}';
