@@ -34,6 +34,8 @@ export function parseLine(line: string, { commands, choices, hasGroups = true }:
   const [found, name = '', rest = ''] = /^\/(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
   if (found === undefined) return { do: 'say', text };
   if (name === 'who' || name === 'help' || name === 'quit') return { do: name };
+  // `/place NAME` selects the conversation: alone with a person, or in a group (`#ops`). `/who` shows the
+  // selected conversation.
   if (name === 'place' && rest === '') return { do: 'who' };
   if (name === 'place' && rest.startsWith('#') && !hasGroups)
     return { do: 'complain', why: 'this chat has no groups: each place is a person' };
