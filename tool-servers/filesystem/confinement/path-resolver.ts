@@ -118,6 +118,7 @@ export class PathResolver {
   ): Promise<Result> {
     return await this.withEntry(requestedPath, 0, async (existing) => {
       assertFile(existing, requestedPath.path);
+      // `real` has one character for each byte of the path, so it may contain bytes that are not UTF-8.
       const targetPath = textOf(existing.real);
       if (targetPath === undefined)
         throw new ToolError(`${quote(requestedPath.path)} refers to a name that is not UTF-8.`);
