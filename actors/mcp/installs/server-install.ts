@@ -34,8 +34,8 @@ export class ServerInstall {
   }
 
   /**
-   * Folder into which npx installs the server. Links (connections to processes) repair it if it is incomplete,
-   * and error messages of failed starts name it.
+   * Folder into which npx installs the server. Links (connections to processes) move it away if it is
+   * incomplete, and error messages of failed starts name it.
    */
   get folder(): NpxFolder | undefined {
     return this.#installer?.folder;

@@ -120,8 +120,8 @@ export class Call implements TimedEntry<Call> {
   attempts = 0;
   isDone = false;
   /**
-   * Time of the timer. `Deadlines` also writes it. `previous` and `next` are the neighbours in the linked list
-   * of `Deadlines`.
+   * Time of the timer. `Deadlines` also writes it. `previous` and `next` are the neighbours in the list of
+   * `Deadlines`.
    */
   dueAt = 0;
   previous: Call | undefined;
