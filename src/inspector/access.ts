@@ -86,11 +86,12 @@ export class InspectorAccess {
   }
 
   #isValid(cookie: string | undefined): boolean {
-    const [, digits, seal] = /^(\d{1,12})\.([\w-]{43})$/.exec(cookie ?? '') ?? [];
-    if (digits === undefined || seal === undefined || this.#secret === '') return false;
+    const [, digits, signature] = /^(\d{1,12})\.([\w-]{43})$/.exec(cookie ?? '') ?? [];
+    if (digits === undefined || signature === undefined || this.#secret === '') return false;
     const expiresAt = Number(digits);
     return (
-      expiresAt * 1000 > this.#now() && timingSafeEqual(Buffer.from(seal), Buffer.from(this.#sign(expiresAt)))
+      expiresAt * 1000 > this.#now() &&
+      timingSafeEqual(Buffer.from(signature), Buffer.from(this.#sign(expiresAt)))
     );
   }
 

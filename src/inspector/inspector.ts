@@ -4,7 +4,7 @@
 //   GET  /inspector/assets/NAME         scripts and styles
 //   POST /inspector/session             sets the cookie, from the key form; /inspector/leave deletes it
 //   GET  /inspector/enter?code=CODE     one-time link, sets the cookie; POST /inspector/links creates one
-//   GET  /inspector/feed                server-sent events: tree, frame, numbers
+//   GET  /inspector/feed                server-sent events: tree, frame, numbers (feed/watchers.ts)
 //   GET  /inspector/stately             events for @statelyai/inspect, with inspector.stately only
 //   GET  /inspector/machines            states and transitions of the machines, for the charts
 //   GET  /inspector/servers/ID/tools    tools; …/tools/NAME: one tool; POST …/tools/NAME/call: call it
@@ -12,14 +12,15 @@
 //   GET  /inspector/sessions            part of the session list; /inspector/sessions/N: one session
 //   GET  /inspector/dead-letters        last undelivered events, by type and target
 //   GET  /inspector/runs/ID/feed        server-sent events of one run
-//   GET  /inspector/api/PATH            records from the HTTP API, in the brief view
+//   GET  /inspector/api/PATH            records from the HTTP API, with redacted and truncated texts
 //   POST /inspector/api/PATH            commands of the HTTP API
 //
 // POST requests below /servers and /api require inspector.commands. All requests except reads require the
 // operator (access.ts). If a key is configured, requests without it receive only the key form and its assets.
 //
 // IN3  The page uses the API below /inspector/api, because the cookie is only valid here (IA1, access.ts).
-//      READ_PATHS and COMMAND_PATHS list the allowed paths. Records are brief (RV1, http/api/record-view.ts).
+//      READ_PATHS and COMMAND_PATHS list the allowed paths. Texts of records are redacted and truncated: the
+//      brief view (RV1, http/api/record-view.ts).
 
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { RootRef } from '../../actors/base/supervision/part.ts';
@@ -111,7 +112,7 @@ export class Inspector {
     const [, , head = '', ...rest] = path.split('/');
     const isReadRequest = method === 'GET' || method === 'HEAD';
     if (path === FORM_PATH && method === 'POST')
-      // A string is the problem of an unusable body.
+      // `body` is a string if the body is unusable, for example too large: the problem.
       return (_, body) => this.#keyForm.enter(context, typeof body === 'string' ? undefined : body);
     if (path === '/inspector/leave' && method === 'POST') {
       this.#keyForm.leave(context);
@@ -182,8 +183,8 @@ export class Inspector {
   /** Redirects to the page; sets the operator's cookie if the link is unused and not expired. */
   #enter({ request, reply }: ExchangeContext): void {
     // Link previews use HEAD; they do not consume the link.
-    const isOpen = request.method === 'GET' && this.#links.use(`${request.path}?${request.query}`);
-    const cookie: HeaderList = isOpen ? [['set-cookie', this.#access.operatorCookie()]] : [];
+    const isValidLink = request.method === 'GET' && this.#links.use(`${request.path}?${request.query}`);
+    const cookie: HeaderList = isValidLink ? [['set-cookie', this.#access.operatorCookie()]] : [];
     reply.send(303, [...securityHeaders, ...cookie, ['location', '../inspector']]);
   }
 
@@ -216,7 +217,7 @@ export class Inspector {
       const handle = action(routes, context, route.id);
       if (isReadRequest || handle === undefined) return handle;
       return (request, body, reply) => {
-        // A string is the problem of an unusable body.
+        // `body` is a string if the body is unusable, for example too large: the problem.
         if (typeof body === 'string') context.refuseBody(body, config.limits.body_bytes);
         else handle(request, body, reply);
       };

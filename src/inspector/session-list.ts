@@ -118,6 +118,7 @@ function rowOf(client: ListedClient, redactor: Redactor): SessionRow {
 }
 
 function excerptOf(text: string, redactor: Redactor): string {
+  // A name of this length was truncated when the gateway received it, possibly within a secret.
   const wasCut = text.length === MAX_NAME_CHARS;
   return redactor.excerpt(text, MAX_TEXT, wasCut);
 }

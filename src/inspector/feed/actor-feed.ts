@@ -14,11 +14,15 @@ import type { Frame, MachineStep, RecentStep, Tree } from '../wire/feed.ts';
 import type { ActorNames } from './actor-names.ts';
 import { isActive, nodeOf, stateOf, treeOf } from './actor-tree.ts';
 
+/** Interval of the frames. */
 const TICK_MS = 100;
+/** Maximum steps per actor and frame. */
 const MAX_STEPS = 16;
+/** Maximum actors per frame. */
 const MAX_ACTORS = 2_000;
 /** Maximum steps per frame, summed over the actors: about a megabyte of text. */
 const MAX_FRAME_STEPS = 8_000;
+/** Maximum recent steps, which a new viewer receives with the tree. */
 const MAX_RECENT = 1_024;
 
 interface ActorSteps {

@@ -4,6 +4,7 @@
 
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 
+/** Maximum length of a key, in characters. */
 const MAX_KEY = 120;
 
 export class ActorNames {

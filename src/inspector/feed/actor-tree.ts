@@ -39,6 +39,7 @@ function machineOf(ref: AnyActorRef): string | null {
   return 'root' in logic && 'id' in logic ? String(logic.id) : null;
 }
 
+/** Maximum length of a text, in characters. */
 const MAX_TEXT = 200;
 
 function readContext(ref: AnyActorRef): ActorNode['context'] {

@@ -30,12 +30,12 @@ export function definitionOf(machine: AnyStateMachine): MachineDefinition {
 
 function stateOf(node: AnyStateNode): MachineState {
   const transitions = [...node.transitions.values(), node.always ?? []].flat();
-  const first = node.type === 'compound' ? node.initial?.target?.[0] : undefined;
+  const initialNode = node.type === 'compound' ? node.initial?.target?.[0] : undefined;
   return {
     path: pathOf(node),
     key: node.key,
     type: node.type,
-    initial: first === undefined ? null : pathOf(first),
+    initial: initialNode === undefined ? null : pathOf(initialNode),
     states: Object.values<AnyStateNode>(node.states).map(stateOf),
     transitions: transitions.map(transitionOf),
   };

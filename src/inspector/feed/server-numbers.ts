@@ -6,6 +6,7 @@ import { serverStats, serverTrouble } from '../../http/api/server-records.ts';
 import type { ServerNumbers } from '../wire/feed.ts';
 import { ChangedRows } from './changed-rows.ts';
 
+/** Maximum length of an error message, in characters. */
 const MAX_ERROR = 300;
 
 export function numbersOf(server: ManagedServer, redactor: Redactor): ServerNumbers {

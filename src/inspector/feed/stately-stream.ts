@@ -10,6 +10,7 @@ import { stateOf, treeOf } from './actor-tree.ts';
 
 /** Format version, as written by the package. */
 const VERSION = '0.7.2';
+/** Unread bytes above which messages are dropped. */
 const MAX_BUFFERED = 1024 * 1024;
 
 /** Sends all current actors, then new events. Returns a function that stops the stream. */

@@ -17,7 +17,7 @@ export function trackTriggers(view: RecordView): ChangedRows<TriggerStatus, Trig
   });
 }
 
-/** Returns the totals for each `numbers` message. */
+/** Returns the totals of all kinds of work (conversations and outbound messages), for `numbers` messages. */
 export function automationTotals(figures: AutomationFigures): AutomationTotals {
   const works = Object.entries(figures.works()).map(([name, { states: _, ...stats }]) => ({
     name,

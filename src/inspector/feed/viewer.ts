@@ -6,7 +6,7 @@
 
 import type { HttpStream } from '../../http/listener/seam.ts';
 
-/** Enough for a tree with several thousand actors. */
+/** Maximum unread bytes: enough for a tree with several thousand actors. */
 const MAX_BUFFERED = 2 * 1024 * 1024;
 
 export class Viewer {
@@ -14,6 +14,7 @@ export class Viewer {
   readonly #completeState: (missed: number) => string;
   /** Number of messages that were not sent. */
   #missed = 0;
+  /** True from the first dropped message until the viewer has read everything. */
   #isBehind = false;
 
   /** `completeState` returns the messages with the complete state. */

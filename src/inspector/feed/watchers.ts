@@ -1,6 +1,6 @@
-// All open streams of /inspector/feed and /inspector/stately. Pages receive the actor tree, then frames
-// (messages with new events), and numbers (counters of servers and triggers) every second. Without viewers no
-// actor is inspected and no timer runs.
+// All open streams of /inspector/feed and /inspector/stately. A page receives the actor tree. Then it receives
+// frames (messages with new events, up to ten per second), and every second numbers (counters of servers and
+// triggers). Without viewers no actor is inspected and no timer runs.
 
 import type { AnyActorRef } from 'xstate';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
@@ -18,6 +18,7 @@ import { streamStately } from './stately-stream.ts';
 import { automationTotals, trackTriggers } from './trigger-numbers.ts';
 import { eventText, Viewer } from './viewer.ts';
 
+/** Interval of the numbers. */
 const TICK_MS = 1_000;
 const HEARTBEAT_TICKS = 15;
 /** Timeout of the store, after which the page shows that the store does not respond. */
@@ -41,7 +42,7 @@ export class Watchers {
   readonly #feed: ActorFeed;
   readonly #viewers = new Set<Viewer>();
   /** Streams of @statelyai/inspect. */
-  readonly #tools = new Set<{ end(): void; stop(): void }>();
+  readonly #statelyStreams = new Set<{ end(): void; stop(): void }>();
   readonly #servers: ReturnType<typeof trackServers>;
   readonly #triggers: ReturnType<typeof trackTriggers>;
   readonly #view: RecordView;
@@ -64,14 +65,14 @@ export class Watchers {
   }
 
   get isFull(): boolean {
-    return this.#viewers.size + this.#tools.size >= MAX_WATCHERS;
+    return this.#viewers.size + this.#statelyStreams.size >= MAX_WATCHERS;
   }
 
   /** Streams to a page. Returns a function that stops it; call it when the page disconnects. */
   watch(stream: HttpStream): () => void {
     // Start before the tree is read, so that no event is lost in between.
     this.#start();
-    const viewer = new Viewer(stream, (missed) => this.#completeState(missed));
+    const viewer = new Viewer(stream, (missedMessages) => this.#completeState(missedMessages));
     this.#viewers.add(viewer);
     viewer.sendComplete();
     return () => {
@@ -83,11 +84,11 @@ export class Watchers {
   /** Streams to a viewer of @statelyai/inspect. Returns a function that stops it. */
   streamToTool(stream: HttpStream): () => void {
     const stop = streamStately(this.#root, this.#names, stream);
-    const tool = { end: () => stream.end(), stop };
-    this.#tools.add(tool);
+    const statelyStream = { end: () => stream.end(), stop };
+    this.#statelyStreams.add(statelyStream);
     return () => {
       stop();
-      this.#tools.delete(tool);
+      this.#statelyStreams.delete(statelyStream);
     };
   }
 
@@ -100,11 +101,11 @@ export class Watchers {
       viewer.end();
     }
     this.#viewers.clear();
-    for (const { end, stop } of this.#tools) {
+    for (const { end, stop } of this.#statelyStreams) {
       stop();
       end();
     }
-    this.#tools.clear();
+    this.#statelyStreams.clear();
     this.#stop();
   }
 
@@ -142,15 +143,17 @@ export class Watchers {
     this.#lastUnseen = this.#feed.unseen;
     for (const viewer of this.#viewers) {
       viewer.send(message);
-      // Actors that the last frame omitted can have stopped since (AF3, actor-feed.ts).
+      // A frame that omits actors does not report the end of an omitted actor. Only the complete state removes
+      // this actor from the page (AF3, actor-feed.ts).
       if (isIncomplete) viewer.sendComplete();
       if (this.#ticks % HEARTBEAT_TICKS === 0) viewer.heartbeat();
     }
   }
 
-  /** Returns tree and numbers, complete. */
-  #completeState(missed: number): string {
-    const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.life.startTime.at, missed };
+  /** Returns the messages with the complete tree and all numbers. */
+  #completeState(missedMessages: number): string {
+    const started_at = this.#gateway.life.startTime.at;
+    const tree: TreeMessage = { ...this.#feed.tree(), started_at, missed: missedMessages };
     const { redactor } = this.#gateway;
     const servers = this.#gateway.mcp.servers.all().map((server) => numbersOf(server, redactor));
     const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerState(status, this.#view));

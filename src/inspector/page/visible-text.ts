@@ -1,18 +1,22 @@
 // Escapes invisible characters, and marks that change the text direction, in untrusted text.
 
-/** Control characters except line feeds and tabs, direction marks, line separators, and lone surrogates. */
-const HIDDEN = /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]|\p{Cs}/gu;
-/** All invisible characters, including line feeds and tabs. For names. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
+/**
+ * Escaped in texts: control characters except line breaks and tabs, direction marks, line separators, and
+ * lone surrogates.
+ */
+const ESCAPED_IN_TEXTS =
+  /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]|\p{Cs}/gu;
+/** Escaped in names: all invisible characters, including line breaks and tabs. */
+const ESCAPED_IN_NAMES = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
 
 /** Escapes a text of any length. */
 export function visible(text: string): string {
-  return text.replace(HIDDEN, escapeCharacter);
+  return text.replace(ESCAPED_IN_TEXTS, escapeCharacter);
 }
 
 /** Escapes a name and truncates it after `maxChars` characters. */
 export function escapeName(text: string, maxChars = 200): string {
-  const escaped = text.slice(0, maxChars).replace(UNSEEN, escapeCharacter);
+  const escaped = text.slice(0, maxChars).replace(ESCAPED_IN_NAMES, escapeCharacter);
   return text.length > maxChars ? `${escaped}…` : escaped;
 }
 

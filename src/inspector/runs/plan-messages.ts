@@ -12,6 +12,7 @@ import { memberRecord, nodeRecord } from '../../http/api/run-records.ts';
 import { fleetPlan, graphRecord } from '../../http/api/target-records.ts';
 import type { RunMessage, RunPlan } from '../wire/run.ts';
 
+/** Maximum length of a text, in characters. */
 const MAX_TEXT = 2_000;
 const MAX_PARAMETERS = 32;
 

@@ -19,8 +19,10 @@ import type { RunMessage } from '../wire/run.ts';
 import { PlanMessages } from './plan-messages.ts';
 
 export const MAX_STEPS = 500;
+/** Delay of an update, so that later changes are sent with it. */
 const SEND_MS = 100;
 const POLL_MS = 2_000;
+/** Polls between two heartbeats: 14 s. */
 const HEARTBEAT_POLLS = 7;
 const NO_STEPS = { steps: [], nextAfter: undefined };
 /** The feed limits the number of watchers per holder. All viewers of runs together are one holder. */
@@ -48,15 +50,18 @@ export class RunViewer {
   /** True until the page has read the sent data. */
   #isFull = false;
   #isClosed = false;
+  /** True if the gateway is stopping. */
   #isFeedClosed = false;
   /** True if record or journal must be read again. */
   #isStale = true;
+  /** True if a new run started under the same id, and the page is not informed yet. */
   #isRestarted = false;
   #steps: StepViews;
   #plan: PlanMessages;
   #sentSteps = 0;
   /** Last sent record of the run, as JSON. */
   #run = '';
+  /** Answer text in progress. */
   #text = '';
   #sentText = '';
 

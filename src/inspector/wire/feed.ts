@@ -38,7 +38,9 @@ export interface MachineStep {
   readonly at: number;
 }
 
+/** An actor with its steps since the previous frame. */
 export interface ActorFrame extends ActorNode {
+  /** True if the actor is done, failed or stopped. */
   readonly isGone: boolean;
   readonly steps: readonly MachineStep[];
 }
@@ -63,6 +65,7 @@ export interface Tree {
   readonly actors: readonly ActorNode[];
   /** Latest steps while there were viewers, oldest first. */
   readonly recent: readonly RecentStep[];
+  /** Total number of omitted steps and actors. */
   readonly dropped: number;
 }
 
@@ -97,6 +100,7 @@ export interface ClusterNumbers extends NodesAnswer {
   readonly own: string;
 }
 
+/** Numbers of the whole gateway. */
 export interface Totals extends ClientStats {
   readonly at: number;
   readonly version: string;
@@ -136,6 +140,7 @@ export interface SessionRow {
   readonly version: string;
   /** `/mcp`, or `/mcp/files`. */
   readonly endpoint: string;
+  /** Protocol era: MCP with sessions, or stateless requests. */
   readonly era: 'legacy' | 'modern';
   readonly protocol_version: string;
   /** `calling` with a call in flight, otherwise `listening` with an open stream, otherwise `idle`. */
@@ -170,6 +175,7 @@ export interface SessionPosition {
 export interface MachineState {
   /** Path from the machine, such as `failed.parked`; '' for the machine itself. */
   readonly path: string;
+  /** Name within the parent state. */
   readonly key: string;
   readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
   /** Path of the initial state; null without one. */

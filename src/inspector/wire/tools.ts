@@ -71,6 +71,7 @@ export interface CallProblem {
 
 /** Call result; either `result` or `problem` is null. */
 export interface CallEnd {
+  /** Duration. */
   readonly ms: number;
   readonly result: ResultView | null;
   readonly problem: CallProblem | null;

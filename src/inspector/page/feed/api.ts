@@ -1,5 +1,5 @@
-// HTTP requests from the page to the gateway: records, machines, sessions, dead letters, commands. The event
-// stream is in connection.ts.
+// HTTP requests from the page to the gateway: records, state machines, sessions, dead letters (events that no
+// actor received) and commands. The event stream is in connection.ts.
 
 import type { ApprovalList } from '../../../http/api/approval-shapes.ts';
 import type { CallList } from '../../../http/api/call-shapes.ts';
@@ -25,7 +25,10 @@ export interface DeadLetterRow {
 const API = `${HOME}/api`;
 /** Timeout of reads. Commands have no timeout, because they may start or stop a server. */
 const DEADLINE_MS = 10_000;
+/** Step number after the last step of any run, so that a response contains no steps. */
+const AFTER_ALL_STEPS = '999999';
 
+/** Returns the definitions of the state machines, for the charts. */
 export async function fetchMachines(): Promise<readonly MachineDefinition[]> {
   return (await fetchJson<{ machines: MachineDefinition[] }>(`${HOME}/machines`)).machines;
 }
@@ -86,7 +89,7 @@ export function fetchRuns({ state, target, limit }: RunsQuery): Promise<RunList>
 
 /** Returns the run without steps. Rejects with the gateway's message if the id is unknown. */
 export function fetchRun(id: string): Promise<RunDetails> {
-  return fetchRecords(runPath(id), { after: '999999' });
+  return fetchRecords(runPath(id), { after: AFTER_ALL_STEPS });
 }
 
 export const runPath = (id: string) => `runs/${encodeURIComponent(id)}`;
@@ -96,12 +99,13 @@ interface ApprovalsQuery {
   readonly run?: string;
 }
 
-export function fetchPendingApprovals({ limit, ...of }: ApprovalsQuery): Promise<ApprovalList> {
-  return fetchRecords('approvals', { ...of, state: 'pending', limit: `${limit}` });
+export function fetchPendingApprovals({ limit, ...runFilter }: ApprovalsQuery): Promise<ApprovalList> {
+  return fetchRecords('approvals', { ...runFilter, state: 'pending', limit: `${limit}` });
 }
 
-export function fetchDecidedApprovals({ limit, ...of }: ApprovalsQuery): Promise<ApprovalList> {
-  return fetchRecords('approvals', { ...of, state: 'approved,denied,expired,cancelled', limit: `${limit}` });
+export function fetchDecidedApprovals({ limit, ...runFilter }: ApprovalsQuery): Promise<ApprovalList> {
+  const state = 'approved,denied,expired,cancelled';
+  return fetchRecords('approvals', { ...runFilter, state, limit: `${limit}` });
 }
 
 /** Rejects if the flow is not loaded. */
@@ -135,7 +139,7 @@ export async function sendCommand(path: string, body?: object): Promise<void> {
 
 type QueryInput = URLSearchParams | Readonly<Record<string, string>> | readonly (readonly [string, string])[];
 
-/** Requests records of the HTTP API, in the brief view. */
+/** Requests records of the HTTP API. For the inspector, the gateway redacts and truncates their texts. */
 function fetchRecords<T>(path: string, query: QueryInput = {}): Promise<T> {
   return fetchJson(`${API}/${path}?${new URLSearchParams(query as URLSearchParams)}`);
 }

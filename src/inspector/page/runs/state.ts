@@ -12,9 +12,9 @@ export interface WatchedRunState {
   readonly steps: readonly StepRecord[];
   /** Flow or fleet definition, once started. */
   readonly plan: RunPlan | undefined;
-  /** Nodes by path. */
+  /** Nodes of a flow by `place`: the path without iteration numbers, such as `poll/check`. */
   readonly nodes: ReadonlyMap<string, NodeRecord>;
-  /** Members by path, in start order. */
+  /** Members (agents) of a fleet by path, in start order. */
   readonly members: ReadonlyMap<string, MemberRecord>;
   /** Answer text in progress. */
   readonly text: string;
@@ -32,6 +32,7 @@ export const emptyRun: WatchedRunState = {
 export function applyMessage(state: WatchedRunState, message: RunMessage): WatchedRunState {
   switch (message.kind) {
     case 'run': {
+      // `is_anew`: a new run replaced the previous one under this id, so the previous state is discarded.
       const { run, is_anew } = message.data;
       return is_anew ? { ...emptyRun, run } : { ...state, run };
     }
@@ -150,7 +151,7 @@ export function cardsOf(steps: readonly StepRecord[], isOver = false): readonly 
         break;
       }
       case 'ended':
-        // The last answer already shows this text.
+        // The text of the end is omitted if the last answer already shows it.
         putCard(undefined, {
           kind: 'text',
           n,
@@ -177,6 +178,7 @@ export function cardsOf(steps: readonly StepRecord[], isOver = false): readonly 
   return cards;
 }
 
+/** Titles of the cards by kind of step. */
 const titles: Readonly<Record<string, string>> = {
   flow: 'flow started',
   fleet: 'fleet started',

@@ -16,6 +16,7 @@ import { escapeName } from '../visible-text.ts';
 import { Fact } from './fact.tsx';
 
 const MAX_SHOWN = 50;
+const REFRESH_MS = 2_000;
 
 interface DetailsTabProps {
   readonly state: PageState;
@@ -76,7 +77,7 @@ function ServerFacts({ server }: { readonly server: ServerDetails }) {
   return (
     <>
       <Fact name="runtime">{`${server.runtime}, isolation ${server.isolation}`}</Fact>
-      <Fact name="eras">{server.eras.join(', ') || 'not known yet'}</Fact>
+      <Fact name="protocol eras">{server.eras.join(', ') || 'not known yet'}</Fact>
       <Fact name="running since">{server.started_at ?? '–'}</Fact>
       <Fact name="last used">{server.last_used_at ?? '–'}</Fact>
       <Fact name="next retry">{server.next_retry_at ?? '–'}</Fact>
@@ -147,7 +148,7 @@ function TriggerLink({ name, go }: { readonly name: string | null; readonly go: 
 const newest = async (state: string) => (await fetchDeliveries({ state, limit: `${MAX_SHOWN}` })).deliveries;
 
 function WaitingDeliveries({ go, now }: { readonly go: Go; readonly now: number }) {
-  const { value, problem } = usePolled('waiting deliveries', () => newest('waiting'), 2_000);
+  const { value, problem } = usePolled('waiting deliveries', () => newest('waiting'), REFRESH_MS);
   if (problem !== undefined) return <p class="empty">{problem}</p>;
   if (value === undefined || value.length === 0) return <p class="empty">No waiting deliveries.</p>;
   return (
@@ -174,7 +175,7 @@ function WaitingDeliveries({ go, now }: { readonly go: Go; readonly now: number 
 }
 
 function DeadDeliveries({ go }: { readonly go: Go }) {
-  const { value, problem } = usePolled('dead deliveries', () => newest('dead'), 2_000);
+  const { value, problem } = usePolled('dead deliveries', () => newest('dead'), REFRESH_MS);
   if (problem !== undefined) return <p class="empty">{problem}</p>;
   if (value === undefined || value.length === 0) return <p class="empty">No dead deliveries.</p>;
   return (
@@ -195,7 +196,7 @@ function DeadDeliveries({ go }: { readonly go: Go }) {
 }
 
 function DeadLetters() {
-  const { value } = usePolled('dead letters', fetchDeadLetters, 2_000);
+  const { value } = usePolled('dead letters', fetchDeadLetters, REFRESH_MS);
   if (value === undefined || value.length === 0) return <p class="empty">No dead letters.</p>;
   return (
     <table>

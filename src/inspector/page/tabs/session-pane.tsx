@@ -18,7 +18,7 @@ interface SessionPaneProps {
 export function SessionPane({ number, go }: SessionPaneProps) {
   const { value, problem } = usePolled(`session ${number}`, () => fetchSession(number, ''), REFRESH_MS);
   if (value === undefined) return <p class="empty">{problem ?? 'Loading …'}</p>;
-  const { session, at } = value;
+  const { session, at: now } = value;
   const [, server] = /^\/mcp\/(.+)$/.exec(session.endpoint) ?? [];
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable
@@ -40,9 +40,10 @@ export function SessionPane({ number, go }: SessionPaneProps) {
               </Link>
             )}
           </Fact>
-          <Fact name="era">{`${session.era}, ${session.protocol_version}`}</Fact>
-          <Fact name="connected">{`since ${dateAndTime(session.opened_at)}, for ${span(at - session.opened_at)}`}</Fact>
-          <Fact name="last message">{`${span(at - session.last_seen_at)} ago`}</Fact>
+          {/* `legacy`: MCP with sessions. `modern`: stateless requests, since 2026-07-28. */}
+          <Fact name="protocol era">{`${session.era}, ${session.protocol_version}`}</Fact>
+          <Fact name="connected">{`since ${dateAndTime(session.opened_at)}, for ${span(now - session.opened_at)}`}</Fact>
+          <Fact name="last message">{`${span(now - session.last_seen_at)} ago`}</Fact>
           <Fact name="open streams">{session.streams}</Fact>
           <Fact name="calls in flight">{session.in_flight}</Fact>
         </tbody>

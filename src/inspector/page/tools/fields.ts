@@ -1,6 +1,6 @@
-// Derives form fields from the schema of a tool's arguments. An argument that no field suits is entered
-// as JSON, also below MAX_DEPTH levels. With more than MAX_FIELDS fields, all arguments are entered as JSON
-// (A8, ARCHITECTURE.md).
+// Derives form fields from the schema of a tool's arguments. An argument is entered as JSON if no field suits
+// it, or if it is an object at nesting level MAX_DEPTH. With more than MAX_FIELDS fields, all arguments are
+// entered as JSON (A8, ARCHITECTURE.md).
 
 import {
   isObject,
@@ -13,6 +13,7 @@ import {
 const MAX_FIELDS = 200;
 const MAX_DEPTH = 4;
 const MAX_CHOICES = 200;
+/** Maximum length of a value in a hint, in characters. */
 const MAX_HINT = 300;
 
 /** Names of the argument and the objects around it, outermost first. */
@@ -51,7 +52,7 @@ export type ChoiceField = Common &
     /** The draft is the index in this list. */
     readonly choices: readonly FieldChoice[];
   };
-/** Array, entered with one simple value per line. */
+/** Array, entered with one simple value per line. `of` is the type of the values. */
 export type LinesField = Common & WithDefault<string> & { readonly kind: 'lines'; readonly of: SimpleType };
 export type JsonField = Common & WithDefault<string> & { readonly kind: 'json' };
 export type GroupField = Common & { readonly kind: 'group'; readonly fields: readonly ArgumentField[] };
@@ -110,8 +111,8 @@ class FieldMaker {
     );
   }
 
-  #field(initial: unknown, path: Path, isRequired: boolean, depth: number): ArgumentField {
-    const plain = plainSchema(this.#root, initial);
+  #field(memberSchema: unknown, path: Path, isRequired: boolean, depth: number): ArgumentField {
+    const plain = plainSchema(this.#root, memberSchema);
     const schema = plain?.schema ?? {};
     const common: Common = {
       path,
@@ -128,8 +129,8 @@ class FieldMaker {
   #fieldFor({ schema }: PlainSchema, common: Common, depth: number): ArgumentField | undefined {
     const choices = choicesIn(schema, common.isNullable);
     if (choices !== undefined) {
-      const at = choices.findIndex(({ value }) => value === schema.default);
-      return { ...common, kind: 'choice', choices, initial: at < 0 ? undefined : String(at) };
+      const index = choices.findIndex(({ value }) => value === schema.default);
+      return { ...common, kind: 'choice', choices, initial: index < 0 ? undefined : String(index) };
     }
     if (schema.anyOf ?? schema.oneOf ?? schema.allOf ?? schema.enum) return undefined;
     const initial = schema.default;
@@ -207,7 +208,7 @@ function choice(value: unknown, title?: unknown): FieldChoice {
   return { value, label: typeof value === 'string' ? value : JSON.stringify(value) };
 }
 
-const hintTexts: readonly (readonly [keyword: string, hintTexts: string])[] = [
+const hintTexts: readonly (readonly [keyword: string, phrase: string])[] = [
   ['minimum', 'at least'],
   ['exclusiveMinimum', 'more than'],
   ['maximum', 'at most'],
@@ -226,6 +227,7 @@ function hintsIn(schema: JsonSchema): string[] {
     const value = ownMember(schema, keyword);
     if (typeof value !== 'number' && typeof value !== 'string') return [];
     const text = String(value).slice(0, MAX_HINT);
+    // `3 items minimum`, but `at least 3`.
     return [/^(characters|items)/.test(phrase) ? `${text} ${phrase}` : `${phrase} ${text}`];
   });
   if (schema.type === 'integer') hints.unshift('integer');

@@ -1,5 +1,6 @@
-// Tree of actors, nodes and sessions. Only visible lines are rendered, and only visible sessions are
-// requested.
+// Tree of actors, nodes (gateways of a cluster) and sessions. A line of the tree is a row for an actor, a
+// node, a session, or the heading of nodes or sessions. Only visible lines are rendered, and only visible
+// sessions are requested.
 
 import { useState } from 'preact/hooks';
 import { type PageView, SESSIONS, sessionAt } from '../address.ts';
@@ -13,8 +14,8 @@ import { useSelection } from './use-selection.ts';
 import { useSessionIndex, useSessions } from './use-sessions.ts';
 import { VirtualList } from './virtual-list.tsx';
 
-/** In a narrow tree, states and other extras are below the name. */
-const ROWS = { narrow: 42, wide: 30, wideFrom: 400 };
+/** Heights in pixels. In a narrow tree, states and other extras are below the name. */
+const ROW_HEIGHTS = { narrow: 42, wide: 30, wideFrom: 400 };
 
 interface TreePaneProps {
   readonly state: PageState;
@@ -26,14 +27,19 @@ interface TreePaneProps {
 export function TreePane({ state, view, selected, go }: TreePaneProps) {
   const [text, setText] = useState('');
   const filter = text.trim();
+  // Addresses whose expansion differs from the default: only the gateway and its supervisors are expanded.
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const sessions = useSessions();
   const session = sessionAt(view.actor);
-  const { rows, lines, cluster, isFiltered, hasMatch, onRange } = useLines(state, sessions, filter, toggled);
-  const index = useSessionIndex(sessions, session, filter);
-  const { at, pendingLine, choose } = useSelection({ view, selected, go }, lines, rows, index, () =>
-    setToggled((before) => new Set(before).add(SESSIONS)),
-  );
+  const visibleLines = useLines(state, sessions, filter, toggled);
+  const { rows: actorRows, lines, cluster, isFiltered, hasMatch: hasMatchingSession, onRange } = visibleLines;
+  const sessionIndex = useSessionIndex(sessions, session, filter);
+  const expandSessions = () => setToggled((before) => new Set(before).add(SESSIONS));
+  const {
+    at: selectedLine,
+    pendingLine,
+    choose,
+  } = useSelection({ view, selected, go }, lines, actorRows, sessionIndex, expandSessions);
 
   const toggle = (address: string) => {
     // Filtered items are always expanded.
@@ -43,21 +49,21 @@ export function TreePane({ state, view, selected, go }: TreePaneProps) {
     setToggled(next);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const move = treeMoveFor(event.key, pendingLine ?? at, lines, isFiltered);
+    const move = treeMoveFor(event.key, pendingLine ?? selectedLine, lines, isFiltered);
     if (move === undefined) return;
     event.preventDefault();
     if (move.kind === 'go') choose(move.line, { isReplacing: true });
     else toggle(move.address);
   };
-  const row = (line: number) => {
+  const renderLine = (line: number) => {
     const item = lines.at(line);
     if (item === undefined) return null;
-    const place = { state, cluster, view, selected, sessionsAt: sessions.at };
+    const treeData = { state, cluster, view, selected, sessionsAt: sessions.at };
     return (
       <TreeItem
         key={keyOfLine(item)}
         item={item}
-        {...place}
+        {...treeData}
         onToggle={toggle}
         onSelect={() => choose(line)}
       />
@@ -84,25 +90,25 @@ export function TreePane({ state, view, selected, go }: TreePaneProps) {
         // A new filter scrolls to the first match, or to the selected one.
         key={filter}
         length={lines.length}
-        rowHeights={ROWS}
+        rowHeights={ROW_HEIGHTS}
         onRange={onRange}
         reveal={
           pendingLine === undefined
-            ? { key: session === undefined ? (selected?.id ?? view.actor) : view.actor, index: at }
+            ? { key: session === undefined ? (selected?.id ?? view.actor) : view.actor, index: selectedLine }
             : { key: `line ${pendingLine}`, index: pendingLine }
         }
         attributes={{
           role: 'tree',
           tabIndex: 0,
           'aria-label': 'Actor tree',
-          'aria-activedescendant': at < 0 ? undefined : 'selected-row',
+          'aria-activedescendant': selectedLine < 0 ? undefined : 'selected-row',
           onKeyDown,
         }}
-        row={row}
+        row={renderLine}
       />
       <p class="foot">
-        {pluralizeOf(rows.length, state.actors.size, 'actor')}
-        {hasMatch && `, ${pluralizeOf(sessions.matching, sessions.total, 'session')}`}
+        {pluralizeOf(actorRows.length, state.actors.size, 'actor')}
+        {hasMatchingSession && `, ${pluralizeOf(sessions.matching, sessions.total, 'session')}`}
       </p>
     </section>
   );
