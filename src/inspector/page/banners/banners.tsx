@@ -14,7 +14,10 @@ import { AlarmBanner } from './alarm-banner.tsx';
 import { AutomationBanners } from './automation-banners.tsx';
 import { NodesBanner } from './nodes-banner.tsx';
 
+/** Maximum number of servers that the banner of parked servers names. */
 const MAX_SHOWN = 6;
+/** Time after a restart of the gateway during which the banner of the restart is displayed. */
+const RESTARTED_MS = 60_000;
 
 interface BannersProps {
   readonly state: PageState;
@@ -24,6 +27,9 @@ interface BannersProps {
 }
 
 export function Banners({ state, connection, isOverview, go }: BannersProps) {
+  const { totals, gatewayRestarts } = state;
+  const wasRestarted =
+    gatewayRestarts > 0 && totals !== null && state.at - totals.started_at < RESTARTED_MS;
   return (
     <div class="banners">
       <ConnectionBanner state={state} connection={connection} />
@@ -46,9 +52,9 @@ export function Banners({ state, connection, isOverview, go }: BannersProps) {
         <AutomationBanners state={state} go={go} />
       </div>
       <DeadLetterBanner count={state.totals?.dead_letters ?? 0} run={state.startedAt} go={go} />
-      {state.gatewayRestarts > 0 && state.totals !== null && state.at - state.totals.started_at < 60_000 && (
+      {wasRestarted && (
         <p class="banner calm" role="status" id="restarted">
-          The gateway was restarted at {clock(state.totals.started_at).slice(0, 8)}; the log starts then.
+          The gateway was restarted at {clock(totals.started_at).slice(0, 8)}; the log starts then.
         </p>
       )}
     </div>
@@ -100,7 +106,10 @@ function ConnectionBanner({ state, connection }: Pick<BannersProps, 'state' | 'c
   );
 }
 
-/** Counts only dead letters that the user has not marked as seen. */
+/**
+ * Counts only dead letters that the user has not marked as seen. `run` is the start time of the gateway: the
+ * counter begins at 0 with each start.
+ */
 function DeadLetterBanner({ count, run, go }: { count: number; run: number | null; go: Go }) {
   const [acknowledged, setAcknowledged] = useState({ run, count: 0 });
   const newCount = acknowledged.run === run ? count - acknowledged.count : count;

@@ -21,7 +21,7 @@ interface CallsViewProps {
 export function CallsView({ state, query, go }: CallsViewProps) {
   const params = requestParams(query);
   const { value, problem } = usePolled(`calls ${params}`, () => fetchCalls(params), REFRESH_MS);
-  // `of` is the parameter of the API for the filter `server`.
+  // `of` is the parameter of the API for the filter by server.
   const isFiltered = params.has('outcome') || params.has('of');
   return (
     <section class="pane" aria-label="Calls">

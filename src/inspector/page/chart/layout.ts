@@ -45,6 +45,8 @@ const HEAD = 22;
 const CHAR = 6.4;
 const PAD = 12;
 const MARGIN = 16;
+/** Minimum width of a box. */
+const MIN_WIDTH = 72;
 
 /** Returns the chart. Paths of inner boxes begin with the path of the outer box and a dot. */
 export function layoutOf(machine: MachineDefinition): Chart {
@@ -97,8 +99,8 @@ const EMPTY_RECT: Rect = { x: 0, y: 0, width: 0, height: 0 };
 function sizeOf({ label, notes }: GraphBox): { width: number; height: number } {
   // The font of a box's label is larger than the font of its notes.
   const longest = Math.max(label.length * 1.25, ...notes.map(({ text }) => text.length));
-  const lines = notes.length === 0 ? 0 : notes.length * LINE + 6;
-  return { width: Math.max(72, longest * CHAR + 2 * PAD), height: HEAD + 12 + lines };
+  const noteHeight = notes.length === 0 ? 0 : notes.length * LINE + 6;
+  return { width: Math.max(MIN_WIDTH, longest * CHAR + 2 * PAD), height: HEAD + 12 + noteHeight };
 }
 
 /** Converts dagre's centre positions. Boxes with inner boxes get additional space for the name. */
@@ -159,6 +161,7 @@ function isInside({ x, y }: Point, box: Rect): boolean {
 
 /** Returns the point where the line from an inner to an outer point leaves the box. */
 function crossing(inner: Point, outer: Point, box: Rect): Point {
+  /** Share of the line before the border, for one coordinate with the limits `low` and `high`. */
   const along = (from: number, to: number, low: number, high: number): number => {
     if (to > high) return (high - from) / (to - from);
     return to < low ? (low - from) / (to - from) : 1;

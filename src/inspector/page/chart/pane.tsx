@@ -109,6 +109,7 @@ interface BoxViewProps {
   readonly event: string | null;
 }
 
+/** The texts are at fixed heights from the top of the box. */
 function BoxView({ box, isActive, event }: BoxViewProps) {
   const { x, y, width, height } = box;
   const kind = `${box.isCluster ? 'cluster' : 'leaf'}${box.isFinal ? ' final' : ''}${isActive ? ' active' : ''}`;
@@ -121,12 +122,12 @@ function BoxView({ box, isActive, event }: BoxViewProps) {
         {box.label}
       </text>
       {!box.isCluster &&
-        box.notes.map(({ text, event: own }, index) => (
+        box.notes.map(({ text, event: noteEvent }, index) => (
           <text
             key={text}
             x={x + width / 2}
             y={y + 38 + index * LINE}
-            class={`note ${isActive && own === event ? 'lit' : ''}`}
+            class={`note ${isActive && noteEvent === event ? 'lit' : ''}`}
           >
             {text}
           </text>

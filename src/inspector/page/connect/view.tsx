@@ -17,6 +17,7 @@ import {
 } from './entries.ts';
 
 const REFRESH_MS = 10_000;
+/** Maximum number of servers to select from. */
 const MAX_SERVERS = 500;
 
 export function ConnectView() {

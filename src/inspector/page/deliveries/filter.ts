@@ -15,6 +15,7 @@ export const deliveryStates = [
   'ignored',
 ] as const satisfies readonly DeliveryRecord['state'][];
 
+/** Deliveries per page. */
 const PAGE = 50;
 const isState = (term: string) => (deliveryStates as readonly string[]).includes(term);
 

@@ -60,8 +60,9 @@ export interface Series {
   readonly p95: readonly (number | null)[];
 }
 
-/** Returns a server's last `seconds`; `now` is the gateway's time, in epoch milliseconds. */
+/** Returns the values of the last `seconds`; `now` is the gateway's time, in epoch milliseconds. */
 export function seriesOf(samples: readonly NumbersSample[], now: number, seconds = SECONDS): Series {
+  // The latest sample at the end of each second.
   const slots: (NumbersSample | null)[] = [];
   let next = 0;
   for (let slot = 0; slot <= seconds; slot += 1) {

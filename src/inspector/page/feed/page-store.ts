@@ -77,6 +77,7 @@ export class PageStore {
     const { triggers, at, totals } = this.state;
     for (const name of changed) {
       const { handled, failed } = triggers.get(name) ?? { handled: 0, failed: 0 };
+      // Triggers and works have no requests: their handled events have the same place in the charts.
       const sample = { at, requests: handled, failed, in_flight: 0, waiting: 0, p95: null };
       this.history.add(triggerAddress(name), sample);
     }

@@ -18,8 +18,8 @@ const algorithms: Readonly<Record<string, string>> = {
 };
 
 export function fleetText({ mode, vote, aggregation, members }: FleetPlan): string {
-  const how = modes[mode] ?? mode;
-  const ends =
+  const modeText = modes[mode] ?? mode;
+  const resultText =
     vote !== null
       ? `; vote on ${vote.field}: ${algorithms[vote.algorithm] ?? vote.algorithm}${vote.min_votes > 1 ? `, at least ${vote.min_votes} votes` : ''}`
       : aggregation === 'merge'
@@ -27,11 +27,17 @@ export function fleetText({ mode, vote, aggregation, members }: FleetPlan): stri
         : aggregation === 'manager'
           ? '; the manager combines the responses'
           : '';
-  return `${pluralize(members.length, 'member')}: ${how}${ends}`;
+  return `${pluralize(members.length, 'member')}: ${modeText}${resultText}`;
 }
 
-/** Returns the tally, such as `"ok": 2 of 3, "no": 1 of 3`; undefined if the fleet does not vote. */
-export function votesText({ vote, members }: FleetPlan, rows: readonly MemberRecord[]): string | undefined {
+/**
+ * Returns the votes, such as `"ok" 2 of 3, "no" 1 of 3`; undefined if the fleet does not vote. Only members
+ * of the last tier vote. `records` are the members of the run.
+ */
+export function votesText(
+  { vote, members }: FleetPlan,
+  records: readonly MemberRecord[],
+): string | undefined {
   if (vote === null) return undefined;
   const last = Math.max(...members.map(({ tier }) => tier));
   const voters = members.filter(({ tier }) => tier === last);
@@ -39,9 +45,9 @@ export function votesText({ vote, members }: FleetPlan, rows: readonly MemberRec
     vote.algorithm === 'weighted' ? (voters.find((each) => each.name === name)?.weight ?? 0) : 1;
   const total = voters.reduce((sum, { name }) => sum + weightOf(name), 0);
   const tally = new Map<string, number>();
-  for (const { name, vote: cast } of rows)
-    if (cast !== null && voters.some((each) => each.name === name))
-      tally.set(cast, (tally.get(cast) ?? 0) + weightOf(name));
+  for (const { name, vote: value } of records)
+    if (value !== null && voters.some((each) => each.name === name))
+      tally.set(value, (tally.get(value) ?? 0) + weightOf(name));
   if (tally.size === 0) return `No vote on ${vote.field} yet.`;
   const unit = vote.algorithm === 'weighted' ? ' of the total weight' : '';
   return `Votes on ${vote.field}: ${[...tally].map(([value, sum]) => `${value} ${round(sum)} of ${round(total)}${unit}`).join(', ')}`;

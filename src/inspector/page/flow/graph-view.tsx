@@ -29,6 +29,7 @@ interface FlowPictureProps {
   readonly nodes: ReadonlyMap<string, NodeRecord>;
   readonly isOver: boolean;
   readonly now: number;
+  /** Path of the selected node, such as `poll/check`. */
   readonly selected: string | undefined;
   onSelect(place: string): void;
 }
@@ -131,6 +132,7 @@ interface NodeBoxProps extends Pick<FlowPictureProps, 'isOver' | 'now'> {
 }
 
 function NodeBox({ node, box, row, isOver, now, isSelected, isFocusable, onSelect }: NodeBoxProps) {
+  // The texts below are at fixed heights from the top of the box: 16, or 21, 38 and 38 + LINE.
   const { x, y, width, height } = box;
   const { id, type, isLoop, place } = node;
   const line = nodeLine(row, isOver, now);
@@ -139,7 +141,7 @@ function NodeBox({ node, box, row, isOver, now, isSelected, isFocusable, onSelec
   const iteration = row === undefined ? undefined : turnText(row);
   const title = [id, iteration, line].filter(Boolean).join(' · ');
   // The accessible name begins with the visible text, so that speech input works.
-  const spoken = isLoop ? title : [id, line, iteration].filter(Boolean).join(' · ');
+  const accessibleName = isLoop ? title : [id, line, iteration].filter(Boolean).join(' · ');
   return (
     // biome-ignore lint/a11y/useSemanticElements: SVG has no button
     <g
@@ -147,7 +149,7 @@ function NodeBox({ node, box, row, isOver, now, isSelected, isFocusable, onSelec
       // SVG attributes are case-sensitive.
       tabindex={isFocusable ? 0 : -1}
       aria-pressed={isSelected}
-      aria-label={[type, spoken].join(' ')}
+      aria-label={[type, accessibleName].join(' ')}
       class={`node ${isLoop ? 'loop' : 'leaf'} ${state} ${tone} ${isSelected ? 'selected' : ''}`}
       data-place={place}
       onClick={onSelect}

@@ -85,6 +85,7 @@ function labelSize(arrow: FlowArrow): { width: number; height: number } {
   const lines = arrowLabel(arrow);
   if (lines.length === 0) return { width: 0, height: 0 };
   const letters = Math.max(...lines.map((line) => line.length));
+  // With margins of 3 and 2 units.
   return { width: letters * LABEL_CHAR + 6, height: lines.length * LINE + 4 };
 }
 

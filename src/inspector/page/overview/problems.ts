@@ -104,8 +104,8 @@ function alarmProblems({ totals, at }: PageState): OverviewProblem[] {
 }
 
 function alarmTimes({ since, count }: AlarmRecord, now: number): string {
-  const lasting = `for ${timeSince(since, now)}`;
-  return count === null ? lasting : `${pluralize(count, 'time')}, ${lasting}`;
+  const duration = `for ${timeSince(since, now)}`;
+  return count === null ? duration : `${pluralize(count, 'time')}, ${duration}`;
 }
 
 function serverProblems({ servers, at }: PageState): OverviewProblem[] {
@@ -188,6 +188,7 @@ function deliveryGroup(state: PageState, records: PolledRecords | undefined): Pr
   // A failed run is also a dead delivery; it is listed as a run.
   const problems = deadDeliveries.filter(({ id }) => !runs.has(id)).map(deliveryProblem);
   const listed = problems.slice(0, MAX_PROBLEMS);
+  // The feed counts all dead deliveries. Those listed as runs are subtracted.
   const total =
     Math.max(automation?.deliveries?.dead ?? 0, deadDeliveries.length) -
     (deadDeliveries.length - problems.length);
@@ -197,8 +198,8 @@ function deliveryGroup(state: PageState, records: PolledRecords | undefined): Pr
     all: deliveriesView('state=dead'),
     more: Math.max(0, total - listed.length),
   };
-  const isSilent = automation != null && automation.deliveries === null;
-  return { ...dead, problems: isSilent ? [storeProblem, ...listed] : listed };
+  const isStoreUnreachable = automation != null && automation.deliveries === null;
+  return { ...dead, problems: isStoreUnreachable ? [storeProblem, ...listed] : listed };
 }
 
 const storeProblem: OverviewProblem = {

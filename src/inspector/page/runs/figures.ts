@@ -17,8 +17,8 @@ export function cost(value: number): string {
 
 export function tokens(input: number | undefined, output: number | undefined): string | undefined {
   if (input === undefined && output === undefined) return undefined;
-  const of = (value: number | undefined) => (value === undefined ? '?' : count(value));
-  return `${of(input)} ${input === 1 ? 'token' : 'tokens'} in, ${of(output)} out`;
+  const countOf = (value: number | undefined) => (value === undefined ? '?' : count(value));
+  return `${countOf(input)} ${input === 1 ? 'token' : 'tokens'} in, ${countOf(output)} out`;
 }
 
 /** Returns the time from acceptance to end, or until now. */

@@ -92,7 +92,7 @@ const groups = [
   ['flow', 'Flows'],
 ] as const;
 
-/** Includes the selected name in the list even when the run is unloaded. */
+/** Returns the options of one kind, with the selected target, even if it is no longer loaded. */
 function valuesOf(names: TargetNames, kind: keyof TargetNames, target: string): readonly string[] {
   const values = names[kind].map((name) => `${kind} ${name}`);
   return values.includes(target) || !target.startsWith(`${kind} `) ? values : [...values, target];

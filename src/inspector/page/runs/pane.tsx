@@ -106,7 +106,7 @@ export function RunPane({ id, state, go }: RunPaneProps) {
               <pre>{text}</pre>
             </li>
           )}
-          {/* The journal's last step contains the response. */}
+          {/* With a journal, the last step contains the response. */}
           {run.steps_count === 0 && run.answer !== null && (
             <li class="step">
               <div class="head">

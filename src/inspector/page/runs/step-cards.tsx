@@ -7,23 +7,27 @@ import { Pill } from '../pill.tsx';
 import { cost, tokens } from './figures.ts';
 import type { Card } from './state.ts';
 
-/** Longer texts are collapsed. */
-const SHORT = 400;
+/** Length in characters up to which a text is always displayed. A longer text is collapsed. */
+const MAX_EXPANDED = 1_600;
+/** Displayed length of a collapsed text, in characters. */
+const MAX_BEGINNING = 400;
+/** Displayed length of collapsed arguments and results, in characters. */
+const MAX_SUMMARY = 80;
 
 export function StepCard({ card }: { readonly card: Card }) {
   switch (card.kind) {
     case 'text':
       return (
-        <Frame at={card.at} title={card.title} part={card.part}>
+        <CardFrame at={card.at} title={card.title} part={card.part}>
           <Text text={card.text} />
-        </Frame>
+        </CardFrame>
       );
     case 'answer':
       return <Answer at={card.at} step={card.step} />;
     case 'call': {
       const { tool, call, took_ms, result } = card.step;
       return (
-        <Frame
+        <CardFrame
           at={card.at}
           part={card.step.part}
           title="tool"
@@ -33,13 +37,13 @@ export function StepCard({ card }: { readonly card: Card }) {
         >
           <CollapsedText name="arguments" text={card.step.arguments} />
           <CollapsedText name="result" text={result} />
-        </Frame>
+        </CardFrame>
       );
     }
     case 'approval': {
       const { step, decision, state } = card;
       return (
-        <Frame at={card.at} part={step.part} title="approval" subject={step.tool} state={state}>
+        <CardFrame at={card.at} part={step.part} title="approval" subject={step.tool} state={state}>
           <CollapsedText name="arguments" text={step.arguments} />
           {decision !== undefined && (
             <p>
@@ -49,7 +53,7 @@ export function StepCard({ card }: { readonly card: Card }) {
             </p>
           )}
           {decision?.text !== undefined && <Text text={decision.text} />}
-        </Frame>
+        </CardFrame>
       );
     }
   }
@@ -63,9 +67,9 @@ function Answer({ at, step }: { readonly at: string; readonly step: StepRecord }
     tookText(took_ms),
   ];
   return (
-    <Frame at={at} part={step.part} title={`response ${iteration ?? ''}`} subject={model} more={more}>
+    <CardFrame at={at} part={step.part} title={`response ${iteration ?? ''}`} subject={model} more={more}>
       <Text text={text} />
-    </Frame>
+    </CardFrame>
   );
 }
 
@@ -73,7 +77,7 @@ function tookText(tookMs: number | undefined): string | undefined {
   return tookMs === undefined ? undefined : `took ${ms(tookMs)}`;
 }
 
-interface FrameProps {
+interface CardFrameProps {
   readonly at: string;
   readonly title: string;
   /** Node or member, in a flow or a fleet. */
@@ -84,7 +88,7 @@ interface FrameProps {
   readonly children: ComponentChildren;
 }
 
-function Frame({ at, title, part, subject, state, more = [], children }: FrameProps) {
+function CardFrame({ at, title, part, subject, state, more = [], children }: CardFrameProps) {
   const details = more.filter((each) => each !== undefined);
   return (
     <li class="step">
@@ -108,10 +112,10 @@ function Frame({ at, title, part, subject, state, more = [], children }: FramePr
 /** Collapses a long text to its beginning. */
 function Text({ text }: { readonly text: string }) {
   if (text === '') return null;
-  if (text.length <= 4 * SHORT) return <pre>{text}</pre>;
+  if (text.length <= MAX_EXPANDED) return <pre>{text}</pre>;
   return (
     <details>
-      <summary>{`${text.slice(0, SHORT)} …`}</summary>
+      <summary>{`${text.slice(0, MAX_BEGINNING)} …`}</summary>
       <pre>{text}</pre>
     </details>
   );
@@ -119,11 +123,12 @@ function Text({ text }: { readonly text: string }) {
 
 function CollapsedText({ name, text }: { readonly name: string; readonly text: string | undefined }) {
   if (text === undefined || text === '') return null;
-  const line = text.length <= 80 && !text.includes('\n');
+  const isShort = text.length <= MAX_SUMMARY && !text.includes('\n');
+  const summary = isShort ? text : `${text.slice(0, MAX_SUMMARY).replace(/\s+/g, ' ')} …`;
   return (
     <details>
       <summary>
-        {name} <bdi class="aside">{line ? text : `${text.slice(0, 80).replace(/\s+/g, ' ')} …`}</bdi>
+        {name} <bdi class="aside">{summary}</bdi>
       </summary>
       <pre>{text}</pre>
     </details>

@@ -11,8 +11,8 @@ import { Pill } from '../pill.tsx';
 import { eventText, stateText } from '../state-text.ts';
 import { VirtualList } from '../tree/virtual-list.tsx';
 
-/** An entry has two lines, in a narrow pane three. */
-const ROWS = { narrow: 66, wide: 46, wideFrom: 760 };
+/** Heights in pixels. An entry has two lines, in a narrow pane three. */
+const ROW_HEIGHTS = { narrow: 66, wide: 46, wideFrom: 760 };
 
 interface LogTabProps {
   readonly log: readonly LogEntry[];
@@ -81,7 +81,7 @@ export function LogTab({ log, actors, actor, go, onClear }: LogTabProps) {
       )}
       <VirtualList
         length={entries.length}
-        rowHeights={ROWS}
+        rowHeights={ROW_HEIGHTS}
         attributes={{ role: 'log', 'aria-live': 'off', tabIndex: 0, 'aria-label': 'Events' }}
         row={(index) => {
           const entry = entries[index];

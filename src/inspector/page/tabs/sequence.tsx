@@ -88,10 +88,12 @@ export function SequenceTab({ log, actor }: SequenceTabProps) {
 
 /** Returns the right end of the arrow's texts. */
 function endOf({ event, from, to, state }: SequenceArrow, middleOf: (lane: number) => number): number {
-  const after = state === null ? 0 : middleOf(to) + 5 + stateText(state).length * CHAR;
-  const text = eventText(event).length * CHAR;
-  const label = from === to ? middleOf(from) + 30 + text : (middleOf(from) + middleOf(to) + text) / 2;
-  return Math.ceil(Math.max(after, label)) + 6;
+  const stateEnd = state === null ? 0 : middleOf(to) + 5 + stateText(state).length * CHAR;
+  const eventWidth = eventText(event).length * CHAR;
+  // The label of an arrow to the own lane is right of the arrow; other labels are centred.
+  const eventEnd =
+    from === to ? middleOf(from) + 30 + eventWidth : (middleOf(from) + middleOf(to) + eventWidth) / 2;
+  return Math.ceil(Math.max(stateEnd, eventEnd)) + 6;
 }
 
 interface ArrowViewProps {
@@ -105,6 +107,7 @@ function ArrowView({ arrow, y, middleOf }: ArrowViewProps) {
   const start = middleOf(from);
   const end = middleOf(to);
   const isToItself = from === to;
+  // Width of the tip, against the direction of the arrow.
   const tip = end > start || isToItself ? -6 : 6;
   return (
     <g class="message">

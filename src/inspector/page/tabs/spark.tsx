@@ -8,8 +8,11 @@ interface SparkProps {
   readonly second?: readonly (number | null)[];
 }
 
+// Size of the picture, and margins of the line, in the units of the picture.
 const WIDTH = 300;
 const HEIGHT = 48;
+const TOP = 4;
+const BOTTOM = 2;
 
 export function Spark({ title, values, text, second }: SparkProps) {
   const highest = Math.max(0, ...values.map((value) => value ?? 0));
@@ -44,7 +47,7 @@ function line(values: readonly (number | null)[], scale: number): string {
         return '';
       }
       const x = ((index / Math.max(1, values.length - 1)) * WIDTH).toFixed(1);
-      const y = (HEIGHT - 2 - (Math.min(value, scale) / scale) * (HEIGHT - 6)).toFixed(1);
+      const y = (HEIGHT - BOTTOM - (Math.min(value, scale) / scale) * (HEIGHT - TOP - BOTTOM)).toFixed(1);
       const command = `${isDrawing ? 'L' : 'M'}${x} ${y}`;
       isDrawing = true;
       return command;

@@ -11,6 +11,7 @@ import {
   type LeafField,
 } from './fields.ts';
 
+/** Maximum length of a displayed name, in characters. */
 const MAX_NAME = 100;
 
 interface FieldViewProps {
@@ -32,8 +33,8 @@ function Group({ field, id, problems, ...props }: FieldViewProps & { readonly fi
     <fieldset class="field" aria-describedby={describedBy(id, field, problem)}>
       <legend>{escapeName(field.name, MAX_NAME)}</legend>
       <FieldHelp id={id} field={field} problem={problem} />
-      {field.fields.map((inner, at) => (
-        <FieldView key={inner.name} id={`${id}-${at}`} field={inner} problems={problems} {...props} />
+      {field.fields.map((inner, index) => (
+        <FieldView key={inner.name} id={`${id}-${index}`} field={inner} problems={problems} {...props} />
       ))}
     </fieldset>
   );
@@ -102,8 +103,8 @@ function Input({ id, field, draft, problem, setDraft }: InputProps) {
       return (
         <select {...common} value={text} onChange={(event) => setDraft(event.currentTarget.value)}>
           <option value="">{field.isRequired ? 'select' : 'omitted'}</option>
-          {field.choices.map(({ label }, at) => (
-            <option key={at} value={String(at)}>
+          {field.choices.map(({ label }, index) => (
+            <option key={index} value={String(index)}>
               {escapeName(label)}
             </option>
           ))}

@@ -98,8 +98,8 @@ function Result({ result }: { readonly result: ResultView }) {
   const { parts, structured, is_error } = result;
   return (
     <div class={is_error ? 'result failed' : 'result'}>
-      {parts.map((part, at) => (
-        <Part key={at} part={part} />
+      {parts.map((part, index) => (
+        <Part key={index} part={part} />
       ))}
       {structured !== null && (
         <>

@@ -58,7 +58,8 @@ function CallForm({ workspace, tool }: CallFormProps) {
   const schema = useMemo(() => JSON.parse(text) as unknown, [text]);
   const fields = useMemo(() => (schema === null ? undefined : fieldsOf(schema)), [schema]);
   const form = workspace.formOf(name);
-  // Undefined while the form is shown. Arguments without fields can only be entered as JSON.
+  // Text of the arguments. Undefined while the form is shown. Arguments without fields can only be entered as
+  // JSON.
   const json = fields === undefined ? (form.json ?? '{}') : form.json;
   const result =
     json === undefined && fields !== undefined
@@ -89,10 +90,10 @@ function CallForm({ workspace, tool }: CallFormProps) {
     <form class="tool-form" aria-label="Arguments" noValidate onSubmit={onSubmit} onKeyDown={onKeyDown}>
       {schema_problem !== null && <p class="aside">No form: {schema_problem}.</p>}
       {json === undefined &&
-        fields?.map((field, at) => (
+        fields?.map((field, index) => (
           <FieldView
             key={field.name}
-            id={`arg-${at}`}
+            id={`arg-${index}`}
             field={field}
             drafts={form.drafts}
             problems={problems}

@@ -34,7 +34,7 @@ export function parseForm(
 
 /** Parses arguments that are entered as JSON. */
 export function parseJson(schema: unknown, text: string): FormResult {
-  const wrong = (problem: string): FormResult => ({
+  const failed = (problem: string): FormResult => ({
     args: undefined,
     problems: new Map([['', problem]]),
     unchecked: [],
@@ -43,10 +43,10 @@ export function parseJson(schema: unknown, text: string): FormResult {
   try {
     value = JSON.parse(text.trim() === '' ? '{}' : text);
   } catch (error) {
-    return wrong(`is not JSON: ${(error as Error).message}`);
+    return failed(`is not JSON: ${(error as Error).message}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return wrong('must be an object, with a member for each argument: {"name": "value"}');
+    return failed('must be an object, with a member for each argument: {"name": "value"}');
   return checkArguments(schema, value as Readonly<Record<string, unknown>>, () => '');
 }
 
@@ -91,10 +91,10 @@ function parseMembers(
   const members: [name: string, value: unknown][] = [];
   let hasValue = false;
   for (const field of fields) {
-    const initial =
+    const parsed =
       field.kind === 'group' ? parseGroup(field, drafts, problems) : parseLeaf(field, drafts, problems);
-    hasValue ||= initial !== undefined || hasDraft(field, drafts);
-    if (initial !== undefined) members.push([field.name, initial.value]);
+    hasValue ||= parsed !== undefined || hasDraft(field, drafts);
+    if (parsed !== undefined) members.push([field.name, parsed.value]);
   }
   // Object.fromEntries also accepts a member named __proto__.
   return { value: Object.fromEntries(members), hasValue };
@@ -113,6 +113,7 @@ function parseGroup(
   return { value };
 }
 
+/** Returns true if the field is not empty. Its text may be invalid. */
 function hasDraft(field: ArgumentField, drafts: FieldDrafts): boolean {
   if (field.kind === 'group') return false;
   const draft = drafts.get(keyOf(field.path)) ?? field.initial;

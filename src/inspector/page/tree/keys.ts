@@ -4,6 +4,7 @@ import type { ActorNode } from '../../wire/feed.ts';
 import { SESSIONS } from '../address.ts';
 import type { TreeLine, TreeLines } from './lines.ts';
 
+/** Lines per press of Page Up or Page Down. */
 const PAGE = 10;
 
 export type TreeMove =
@@ -21,25 +22,25 @@ export function treeMoveFor<A extends ActorNode>(
   lines: TreeLines<A>,
   isFixed: boolean,
 ): TreeMove | undefined {
-  const fold = foldOf(lines.at(line));
+  const expansion = expansionOf(lines.at(line));
   switch (key) {
     case 'ArrowDown':
-      return to(line + 1, lines.length);
+      return goTo(line + 1, lines.length);
     case 'ArrowUp':
-      return to(line - 1, lines.length);
+      return goTo(line - 1, lines.length);
     case 'PageDown':
-      return to(line + PAGE, lines.length);
+      return goTo(line + PAGE, lines.length);
     case 'PageUp':
-      return to(line - PAGE, lines.length);
+      return goTo(line - PAGE, lines.length);
     case 'Home':
-      return to(0, lines.length);
+      return goTo(0, lines.length);
     case 'End':
-      return to(lines.length - 1, lines.length);
+      return goTo(lines.length - 1, lines.length);
     case 'ArrowRight':
-      if (fold === undefined) return undefined;
-      return fold.isOpen ? to(line + 1, lines.length) : { kind: 'toggle', address: fold.address };
+      if (expansion === undefined) return undefined;
+      return expansion.isOpen ? goTo(line + 1, lines.length) : { kind: 'toggle', address: expansion.address };
     case 'ArrowLeft': {
-      if (fold?.isOpen === true && !isFixed) return { kind: 'toggle', address: fold.address };
+      if (expansion?.isOpen === true && !isFixed) return { kind: 'toggle', address: expansion.address };
       const parent = lines.parentOf(line);
       return parent === undefined ? undefined : { kind: 'go', line: parent };
     }
@@ -48,12 +49,13 @@ export function treeMoveFor<A extends ActorNode>(
   }
 }
 
-/** Returns the nearest existing line. */
-function to(line: number, length: number): TreeMove | undefined {
+/** Returns the move to the nearest existing line. */
+function goTo(line: number, length: number): TreeMove | undefined {
   return length === 0 ? undefined : { kind: 'go', line: Math.max(0, Math.min(line, length - 1)) };
 }
 
-function foldOf<A extends ActorNode>(
+/** Returns undefined for lines without children. */
+function expansionOf<A extends ActorNode>(
   line: TreeLine<A> | undefined,
 ): { readonly isOpen: boolean; readonly address: string } | undefined {
   if (line?.kind === 'actor' && line.row.children > 0)

@@ -1,5 +1,5 @@
-// Lines of the tree: actors, then the group of cluster nodes, then the group of client sessions. There may be
-// thousands of sessions, so a session's line is created when it is displayed.
+// Lines of the tree: actors (as rows, rows.ts), then the group of cluster nodes, then the group of client
+// sessions. There may be thousands of sessions, so a session's line is created when it is displayed.
 
 import type { NodeStatus } from '../../../http/api/node-shapes.ts';
 import type { ActorNode, SessionRow } from '../../wire/feed.ts';
@@ -25,7 +25,9 @@ export type TreeLine<A extends ActorNode> =
 export interface SessionGroup {
   readonly isShown: boolean;
   readonly isOpen: boolean;
+  /** Number of sessions. */
   readonly count: number;
+  /** Returns undefined until the session is loaded. */
   row(index: number): SessionRow | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Tree of actors, nodes (gateways of a cluster) and sessions. A line of the tree is a row for an actor, a
-// node, a session, or the heading of nodes or sessions. Only visible lines are rendered, and only visible
+// Tree of actors, nodes (gateways of a cluster) and sessions. A line of the tree is an actor, a node, a
+// session, or the heading of the nodes or sessions. Only visible lines are rendered, and only visible
 // sessions are requested.
 
 import { useState } from 'preact/hooks';

@@ -8,6 +8,7 @@ export interface TreeRow<A extends ActorNode> {
   readonly actor: A;
   readonly address: string;
   readonly depth: number;
+  /** Number of children, even if they are not visible. */
   readonly children: number;
   readonly isOpen: boolean;
 }
@@ -70,9 +71,9 @@ function idsOfMatches(
   for (const actor of actors.values()) {
     const text = `${actor.name} ${stateText(actor.state)} ${actor.machine ?? ''}`.toLowerCase();
     if (!terms.every((term) => text.includes(term))) continue;
-    for (let at: ActorNode | undefined = actor; at !== undefined && !visibleIds.has(at.id); ) {
-      visibleIds.add(at.id);
-      at = at.parent === null ? undefined : actors.get(at.parent);
+    for (let each: ActorNode | undefined = actor; each !== undefined && !visibleIds.has(each.id); ) {
+      visibleIds.add(each.id);
+      each = each.parent === null ? undefined : actors.get(each.parent);
     }
   }
   return visibleIds;

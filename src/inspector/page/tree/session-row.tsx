@@ -62,13 +62,13 @@ export function SessionLine({ line, at, ...selectable }: SessionLineProps) {
 
 function sessionText(
   { endpoint, era, opened_at, last_seen_at, streams, in_flight }: SessionRow,
-  at: number,
+  now: number,
 ): string {
   return [
     endpoint,
     `protocol era ${era}`,
-    `open for ${span(at - opened_at)}`,
-    `last message ${span(at - last_seen_at)} ago`,
+    `open for ${span(now - opened_at)}`,
+    `last message ${span(now - last_seen_at)} ago`,
     `${streams} open ${streams === 1 ? 'stream' : 'streams'}`,
     `${in_flight} ${in_flight === 1 ? 'call' : 'calls'} in flight`,
   ].join(', ');

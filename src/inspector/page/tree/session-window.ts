@@ -65,8 +65,8 @@ export class SessionWindow {
   /** Returns a session's index; undefined if not loaded. */
   indexOf(number: number): number | undefined {
     if (this.#list === undefined || this.#listFilter !== this.#filter) return undefined;
-    const at = this.#list.sessions.findIndex((session) => session.number === number);
-    return at < 0 ? undefined : this.#list.from + at;
+    const index = this.#list.sessions.findIndex((session) => session.number === number);
+    return index < 0 ? undefined : this.#list.from + index;
   }
 
   /** Sets the visible range; if undefined, requests stop and the rows are discarded. */

@@ -12,7 +12,9 @@ import type { SessionWindow } from './session-window.ts';
 const NO_CLUSTER: ClusterNumbers = { nodes: [], own: '' };
 
 export interface VisibleLines {
+  /** Visible actors. */
   readonly rows: readonly TreeRow<ActorView>[];
+  /** Visible actors, nodes, sessions and headings. */
   readonly lines: TreeLines<ActorView>;
   readonly cluster: ClusterNumbers;
   readonly isFiltered: boolean;

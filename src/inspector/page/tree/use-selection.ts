@@ -18,7 +18,8 @@ export interface Selection {
 
 /**
  * Returns the selected line and a function that selects another. `sessionIndex` is the index of the selected
- * session among the matching sessions. `onLink` expands the sessions.
+ * session among the matching sessions. `onLink` is called when a link or click selects a session; it expands
+ * the sessions.
  */
 export function useSelection(
   {

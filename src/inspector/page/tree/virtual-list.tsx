@@ -32,6 +32,7 @@ export interface VirtualListProps {
 export function VirtualList({ length, rowHeights, row, onRange, reveal, attributes }: VirtualListProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
+  // Until the first measurement, the list has the height of a typical window.
   const [height, setHeight] = useState(600);
   const [isNarrow, setNarrow] = useState(false);
   const { narrow, wide, wideFrom } = rowHeights;
@@ -51,10 +52,10 @@ export function VirtualList({ length, rowHeights, row, onRange, reveal, attribut
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || reveal === undefined || reveal.index < 0) return;
-    const at = reveal.index * rowHeight;
-    if (at < element.scrollTop) element.scrollTop = at;
-    else if (at + rowHeight > element.scrollTop + element.clientHeight)
-      element.scrollTop = at + rowHeight - element.clientHeight;
+    const rowTop = reveal.index * rowHeight;
+    if (rowTop < element.scrollTop) element.scrollTop = rowTop;
+    else if (rowTop + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = rowTop + rowHeight - element.clientHeight;
   }, [reveal?.key, (reveal?.index ?? -1) < 0, rowHeight]);
   const first = Math.max(0, Math.min(Math.floor(top / rowHeight) - SPARE, length - 1));
   const last = Math.max(first, Math.min(length, Math.ceil((top + height) / rowHeight) + SPARE));
