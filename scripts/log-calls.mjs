@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 
 const LEVELS = new Set(['fatal', 'error', 'warn', 'info', 'debug', 'trace']);
+/** Finds the files with log calls, because parsing all files takes long. */
+const logCall = new RegExp(`\\blog\\s*\\??\\.\\s*(?:${[...LEVELS].join('|')})\\b`);
 
 /**
  * Returns levels and fields by message, sorted. The field `…` means fields that the call does not list,
@@ -19,7 +21,9 @@ export function logCalls(root) {
 }
 
 function readCalls(file, found) {
-  const { program } = parseSync(file, readFileSync(file, 'utf8'));
+  const text = readFileSync(file, 'utf8');
+  if (!logCall.test(text)) return;
+  const { program } = parseSync(file, text);
   new Visitor({
     CallExpression({ callee, arguments: args }) {
       if (callee.type !== 'MemberExpression' || !LEVELS.has(callee.property.name)) return;
