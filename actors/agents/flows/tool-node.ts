@@ -40,7 +40,7 @@ export async function callTool(work: ToolWork, host: NodeHost): Promise<NodeResu
     // Without its data, the next nodes would compute wrong values.
     if (isCut(result))
       throw new HandlerError(
-        `${name} returned ${result.size} bytes, at most ${MAX_RESULT_BYTES} are read; the call has happened`,
+        `${name} returned ${result.size} bytes, ${result.reason}; the call has happened`,
         { isFinal: true },
       );
     const { text, isError } = convertResult(result);

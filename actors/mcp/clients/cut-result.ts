@@ -1,5 +1,6 @@
-// Replaces a large tool result that the caller would cut anyway. Parsing it blocks the event loop and needs
-// several times the memory. Only the beginning of the first text is decoded.
+// Replaces a large tool result that the caller would cut anyway, or that exceeds the share of its run.
+// Parsing it blocks the event loop and needs several times the memory. Only the beginning of the first text
+// is decoded.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { sliceMessage, toBuffer } from '../jsonrpc/span.ts';
@@ -14,23 +15,33 @@ export interface CutResult extends ToolResult {
   readonly isCut: true;
   /** Size of the received result. */
   readonly size: number;
+  /** Reason, as a text that follows the size. */
+  readonly reason: string;
 }
 
 export const isCut = (result: ToolResult): result is CutResult =>
   (result as Partial<CutResult>).isCut === true;
 
-/** Returns undefined for results up to `maxBytes`, and for errors. */
-export function cutResult(answer: Envelope, maxBytes: number): CutResult | undefined {
-  const { result } = answer;
-  const size = result === undefined ? 0 : result.end - result.start;
-  if (result === undefined || size <= maxBytes) return undefined;
+/** Returns the size of the result; 0 for errors. */
+export const resultSize = ({ result }: Envelope): number =>
+  result === undefined ? 0 : result.end - result.start;
+
+export function cutResult(answer: Envelope, reason: string): CutResult {
+  const { start } = answer.result ?? { start: 0 };
+  const size = resultSize(answer);
   const beginning = toBuffer(
-    sliceMessage(answer.message, result.start, result.start + HEAD_BYTES + TEXT_BYTES),
+    sliceMessage(answer.message, start, start + Math.min(size, HEAD_BYTES + TEXT_BYTES)),
   );
   const text = firstText(beginning.toString('latin1'));
-  const note = `(the result has ${size} bytes, at most ${maxBytes} are read: request less at a time)`;
+  const note = `(the result has ${size} bytes, ${reason}: request less at a time)`;
   const { isToolError: isError } = answer;
-  return { content: [text, note].filter((each) => each !== '').map(textPart), isError, isCut: true, size };
+  return {
+    content: [text, note].filter((each) => each !== '').map(textPart),
+    isError,
+    isCut: true,
+    size,
+    reason,
+  };
 }
 
 const textPart = (text: string) => ({ type: 'text', text });

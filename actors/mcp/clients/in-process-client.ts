@@ -20,10 +20,11 @@ import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Message, rawJson, sizeOf, toBuffer } from '../jsonrpc/span.ts';
 import { toolCallEnvelope } from '../jsonrpc/tool-call-message.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
-import { cutResult } from './cut-result.ts';
+import { cutResult, resultSize } from './cut-result.ts';
 import type { MessageOrigin, MessageRouter, RunningRequest } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
 import { allServers } from './profiles/profile.ts';
+import { ResultBudget } from './result-budget.ts';
 import type { OwnCaller } from './routing/modern-router.ts';
 import type { Tool, ToolRequestOptions, ToolResult } from './tool-request.ts';
 
@@ -78,6 +79,8 @@ const LARGE_BYTES = 65_536;
 /** Maximum number of list pages. */
 const MAX_PAGES = 1_000;
 
+const nothing = () => {};
+
 export class InProcessClient {
   readonly #host: InProcessHost;
   #cachedCaller: OwnCaller | undefined;
@@ -85,8 +88,11 @@ export class InProcessClient {
   /** Turns for parsing large results, which may arrive together. */
   readonly #turns = new WorkTurns();
 
-  constructor(host: InProcessHost) {
+  readonly #results: ResultBudget;
+
+  constructor(host: InProcessHost, results = new ResultBudget()) {
     this.#host = host;
+    this.#results = results;
   }
 
   get #caller(): OwnCaller {
@@ -181,7 +187,7 @@ export class InProcessClient {
     this.#lastId += 1;
     const id = this.#lastId;
     const target = typeof server === 'string' ? this.#host.server(server) : server;
-    const response = new PendingResponse(receiving, this.#turns);
+    const response = new PendingResponse(receiving, this.#turns, this.#results, trace ?? '');
     const running = begin(id, target, response, { requestId: `in-process-${id}`, traceparent: trace });
     const abandon = (error: unknown) => {
       response.reject(error);
@@ -233,10 +239,15 @@ class PendingResponse implements Outlet {
 
   readonly #receiving: ReceivingOptions;
   readonly #turns: WorkTurns;
+  readonly #results: ResultBudget;
+  /** Run that the result belongs to. */
+  readonly #run: string;
 
-  constructor(receiving: ReceivingOptions, turns: WorkTurns) {
+  constructor(receiving: ReceivingOptions, turns: WorkTurns, results: ResultBudget, run: string) {
     this.#receiving = receiving;
     this.#turns = turns;
+    this.#results = results;
+    this.#run = run;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.reject = reject;
@@ -266,30 +277,48 @@ class PendingResponse implements Outlet {
 
   /** Accepts an unedited response. Parses only the result, not the whole message. */
   answer(answer: Envelope): void {
-    const { error, result } = answer;
-    this.#settle(sizeOf(answer.message), () => {
-      const { maxResultBytes = Number.POSITIVE_INFINITY } = this.#receiving;
-      const cut = cutResult(answer, maxResultBytes);
-      if (cut !== undefined) return { ...cut };
-      return resultIn({
-        result: answer.parse(result),
-        ...(error === undefined ? {} : { error: answer.parse(error) }),
-      });
-    });
+    const { maxResultBytes } = this.#receiving;
+    const size = resultSize(answer);
+    const release = this.#acquire(size);
+    if (maxResultBytes !== undefined && size > maxResultBytes)
+      this.#cut(answer, `at most ${maxResultBytes} are read`);
+    else if (release === undefined) this.#cut(answer, 'and too many results are in progress');
+    else {
+      const { error, result } = answer;
+      this.#settle(sizeOf(answer.message), release, () =>
+        resultIn({
+          result: answer.parse(result),
+          ...(error === undefined ? {} : { error: answer.parse(error) }),
+        }),
+      );
+    }
   }
 
   finish(message: Buffer): void {
-    if (message.length > (this.#receiving.maxResultBytes ?? Number.POSITIVE_INFINITY))
+    if (message.length >= LARGE_BYTES && this.#receiving.maxResultBytes !== undefined)
       this.answer(readServerMessage(message));
-    else this.#settle(message.length, () => resultIn(JSON.parse(message.toString('utf8'))));
+    else this.#settle(message.length, nothing, () => resultIn(JSON.parse(message.toString('utf8'))));
   }
 
-  #settle(size: number, readResult: () => ResultObject): void {
+  /** Acquires memory for a result with a size limit. Returns undefined above the share of the run. */
+  #acquire(size: number): (() => void) | undefined {
+    const { maxResultBytes } = this.#receiving;
+    if (maxResultBytes === undefined || size < LARGE_BYTES || size > maxResultBytes) return nothing;
+    return this.#results.acquire(size, this.#run);
+  }
+
+  #cut(answer: Envelope, reason: string): void {
+    this.#resolve({ ...cutResult(answer, reason) });
+  }
+
+  #settle(size: number, release: () => void, readResult: () => ResultObject): void {
     const settle = () => {
       try {
         this.#resolve(readResult());
       } catch (failure) {
         this.reject(failure);
+      } finally {
+        release();
       }
     };
     if (size < LARGE_BYTES) settle();

@@ -2,22 +2,18 @@ import { expect, it } from 'vitest';
 import { cutResult } from '../../../../../actors/mcp/clients/cut-result.ts';
 import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
 
-const MAX = 100_000;
+const REASON = 'at most 100000 are read';
 const answer = (result: unknown) =>
   readServerMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result })));
 const textsOf = (result: ReturnType<typeof cutResult>) =>
   (result?.content ?? []).map((part) => (part as { readonly text: string }).text);
 const note = /^\(the result has \d+ bytes, at most 100000 are read: request less at a time\)$/;
 
-it('a small tool result is not cut', () => {
-  expect(cutResult(answer({ content: [{ type: 'text', text: 'x'.repeat(1_000) }] }), MAX)).toBeUndefined();
-});
-
 it.each(['x', '"', '\\', '\n', 'ü', '😀', '\u0001', 'a"\\ü😀\n'])(
   'a large tool result becomes the beginning of its text, and a note: %j',
   (piece) => {
     const text = piece.repeat(300_000);
-    const cut = cutResult(answer({ isError: true, content: [{ type: 'text', text }] }), MAX);
+    const cut = cutResult(answer({ isError: true, content: [{ type: 'text', text }] }), REASON);
     const [beginning = '', last = '', ...others] = textsOf(cut);
     expect(text.startsWith(beginning)).toBe(true);
     expect(beginning.length).toBeGreaterThan(5_000);
@@ -33,7 +29,7 @@ it('a large tool result without a text near its start becomes a note', () => {
     { content: [{ type: 'image', data, mimeType: 'image/png' }] },
     { structuredContent: { rows: Array.from({ length: 50_000 }, (_, index) => index) }, content: [] },
   ]) {
-    const [last = '', ...others] = textsOf(cutResult(answer(result), MAX));
+    const [last = '', ...others] = textsOf(cutResult(answer(result), REASON));
     expect(last).toMatch(note);
     expect(others).toEqual([]);
   }

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
 import type { GatewayRuntime } from '../../../../../actors/gateway/gateway.ts';
 import { isCut } from '../../../../../actors/mcp/clients/cut-result.ts';
-import type { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
+import { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
+import { ResultBudget } from '../../../../../actors/mcp/clients/result-budget.ts';
 import type { ToolResult } from '../../../../../actors/mcp/clients/tool-request.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
 import { bootGateway } from '../../../../fixtures/gateway/boot-gateway.ts';
@@ -229,6 +230,33 @@ test('the in-process client replaces a result above its size limit by the beginn
     expect(JSON.stringify(large.content).length).toBeLessThan(100_000);
     expect(JSON.stringify(large.content)).toMatch(/the result has \d{7} bytes, at most 1000000 are read/);
   }
+});
+
+test('a result above the share of its run is cut with the reason, and results of other runs are not', async () => {
+  const { router } = gateway.mcp.clients;
+  const results = new ResultBudget(1_000_000);
+  const host = { router, serverInfo: { name: 'x', version: '1' } };
+  const own = new InProcessClient({ ...host, server: (id) => gateway.mcp.servers.require(id) }, results);
+  const call = (trace: string, server: string | undefined, bytes = 200_000) =>
+    own.callTool(
+      server === undefined ? 'files__big' : 'big',
+      { bytes },
+      { server, trace, maxResultBytes: 900_000 },
+    );
+  const release = results.acquire(500_000, 'greedy');
+  for (const server of ['files', undefined]) {
+    const cut = await call('greedy', server);
+    expect(isCut(cut)).toBe(true);
+    expect(JSON.stringify(cut.content)).toContain(
+      'bytes, and too many results are in progress: request less',
+    );
+    expect(isCut(await call('other', server))).toBe(false);
+    expect(isCut(await call('greedy', server, 10_000))).toBe(false);
+  }
+  release?.();
+  expect(isCut(await call('greedy', 'files'))).toBe(false);
+  // Everything was released.
+  expect(results.acquire(1_000_000, 'greedy')).toBeTypeOf('function');
 });
 
 test('large results that arrive together are parsed one at a time, with other work between them', async () => {

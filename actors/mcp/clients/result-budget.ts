@@ -1,0 +1,23 @@
+// Memory budget for large tool results of agents and flows that wait to be parsed. A run can use half of the
+// free memory, so no run prevents the calls of others. A result above its share is cut.
+
+import { Budget, Share } from '../../base/bounds/budget.ts';
+import { WeakValues } from '../../base/bounds/weak-values.ts';
+
+/** Total of all results, in bytes; more than 40 results of the maximum size. */
+const MAX_BYTES = 67_108_864;
+
+export class ResultBudget {
+  readonly #budget: Budget;
+  readonly #shares = new WeakValues<Share>();
+
+  constructor(maxBytes = MAX_BYTES) {
+    this.#budget = new Budget(maxBytes);
+  }
+
+  /** Acquires memory for a run. Returns its release; undefined if the run has used its share. */
+  acquire(bytes: number, run: string): (() => void) | undefined {
+    const share = this.#shares.getOrCreate(run, () => new Share());
+    return this.#budget.acquire(bytes, share) ? () => this.#budget.release(bytes, share) : undefined;
+  }
+}
