@@ -43,6 +43,7 @@ import { NOT_FOUND, securityHeaders, streamHeaders } from './response-headers.ts
 import { RunStreams } from './runs/streams.ts';
 import { findSession, MAX_COUNT, parseSessionQuery, sessionList, wholeNumber } from './session-list.ts';
 import { ToolRoutes } from './tools/routes.ts';
+import { ViewerSlots } from './viewer-slots.ts';
 
 const API = '/inspector/api';
 /** Paths of lists and single records. */
@@ -87,6 +88,7 @@ export class Inspector {
   readonly #files = new PageFiles();
   readonly #keyForm: KeyForm;
   readonly #watchers: Watchers;
+  readonly #slots = new ViewerSlots();
   readonly #runs: RunStreams;
   readonly #tools: ToolRoutes;
 
@@ -191,12 +193,20 @@ export class Inspector {
   /** Opens a stream. `open` returns a cleanup function, called when the client disconnects. */
   #stream(context: ExchangeContext, open: (stream: HttpStream) => () => void): void {
     // An open feed delays the shutdown.
-    if (this.#gateway.life.isEnding) context.refuseWhileDraining();
-    else if (this.#watchers.isFull)
-      context.error(503, 'too many viewers; close one of the pages', [['retry-after', '5']]);
-    else {
-      context.reply.onAbort(open(context.reply.stream(200, context.headers(streamHeaders))));
+    if (this.#gateway.life.isEnding) {
+      context.refuseWhileDraining();
+      return;
     }
+    const release = this.#slots.take(context.principal);
+    if (release === undefined) {
+      context.error(503, 'too many viewers; close one of the pages', [['retry-after', '5']]);
+      return;
+    }
+    const stop = open(context.reply.stream(200, context.headers(streamHeaders)));
+    context.reply.onAbort(() => {
+      stop();
+      release();
+    });
   }
 
   /** Handles an API request from the page (IN3). */

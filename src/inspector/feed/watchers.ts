@@ -23,11 +23,6 @@ const TICK_MS = 1_000;
 const HEARTBEAT_TICKS = 15;
 /** Timeout of the store, after which the page shows that the store does not respond. */
 const STORE_TIMEOUT_MS = 2_000;
-/**
- * Further streams are refused, so that a page that opens streams in a loop cannot exhaust the listener (A8,
- * ARCHITECTURE.md).
- */
-const MAX_WATCHERS = 64;
 
 type WatchedGateway = Pick<
   GatewayRuntime,
@@ -62,10 +57,6 @@ export class Watchers {
     this.#servers = trackServers(gateway.redactor);
     this.#view = new RecordView(gateway.redactor);
     this.#triggers = trackTriggers(this.#view);
-  }
-
-  get isFull(): boolean {
-    return this.#viewers.size + this.#statelyStreams.size >= MAX_WATCHERS;
   }
 
   /** Streams to a page. Returns a function that stops it; call it when the page disconnects. */

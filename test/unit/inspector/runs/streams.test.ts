@@ -6,6 +6,7 @@ import type { RunningAutomation } from '../../../../actors/automation/running-au
 import { NotFoundError, OverloadedError } from '../../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';
 import type { GatewayRuntime } from '../../../../actors/gateway/gateway.ts';
+import { anonymous, operator } from '../../../../actors/identity/principal.ts';
 import { RunStreams } from '../../../../src/inspector/runs/streams.ts';
 
 function streams() {
@@ -33,11 +34,12 @@ function streams() {
   return {
     feed,
     begin,
-    watch: (id: string) => own.watch(automation as unknown as RunningAutomation, id, begin),
+    watch: (id: string, principal = anonymous) =>
+      own.watch(automation as unknown as RunningAutomation, id, principal, begin),
   };
 }
 
-test('at most 64 event streams of runs are open; a closed stream frees its slot, and a refused stream receives no response', async () => {
+test('at most 64 event streams of runs are open for one principal; a closed stream frees its slot, and a refused stream receives no response', async () => {
   const { watch, begin, feed } = streams();
   const leaves: (() => void)[] = [];
   for (let n = 0; n < 64; n += 1) leaves.push(await watch(`r${n % 3}`));
@@ -45,6 +47,8 @@ test('at most 64 event streams of runs are open; a closed stream frees its slot,
   expect([begin.mock.calls.length, feed.watchers]).toEqual([64, 64]);
   leaves.pop()?.();
   leaves.push(await watch('r1'));
+  // Programs without the operator token leave slots for the operator.
+  leaves.push(await watch('r1', operator), await watch('r2', operator));
   for (const leave of leaves) leave();
   expect(feed.watchers).toBe(0);
 });
