@@ -45,21 +45,26 @@ interface ArchiveEntry {
   readonly method: number;
   /** Size in the archive. */
   readonly bytes: number;
+  /** Size after decompression. */
   readonly size: number;
+  /** Position of the entry in the archive. */
   readonly offset: number;
 }
 
 function findEntry(directory: Buffer): ArchiveEntry | undefined {
-  for (let at = 0; at + 46 <= directory.length && directory.readUInt32LE(at) === ENTRY_SIGNATURE; ) {
-    const nameEnd = at + 46 + directory.readUInt16LE(at + 28);
-    if (directory.toString('utf8', at + 46, nameEnd) === MANIFEST)
+  for (
+    let position = 0;
+    position + 46 <= directory.length && directory.readUInt32LE(position) === ENTRY_SIGNATURE;
+  ) {
+    const nameEnd = position + 46 + directory.readUInt16LE(position + 28);
+    if (directory.toString('utf8', position + 46, nameEnd) === MANIFEST)
       return {
-        method: directory.readUInt16LE(at + 10),
-        bytes: directory.readUInt32LE(at + 20),
-        size: directory.readUInt32LE(at + 24),
-        offset: directory.readUInt32LE(at + 42),
+        method: directory.readUInt16LE(position + 10),
+        bytes: directory.readUInt32LE(position + 20),
+        size: directory.readUInt32LE(position + 24),
+        offset: directory.readUInt32LE(position + 42),
       };
-    at = nameEnd + directory.readUInt16LE(at + 30) + directory.readUInt16LE(at + 32);
+    position = nameEnd + directory.readUInt16LE(position + 30) + directory.readUInt16LE(position + 32);
   }
   return undefined;
 }

@@ -78,36 +78,36 @@ export function parseEnvText(source: SourceFile): EnvFile {
   const { text } = source;
   const values: Record<string, string> = {};
   const problems: Problem[] = [];
-  for (let at = 0; at < text.length; ) {
-    const blank = matchAt(blankLine, text, at);
+  for (let offset = 0; offset < text.length; ) {
+    const blank = matchAt(blankLine, text, offset);
     if (blank !== null) {
-      at += blank[0].length;
+      offset += blank[0].length;
       continue;
     }
-    const found = matchAt(assignment, text, at);
+    const found = matchAt(assignment, text, offset);
     if (found !== null) {
       const [whole, name = '', quoted, plain = ''] = found;
       // Parse assignments separately, so that Node cannot merge lines.
       values[name] = parseEnv(`VALUE=${quoted ?? plain.trim()}`).VALUE ?? '';
-      at += whole.length;
+      offset += whole.length;
       continue;
     }
-    const indent = /^[ \t]*/.exec(text.slice(at))?.[0].length ?? 0;
-    problems.push(source.problem(at + indent, faultAt(text, at)));
-    const lineEnd = text.indexOf('\n', at);
-    at = lineEnd === -1 ? text.length : lineEnd + 1;
+    const indent = /^[ \t]*/.exec(text.slice(offset))?.[0].length ?? 0;
+    problems.push(source.problem(offset + indent, faultAt(text, offset)));
+    const lineEnd = text.indexOf('\n', offset);
+    offset = lineEnd === -1 ? text.length : lineEnd + 1;
   }
   return { values, problems };
 }
 
-function faultAt(text: string, at: number): string {
-  const [whole = '', quote = ''] = matchAt(quotedStart, text, at) ?? [];
+function faultAt(text: string, offset: number): string {
+  const [whole = '', quote = ''] = matchAt(quotedStart, text, offset) ?? [];
   if (quote === '') return 'expected NAME=value, or a comment after #';
-  if (!text.slice(at + whole.length).includes(quote)) return 'the closing quote is missing';
+  if (!text.slice(offset + whole.length).includes(quote)) return 'the closing quote is missing';
   return 'only a comment may follow the closing quote; enclose a value with quotes in the other kind of quotes';
 }
 
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
+function matchAt(pattern: RegExp, text: string, offset: number): RegExpExecArray | null {
+  pattern.lastIndex = offset;
   return pattern.exec(text);
 }

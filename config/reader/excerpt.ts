@@ -26,8 +26,8 @@ function maskValues(line: string): string {
     .slice(start.length)
     .split(reference)
     // Odd indexes are the captured references.
-    .map((part, at) =>
-      at % 2 === 1 ? part : part.replace(/[\p{L}\p{N}\p{M}\p{So}_]/gu, (each) => '•'.repeat(each.length)),
+    .map((part, index) =>
+      index % 2 === 1 ? part : part.replace(/[\p{L}\p{N}\p{M}\p{So}_]/gu, (each) => '•'.repeat(each.length)),
     )
     .join('');
   return (start + rest).replace(/\t/g, '→').replace(/\p{C}/gu, ' ');

@@ -62,13 +62,13 @@ function commentsIn({ path, text }: SourceFile): { comments: CommentSpan[]; open
 function replaceComments(
   text: string,
   comments: readonly CommentSpan[],
-  change: (comment: string, at: CommentSpan) => string,
+  change: (comment: string, span: CommentSpan) => string,
 ): string {
   let result = '';
   let done = 0;
-  for (const at of comments) {
-    result += text.slice(done, at.start) + change(text.slice(at.start, at.end), at);
-    done = at.end;
+  for (const span of comments) {
+    result += text.slice(done, span.start) + change(text.slice(span.start, span.end), span);
+    done = span.end;
   }
   return result + text.slice(done);
 }

@@ -52,4 +52,5 @@ export function withoutKeyForms(text: string, mark: string): string {
   return text.replace(knownTokens, mark).replace(longWord, (word) => (isOpaque(word) ? mark : word));
 }
 
+/** Returns true for a word with letters and at least three digits. */
 const isOpaque = (word: string) => /[A-Za-z]/.test(word) && (word.match(/\d/g)?.length ?? 0) > 2;

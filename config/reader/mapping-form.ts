@@ -1,5 +1,6 @@
 // Advice for another value in the place of a mapping: for `retry: 3` it is `retry: { attempts: 3 }`. The form
-// comes from the schema. The advice repeats only numbers and booleans of a file (A9, ARCHITECTURE.md).
+// comes from the schema. A value of the file may be a credential, so the advice contains only numbers and
+// booleans from it (A9, ARCHITECTURE.md).
 
 import { fieldName } from './field-path.ts';
 import type { SchemaNode } from './schema-descriptions.ts';

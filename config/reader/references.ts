@@ -14,7 +14,7 @@ export function referencesInFile(text: string): string[] {
   return referencesIn(JSON.stringify(parse(text)) ?? '');
 }
 
-/** Returns true if the text consists of references and text that matches `isFrame`. */
-export function isReference(text: string, isFrame: RegExp): boolean {
-  return referencesIn(text).length > 0 && isFrame.test(text.replace(reference, ''));
+/** Returns true if the text contains references, and the rest of the text matches `restPattern`. */
+export function isReference(text: string, restPattern: RegExp): boolean {
+  return referencesIn(text).length > 0 && restPattern.test(text.replace(reference, ''));
 }

@@ -97,20 +97,23 @@ export class SchemaReader {
    */
   registerVariables(path: string, variables: YamlTree | undefined): void {
     if (variables?.kind !== 'map') return;
-    const own: Record<string, string> = {};
+    const mappingVariables: Record<string, string> = {};
     for (const { key, value } of variables.pairs)
       if (value.kind === 'scalar' && value.value !== null)
-        own[key] = substitute(String(value.value), this.#env).text;
-    this.#environments.set(path, { ...this.#env, ...own });
+        mappingVariables[key] = substitute(String(value.value), this.#env).text;
+    this.#environments.set(path, { ...this.#env, ...mappingVariables });
   }
 
-  /** Turns the errors from index `from` on into warnings, because their value is omitted. */
+  /**
+   * Turns the errors from index `from` up to `to` (exclusive) into warnings, because their value is omitted.
+   * `consequence` is appended to the messages.
+   */
   downgradeErrors(from: number, to: number, consequence: string): void {
-    for (let at = from; at < to; at += 1) {
-      const problem = this.problems[at];
+    for (let index = from; index < to; index += 1) {
+      const problem = this.problems[index];
       if (problem?.severity !== 'error') continue;
       const message = `${problem.message}; ${consequence}`;
-      this.problems[at] = { ...problem, message, severity: 'warning' };
+      this.problems[index] = { ...problem, message, severity: 'warning' };
     }
   }
 
@@ -175,10 +178,11 @@ export class SchemaReader {
     const offset = this.#valueOffset(path);
     const before = value.lastIndexOf('\n', index - 1) + 1;
     const [line = ''] = value.slice(before).split('\n', 1);
-    const at = this.#source.text.indexOf(line, offset);
-    // A later match is different text: the value was written with variables or escapes.
-    const isThere = at !== -1 && at - offset <= before * 2 + MAX_VALUE_PREFIX;
-    this.#add(isThere ? at + index - before : offset, path, message, severity);
+    const lineOffset = this.#source.text.indexOf(line, offset);
+    // A later match is different text: the value was written with variables or escapes. The lines before may
+    // be longer in the file than in the value, because of their indentation.
+    const isThere = lineOffset !== -1 && lineOffset - offset <= before * 2 + MAX_VALUE_PREFIX;
+    this.#add(isThere ? lineOffset + index - before : offset, path, message, severity);
   }
 
   /** Records the position of a field that the caller reads itself. */
@@ -277,13 +281,13 @@ export class SchemaReader {
     for (const fault of faults) {
       if (fault.isUnset) this.#unset.push(path);
       if (fault.isUnset && !this.isUnsetReported) continue;
-      const at = scalar.offset + referenceOffset(written, fault.reference);
+      const referenceStart = scalar.offset + referenceOffset(written, fault.reference);
       const message =
         isSecret || isCredentialName(fieldName(path)) || isCredentialName(fault.name)
           ? fault.message
           : fault.message + fault.otherwise;
       this.#add(
-        at,
+        referenceStart,
         path,
         fault.isUnset ? message : message + this.noReferenceAdvice,
         fault.isUnset ? this.unsetVariables : 'error',
@@ -345,8 +349,8 @@ export class SchemaReader {
   }
 
   #innerLocation(path: string): { readonly inner: SchemaReader; readonly rest: string } | undefined {
-    for (const [at, inner] of this.#inner)
-      if (path.startsWith(`${at}.`)) return { inner, rest: path.slice(at.length + 1) };
+    for (const [innerPath, inner] of this.#inner)
+      if (path.startsWith(`${innerPath}.`)) return { inner, rest: path.slice(innerPath.length + 1) };
     return undefined;
   }
 

@@ -17,21 +17,21 @@ export class SourceFile {
   constructor(path: string, text: string) {
     this.path = path;
     this.text = text;
-    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1))
-      this.#lineStarts.push(at + 1);
+    for (let index = text.indexOf('\n'); index !== -1; index = text.indexOf('\n', index + 1))
+      this.#lineStarts.push(index + 1);
   }
 
   /** Creates a problem at an offset. An offset beyond the text refers to its end. */
   problem(offset: number, message: string, severity: Problem['severity'] = 'error'): Problem {
-    const at = Math.max(0, Math.min(offset, this.text.length));
+    const position = Math.max(0, Math.min(offset, this.text.length));
     let low = 0;
     let high = this.#lineStarts.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.#lineStarts[middle] ?? 0) <= at) low = middle;
+      if ((this.#lineStarts[middle] ?? 0) <= position) low = middle;
       else high = middle - 1;
     }
-    const column = at - (this.#lineStarts[low] ?? 0) + 1;
+    const column = position - (this.#lineStarts[low] ?? 0) + 1;
     return { file: this.path, line: low + 1, column, message, severity };
   }
 }

@@ -41,14 +41,14 @@ export function substitute(input: string, env: Environment): Substitution {
   let text = '';
   let done = 0;
   let count = 0;
-  for (let at = input.indexOf('${'); at !== -1; at = input.indexOf('${', done), count += 1) {
-    if (at > done && input[at - 1] === '$') {
-      text += `${input.slice(done, at - 1)}\${`;
-      done = at + 2;
+  for (let offset = input.indexOf('${'); offset !== -1; offset = input.indexOf('${', done), count += 1) {
+    if (offset > done && input[offset - 1] === '$') {
+      text += `${input.slice(done, offset - 1)}\${`;
+      done = offset + 2;
       continue;
     }
-    text += input.slice(done, at);
-    reference.lastIndex = at;
+    text += input.slice(done, offset);
+    reference.lastIndex = offset;
     const match = reference.exec(input);
     if (match === null) {
       faults.push({
@@ -59,7 +59,7 @@ export function substitute(input: string, env: Environment): Substitution {
         isUnset: false,
       });
       text += '${';
-      done = at + 2;
+      done = offset + 2;
       continue;
     }
     const [whole, name = '', fallback] = match;
@@ -79,7 +79,7 @@ export function substitute(input: string, env: Environment): Substitution {
       used.push({ name, value });
       text += value;
     }
-    done = at + whole.length;
+    done = offset + whole.length;
   }
   return { text: text + input.slice(done), used, names, faults };
 }
@@ -96,10 +96,10 @@ export function shellForm(input: string): { readonly found: string; readonly ins
 
 /** Returns the offset of the n-th `${` in `input`, or 0 if an escape hides it. */
 export function referenceOffset(input: string, reference: number): number {
-  let at = -1;
+  let offset = -1;
   for (let count = 0; count <= reference; count += 1) {
-    at = input.indexOf('${', at + 1);
-    if (at === -1) return 0;
+    offset = input.indexOf('${', offset + 1);
+    if (offset === -1) return 0;
   }
-  return at;
+  return offset;
 }

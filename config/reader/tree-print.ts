@@ -24,8 +24,8 @@ export function treePrint(tree: YamlTree, isSecret: IsSecret, key = ''): string 
   if (tree.kind === 'scalar') return scalarPrint(tree.value, isSecret(tree) ?? isCredentialName(key));
   if (secretMaps.has(key.toLowerCase())) return maskTree(tree);
   if (tree.kind === 'list') {
-    const items = tree.items.map((item, at) =>
-      followsCredentialOption(tree.items[at - 1]) ? maskTree(item) : treePrint(item, isSecret, key),
+    const items = tree.items.map((item, index) =>
+      followsCredentialOption(tree.items[index - 1]) ? maskTree(item) : treePrint(item, isSecret, key),
     );
     return `[${items.join(',')}]`;
   }

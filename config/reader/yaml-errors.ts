@@ -13,13 +13,13 @@ const quotesHint = 'put the value in quotes, if it is text';
 /** Returns the message; `text` is the file's text, `openedOn` the line of the last unclosed bracket. */
 export function syntaxMessage(
   text: string,
-  { code, message, pos: [at] }: YamlFault,
+  { code, message, pos: [offset] }: YamlFault,
   openedOn?: number,
 ): string {
   if (code === 'TAG_RESOLVE_FAILED')
     return `a value that begins with ! is a tag in YAML, and tags are not supported here; ${quotesHint}`;
   if (code === 'NON_STRING_KEY') return 'a key must be plain text';
-  return `YAML syntax: ${messages[code]?.(text, at, message, openedOn) ?? packageMessage(code, message)}${referenceHint(text, at)}`;
+  return `YAML syntax: ${messages[code]?.(text, offset, message, openedOn) ?? packageMessage(code, message)}${referenceHint(text, offset)}`;
 }
 
 /** Text after the colon may be from the file. */
@@ -27,21 +27,21 @@ function packageMessage(code: YamlFault['code'], message: string): string {
   return code === 'UNEXPECTED_TOKEN' ? message.replace(/: .*$/s, '') : message;
 }
 
-function referenceHint(text: string, at: number): string {
-  const lineStart = text.lastIndexOf('\n', at - 1) + 1;
-  return /[[{,:]\s*\$\{/.test(text.slice(lineStart, at + 1))
+function referenceHint(text: string, offset: number): string {
+  const lineStart = text.lastIndexOf('\n', offset - 1) + 1;
+  return /[[{,:]\s*\$\{/.test(text.slice(lineStart, offset + 1))
     ? `; inside { } and [ ] a reference needs quotes: "\${NAME}"`
     : '';
 }
 
-type MessageWriter = (text: string, at: number, message: string, openedOn?: number) => string | undefined;
+type MessageWriter = (text: string, offset: number, message: string, openedOn?: number) => string | undefined;
 
 const messages: Readonly<Partial<Record<YamlFault['code'], MessageWriter>>> = {
   TAB_AS_INDENT: () => 'indented with a tab; indent with spaces, two for each level',
-  BAD_SCALAR_START: (text, at) => `a value cannot begin with ${sign(text, at)}; ${quotesHint}`,
+  BAD_SCALAR_START: (text, offset) => `a value cannot begin with ${sign(text, offset)}; ${quotesHint}`,
   BAD_ALIAS: () => `a value that begins with * is an alias in YAML, and the name is missing; ${quotesHint}`,
-  BAD_DQ_ESCAPE: (text, at) =>
-    `\\${sign(text, at + 1)} is not an escape sequence; write \\\\ for a backslash, or use single quotes: 'C:\\folder'`,
+  BAD_DQ_ESCAPE: (text, offset) =>
+    `\\${sign(text, offset + 1)} is not an escape sequence; write \\\\ for a backslash, or use single quotes: 'C:\\folder'`,
   BAD_DIRECTIVE: () => 'a line that begins with % is a YAML directive; put the text in quotes',
   BLOCK_AS_IMPLICIT_KEY: nestedMapping,
   MULTILINE_IMPLICIT_KEY: withoutColon,
@@ -55,10 +55,10 @@ const messages: Readonly<Partial<Record<YamlFault['code'], MessageWriter>>> = {
 };
 
 /** Explains a value that contains `: `, or a line that is indented below a value. */
-function nestedMapping(text: string, at: number, message: string): string {
+function nestedMapping(text: string, offset: number, message: string): string {
   if (/sequence/.test(message)) return MIXED_COLLECTION_FAULT;
-  const line = lineAt(text, at);
-  const rest = line.slice(at - lineStart(text, at));
+  const line = lineAt(text, offset);
+  const rest = line.slice(offset - lineStart(text, offset));
   if (/:(?:\s|$)/.test(rest.replace(/(["'])(?:(?!\1).)*\1/g, '')))
     return 'a value that contains a colon and a space needs quotes: key: "first: second"';
   return 'the next line is indented deeper, but this line already has a value; use the same indentation, or remove the value';
@@ -67,8 +67,8 @@ function nestedMapping(text: string, at: number, message: string): string {
 const MIXED_COLLECTION_FAULT =
   'list items (- item) and mapping members (key: value) are mixed; use one kind, and indent the content of an item below it';
 
-function withoutColon(text: string, at: number): string {
-  const line = lineAt(text, at);
+function withoutColon(text: string, offset: number): string {
+  const line = lineAt(text, offset);
   if (/^\s*(?:- )?["']?[\w.-]+["']?:\S/.test(line))
     return 'a space is missing after the colon; write key: value';
   if (/^\s*(?:- )?(?:export )?[\w.-]+=/.test(line))
@@ -77,13 +77,13 @@ function withoutColon(text: string, at: number): string {
   return 'this line has no colon; write key: value, or key: with its content indented below';
 }
 
-function missingSign(text: string, at: number, message: string, openedOn?: number): string | undefined {
+function missingSign(text: string, offset: number, message: string, openedOn?: number): string | undefined {
   if (/quote/.test(message)) {
     const isDouble = message.includes('"');
     const inside = isDouble ? '\\" for a quote inside' : "'' for a quote inside";
     return `a text in ${isDouble ? 'double' : 'single'} quotes is not closed; write the closing ${isDouble ? '"' : "'"}, and ${inside}`;
   }
-  if (/map keys? need/.test(message)) return withoutColon(text, at);
+  if (/map keys? need/.test(message)) return withoutColon(text, offset);
   if (/Missing ,/.test(message)) return 'a comma is missing between two members of { } or [ ]';
   if (/Comments must/.test(message))
     return 'a space is missing before the #, or the value with a # needs quotes';
@@ -94,13 +94,13 @@ function missingSign(text: string, at: number, message: string, openedOn?: numbe
  * Explains wrong indentation. The package also reports this error if an unclosed bracket precedes a line
  * without indentation.
  */
-function wrongIndent(text: string, at: number, message: string, openedOn?: number): string | undefined {
+function wrongIndent(text: string, offset: number, message: string, openedOn?: number): string | undefined {
   const open = unclosed(message, openedOn);
   if (open !== undefined) return open;
-  const spaces = indentOf(lineAt(text, at));
-  const above = linesAbove(text, at);
+  const spaces = indentOf(lineAt(text, offset));
+  const above = linesAbove(text, offset);
   const same = above.find((line) => indentOf(line) <= spaces);
-  if (same !== undefined && indentOf(same) === spaces && isItem(same) !== isItem(lineAt(text, at)))
+  if (same !== undefined && indentOf(same) === spaces && isItem(same) !== isItem(lineAt(text, offset)))
     return MIXED_COLLECTION_FAULT;
   const levels = levelsOf(above).filter((level) => level !== spaces);
   if (levels.length === 0) return undefined;
@@ -117,12 +117,12 @@ function unclosed(message: string, openedOn: number | undefined): string | undef
   return `${where} is not closed; add the missing ${sign}`;
 }
 
-function unexpected(text: string, at: number, message: string): string | undefined {
-  const before = text.slice(lineStart(text, at), at).trimEnd().at(-1) ?? '';
+function unexpected(text: string, offset: number, message: string): string | undefined {
+  const before = text.slice(lineStart(text, offset), offset).trimEnd().at(-1) ?? '';
   if (/block-seq-ind on same line/.test(message))
     return 'a list must begin below its key; write each - item on a separate line';
   if (/flow-(?:seq|map)-end/.test(message))
-    return `a ${sign(text, at)} without an opening bracket; ${quotesHint}`;
+    return `a ${sign(text, offset)} without an opening bracket; ${quotesHint}`;
   if (/block.?scalar|Not a YAML token/i.test(message))
     return 'text after | or > must begin on the next line, indented';
   if (/at node end/.test(message) && /["']/.test(before))
@@ -132,15 +132,15 @@ function unexpected(text: string, at: number, message: string): string | undefin
   return undefined;
 }
 
-function sign(text: string, at: number): string {
-  const character = String.fromCodePoint(text.codePointAt(at) ?? 0x20);
+function sign(text: string, offset: number): string {
+  const character = String.fromCodePoint(text.codePointAt(offset) ?? 0x20);
   return /\s/.test(character) ? 'this' : character;
 }
 
-const lineStart = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1;
+const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1;
 
-function lineAt(text: string, at: number): string {
-  const start = lineStart(text, at);
+function lineAt(text: string, offset: number): string {
+  const start = lineStart(text, offset);
   const end = text.indexOf('\n', start);
   return text.slice(start, end === -1 ? undefined : end);
 }
@@ -151,12 +151,14 @@ const isItem = (line: string): boolean => /^\s*-(?:\s|$)/.test(line);
 
 /** Maximum number of lines above that are compared: enough for manually indented files. */
 const MAX_LINES_ABOVE = 200;
+/** Assumed length of these lines, in characters, so that a long file is not divided as a whole. */
+const MAX_LINE_CHARS = 100;
 
 /** Returns the non-empty lines above, nearest first. */
-function linesAbove(text: string, at: number): string[] {
-  const start = lineStart(text, at);
+function linesAbove(text: string, offset: number): string[] {
+  const start = lineStart(text, offset);
   const near = text
-    .slice(Math.max(0, start - MAX_LINES_ABOVE * 100), start)
+    .slice(Math.max(0, start - MAX_LINES_ABOVE * MAX_LINE_CHARS), start)
     .split('\n')
     .slice(-MAX_LINES_ABOVE - 1, -1);
   return near.filter((line) => !/^\s*(?:#.*)?$/.test(line)).reverse();

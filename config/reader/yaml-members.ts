@@ -86,10 +86,10 @@ export function renameKeys(
       writtenAs.set(key, pair.key);
       return [{ ...pair, key }];
     }
-    const at = joinPath(path, pair.key);
-    reader.recordPosition(at, pair.keyOffset, pair.value.offset);
+    const fieldPath = joinPath(path, pair.key);
+    reader.recordPosition(fieldPath, pair.keyOffset, pair.value.offset);
     const conflict = earlier === key ? 'is also present' : `is also set by ${earlier}`;
-    reader.reportKey(at, `means ${key}, which ${conflict}`);
+    reader.reportKey(fieldPath, `means ${key}, which ${conflict}`);
     return [];
   });
   return { ...map, pairs };

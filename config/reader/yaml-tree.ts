@@ -183,6 +183,7 @@ function firstOfEachLine(problems: readonly Problem[]): Problem[] {
 class TreeBuilder {
   readonly #source: SourceFile;
   readonly #problems: Problem[];
+  /** Values by anchor; `open` while the value of the anchor is being built. */
   readonly #anchors = new Map<string, { tree: YamlTree; size: number } | 'open'>();
   #aliased = 0;
 

@@ -48,9 +48,9 @@ function approvalPathsOfAgent({ runtime }: NonNullable<ReadResource['agent']>): 
 
 function approvalPathsIn({ nodes }: FlowBody, path: string): readonly string[] {
   return nodes.flatMap(({ work }, index) => {
-    const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
-    if (work.type === 'Loop') return approvalPathsIn(work.body, at);
-    return work.type === 'Approval' && lacksApprover(work.rules) ? [at] : [];
+    const configPath = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
+    if (work.type === 'Loop') return approvalPathsIn(work.body, configPath);
+    return work.type === 'Approval' && lacksApprover(work.rules) ? [configPath] : [];
   });
 }
 

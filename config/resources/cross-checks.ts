@@ -122,6 +122,7 @@ function webhookLocation({ type, config }: Trigger): string | undefined {
   const { webhook } = triggerTypes[type];
   const path = 'path' in config ? config.path : undefined;
   if (webhook === undefined || path === undefined || webhook.isUsed?.(config) === false) return undefined;
+  // Port 0 represents the gateway's listener.
   const { host, port } = webhook.address?.(config) ?? { host: '', port: 0 };
   return port === 0 ? path : `${host}:${port}${path}`;
 }

@@ -15,8 +15,8 @@ export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'provi
 /**
  * Loads all resources. Never rejects because of file contents. `servers` are the ids of the catalog,
  * undefined if unknown. Adds the keys of providers to `secrets`, including the usual variables. `hasKey` is
- * set if the gateway will listen: an unsafe URL in a flow is then a warning only, because its node fails
- * without sending.
+ * true if the gateway has an API key, and undefined during validation. Except during validation, an unsafe
+ * URL in a flow is only a warning, because its node fails without sending.
  */
 export function loadGatewayResources(
   { spec, platforms, listen_addr, providers, prices }: ResourceSettings,

@@ -78,6 +78,7 @@ export interface LoadedResources {
   readonly digests?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
+/** Maximum documents per file. */
 const MAX_DOCUMENTS = 1000;
 const MAX_RESOURCES = 5000;
 const NAMESPACE = 'metadata.namespace';
@@ -91,8 +92,8 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
     listen: options.listen,
     defaultAgent,
   };
-  const places = [triggers, agents, fleets, flows, ...files].filter((place) => place !== undefined);
-  const found = await resourceFiles(places);
+  const paths = [triggers, agents, fleets, flows, ...files].filter((path) => path !== undefined);
+  const found = await resourceFiles(paths);
   const problems: Problem[] = [...found.problems];
   const resources: ReadResource[] = [];
   const digests = new Map<string, readonly string[]>();
@@ -243,8 +244,8 @@ function redactValues(problems: readonly Problem[], secrets: SecretValues): read
 
 function sortByPosition(problems: readonly Problem[]): Problem[] {
   const files = [...new Set(problems.map(({ file }) => file))];
-  const place = new Map(files.map((file, index) => [file, index]));
+  const ranks = new Map(files.map((file, index) => [file, index]));
   return [...problems].sort(
-    (a, b) => (place.get(a.file) ?? 0) - (place.get(b.file) ?? 0) || a.line - b.line || a.column - b.column,
+    (a, b) => (ranks.get(a.file) ?? 0) - (ranks.get(b.file) ?? 0) || a.line - b.line || a.column - b.column,
   );
 }

@@ -12,26 +12,26 @@ const MAX_FILES = 5000;
 
 /** Returns distinct absolute paths, folder by folder, in the order of names. Never rejects. */
 export async function resourceFiles(
-  places: readonly string[],
+  filesAndFolders: readonly string[],
 ): Promise<{ readonly files: readonly string[]; readonly problems: readonly Problem[] }> {
   const files = new Set<string>();
   const problems: Problem[] = [];
-  for (const place of places) {
-    const path = resolve(place);
+  for (const each of filesAndFolders) {
+    const path = resolve(each);
     const found = await filesAt(path);
     if ('reason' in found) problems.push(new SourceFile(path, '').problem(0, found.reason));
     else for (const file of found.files) files.add(file);
   }
   if (files.size <= MAX_FILES) return { files: [...files], problems };
-  const [first = ''] = places;
+  const [first = ''] = filesAndFolders;
   const message = `found ${files.size} files; only the first ${MAX_FILES} are loaded`;
   problems.push(new SourceFile(resolve(first), '').problem(0, message));
   return { files: [...files].slice(0, MAX_FILES), problems };
 }
 
 /** Returns the reason why a file or folder cannot be read; undefined if it can. Never rejects. */
-export async function pathFault(place: string): Promise<string | undefined> {
-  const found = await filesAt(resolve(place));
+export async function pathFault(path: string): Promise<string | undefined> {
+  const found = await filesAt(resolve(path));
   return 'reason' in found ? found.reason : undefined;
 }
 

@@ -82,20 +82,20 @@ export function translateAgent(reader: SchemaReader, spec: YamlTree, path: strin
 function liftSettings(reader: SchemaReader, agent: YamlMap, path: string, key: string): YamlMap {
   const pair = agent.pairs.find((each) => each.key === key);
   if (pair?.value.kind !== 'map') return agent;
-  const at = joinPath(path, key);
+  const fieldPath = joinPath(path, key);
   const rest = without(agent, key);
-  if (key !== 'model') return withSettings(reader, rest, pair.value, at, path);
-  const mapping = renameKeys(reader, pair.value, at, (name) =>
+  if (key !== 'model') return withSettings(reader, rest, pair.value, fieldPath, path);
+  const mapping = renameKeys(reader, pair.value, fieldPath, (name) =>
     name === 'name' || name === 'model_id' ? 'model' : undefined,
   );
   const [provider, model] = ['provider', 'model'].map((name) => memberOf(mapping, name));
-  const whole = withSettings(reader, rest, without(mapping, 'provider', 'model'), at, path);
-  reader.recordPosition(at, pair.keyOffset, pair.value.offset);
+  const whole = withSettings(reader, rest, without(mapping, 'provider', 'model'), fieldPath, path);
+  reader.recordPosition(fieldPath, pair.keyOffset, pair.value.offset);
   const [providerName, modelName] = [textOf(provider), textOf(model)];
   if (model !== undefined && providerName !== undefined && modelName !== undefined)
     return withPairs(whole, { ...pair, value: scalarLike(model, `${providerName}:${modelName}`) });
   reader.report(
-    at,
+    fieldPath,
     'expected PROVIDER:MODEL, such as google:gemini-2.5-flash, or a mapping with provider and name',
   );
   return whole;
@@ -139,15 +139,15 @@ const storeKeys = ['type', 'backend', 'provider', 'persistence', 'enabled'];
 const countKeys = ['max_messages', 'maxMessages', 'max_context_messages'];
 
 /** Converts `memory` to `none` or `{ messages }`, with a warning if it names a store. */
-function memory(value: YamlTree, reader: SchemaReader, at: string): YamlTree {
+function memory(value: YamlTree, reader: SchemaReader, path: string): YamlTree {
   const enabled = memberOf(value, 'enabled');
   const isOff = enabled?.kind === 'scalar' && enabled.value === false;
   const text = textOf(value) ?? '';
   if (isOff || /^(?:none|off|disabled)$/i.test(text)) return scalarLike(value, 'none');
   const found = store.exec(text);
   if (found === null && !storeKeys.some((key) => memberOf(value, key) !== undefined)) return value;
-  reader.recordPosition(at, value.offset, value.offset);
-  reader.report(at, NO_EFFECT, 'warning');
+  reader.recordPosition(path, value.offset, value.offset);
+  reader.report(path, NO_EFFECT, 'warning');
   const number = found?.[1] === undefined ? undefined : scalarLike(value, Number(found[1]));
   const count = [value, memberOf(value, 'config')]
     .flatMap((each) => countKeys.map((key) => memberOf(each, key)))

@@ -50,7 +50,7 @@ function checkProviders(
 function checkServers(
   reader: SchemaReader,
   { servers }: ModelRuntime,
-  places: readonly ServerPosition[],
+  positions: readonly ServerPosition[],
   { servers: catalogIds }: Context,
 ): void {
   if (catalogIds === undefined) return;
@@ -58,7 +58,7 @@ function checkServers(
     if (entry !== undefined || catalogIds.includes(name)) continue;
     const near = suggest(name, catalogIds);
     const advice = near === undefined ? '' : `; did you mean ${near}?`;
-    const path = places.find((place) => place.name === name)?.path ?? 'spec.mcp_servers';
+    const path = positions.find((position) => position.name === name)?.path ?? 'spec.mcp_servers';
     reader.report(path, `the catalog has no server ${name}${advice}`);
   }
 }
@@ -66,9 +66,9 @@ function checkServers(
 /** Reports missing prices: without prices, a cost limit would have no effect. */
 function checkPrices(reader: SchemaReader, { models, budget }: ModelRuntime, { prices }: Context): void {
   if (budget.cost === undefined || prices === undefined) return;
-  const without = models
+  const unpricedModels = models
     .map(({ provider, model }) => `${provider}:${model}`)
     .filter((name) => !Object.hasOwn(prices, name));
-  if (without.length > 0)
-    reader.report('spec.budget.cost', `needs prices of ${without.join(', ')} in the gateway file`);
+  if (unpricedModels.length > 0)
+    reader.report('spec.budget.cost', `needs prices of ${unpricedModels.join(', ')} in the gateway file`);
 }

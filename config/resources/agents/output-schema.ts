@@ -55,14 +55,14 @@ function check(reader: SchemaReader, schema: unknown, path: string): void {
 
 function checkKeywords(reader: SchemaReader, schema: Json, path: string): void {
   for (const [key, value] of Object.entries(schema)) {
-    const at = joinPath(path, key);
-    if (!supportedKeywords.has(key)) reader.report(at, unknownFault(key));
-    else if (inner.has(key)) check(reader, value, at);
-    else if (innerLists.has(key)) checkEach(reader, value, at);
-    else if (innerMaps.has(key)) checkMembers(reader, value, at);
+    const fieldPath = joinPath(path, key);
+    if (!supportedKeywords.has(key)) reader.report(fieldPath, unknownFault(key));
+    else if (inner.has(key)) check(reader, value, fieldPath);
+    else if (innerLists.has(key)) checkEach(reader, value, fieldPath);
+    else if (innerMaps.has(key)) checkMembers(reader, value, fieldPath);
     else {
       const fault = faultOf(key, value);
-      if (fault !== undefined) reader.report(at, fault);
+      if (fault !== undefined) reader.report(fieldPath, fault);
     }
   }
 }

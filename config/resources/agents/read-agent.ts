@@ -106,7 +106,7 @@ function readExternalRuntime(
     return { kind: 'scripted', script };
   }
   if (http === undefined) return undefined;
-  // A missing URL is an error, or a variable that will be set on the other machine.
+  // A missing URL was reported, or comes from a variable that will be set on the machine of the gateway.
   const { url, headers, timeout_seconds }: Partial<typeof http> = http;
   checkAddress(new Fields(reader, RUNTIME_PATH), 'url', url);
   checkHeaderNames(reader, headers ?? {});

@@ -49,13 +49,16 @@ export function readModel(
   };
 }
 
-/** Placeholder for a model with an error, or for a model from a variable that will be set later. */
+/**
+ * Placeholder for a model with an error, or for a model from a variable that will be set later: provider and
+ * model are ''.
+ */
 const UNKNOWN = ':';
 
 /** Splits a model name at the first colon: the part after the provider may contain colons. */
 function modelName(text: string): ModelName {
-  const at = text.indexOf(':');
-  return { provider: text.slice(0, at), model: text.slice(at + 1) };
+  const colon = text.indexOf(':');
+  return { provider: text.slice(0, colon), model: text.slice(colon + 1) };
 }
 
 function memoryOf(written: AgentSpec['memory']): AgentMemory {

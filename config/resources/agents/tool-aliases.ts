@@ -40,9 +40,9 @@ export function toolServers(servers: YamlTree, reader: SchemaReader, path: strin
     const hasServer = memberOf(value, 'server') !== undefined;
     const inner = memberOf(value, 'name') ?? memberOf(value, 'server');
     if (inner !== undefined && textOf(inner) !== key) {
-      const at = joinPath(path, index);
-      reader.recordPosition(at, keyOffset, inner.offset);
-      reader.report(at, `already has the name ${key}; remove this one, or write the servers as a list`);
+      const itemPath = joinPath(path, index);
+      reader.recordPosition(itemPath, keyOffset, inner.offset);
+      reader.report(itemPath, `already has the name ${key}; remove this one, or write the servers as a list`);
     }
     const name = { kind: 'scalar', offset: keyOffset, end: keyOffset, value: key } as const;
     const others = value.kind === 'map' ? value.pairs.filter((pair) => pair.key !== 'name') : [];
@@ -68,15 +68,15 @@ export function withTools(reader: SchemaReader, agent: YamlMap, path: string): Y
       if (name !== undefined) denied.push(name);
       return [];
     }
-    const at = joinPath(joinPath(path, 'tools'), index);
-    reader.recordPosition(at, item.offset, item.offset);
+    const itemPath = joinPath(joinPath(path, 'tools'), index);
+    reader.recordPosition(itemPath, item.offset, item.offset);
     const server = canAddServers ? serverIn(item) : undefined;
     if (server !== undefined) {
       serverEntries.push(server.entry);
       return [scalarLike(item, `${server.name}/*`)];
     }
     if (name !== undefined && item.pairs.every(({ key }) => nameKeys.includes(key))) return [name];
-    reader.report(at, itemFault(item));
+    reader.report(itemPath, itemFault(item));
     return [];
   });
   // If all items are disabled, `tools` is removed, because an empty list would allow no tools.

@@ -45,30 +45,31 @@ function checkDelivery({ reader, trigger: { config } }: OfBot, other: BotTrigger
     (field) => config[field] !== other.config[field],
   );
   if (differing === undefined) return;
-  const at = reader.has(`spec.config.${differing}`) ? `spec.config.${differing}` : 'spec.config';
+  const fieldPath = reader.has(`spec.config.${differing}`) ? `spec.config.${differing}` : 'spec.config';
   reader.report(
-    at,
+    fieldPath,
     `trigger ${other.name} uses the same bot with a different ${differing}; a bot receives its updates in a single way`,
   );
 }
 
 function checkSecret({ reader }: OfBot, other: BotTrigger | undefined): void {
   if (other === undefined) return;
-  const at = reader.has('spec.config.secret_token') ? 'spec.config.secret_token' : 'spec.config';
+  const fieldPath = reader.has('spec.config.secret_token') ? 'spec.config.secret_token' : 'spec.config';
   reader.report(
-    at,
+    fieldPath,
     `trigger ${other.name} uses the same secret_token on this path for another bot; updates could not be assigned to a bot`,
   );
 }
 
 function checkMenu({ reader, trigger: { commands } }: OfBot, others: readonly BotTrigger[]): void {
   const max = botMenu.maxCommands;
-  const before = new Set(others.flatMap((each) => each.commands.map(({ command }) => command)));
-  const all = new Set([...before, ...commands.map(({ command }) => command)]);
-  if (before.size <= max && all.size > max && others.length > 0)
+  const earlierNames = new Set(others.flatMap((each) => each.commands.map(({ command }) => command)));
+  const allNames = new Set([...earlierNames, ...commands.map(({ command }) => command)]);
+  // Only the trigger that exceeds the limit is reported.
+  if (earlierNames.size <= max && allNames.size > max && others.length > 0)
     reader.report(
       'spec.commands',
-      `all triggers of this bot together have ${all.size} commands; its menu allows ${max}`,
+      `all triggers of this bot together have ${allNames.size} commands; its menu allows ${max}`,
     );
 }
 

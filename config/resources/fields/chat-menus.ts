@@ -23,17 +23,18 @@ type OfChat = TriggerWithReader<MenuConfig>;
 
 /** Reports menus that the platform would refuse. */
 export function checkMenus(all: readonly OfChat[]): void {
-  const before = new Map<string, Set<string>>();
+  /** Names of the commands in each menu, so far. */
+  const namesByMenu = new Map<string, Set<string>>();
   for (const { reader, trigger } of all) {
     const { commands, config, enabled } = trigger;
     if (!enabled) continue;
     for (const binding of commands) checkCommand(reader, binding);
     if (config.register === 'never') continue;
     const menu = JSON.stringify([config.application_id, config.api_root]);
-    const names = before.get(menu) ?? new Set(BUILT_IN);
+    const names = namesByMenu.get(menu) ?? new Set(BUILT_IN);
     const wasFull = names.size > chatMenu.maxCommands;
     for (const { command } of commands) names.add(command);
-    before.set(menu, names);
+    namesByMenu.set(menu, names);
     if (!wasFull && names.size > chatMenu.maxCommands)
       reader.report(
         'spec.commands',
@@ -49,13 +50,16 @@ function checkCommand(reader: OfChat['reader'], { command, parameters }: Binding
   if (parameters.length > MAX_PARAMETERS)
     reader.report(list, `has ${parameters.length} parameters; the platform allows ${MAX_PARAMETERS}`);
   for (const [index, parameter] of parameters.entries()) {
-    const at = joinPath(list, index);
+    const parameterPath = joinPath(list, index);
     if (!PARAMETER.test(parameter.name))
-      reader.report(joinPath(at, 'name'), 'the platform allows only names of 1 to 32 characters a-z 0-9 - _');
+      reader.report(
+        joinPath(parameterPath, 'name'),
+        'the platform allows only names of 1 to 32 characters a-z 0-9 - _',
+      );
     const { length } = parameter.description ?? '';
     if (length > chatMenu.maxDescription)
       reader.report(
-        joinPath(at, 'description'),
+        joinPath(parameterPath, 'description'),
         `has ${length} characters; the platform's menu allows ${chatMenu.maxDescription}`,
       );
   }

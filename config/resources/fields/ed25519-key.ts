@@ -1,9 +1,11 @@
 // Validates Ed25519 public keys (RFC 8032, section 5.1.3). With most invalid keys, no signature would ever
 // match; with weak keys, such as zeros, any sender could forge signatures.
 
+/** Prime of the field: all coordinates are smaller. */
 const P = 2n ** 255n - 19n;
 /** Constant d of the curve. */
 const D = mod(-121_665n * inverse(121_666n));
+/** Bit of the encoded point that contains the sign of x. The lower bits are y. */
 const SIGN_BIT = 2n ** 255n;
 
 /** Returns the error message for a key of 64 hex digits, or undefined. */
@@ -16,9 +18,10 @@ export function ed25519KeyFault(hex: string): string | undefined {
   return isOfSmallOrder(y) ? 'is a weak key: signatures could be forged' : undefined;
 }
 
-/** Returns undefined if no point of the curve has this y. */
+/** Returns the square of x; undefined if no point of the curve has this y. */
 function squareOfX(y: bigint): bigint | undefined {
   const x2 = mod((y * y - 1n) * inverse(D * y * y + 1n));
+  // Euler's criterion: the power is 0 or 1 if x2 is a square.
   return power(x2, (P - 1n) / 2n) <= 1n ? x2 : undefined;
 }
 

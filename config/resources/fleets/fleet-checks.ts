@@ -23,10 +23,10 @@ export function checkFleet(
     const path = joinPath(list, index);
     const agent = typeof member.agent === 'string' ? agents.get(member.agent) : member.agent;
     if (typeof member.agent === 'string' && !agents.has(member.agent)) {
-      const at = joinPath(path, reader.has(joinPath(path, 'agent')) ? 'agent' : 'name');
+      const fieldPath = joinPath(path, reader.has(joinPath(path, 'agent')) ? 'agent' : 'name');
       const near = suggest(String(member.agent), [...agents.keys()]);
       const advice = near === undefined ? '' : `; did you mean ${near}?`;
-      reader.report(at, `there is no agent ${member.agent}${advice}`, severity);
+      reader.report(fieldPath, `there is no agent ${member.agent}${advice}`, severity);
       continue;
     }
     if (agent === undefined) continue;
@@ -60,7 +60,7 @@ function checkVoter(
 ): void {
   const { coordination } = fleet;
   const by = 'by' in coordination ? coordination.by : undefined;
-  if (typeof by !== 'object' || agent.runtime.kind !== 'model' || !votes(fleet, by, member)) return;
+  if (typeof by !== 'object' || agent.runtime.kind !== 'model' || !doesVote(fleet, by, member)) return;
   const fault = fieldFault(agent.runtime.output_schema, by.field);
   if (fault !== undefined) reader.report(joinPath(path, 'name'), `${member.name} cannot vote: ${fault}`);
 }
@@ -69,7 +69,7 @@ function checkVoter(
  * Returns true if the member votes. The members of the last tier vote, except the member that decides if the
  * vote has no result.
  */
-function votes({ members }: Fleet, { on_none }: Consensus, { name, tier }: FleetMember): boolean {
+function doesVote({ members }: Fleet, { on_none }: Consensus, { name, tier }: FleetMember): boolean {
   const decider = on_none === 'fail' ? undefined : on_none.agent;
   const voters = members.filter((each) => each.name !== decider);
   return name !== decider && tier === Math.max(...voters.map((each) => each.tier));

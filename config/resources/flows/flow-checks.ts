@@ -34,20 +34,20 @@ function checkBody(
   severity: Problem['severity'],
 ): void {
   const { agents, fleets, servers } = known;
-  const check = (noun: string, name: string, names: readonly string[], at: string) => {
+  const check = (noun: string, name: string, names: readonly string[], fieldPath: string) => {
     if (!names.includes(name))
-      reader.report(at, `there is no ${noun} ${name}${didYouMean(name, names)}`, severity);
+      reader.report(fieldPath, `there is no ${noun} ${name}${didYouMean(name, names)}`, severity);
   };
   for (const [index, { work }] of nodes.entries()) {
-    const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
-    if (work.type === 'Loop') checkBody(reader, work.body, at, known, severity);
+    const configPath = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
+    if (work.type === 'Loop') checkBody(reader, work.body, configPath, known, severity);
     if (work.type === 'Agent' && typeof work.agent === 'string')
-      check('agent', work.agent, [...agents.keys()], joinPath(at, 'agent'));
+      check('agent', work.agent, [...agents.keys()], joinPath(configPath, 'agent'));
     if (work.type === 'Fleet' && typeof work.fleet === 'string')
-      check('fleet', work.fleet, [...fleets.keys()], joinPath(at, 'fleet'));
+      check('fleet', work.fleet, [...fleets.keys()], joinPath(configPath, 'fleet'));
     if (work.type === 'Fleet' && typeof work.fleet === 'object')
-      checkFleet(reader, work.fleet, agents, severity, at);
+      checkFleet(reader, work.fleet, agents, severity, configPath);
     if (work.type === 'Tool' && servers !== undefined)
-      check('server', work.server, servers, joinPath(at, 'server'));
+      check('server', work.server, servers, joinPath(configPath, 'server'));
   }
 }

@@ -31,11 +31,11 @@ export function checkGraph(
   connections: readonly ({ readonly from?: string; readonly to?: string } | undefined)[],
 ): CheckedGraph {
   const ids = checkIds(reader, path, nodes);
-  const areNodesKnown = ({ from, to, path: at }: Edge): boolean => {
+  const areNodesKnown = ({ from, to, path: namePaths }: Edge): boolean => {
     const isKnown = ids.includes(to);
-    if (!isKnown) reader.report(at.to, `there is no node ${to}${didYouMean(to, ids)}`);
+    if (!isKnown) reader.report(namePaths.to, `there is no node ${to}${didYouMean(to, ids)}`);
     const isFromKnown = ids.includes(from);
-    if (!isFromKnown) reader.report(at.from, `there is no node ${from}${didYouMean(from, ids)}`);
+    if (!isFromKnown) reader.report(namePaths.from, `there is no node ${from}${didYouMean(from, ids)}`);
     return isKnown && isFromKnown;
   };
   const errorEdges = errorEdgesOf(path, nodes).filter(areNodesKnown);
@@ -51,8 +51,8 @@ export function checkGraph(
 function errorEdgesOf(path: string, nodes: readonly (FileNode | undefined)[]): Edge[] {
   return nodes.flatMap((node, index) => {
     if (node?.on_error === undefined) return [];
-    const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'on_error');
-    return [{ from: node.id, to: node.on_error, path: { from: at, to: at } }];
+    const edgePath = joinPath(joinPath(joinPath(path, 'nodes'), index), 'on_error');
+    return [{ from: node.id, to: node.on_error, path: { from: edgePath, to: edgePath } }];
   });
 }
 
@@ -63,8 +63,10 @@ function connectionEdgesOf(
   return connections.flatMap((connection, index) => {
     const { from, to } = connection ?? {};
     if (from === undefined || to === undefined) return [];
-    const at = joinPath(joinPath(path, 'connections'), index);
-    return [{ from, to, path: { from: joinPath(at, 'from'), to: joinPath(at, 'to') } }];
+    const connectionPath = joinPath(joinPath(path, 'connections'), index);
+    return [
+      { from, to, path: { from: joinPath(connectionPath, 'from'), to: joinPath(connectionPath, 'to') } },
+    ];
   });
 }
 
@@ -111,8 +113,8 @@ function findCycle(
     visitedIds.push(id);
     for (const { from, to, path } of edges) {
       if (from !== id || done.has(to)) continue;
-      const at = visitedIds.indexOf(to);
-      if (at !== -1) return { path: path.to, nodes: [...visitedIds.slice(at), to] };
+      const index = visitedIds.indexOf(to);
+      if (index !== -1) return { path: path.to, nodes: [...visitedIds.slice(index), to] };
       const found = visit(to);
       if (found !== undefined) return found;
     }

@@ -10,19 +10,19 @@ import type { NodeToRead } from './node-to-read.ts';
 /** Returns the work of the node; undefined if the config has errors, which are reported. */
 export function readHttpNode(node: NodeToRead): NodeWork | undefined {
   const { reader, compiler, config, id } = node;
-  const at = (key: string) => joinPath(node.path, key);
-  const url = compiler.url(config.url as string | undefined, at('url'), id, allowedPrefixes(node));
-  if (url?.hasLiteralHost === true && reader.has(at('url_allow')))
-    reader.reportKey(at('url_allow'), 'has no effect: the url contains its host', 'warning');
+  const pathOf = (key: string) => joinPath(node.path, key);
+  const url = compiler.url(config.url as string | undefined, pathOf('url'), id, allowedPrefixes(node));
+  if (url?.hasLiteralHost === true && reader.has(pathOf('url_allow')))
+    reader.reportKey(pathOf('url_allow'), 'has no effect: the url contains its host', 'warning');
   const written = (config.headers ?? {}) as Readonly<Record<string, string>>;
   const headers = Object.entries(written).map(
-    ([name, text]) => [name, compiler.template(text, joinPath(at('headers'), name), id)] as const,
+    ([name, text]) => [name, compiler.template(text, joinPath(pathOf('headers'), name), id)] as const,
   );
   const tree = memberOf(node.tree, 'body');
-  const body = compiler.value(tree, at('body'), id);
+  const body = compiler.value(tree, pathOf('body'), id);
   const method = config.method as HttpMethod;
   if (tree !== undefined && (method === 'GET' || method === 'HEAD'))
-    reader.reportKey(at('body'), `a ${method} has no body`);
+    reader.reportKey(pathOf('body'), `a ${method} has no body`);
   const isWhole =
     headers.every(([, each]) => each !== undefined) && (tree === undefined || body !== undefined);
   if (url === undefined || !isWhole) return undefined;
@@ -38,16 +38,19 @@ export function readHttpNode(node: NodeToRead): NodeWork | undefined {
   };
 }
 
-/** Returns undefined if `url_allow` is missing or empty. */
+/**
+ * Returns undefined if `url_allow` is missing or empty. An invalid value, which was reported, returns no
+ * prefixes, so that the URL is not reported too.
+ */
 function allowedPrefixes({ reader, path, config }: NodeToRead): readonly URL[] | undefined {
-  const at = joinPath(path, 'url_allow');
+  const listPath = joinPath(path, 'url_allow');
   const written = config.url_allow as readonly (string | undefined)[] | undefined;
-  if (written === undefined && reader.has(at)) return [];
+  if (written === undefined && reader.has(listPath)) return [];
   if (written === undefined || written.length === 0) return undefined;
   return written.flatMap((text, index) => {
     const prefix = text === undefined ? [] : readPrefix(text);
     if (typeof prefix !== 'string') return prefix;
-    reader.report(joinPath(at, index), prefix);
+    reader.report(joinPath(listPath, index), prefix);
     return [];
   });
 }

@@ -71,11 +71,11 @@ function inlineIn(
     if (nodeType === undefined || 'fault' in nodeType) return [];
     const { type } = nodeType;
     const config = memberOf(item, 'config');
-    const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
+    const configPath = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
     const name = `${prefix}/${textOf(memberOf(item, 'id')) ?? index}`;
-    if (type === 'Loop') return inlineIn(config, { prefix: name, path: at, depth: depth + 1 });
+    if (type === 'Loop') return inlineIn(config, { prefix: name, path: configPath, depth: depth + 1 });
     const spec = memberOf(config, 'spec');
     if (spec === undefined || (type !== 'Agent' && type !== 'Fleet')) return [];
-    return [{ kind: type, name, path: at, spec }];
+    return [{ kind: type, name, path: configPath, spec }];
   });
 }

@@ -11,30 +11,30 @@ import type { NodeToRead } from './node-to-read.ts';
 /** Returns the work of a node; undefined if the config has errors, which are reported. */
 type Read = (node: NodeToRead) => NodeWork | undefined;
 
-const at = ({ path }: NodeToRead, key: string) => joinPath(path, key);
+const pathIn = ({ path }: NodeToRead, key: string) => joinPath(path, key);
 
 const textField = ({ config }: NodeToRead, key: string) => config[key] as string | undefined;
 
 const template = (node: NodeToRead, key: string): Template | undefined =>
-  node.compiler.template(textField(node, key), at(node, key), node.id);
+  node.compiler.template(textField(node, key), pathIn(node, key), node.id);
 
 const value = (node: NodeToRead, key: string): ValueTemplate | undefined =>
-  node.compiler.value(memberOf(node.tree, key), at(node, key), node.id);
+  node.compiler.value(memberOf(node.tree, key), pathIn(node, key), node.id);
 
 /** Returns the template of the input; by default the input of the flow. */
 const inputOf = (node: NodeToRead): Template | undefined =>
-  node.compiler.template(textField(node, 'input') ?? '{{ input }}', at(node, 'input'), node.id);
+  node.compiler.template(textField(node, 'input') ?? '{{ input }}', pathIn(node, 'input'), node.id);
 
 /** Returns the referenced name, or the inline agent or fleet. */
-function targetOf<T>(node: NodeToRead, key: 'agent' | 'fleet', own: ReadonlyMap<string, T>) {
+function targetOf<T>(node: NodeToRead, key: 'agent' | 'fleet', inlineTargets: ReadonlyMap<string, T>) {
   const name = textField(node, key);
-  const isNamed = node.reader.has(at(node, key));
+  const isNamed = node.reader.has(pathIn(node, key));
   const isWritten = memberOf(node.tree, 'spec') !== undefined;
   if (isNamed && isWritten)
-    node.reader.reportKey(at(node, key), `contradicts spec, which has ${anOf[key]} inline`);
+    node.reader.reportKey(pathIn(node, key), `contradicts spec, which has ${anOf[key]} inline`);
   if (!isNamed && !isWritten)
     node.reader.report(node.path, `needs ${key}: NAME, or spec with ${anOf[key]} inline`);
-  return isWritten ? own.get(node.path) : name;
+  return isWritten ? inlineTargets.get(node.path) : name;
 }
 
 const anOf = { agent: 'an agent', fleet: 'a fleet' } as const;
@@ -57,10 +57,10 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   Tool: (node) => {
     const [server, tool] = [textField(node, 'server'), textField(node, 'tool')];
     const hasArguments =
-      node.reader.has(at(node, 'arguments')) || memberOf(node.tree, 'arguments') !== undefined;
+      node.reader.has(pathIn(node, 'arguments')) || memberOf(node.tree, 'arguments') !== undefined;
     const args = hasArguments ? value(node, 'arguments') : ({ kind: 'map', members: {} } as const);
     if (args !== undefined && args.kind !== 'map')
-      node.reader.report(at(node, 'arguments'), 'should be a mapping');
+      node.reader.report(pathIn(node, 'arguments'), 'should be a mapping');
     if (server === undefined || tool === undefined || args?.kind !== 'map') return undefined;
     return {
       type: 'Tool',
@@ -98,7 +98,7 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   Parallel: emptyNode('Parallel'),
   Join: emptyNode('Join'),
   Wait: (node) => {
-    const keys = (['seconds', 'until'] as const).filter((key) => node.reader.has(at(node, key)));
+    const keys = (['seconds', 'until'] as const).filter((key) => node.reader.has(pathIn(node, key)));
     const [key] = keys;
     if (keys.length !== 1 || key === undefined) {
       node.reader.report(node.path, 'needs either seconds or until');
@@ -111,21 +111,21 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
     const set = value(node, 'set');
     if (set === undefined && memberOf(node.tree, 'set') !== undefined) return undefined;
     if (set?.kind === 'map') return { type: 'Transform', set: set.members };
-    node.reader.report(at(node, 'set'), 'should be a mapping of names to values');
+    node.reader.report(pathIn(node, 'set'), 'should be a mapping of names to values');
     return undefined;
   },
   Loop: (node) => {
     const { compiler, config, reader, id } = node;
-    const over = compiler.expression(textField(node, 'over'), at(node, 'over'), {
+    const over = compiler.expression(textField(node, 'over'), pathIn(node, 'over'), {
       node: id,
       types: ['list'],
     });
-    const condition = compiler.expression(textField(node, 'while'), at(node, 'while'), {
+    const condition = compiler.expression(textField(node, 'while'), pathIn(node, 'while'), {
       node: id,
       types: ['bool'],
       also: whileVariables,
     });
-    const count = ['over', 'while'].filter((key) => reader.has(at(node, key))).length;
+    const count = ['over', 'while'].filter((key) => reader.has(pathIn(node, key))).length;
     if (count !== 1) reader.report(node.path, 'needs either over or while');
     const body = node.body();
     if (body === undefined || (over === undefined && condition === undefined)) return undefined;

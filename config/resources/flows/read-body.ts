@@ -60,8 +60,10 @@ export function readBody(body: BodyToRead): FlowBody | undefined {
   });
   const validConnections = connections.flatMap((connection, index) => {
     const from = heads.find((head) => head?.id === connection?.from);
-    const at = joinPath(joinPath(joinPath(path, 'connections'), index), 'when');
-    return connection === undefined ? [] : (compileConnection(reader, compiler, connection, from, at) ?? []);
+    const conditionPath = joinPath(joinPath(joinPath(path, 'connections'), index), 'when');
+    return connection === undefined
+      ? []
+      : (compileConnection(reader, compiler, connection, from, conditionPath) ?? []);
   });
   checkElse(reader, path, connections);
   const ids = heads.flatMap((head) => head?.id ?? []);
@@ -77,13 +79,13 @@ export function readBody(body: BodyToRead): FlowBody | undefined {
 
 function readHeads({ reader, tree, path }: BodyToRead): readonly (NodeHead | undefined)[] {
   const list = memberOf(tree, 'nodes');
-  const at = joinPath(path, 'nodes');
-  if (list !== undefined) reader.recordPosition(at, list.offset, list.offset);
+  const listPath = joinPath(path, 'nodes');
+  if (list !== undefined) reader.recordPosition(listPath, list.offset, list.offset);
   if (list?.kind !== 'list' || list.items.length === 0 || list.items.length > MAX_NODES) {
-    reader.report(at, `should be a list of 1 to ${MAX_NODES} nodes`);
+    reader.report(listPath, `should be a list of 1 to ${MAX_NODES} nodes`);
     return [];
   }
-  return list.items.map((item, index) => readHead(reader, item, joinPath(at, index)));
+  return list.items.map((item, index) => readHead(reader, item, joinPath(listPath, index)));
 }
 
 function readHead(reader: SchemaReader, tree: YamlTree, path: string): NodeHead | undefined {
@@ -101,15 +103,15 @@ function readHead(reader: SchemaReader, tree: YamlTree, path: string): NodeHead 
 function readConnections({ reader, tree, path }: BodyToRead): readonly (WrittenConnection | undefined)[] {
   const list = memberOf(tree, 'connections');
   if (list === undefined) return [];
-  const at = joinPath(path, 'connections');
-  reader.recordPosition(at, list.offset, list.offset);
+  const listPath = joinPath(path, 'connections');
+  reader.recordPosition(listPath, list.offset, list.offset);
   if (list.kind !== 'list' || list.items.length > MAX_CONNECTIONS) {
-    reader.report(at, `should be a list of at most ${MAX_CONNECTIONS} connections`);
+    reader.report(listPath, `should be a list of at most ${MAX_CONNECTIONS} connections`);
     return [];
   }
   return list.items.map(
     (item, index) =>
-      reader.read(connectionSchema, item, joinPath(at, index)) as WrittenConnection | undefined,
+      reader.read(connectionSchema, item, joinPath(listPath, index)) as WrittenConnection | undefined,
   );
 }
 
@@ -143,13 +145,13 @@ function checkIsolated(
 
 function readNode(
   body: BodyToRead,
-  { id, type, path: at, tree, written }: NodeHead,
+  { id, type, path: nodePath, tree, written }: NodeHead,
   compiler: Compiler,
   before: ReadonlySet<string>,
 ): FlowNode | undefined {
   if (type === undefined) return undefined;
   const { reader, parameters, inline, loop } = body;
-  const path = joinPath(at, 'config');
+  const path = joinPath(nodePath, 'config');
   const config = memberOf(tree, 'config') ?? { kind: 'map' as const, offset: tree.offset, pairs: [] };
   const untypedKeys = untypedMembers[type] ?? [];
   for (const key of untypedKeys) {
@@ -189,18 +191,23 @@ function compileConnection(
   compiler: Compiler,
   { from, to, when }: WrittenConnection,
   node: NodeHead | undefined,
-  at: string,
+  conditionPath: string,
 ): FlowConnection | undefined {
   if (from === undefined || to === undefined) return undefined;
   // A `when` that is in the file but undefined is invalid, and was reported.
-  if (when === undefined) return reader.has(at) ? undefined : { from, to, when: { kind: 'always' } };
+  if (when === undefined)
+    return reader.has(conditionPath) ? undefined : { from, to, when: { kind: 'always' } };
   if (when === 'else') return { from, to, when: { kind: 'else' } };
   if (isDecision(when)) {
     if (node?.type !== undefined && node.type !== 'Approval')
-      reader.report(at, `${when} requires an Approval, and ${from} is not an Approval`);
+      reader.report(conditionPath, `${when} requires an Approval, and ${from} is not an Approval`);
     return { from, to, when: { kind: when } };
   }
-  const expression = compiler.expression(when, at, { node: from, isAfterNode: true, types: ['bool'] });
+  const expression = compiler.expression(when, conditionPath, {
+    node: from,
+    isAfterNode: true,
+    types: ['bool'],
+  });
   const read: When | undefined = expression && { kind: 'expression', expression };
   return read && { from, to, when: read };
 }

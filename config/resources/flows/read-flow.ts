@@ -25,7 +25,7 @@ export interface ReadFlow {
 
 /**
  * Reports problems to `reader` and to the readers of `inline`. `file` is absolute. `inlineName` is the name
- * of a stored definition. Never rejects.
+ * of a definition stored with a run, which has no `metadata.name`. Never rejects.
  */
 export async function readFlow(
   reader: SchemaReader,

@@ -48,7 +48,7 @@ export type BusinessMessengerConfig = Omit<
 > & { readonly app_secret: string };
 
 /**
- * Oldest major version that the platform still supports, for two years after its release. The default of
+ * Oldest major version that the platform still supports: it supports a version for two years. The default of
  * `api_version` is older, and causes a warning.
  */
 const OLDEST_SUPPORTED_VERSION = 21;

@@ -103,9 +103,9 @@ export const httpType: TriggerType<HttpConfig> = {
   isAmbiguous: (a, b) => doRequestsOverlap(a.config, b.config) && commandsInCommon(a, b).length > 0,
   describeSource({ config }, url) {
     const { methods, path, port, host = '127.0.0.1' } = config;
-    const at = `${port === undefined ? url : urlOf({ host, port })}${path}`;
+    const address = `${port === undefined ? url : urlOf({ host, port })}${path}`;
     const isOpen = isUnverifiedConfig(config) && port !== 0 && methods.includes('POST');
-    return { text: `${methods.join(', ')} ${at}`, openUrl: isOpen ? at : undefined };
+    return { text: `${methods.join(', ')} ${address}`, openUrl: isOpen ? address : undefined };
   },
   complete(config, fields, listen) {
     const { port, methods } = config;

@@ -9,23 +9,23 @@ const COMMENT_COMMAND = /^\/[A-Za-z][\w-]{0,63}$/;
 export class EventNames {
   /** Actions by event, possibly none. */
   readonly actions: Readonly<Record<string, readonly string[]>>;
-  readonly #sign: string;
+  readonly #separator: string;
 
-  /** `sign` is the host's separator between event and action. */
-  constructor(actions: Readonly<Record<string, readonly string[]>>, sign = '.') {
+  /** `separator` is the sign of the host between event and action. */
+  constructor(actions: Readonly<Record<string, readonly string[]>>, separator = '.') {
     this.actions = actions;
-    this.#sign = sign;
+    this.#separator = separator;
   }
 
   /** Normalises a name to the dot as separator. */
   plain(name: string): string {
-    return name.startsWith('/') ? name : name.replace(this.#sign, '.');
+    return name.startsWith('/') ? name : name.replace(this.#separator, '.');
   }
 
   /** Returns the error message if the name is unknown. */
   faultOf(written: string): string | undefined {
     const name = this.plain(written);
-    const sign = written === name ? '.' : this.#sign;
+    const separator = written === name ? '.' : this.#separator;
     const dot = name.indexOf('.');
     const event = dot === -1 ? name : name.slice(0, dot);
     const actions = Object.hasOwn(this.actions, event) ? this.actions[event] : undefined;
@@ -40,7 +40,8 @@ export class EventNames {
     if (actions.includes(action)) return undefined;
     if (actions.length === 0) return `${event} has no actions; write ${event}`;
     const near = suggest(action, actions);
-    if (near !== undefined) return `${event} has no action ${action}; did you mean ${event}${sign}${near}?`;
+    if (near !== undefined)
+      return `${event} has no action ${action}; did you mean ${event}${separator}${near}?`;
     return `${event} has no action ${action}; its actions are ${actions.join(', ')}`;
   }
 

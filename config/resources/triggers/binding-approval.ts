@@ -7,12 +7,12 @@ import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { type ApprovalRules, approvalFields } from '../approval-rules.ts';
 import { approvalSchema, type WrittenBinding } from './binding-schema.ts';
 
-/** Returns undefined for a command without approval. `byTrigger` are the trigger's approvers. */
+/** Returns undefined for a command without approval. `triggerApprovers` are the trigger's approvers. */
 export function readApproval(
   reader: SchemaReader,
   written: WrittenBinding,
   path: string,
-  byTrigger: readonly string[],
+  triggerApprovers: readonly string[],
 ): ApprovalRules | undefined {
   const has = (key: string) => reader.has(joinPath(path, key));
   const keys = Object.keys(approvalFields).filter(has);
@@ -28,7 +28,7 @@ export function readApproval(
     approval_timeout_seconds: written.approval_timeout_seconds,
     self_approval: written.self_approval,
   });
-  const deciders = approvers.length > 0 ? approvers : byTrigger;
+  const deciders = approvers.length > 0 ? approvers : triggerApprovers;
   if (deciders.length === 0 && !has('approvers') && !has('approval_channel'))
     reader.report(
       joinPath(path, 'requires_approval'),

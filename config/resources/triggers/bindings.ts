@@ -23,17 +23,18 @@ export function readBindings(
   type: TriggerType,
   approvers: readonly string[],
 ): { readonly bindings: readonly Binding[]; readonly references: readonly TargetReference[] } {
+  /** Keys in the file by normalised command. */
   const earlier = new Map<string, string>();
   const bindings: Binding[] = [];
   const references: TargetReference[] = [];
   for (const [key, binding] of Object.entries(written)) {
     const path = joinPath(commandsPath, key);
-    const isBare = !key.startsWith('/') || type.hasEventNames === true;
-    const command = isBare ? key : key.slice(1);
-    const plain = type.plainCommand?.(command) ?? command;
-    const twin = earlier.get(plain);
-    if (twin !== undefined) reader.reportKey(path, `is the same command as ${twin}`);
-    earlier.set(plain, key);
+    const isWholeKey = !key.startsWith('/') || type.hasEventNames === true;
+    const command = isWholeKey ? key : key.slice(1);
+    const plainCommand = type.plainCommand?.(command) ?? command;
+    const earlierKey = earlier.get(plainCommand);
+    if (earlierKey !== undefined) reader.reportKey(path, `is the same command as ${earlierKey}`);
+    earlier.set(plainCommand, key);
     const fault = type.commandFault?.(key);
     if (fault !== undefined) reader.reportKey(path, fault);
     checkTarget(reader, path);
@@ -95,11 +96,11 @@ function readParameters(
   return parameters.flatMap((parameter: WrittenParameter | undefined, index) => {
     if (parameter === undefined) return [];
     const { name = '', required = false, description, default: byDefault } = parameter;
-    const at = joinPath(list, index);
-    if (names.has(name)) reader.report(joinPath(at, 'name'), `is a duplicate: ${name}`);
+    const parameterPath = joinPath(list, index);
+    if (names.has(name)) reader.report(joinPath(parameterPath, 'name'), `is a duplicate: ${name}`);
     if (name !== '') names.add(name);
     if (required && byDefault !== undefined)
-      reader.report(joinPath(at, 'required'), 'has no effect together with default', 'warning');
+      reader.report(joinPath(parameterPath, 'required'), 'has no effect together with default', 'warning');
     return [{ name, required, description, default: byDefault }];
   });
 }

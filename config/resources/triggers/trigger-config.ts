@@ -117,14 +117,22 @@ export function warnOfLiteralSecrets(
       : undefined;
     const path = joinPath('spec.config', key);
     const written = isSecret(member)
-      ? [{ at: path, offset: value.offset, text: textOf(value) }]
+      ? [{ fieldPath: path, offset: value.offset, text: textOf(value) }]
       : isSecret(itemsOf(member)) && value.kind === 'list'
-        ? value.items.map((item, i) => ({ at: joinPath(path, i), offset: item.offset, text: textOf(item) }))
+        ? value.items.map((item, i) => ({
+            fieldPath: joinPath(path, i),
+            offset: item.offset,
+            text: textOf(item),
+          }))
         : [];
-    for (const { at, offset, text = '' } of written) {
+    for (const { fieldPath, offset, text = '' } of written) {
       if (text === '' || text.includes('${')) continue;
-      if (fieldName !== key) reader.recordPosition(at, keyOffset, offset);
-      reader.report(at, `is a literal secret; move it to the environment and write \${NAME}`, 'warning');
+      if (fieldName !== key) reader.recordPosition(fieldPath, keyOffset, offset);
+      reader.report(
+        fieldPath,
+        `is a literal secret; move it to the environment and write \${NAME}`,
+        'warning',
+      );
     }
   }
 }
