@@ -28,8 +28,7 @@ interface BannersProps {
 
 export function Banners({ state, connection, isOverview, go }: BannersProps) {
   const { totals, gatewayRestarts } = state;
-  const wasRestarted =
-    gatewayRestarts > 0 && totals !== null && state.at - totals.started_at < RESTARTED_MS;
+  const wasRestarted = gatewayRestarts > 0 && totals !== null && state.at - totals.started_at < RESTARTED_MS;
   return (
     <div class="banners">
       <ConnectionBanner state={state} connection={connection} />
