@@ -25,8 +25,8 @@ function flatten(key: string): string {
 
 /** Returns the edit distance: insertions, deletions, replacements, and swaps of neighbours. */
 export function editDistance(a: string, b: string): number {
-  // `row` contains the distances between the first `i` characters of `a` and each beginning of `b`. `before` is
-  // the row for one character less.
+  // `row` contains the distances between the first `i` characters of `a` and each beginning of `b`. `before`
+  // is the row for one character less.
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   let before: readonly number[] = [];
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,6 +1,6 @@
-// All open streams of /inspector/feed and /inspector/stately. A page receives the actor tree. Then it receives
-// frames (messages with new events, up to ten per second), and every second numbers (counters of servers and
-// triggers). Without viewers no actor is inspected and no timer runs.
+// All open streams of /inspector/feed and /inspector/stately. A page receives the actor tree. Then it
+// receives frames (messages with new events, up to ten per second), and every second numbers (counters of
+// servers and triggers). Without viewers no actor is inspected and no timer runs.
 
 import type { AnyActorRef } from 'xstate';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
@@ -134,8 +134,8 @@ export class Watchers {
     this.#lastUnseen = this.#feed.unseen;
     for (const viewer of this.#viewers) {
       viewer.send(message);
-      // A frame that omits actors does not report the end of an omitted actor. Only the complete state removes
-      // this actor from the page (AF3, actor-feed.ts).
+      // A frame that omits actors does not report the end of an omitted actor. Only the complete state
+      // removes this actor from the page (AF3, actor-feed.ts).
       if (isIncomplete) viewer.sendComplete();
       if (this.#ticks % HEARTBEAT_TICKS === 0) viewer.heartbeat();
     }
