@@ -188,7 +188,7 @@ function deliveryGroup(state: PageState, records: PolledRecords | undefined): Pr
   // A failed run is also a dead delivery; it is listed as a run.
   const problems = deadDeliveries.filter(({ id }) => !runs.has(id)).map(deliveryProblem);
   const listed = problems.slice(0, MAX_PROBLEMS);
-  // The feed counts all dead deliveries. Those listed as runs are subtracted.
+  // The feed counts all dead deliveries. Deliveries that are listed as runs are subtracted.
   const total =
     Math.max(automation?.deliveries?.dead ?? 0, deadDeliveries.length) -
     (deadDeliveries.length - problems.length);
