@@ -292,9 +292,12 @@ async function load(name: string, more: Readonly<Record<string, string>> = {}) {
   return { triggers, problems: [...warnings, ...problems] };
 }
 
-test.each(['gateway.yaml', ...examples.map((name) => `examples/${name}`)])('%s has no problems', async (name) => {
-  expect((await load(name)).problems).toEqual([]);
-});
+test.each(['gateway.yaml', ...examples.map((name) => `examples/${name}`)])(
+  '%s has no problems',
+  async (name) => {
+    expect((await load(name)).problems).toEqual([]);
+  },
+);
 
 test('the chat example has a folder for each chat, as its comment lists them', async () => {
   const name = 'examples/chat-automation.yaml';
