@@ -367,7 +367,21 @@ describe('any Markdown', () => {
       '_a',
       '~~a ',
     ],
-    ...['\\', '[a]: ', '[a][', '>- ', '***a', 'a\n=', '```\n', 'http://a.', '- [ ] ', '[ ](', '&#x', '#'],
+    ...[
+      '\\',
+      '[a]: ',
+      '[a][',
+      '>- ',
+      '***a',
+      '- a\n',
+      'a\n=',
+      '```\n',
+      'http://a.',
+      '- [ ] ',
+      '[ ](',
+      '&#x',
+      '#',
+    ],
   ])('is parsed quickly if it repeats %j', (each) => {
     const usedMs = cpuMs(() => {
       for (const length of [32_767, 150_000]) {
@@ -403,7 +417,8 @@ describe('a very long text', () => {
     expect(read.match(/w\d+x/g)).toEqual(lines(0, 5_000).match(/w\d+x/g));
   });
 
-  test.each(['![', '- a\n', '*a* ', '[', '🙂'])('takes linear time if it repeats %j', (each) => {
+  // The parsed beginning takes constant time, which is short for these texts.
+  test.each(['a', 'a ', 'a line of a long text\n', '🙂'])('takes linear time if it repeats %j', (each) => {
     const spentFor = (length: number) => {
       const message = {
         target: { place: 'OPS-1' },
