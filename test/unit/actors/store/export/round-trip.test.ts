@@ -18,7 +18,7 @@ import type { Store, Turn } from '../../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';
 import { storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { exportText, importText, linesOf, rowsOf } from '../../../../fixtures/store/export-text.ts';
-import { fill } from '../../../../fixtures/store/filled-store.ts';
+import { fill, MANY } from '../../../../fixtures/store/filled-store.ts';
 import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 import { commitOne, eventOf, LONG_MS, resultOf } from '../../../../fixtures/store/store-conformance.ts';
 import { storeWorkerUrl } from '../../../../fixtures/store/store-worker.ts';
@@ -165,7 +165,7 @@ test('after an import, waiting events keep their order, and running events count
   }
   expect(returned[1]).toEqual(returned[0]);
   expect(returned[0]?.['conversation/many/3']).toEqual(
-    Array.from({ length: 100 }, (_, n) => `many ${7 * n + 3} 1 body of many ${7 * n + 3}`),
+    Array.from({ length: MANY / 7 }, (_, n) => `many ${7 * n + 3} 1 body of many ${7 * n + 3}`),
   );
   expect(returned[0]?.['conversation/held']?.[0]).toContain('held 1');
 });
