@@ -111,6 +111,19 @@ export class Envelope {
     return this.#textOf(memberIn(this.#members, name));
   }
 
+  /**
+   * Cursor of a list request. Undefined also for null and for an empty text, with which some clients request
+   * the first page. A cursor that is no text is returned as JSON; no server created it.
+   */
+  get cursor(): string | undefined {
+    const span = this.param('cursor');
+    if (span === undefined) return undefined;
+    const text = this.paramText('cursor');
+    if (text !== undefined) return text === '' ? undefined : text;
+    const json = rawOf(this.bytes, span);
+    return json === 'null' ? undefined : json;
+  }
+
   /** Returns the position of a reserved `params._meta` member by the full key. */
   meta(key: string): Span | undefined {
     return memberIn(this.#meta, key);

@@ -96,6 +96,38 @@ test.each(['stdio', 'JSON', 'an event stream'])(
   },
 );
 
+test.each([
+  ['a null id', '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"it broke"}}'],
+  ['no id', '{"jsonrpc":"2.0","error":{"code":-32603,"message":"it broke"}}'],
+  ['a plain error', '{"error":"it broke"}'],
+])('a JSON response with %s fails its call with the text of the server', async (_, text) => {
+  const far = await remoteOf('JSON');
+  const gateway = await startGateway({
+    servers: { bad: { url: far.url().href, era: 'legacy', ...patient } },
+  });
+  const { status, error } = await callOnce(gateway.url, 'bad', 'do', { text });
+  expect(status).toBe(502);
+  expect(error?.message).toMatch(
+    /responded to a request with a message that is not its response \(.*it broke/,
+  );
+  await gateway.stop();
+});
+
+test('a null cursor or an empty cursor of a client requests the first page', async () => {
+  const { url } = await startGateway({ servers: { echo: fault('echo') } });
+  for (const path of ['/mcp', '/mcp/echo']) {
+    const session = await RawSession.open(url, path);
+    const { result } = await session.request('tools/list');
+    for (const cursor of [null, '']) {
+      const page = await session.request('tools/list', { cursor });
+      expect([path, cursor, page.result]).toEqual([path, cursor, result]);
+    }
+    for (const cursor of [5, 'x'])
+      if (path === '/mcp')
+        expect((await session.request('tools/list', { cursor })).error).toMatchObject({ code: -32602 });
+  }
+});
+
 test('requests of clients may have a byte order mark and null members', async () => {
   const { url } = await startGateway({ servers: { echo: fault('echo') } });
   const session = await RawSession.open(url);

@@ -94,7 +94,7 @@ export function routeToAny(route: ClientRequest, context: AggregateContext): voi
   const { envelope, exchange, caller } = route;
   const { method } = envelope;
   const kind = listMethods.get(method);
-  if (kind === 'tools' && context.search !== undefined && envelope.param('cursor') === undefined) {
+  if (kind === 'tools' && context.search !== undefined && envelope.cursor === undefined) {
     exchange.resultText(rawSearchTools, searchToolsHint);
     return;
   }
@@ -172,7 +172,7 @@ function requestSkills(route: ClientRequest, context: AggregateContext): void {
       exchange.refuse(unknownMethod(envelope.method));
       return;
     }
-    if (envelope.param('cursor') !== undefined) {
+    if (envelope.cursor !== undefined) {
       exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'Invalid cursor'));
       return;
     }
@@ -216,7 +216,7 @@ function unknownMethod(method: string): RpcFault {
 function requestList(route: ClientRequest, context: AggregateContext, kind: ListKind): void {
   const { envelope, exchange, session } = route;
   // A cursor requests a further page; the list request was recorded with the first page.
-  if (envelope.param('cursor') !== undefined) {
+  if (envelope.cursor !== undefined) {
     whenDiscovered(route, context, () => list(route, context, kind));
     return;
   }
@@ -232,10 +232,8 @@ function requestList(route: ClientRequest, context: AggregateContext, kind: List
 function list(route: ClientRequest, context: AggregateContext, kind: ListKind): void {
   const { envelope, exchange } = route;
   const aggregate = viewOf(route, context);
-  // A cursor that is no text becomes '', which is invalid.
-  const cursor = envelope.param('cursor') && (envelope.paramText('cursor') ?? '');
   try {
-    const page = aggregate.list(kind, cursor, clientEra(route));
+    const page = aggregate.list(kind, envelope.cursor, clientEra(route));
     const incomplete = aggregate.incomplete(kind);
     context.onList(kind, incomplete);
     exchange.encodedResult(page, aggregate.cacheHint(kind), incompleteMeta(incomplete));

@@ -130,7 +130,7 @@ export function routeList(
   const cachedItems = cuts[kind] === undefined ? lists[kind] : undefined;
   const prefersServer =
     isRunningFor(route, context) || (client !== undefined && server.mayShowMoreTo(client));
-  if (!prefersServer && cachedItems !== undefined && envelope.param('cursor') === undefined) {
+  if (!prefersServer && cachedItems !== undefined && envelope.cursor === undefined) {
     const visibleItems = kind === 'tools' ? filterTools(cachedItems, route, aggregate) : cachedItems;
     const items = Buffer.from(`[${visibleItems.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
       'latin1',

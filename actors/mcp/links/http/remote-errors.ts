@@ -97,9 +97,19 @@ export function sessionLostError(
   );
 }
 
-/** Returns the error for a 2xx response that violates the protocol. `what` completes "the server …". */
-export function protocolError(url: URL, what: string, redactor: TextRedactor): UpstreamProtocolError {
-  return new UpstreamProtocolError(redactor.redact(`the server at ${plainUrl(url)} ${what}`));
+/**
+ * Returns the error for a 2xx response that violates the protocol. `what` completes "the server …"; `body` is
+ * quoted.
+ */
+export function protocolError(
+  url: URL,
+  what: string,
+  redactor: TextRedactor,
+  body?: Buffer,
+): UpstreamProtocolError {
+  const text = body === undefined ? '' : displayText(body.toString('utf8'), redactor);
+  const quoted = text === '' ? '' : ` (${text})`;
+  return new UpstreamProtocolError(redactor.redact(`the server at ${plainUrl(url)} ${what}${quoted}`));
 }
 
 /**

@@ -135,7 +135,8 @@ export class HttpCall implements ListMember<HttpCall> {
     if (this.#hasAnswer) this.#finish();
     else {
       this.#request?.retireConnection();
-      this.#refuse('responded to a request with a message that is not its response');
+      const body = Buffer.isBuffer(message) ? message : undefined;
+      this.#refuse('responded to a request with a message that is not its response', body);
     }
   }
 
@@ -264,8 +265,8 @@ export class HttpCall implements ListMember<HttpCall> {
   }
 
   /** Fails the call, because the server received the request but violated the protocol. */
-  #refuse(what: string): void {
-    this.#giveUp(protocolError(this.#session.url, what, this.#options.redactor), true);
+  #refuse(what: string, body?: Buffer): void {
+    this.#giveUp(protocolError(this.#session.url, what, this.#options.redactor, body), true);
   }
 
   /** Fails the call unless it is complete. */

@@ -153,6 +153,18 @@ describe('an envelope', () => {
     }
   });
 
+  test.each([
+    [{}, undefined],
+    [{ cursor: null }, undefined],
+    [{ cursor: '' }, undefined],
+    [{ cursor: 'null' }, 'null'],
+    [{ cursor: 'a' }, 'a'],
+    [{ cursor: 5 }, '5'],
+    [{ cursor: {} }, '{}'],
+  ])('of the params %j has the cursor %j', (params, cursor) => {
+    expect(request(params).cursor).toBe(cursor);
+  });
+
   test('detects unexpected reserved members of _meta', () => {
     const isOnly = (meta: object) => request({ _meta: meta }).hasMetaOnlyOf({ [`${RESERVED}0`]: 1 });
     expect([reserved(1), reserved(2), {}, { ...reserved(1), own: 1 }].map(isOnly)).toEqual([
