@@ -20,9 +20,12 @@ export function eventRepair(type: ProviderType): EventRepair | undefined {
   return { mayConcern: (json) => unusualChunk.test(json), repair: repairChatChunk };
 }
 
-/** Chunks that lack the list of choices, and members with wrong types. Quotes within texts are escaped. */
+/**
+ * Chunks that lack the list of choices, members with wrong types, and a null error. Quotes within texts are
+ * escaped.
+ */
 const unusualChunk =
-  /^(?!.*"choices":\s*\[)|"(?:id|model|finish_reason)":\s*\d|"(?:index|created)":\s*"|"arguments":\s*\{|"role":\s*"(?!assistant")/;
+  /^(?!.*"choices":\s*\[)|"error":\s*null|"(?:id|model|finish_reason)":\s*\d|"(?:index|created)":\s*"|"arguments":\s*\{|"role":\s*"(?!assistant")/;
 
 const eventTypes: ReadonlySet<unknown> = new Set([
   'content_block_delta',
@@ -70,13 +73,16 @@ class AnthropicRepair implements EventRepair {
 
 /** Converts a chunk's members to the protocol's types. Drops all other kinds of events. */
 function repairChatChunk(event: Event): Event | undefined {
-  const { choices, error, id, created, model, type } = event;
+  const { error, ...others } = event;
+  // The client takes each member `error` for an error.
+  const chunk = error === null ? others : event;
+  const { choices, id, created, model, type } = chunk;
   if (!Array.isArray(choices)) {
-    const isOther = typeof type === 'string' || 'usage' in event || choices === null;
-    return error === undefined && isOther ? { ...event, choices: [] } : event;
+    const isOther = typeof type === 'string' || 'usage' in chunk || choices === null;
+    return !('error' in chunk) && isOther ? { ...chunk, choices: [] } : chunk;
   }
   return {
-    ...event,
+    ...chunk,
     id: textOf(id),
     created: numberOf(created),
     model: textOf(model),

@@ -17,7 +17,9 @@ export function repairLines(repair: EventRepair): TransformStream<Uint8Array, Ui
       }
       const lines = rest.join('') + text.slice(0, end);
       rest = [text.slice(end)];
-      controller.enqueue(encoder.encode(lines.replace(/^data:.*$/gm, (line) => repairLine(line, repair))));
+      controller.enqueue(
+        encoder.encode(lines.replace(/^data:.*$/gm, (line) => repairLine(withoutMark(line), repair))),
+      );
     },
     flush(controller) {
       const last = rest.join('') + decoder.decode();
@@ -25,6 +27,9 @@ export function repairLines(repair: EventRepair): TransformStream<Uint8Array, Ui
     },
   });
 }
+
+/** Removes a byte order mark, which some servers write before each JSON text. */
+const withoutMark = (line: string) => line.replace(/^(data: ?)\ufeff/, '$1');
 
 function repairLine(line: string, repair: EventRepair): string {
   const json = line.slice('data:'.length);

@@ -40,6 +40,9 @@ const events: Readonly<Record<string, readonly string[]>> = {
     data({ id: 'c', choices: null, usage: null }),
     chunk({ new_member: 'hidden' }, { id: 17, created: '1700000000' }),
     chunk({ role: 'model' }),
+    chunk({}, { error: null }),
+    data({ id: 'c', usage: null, error: null }),
+    chunk({}).replace('data: ', 'data: \ufeff'),
     ': a comment\n\n',
   ],
 };
