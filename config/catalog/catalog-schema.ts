@@ -214,6 +214,8 @@ const writtenFields = {
   ...sharedFields,
 };
 
+export const writtenKeys = Object.keys(writtenFields);
+
 /** Entry under `servers`; `command` and `url` exclude each other. */
 export const writtenEntrySchema = partial(writtenFields);
 

@@ -8,7 +8,7 @@ import { SecretValues } from '../reader/secret-values.ts';
 import type { SourceFile } from '../reader/source-file.ts';
 import { memberOf, plainValue, textOf } from '../reader/yaml-members.ts';
 import { parseYamlTree, type YamlTree } from '../reader/yaml-tree.ts';
-import { clientFields } from './catalog-schema.ts';
+import { writtenKeys } from './catalog-schema.ts';
 import { clientKeys, dialectOf } from './dialects/dialect.ts';
 import { nestedServers } from './dialects/locate-servers.ts';
 import { type CatalogServerMap, findServers, readServer } from './read-catalog.ts';
@@ -94,8 +94,8 @@ function projectLists(root: YamlTree, path: string): { project: string; list: Ca
 }
 
 /**
- * Returns the entry with the catalog's field names and absolute paths. A server of a project gets the project
- * folder as `cwd`, because its client starts it there.
+ * Returns the entry with the catalog's field names and absolute paths; unknown keys are reported, and omitted.
+ * A server of a project gets the project folder as `cwd`, because its client starts it there.
  */
 function ownEntry(written: OwnEntry, folder: string, workspace: string | undefined): OwnEntry {
   const { type, runtime, disabled, enabled, tools, disabledTools, excludeTools, ...others } = written;
@@ -121,7 +121,7 @@ function ownEntry(written: OwnEntry, folder: string, workspace: string | undefin
   const stray = isLocal ? ['headers'] : ['args', 'env', 'inherit_env'];
   return Object.fromEntries(
     Object.entries(gatewayEntry).filter(([key, value]) => {
-      return !stray.includes(key) && !Object.hasOwn(clientFields, key) && !isEmpty(value);
+      return !stray.includes(key) && writtenKeys.includes(key) && !isEmpty(value);
     }),
   );
 }

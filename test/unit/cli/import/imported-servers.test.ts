@@ -76,6 +76,14 @@ describe('servers of several clients', () => {
     ]);
   });
 
+  test('have only fields of the catalog, and other keys are reported', () => {
+    const text = '{ "mcpServers": { "a": { "command": "x", "serverInstructions": true, "timeout": 5 } } }';
+    const { servers, problems } = importableServers(new SourceFile('/x/librechat.json', text));
+    expect(servers).toMatchObject([{ id: 'a' }]);
+    expect(servers[0]?.entry).toEqual({ command: 'x', request_timeout_seconds: 5 });
+    expect(problems).toMatchObject([{ message: expect.stringContaining('serverInstructions: unknown key') }]);
+  });
+
   test('with errors are skipped with their positions, and files without servers cause no problem', () => {
     const text = '{ "mcpServers": {\n "a": { "command": "x" },\n "b": { "args": [] } } }';
     const { servers, problems } = importableServers(new SourceFile('/x/mcp.json', text));
