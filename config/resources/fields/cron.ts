@@ -64,6 +64,16 @@ export function cronFault(expression: string): string | undefined {
     : undefined;
 }
 
+/** Suggests the expression for an interval such as `5m`, if the interval divides an hour or a day. */
+function expressionFor(text: string): string {
+  const [, digits, unit] = /^(?:every )?(\d{1,2}) ?(m|h)(?:in|ins|inutes?|ours?)?$/i.exec(text) ?? [];
+  const count = Number(digits);
+  if (unit === undefined || count === 0) return '';
+  const isMinutes = unit.toLowerCase() === 'm';
+  if ((isMinutes ? 60 : 24) % count !== 0) return '';
+  return `; write ${isMinutes ? `*/${count} * * * *` : `0 */${count} * * *`} for each interval of ${text.replace('every ', '')}`;
+}
+
 /** Parses an expression. Returns its fields, or an error message. */
 export function parseCron(expression: string): CronFields | string {
   const text = expression.trim();
@@ -72,7 +82,8 @@ export function parseCron(expression: string): CronFields | string {
   const fields = (nicknames[text.toLowerCase()] ?? text).split(/\s+/);
   if (fields.length !== 5 && fields.length !== 6) {
     const found = text === '' ? 0 : fields.length;
-    return `expected 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first; found ${found}`;
+    const hint = expressionFor(text);
+    return `expected 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first; found ${found}${hint}`;
   }
   if (fields.length === 5) fields.unshift('0');
   const sets: FieldValues[] = [];

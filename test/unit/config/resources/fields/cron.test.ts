@@ -41,6 +41,11 @@ describe('a cron expression', () => {
   test.each([
     ['', `${count} 0`],
     ['* * * *', `${count} 4`],
+    ['5m', `${count} 1; write */5 * * * * for each interval of 5m`],
+    ['every 2 hours', `${count} 3; write 0 */2 * * * for each interval of 2 hours`],
+    ['7m', `${count} 1`],
+    ['90m', `${count} 1`],
+    ['0h', `${count} 1`],
     ['* * * * * * *', `${count} 7`],
     ['@reboot', '@reboot is not one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly'],
     ['@daily *', '@daily * is not one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly'],
