@@ -13,6 +13,7 @@ import type { ServerInstall } from '../installs/server-install.ts';
 import type { ServerCache } from './cache/cache.ts';
 import type { CallOwner } from './calls/owner.ts';
 import type { ServerEras } from './eras/eras.ts';
+import { ProbeWaits } from './eras/probe-waits.ts';
 import type { Handle } from './handle.ts';
 import type { ServerDemand } from './life/server-demand.ts';
 import { ServerGate, type ServerGateOptions, type ServerStatus } from './life/server-gate.ts';
@@ -44,6 +45,8 @@ export class ManagedServer implements ServerStatus {
   readonly pool: Pool;
   readonly cache: ServerCache;
   readonly eras: ServerEras;
+  /** Limits the requests that wait for the era probe. */
+  readonly probeWaits: ProbeWaits;
   readonly tasks: TaskRecords;
   // Shares in the limits over all servers (clients/routing/in-flight-limiter.ts).
   /** Share of the requests in flight, including waiting ones. */
@@ -86,6 +89,7 @@ export class ManagedServer implements ServerStatus {
     this.cache = cache;
     this.#install = install;
     this.eras = eras;
+    this.probeWaits = new ProbeWaits(entry.pool.waiting);
     this.tasks = traffic.tasks;
     this.pool = pool;
     this.handle = handle;

@@ -84,10 +84,9 @@ export function withEras({ server, exchange }: RoutedRequest, proceed: () => voi
     proceed();
     return;
   }
-  // Requests that wait for the probe are limited here: the limits of the server count only accepted calls.
-  const { waiting } = server.entry.pool;
-  if (server.eras.waiting >= waiting) {
-    const why = `${waiting} requests already wait for the era probe of server ${server.id}`;
+  const release = server.probeWaits.take(exchange.client);
+  if (release === undefined) {
+    const why = `too many requests already wait for the era probe of server ${server.id}`;
     exchange.fail(new OverloadedError(`${why}; try again shortly, or raise pool.waiting in the catalog`));
     return;
   }
@@ -105,5 +104,8 @@ export function withEras({ server, exchange }: RoutedRequest, proceed: () => voi
   }, seconds * 1000);
   pending
     .catch((cause: unknown) => exchange.fail(new InternalError('the request could not be routed', { cause })))
-    .finally(() => clearTimeout(timer));
+    .finally(() => {
+      clearTimeout(timer);
+      release();
+    });
 }

@@ -24,6 +24,7 @@ import { applyEdits } from '../../../../../../actors/mcp/jsonrpc/apply-edits.ts'
 import type { Envelope } from '../../../../../../actors/mcp/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { type Edit, toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { ClientShares } from '../../../../../../actors/mcp/servers/calls/client-shares.ts';
 import { MAX_PAUSE_MS } from '../../../../../../actors/mcp/servers/calls/limits.ts';
 import type { ServerEntry } from '../../../../../../config/catalog/catalog-schema.ts';
 import type { FakeLink } from '../../../../../fixtures/server/fake-link.ts';
@@ -472,6 +473,20 @@ describe('requests to a server whose protocol era is being detected', () => {
     await settle();
     expect(acted).toBe(3);
     expect(managed.server.eras.waiting).toBe(0);
+  });
+
+  test('of one client leave places for another client', () => {
+    managed = new FakeManagedServer({ era: 'auto', pool: { max: 1, in_flight: 8, waiting: 3 } });
+    const [greedy, other] = [new ClientShares(), new ClientShares()];
+    for (const client of [greedy, greedy, greedy, greedy, other]) {
+      const { route } = request(toolCall('1', 'm'));
+      route.exchange.client = client;
+      withEras(route, () => {});
+    }
+    expect(recorders.map(({ error }) => error?.code)).toEqual([
+      ...[undefined, undefined, undefined],
+      ...['ERR_OVERLOADED', undefined],
+    ]);
   });
 });
 
