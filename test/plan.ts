@@ -140,6 +140,7 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
     'flows/flow-killed-at-rows',
     'flows/flow-runs',
     'flows/flow-urls',
+    'flows/step-slots',
     'automation/automation-killed',
     'automation/businessmessenger-killed',
     'automation/businessmessenger-platform',

@@ -94,7 +94,7 @@ function projectLists(root: YamlTree, path: string): { project: string; list: Ca
 }
 
 /**
- * Returns the entry with the catalog's field names and absolute paths; unknown keys are reported, and omitted.
+ * Returns the entry with the catalog's field names and absolute paths. Unknown keys are reported and omitted.
  * A server of a project gets the project folder as `cwd`, because its client starts it there.
  */
 function ownEntry(written: OwnEntry, folder: string, workspace: string | undefined): OwnEntry {
