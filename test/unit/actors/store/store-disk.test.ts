@@ -17,6 +17,7 @@ import { StoreUnavailableError } from '../../../../actors/base/errors/errors.ts'
 import type { Store } from '../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
 import { newFolder } from '../../../fixtures/new-folder.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
 import { seeded } from '../../../fixtures/seeded.ts';
 import { bundledStoreChild, start } from '../../../fixtures/store/store-child.ts';
 import { eventOf } from '../../../fixtures/store/store-conformance.ts';
@@ -44,7 +45,8 @@ describe('a killed process', () => {
     const random = seeded(7);
     const acknowledged: string[] = [];
     const done: string[] = [];
-    for (let round = 0; round < 6; round += 1) {
+    const rounds = runs(6);
+    for (let round = 0; round < rounds; round += 1) {
       const { child: running, finished } = start(process.execPath, [child.script, file, `${round}`]);
       // Counts lines, because a slow machine writes few of them in a fixed time.
       let linesLeft = 60 + random() * 200;
@@ -58,8 +60,8 @@ describe('a killed process', () => {
       for (const line of lines) (line.startsWith('A ') ? acknowledged : done).push(line.slice(2));
     }
     child.remove();
-    expect(acknowledged.length).toBeGreaterThan(100);
-    expect(done.length).toBeGreaterThan(100);
+    expect(acknowledged.length).toBeGreaterThan(15 * rounds);
+    expect(done.length).toBeGreaterThan(15 * rounds);
 
     const store = await openFile(file);
     const everything = await allRecords(store);

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 // The command `explain` accepts each path that an error message prints. The test replaces every value of the
-// examples by a value of another type, and looks up the paths in the messages.
+// examples by a value of another type, and looks up the paths in the messages. In `npm test` it replaces
+// each value in one of three ways.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,6 +13,7 @@ import { SecretValues } from '../../../../config/reader/secret-values.ts';
 import { loadResources } from '../../../../config/resources/load-resources.ts';
 import { findNamedFields } from '../../../../src/cli/commands/find-field.ts';
 import { newFolder } from '../../../fixtures/new-folder.ts';
+import { isShort } from '../../../fixtures/property-runs.ts';
 
 const root = resolve(import.meta.dirname, '../../../..');
 const folder = newFolder('printed-paths-');
@@ -48,8 +50,10 @@ function documentsIn(file: string): Json[] {
 
 async function pathsOf(load: (file: string) => Promise<readonly Problem[]>, value: Json): Promise<string[]> {
   const paths = new Set<string>();
-  for (const change of changes)
-    for (const other of replaced(value, change)) {
+  const first = Math.floor(Math.random() * changes.length);
+  for (const [kind, change] of changes.entries())
+    for (const [at, other] of [...replaced(value, change)].entries()) {
+      if (isShort && (first + kind + at) % changes.length !== 0) continue;
       const file = join(folder, 'case.yaml');
       writeFileSync(file, JSON.stringify(other));
       for (const { message } of await load(file)) {
