@@ -48,7 +48,7 @@ export interface LoadOptions {
   /**
    * Isolation for entries that do not set it. Default: shared for local servers, session for remote servers.
    */
-  readonly defaultIsolation?: ServerEntry['isolation'];
+  readonly defaultIsolation?: ServerEntry['isolation'] | undefined;
   /**
    * True if the caller loads triggers next. Then their folders are checked, and errors include the problems
    * of their files.
@@ -58,6 +58,8 @@ export interface LoadOptions {
   readonly isListening?: boolean;
   /** File whose folder contains the `.env`. @default the gateway file */
   readonly envBeside?: string;
+  /** @default loadCatalog */
+  readonly catalogLoader?: CatalogLoader;
   /** Valid `host:port` that replaces the listen address of the file. */
   readonly listen?: string | undefined;
 }
@@ -187,7 +189,8 @@ async function loadCatalogAlone(
   const { environment, fromFile, problems: envProblems } = await environmentBeside(catalogPath, processEnv);
   const secrets = new SecretValues();
   const start = new SourceFile(catalogPath, '');
-  const loaded = await loadCatalog(catalogPath, environment, secrets, options);
+  const load = options.catalogLoader ?? loadCatalog;
+  const loaded = await load(catalogPath, environment, secrets, options);
   const { value, problems, reason, digest = '' } = loaded;
   if (reason !== undefined) throw new ConfigError([start.problem(0, reason)]);
   const { listen: listen_addr = DEFAULT_LISTEN, isListening } = options;
@@ -260,7 +263,7 @@ function validCatalog(catalog: LoadedCatalog | undefined): Catalog | undefined {
   return !catalog || hasError(catalog.problems) ? undefined : catalog.value;
 }
 
-interface LoadedCatalog {
+export interface LoadedCatalog {
   readonly value?: Catalog | undefined;
   readonly problems: readonly Problem[];
   readonly digest?: string;
@@ -276,14 +279,22 @@ async function loadOptionalCatalog(
   options: LoadOptions,
 ): Promise<LoadedCatalog | undefined> {
   if (path === undefined) return undefined;
-  return path === '' ? { problems: [] } : loadCatalog(path, env, secrets, options);
+  return path === '' ? { problems: [] } : (options.catalogLoader ?? loadCatalog)(path, env, secrets, options);
 }
 
-async function loadCatalog(
+/** Loads the catalog, and adds its credentials to `secrets`. */
+export type CatalogLoader = (
   path: string,
   env: Environment,
   secrets: SecretValues,
-  { defaultIsolation }: LoadOptions,
+  options: Pick<LoadOptions, 'defaultIsolation'>,
+) => Promise<LoadedCatalog>;
+
+export async function loadCatalog(
+  path: string,
+  env: Environment,
+  secrets: SecretValues,
+  { defaultIsolation }: Pick<LoadOptions, 'defaultIsolation'>,
 ): Promise<LoadedCatalog> {
   const source = await readSourceFile(path);
   if (!(source instanceof SourceFile)) return { problems: [], reason: source.reason };

@@ -1,7 +1,7 @@
 // `npm run build`: bundles the entry points with the packages they import into dist/, for a fast start.
 // `--outdir DIR` builds into another folder. Not bundled: native addons (HTTP, store), the browser driver,
-// and pino-pretty, which is loaded only on a terminal. The store's worker is a separate script because it
-// runs in a thread.
+// and pino-pretty, which is loaded only on a terminal. The workers of the store and of the catalog
+// are separate scripts because they run in threads.
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,6 +22,7 @@ const entries = {
   core: 'src/core.ts',
   commands: 'src/cli/commands/run-command.ts',
   'store-worker': 'actors/store/worker/store-worker.ts',
+  'catalog-worker': 'src/catalog-worker.ts',
   'tool-servers/filesystem': 'tool-servers/filesystem/main.ts',
   'tool-servers/browser': 'tool-servers/browser/main.ts',
   'tool-servers/repository-host': 'tool-servers/repository-host/main.ts',

@@ -16,6 +16,7 @@ import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { type LoadedConfig, loadTarget } from '../config/load-config.ts';
 import { formatProblem, type Problem } from '../config/reader/problem.ts';
 import type { FolderAutomation } from './automate.ts';
+import { loadCatalogInWorker } from './catalog-in-worker.ts';
 import type { CliOptions } from './cli/options.ts';
 import { ConfigurationAlarm } from './configuration-alarm.ts';
 import { ConfigurationFiles } from './configuration-files.ts';
@@ -53,7 +54,8 @@ export interface RunningProgram {
 export async function compose(loaded: LoadedConfig, options: CliOptions): Promise<Program> {
   const { target, listen } = options;
   const { config, catalog, secrets } = loaded;
-  const files = new ConfigurationFiles(loaded, () => loadTarget(target, process.env, { listen }));
+  const loadOptions = { listen, catalogLoader: loadCatalogInWorker };
+  const files = new ConfigurationFiles(loaded, () => loadTarget(target, process.env, loadOptions));
   const redactor = new Redactor([]);
   const log = await createLog({ level: config.log_level, fd: 1, redactor });
   const folders = await foldersOf(config, files);

@@ -3,6 +3,7 @@
 import { loadTarget } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';
 import { loadConfiguredResources } from '../config/resources/configured-resources.ts';
+import { loadCatalogInWorker } from './catalog-in-worker.ts';
 import type { CliOptions } from './cli/options.ts';
 
 /** Returns the problems of the gateway file, the catalog, and the files of triggers and agents. */
@@ -14,6 +15,7 @@ export async function fileProblems({
     const { config, catalog, environment } = await loadTarget(target, process.env, {
       hasTriggers: true,
       listen,
+      catalogLoader: loadCatalogInWorker,
     });
     const hasKey = config.api_key !== '';
     const servers = Object.keys(catalog.servers);

@@ -17,6 +17,11 @@ export class SecretValues {
     return credentials;
   }
 
+  /** Adds the credentials of another list. */
+  addAll(credentials: readonly string[]): void {
+    for (const each of credentials) this.#values.add(each);
+  }
+
   /** Records whether the schema marks the scalar as secret, regardless of the value. */
   recordSecrecy(scalar: object, isSecret: boolean): void {
     this.#secrecy.set(scalar, isSecret || this.#secrecy.get(scalar) === true);

@@ -1,0 +1,61 @@
+// Loads the catalog of a reload. A large file is loaded in a thread (catalog-worker.ts), because the gateway
+// serves clients meanwhile.
+
+import { stat } from 'node:fs/promises';
+import { Worker } from 'node:worker_threads';
+import type { ServerEntry } from '../config/catalog/catalog-schema.ts';
+import { type CatalogLoader, type LoadedCatalog, loadCatalog } from '../config/load-config.ts';
+
+/** Size up to which a file is parsed without a thread, in bytes. */
+const SMALL_BYTES = 65_536;
+const TIMEOUT_MS = 60_000;
+
+export interface CatalogRequest {
+  readonly path: string;
+  readonly environment: Parameters<CatalogLoader>[1];
+  readonly options: Parameters<CatalogLoader>[3];
+}
+
+/** A slice of the servers; after the last one the remaining results. */
+export type CatalogMessage =
+  | { readonly servers: readonly (readonly [id: string, entry: ServerEntry])[] }
+  | {
+      readonly loaded: Omit<LoadedCatalog, 'value'>;
+      readonly hasCatalog: boolean;
+      readonly secrets: readonly string[];
+    };
+
+/** Rejects if the thread fails or takes too long. */
+export const loadCatalogInWorker: CatalogLoader = async (path, environment, secrets, options) => {
+  const size = await stat(path).then(
+    (stats) => stats.size,
+    () => 0,
+  );
+  if (size <= SMALL_BYTES) return loadCatalog(path, environment, secrets, options);
+  const { defaultIsolation } = options;
+  const request: CatalogRequest = { path, environment: { ...environment }, options: { defaultIsolation } };
+  const worker = new Worker(new URL('./catalog-worker.js', import.meta.url), { workerData: request });
+  const servers: Record<string, ServerEntry> = Object.create(null);
+  try {
+    return await new Promise<LoadedCatalog>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`loading ${path} took too long`)), TIMEOUT_MS);
+      worker.once('error', reject);
+      worker.once('exit', () => {
+        clearTimeout(timer);
+        reject(new Error(`the thread that loads ${path} has ended`));
+      });
+      worker.on('message', (message: CatalogMessage) => {
+        if ('servers' in message) {
+          for (const [id, entry] of message.servers) servers[id] = entry;
+          // The next slice arrives in a later turn of the event loop.
+          setImmediate(() => worker.postMessage('next'));
+          return;
+        }
+        secrets.addAll(message.secrets);
+        resolve({ ...message.loaded, value: message.hasCatalog ? { servers } : undefined });
+      });
+    });
+  } finally {
+    await worker.terminate();
+  }
+};
