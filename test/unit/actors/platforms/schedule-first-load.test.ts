@@ -1,6 +1,7 @@
 // Missed instants of a schedule are counted from the first load, also across restarts, in the real store.
 
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { scheduleAdapter } from '../../../../actors/platforms/schedule/adapter.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
@@ -37,10 +38,12 @@ function gateway() {
       const deliveries = await store.deliveries({ limit: 1_000, idPrefix: 'schedule:nightly:' });
       return deliveries.map(({ id }) => id.slice('schedule:nightly:2026-11-21T'.length, -':00.000Z'.length));
     };
-    // The store processes calls in order, so two equal reads mean that all writes are done.
+    // The store processes calls in order. A schedule writes its next instant right after a response.
+    // Two equal reads in different turns mean that all writes are done.
     let all = await storedInstants();
     for (let before = -1; before !== all.length; ) {
       before = all.length;
+      await nextTurn();
       all = await storedInstants();
     }
     await open.close();

@@ -1,6 +1,7 @@
 // State of removed schedules in the real store: kept unchanged for a period, then deleted.
 
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { scheduleAdapter } from '../../../../actors/platforms/schedule/adapter.ts';
 import type { Store } from '../../../../actors/store/store.ts';
@@ -62,10 +63,12 @@ async function daysIn(store: Store): Promise<readonly number[]> {
     const deliveries = await store.deliveries({ limit: 1_000, idPrefix: 'schedule:nightly:' });
     return deliveries.map(({ id }) => Number(id.slice('schedule:nightly:2026-01-'.length).slice(0, 2)));
   };
-  // The store processes calls in order, so two equal reads mean that all writes are done.
+  // The store processes calls in order. A schedule writes its next instant right after a response.
+  // Two equal reads in different turns mean that all writes are done.
   let all = await storedDays();
   for (let before = -1; before !== all.length; ) {
     before = all.length;
+    await nextTurn();
     all = await storedDays();
   }
   return all.reverse();

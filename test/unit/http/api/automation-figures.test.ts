@@ -26,6 +26,8 @@ const queue = {
   duration_ms: { p50: null, p95: 7 },
 };
 const other = { ...queue, active: 2, states: { ready: 1 }, duration_ms: { p50: 3, p95: 4 } };
+const modelCalls = { active: 1, max: 256, waiting: 0 };
+const flowNodes = { active: 2, max: 512, waiting: 3 };
 const trigger = {
   trigger: { name: 'orders' },
   state: 'paused',
@@ -47,7 +49,10 @@ function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
   attempt.reportReply({ text: 'Fine.', effects: { steps: [answerRow] } });
   feed.begin('r2', agentTarget('oncall')).reportFailure();
   attempt.end();
-  const targets = { loaded: { agents: [{ name: 'oncall' }], fleets: [{ name: 'oncall' }], flows: [] } };
+  const targets = {
+    loaded: { agents: [{ name: 'oncall' }], fleets: [{ name: 'oncall' }], flows: [] },
+    slots: { modelCalls: { figures: modelCalls }, flowNodes: { figures: flowNodes } },
+  };
   return new AutomationFigures({ operator, dispatcher, targets, feed } as unknown as RunningAutomation);
 }
 
@@ -92,6 +97,7 @@ test('the statistics contain every trigger, the delivery counts and the current 
     },
     flows: {},
     deliveries: counts,
+    slots: { model_calls: modelCalls, flow_nodes: flowNodes },
     conversations: queue,
     outbox: {
       active: 3,
