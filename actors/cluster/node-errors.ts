@@ -10,7 +10,7 @@ export class NodeLostError extends ConnectionLostError implements ExternalFailur
 }
 
 /** The node itself refused a request, for example because it is stopping. */
-export class NodeRefusedError extends UpstreamProtocolError implements ExternalFailure {
+export class PeerRefusedError extends UpstreamProtocolError implements ExternalFailure {
   readonly isExternal = true;
 }
 

@@ -9,7 +9,7 @@ import {
   UpstreamProtocolError,
 } from '../base/errors/errors.ts';
 import type { CallId, Link, LinkEvents, Trace } from '../mcp/links/link.ts';
-import { NodeLostError, NodeRefusedError } from './node-errors.ts';
+import { NodeLostError, PeerRefusedError } from './node-errors.ts';
 import type { Placement, RemotePlacement, ServerPlacement } from './server-placement.ts';
 
 /**
@@ -156,7 +156,7 @@ export class PlacedLink implements Link {
     const { status } = error;
     const problem = status === undefined ? 'sent an invalid response' : `responded with status ${status}`;
     const isRefused = status !== undefined && (status >= NODE_FAILURE || status === MISDIRECTED);
-    const ErrorClass = isRefused ? NodeRefusedError : UpstreamProtocolError;
+    const ErrorClass = isRefused ? PeerRefusedError : UpstreamProtocolError;
     return new ErrorClass(`${node} ${problem}`, {
       cause: error,
       ...(status === undefined ? {} : { status }),

@@ -15,18 +15,18 @@ export interface Meter {
   budget: EvaluationBudget;
 }
 
-type Step = (...args: readonly unknown[]) => unknown;
+type EvaluationStep = (...args: readonly unknown[]) => unknown;
 
 interface CheckedNode {
   readonly op: string;
   readonly args: unknown;
   readonly meta: {
-    readonly evaluate: Step;
+    readonly evaluate: EvaluationStep;
     /** Expansion of a macro such as `map`. */
     readonly alternate?: CheckedNode;
   };
   /** Operation on the values of the operands; missing for nodes without operands. */
-  handle?: Step;
+  handle?: EvaluationStep;
   setMeta(key: string, value: unknown): void;
 }
 
@@ -61,7 +61,7 @@ function meterOperation(node: CheckedNode, meter: Meter): void {
   const isCall = op === 'call' || op === 'rcall';
   if (handle === undefined || !(isCall || op === 'comprehension' || binaryOperators.has(op))) return;
   const cost = costOf(op, isCall ? (node.args as readonly [string])[0] : undefined);
-  const metered: Step = (...args) => {
+  const metered: EvaluationStep = (...args) => {
     const { budget } = meter;
     // A call has a list of operands; the operands of an operator are the first arguments.
     const operands = isCall ? (args[0] as readonly unknown[]) : args.slice(0, op === 'comprehension' ? 1 : 2);

@@ -4,7 +4,7 @@
 import { BlockList, isIP } from 'node:net';
 import { isLoopback, withoutBrackets } from './host.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type ProxyVariables = Readonly<Record<string, string | undefined>>;
 
 /** A proxy variable with an unusable value. */
 export class ProxyError extends Error {
@@ -15,7 +15,7 @@ export class ProxyError extends Error {
  * Returns the proxy for requests to a URL; undefined for a direct connection. Throws ProxyError if the
  * variable has no HTTP URL.
  */
-export function proxyFor(url: URL, env: Environment = process.env): URL | undefined {
+export function proxyFor(url: URL, env: ProxyVariables = process.env): URL | undefined {
   const { protocol, hostname, port } = url;
   const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const value = variable(env, name);
@@ -29,7 +29,7 @@ export function proxyFor(url: URL, env: Environment = process.env): URL | undefi
 }
 
 /** Returns true if the environment names a proxy. Throws ProxyError like `proxyFor`. */
-export function hasProxy(env: Environment = process.env): boolean {
+export function hasProxy(env: ProxyVariables = process.env): boolean {
   const named = ['HTTP_PROXY', 'HTTPS_PROXY'].filter((name) => variable(env, name) !== '');
   for (const name of named) proxyUrl(name, variable(env, name));
   return named.length > 0;
@@ -45,7 +45,7 @@ export function proxyCredentials({ username, password }: URL): string | undefine
   return `Basic ${Buffer.from(text).toString('base64')}`;
 }
 
-const variable = (env: Environment, name: string): string =>
+const variable = (env: ProxyVariables, name: string): string =>
   (env[name.toLowerCase()] || env[name] || '').trim();
 
 /** Accepts `host:port` as well, like curl. The error omits the value, which may contain a password. */

@@ -27,7 +27,7 @@ export interface FlowNext {
   readonly end: FlowEnd | undefined;
 }
 
-interface Scope {
+interface NodeScope {
   readonly state: GraphState;
   /** Path prefix of the node ids. */
   readonly prefix: string;
@@ -35,12 +35,12 @@ interface Scope {
   readonly outputs: Map<string, unknown>;
 }
 
-interface Iteration extends Scope {
+interface Iteration extends NodeScope {
   readonly n: number;
 }
 
 export class FlowState {
-  readonly #root: Scope;
+  readonly #root: NodeScope;
   /** Current or last iterations, by path of the loop. */
   readonly #turns = new Map<string, Iteration>();
   #steps = 0;
@@ -185,7 +185,7 @@ export class FlowState {
     this.#turns.set(loop, { n, state: new GraphState(inside), prefix, outputs: new Map() });
   }
 
-  #endWith(scope: Scope, id: string, path: string): void {
+  #endWith(scope: NodeScope, id: string, path: string): void {
     scope.state.endWith(id);
     for (const { id: each, inside } of scope.state.nodes)
       if (inside !== undefined) this.#forgetTurns(scope.prefix + each);
@@ -198,15 +198,15 @@ export class FlowState {
       if (path === loop || path.startsWith(`${loop}#`)) this.#turns.delete(path);
   }
 
-  #scopes(): readonly Scope[] {
+  #scopes(): readonly NodeScope[] {
     return this.#turns.size === 0 ? [this.#root] : [this.#root, ...this.#turns.values()];
   }
 
-  #find(path: string): { readonly scope: Scope; readonly id: string } | undefined {
+  #find(path: string): { readonly scope: NodeScope; readonly id: string } | undefined {
     const parsed = nodePath(path);
     if (parsed === undefined) return undefined;
     const { turns, id } = parsed;
-    let scope: Scope = this.#root;
+    let scope: NodeScope = this.#root;
     for (const { loop, turn } of turns) {
       const inside = this.#turns.get(scope.prefix + loop);
       if (inside?.n !== turn) return undefined;

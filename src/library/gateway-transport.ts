@@ -5,7 +5,7 @@
 
 import { GatewayError, StoppedError } from '../../actors/base/errors/errors.ts';
 import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
-import type { MessageOrigin } from '../../actors/mcp/clients/message-router.ts';
+import type { RequestOrigin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
 import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
@@ -160,7 +160,7 @@ export class GatewayTransport {
     };
   }
 
-  #origin(): MessageOrigin {
+  #origin(): RequestOrigin {
     this.#requests += 1;
     return { requestId: `library-${this.#requests}` };
   }

@@ -14,7 +14,7 @@ import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Part } from '../../actors/base/supervision/part.ts';
 import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import { type ModernCaller, readCaller } from '../../actors/mcp/clients/eras/modern-caller.ts';
-import type { MessageOrigin } from '../../actors/mcp/clients/message-router.ts';
+import type { RequestOrigin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
 import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
@@ -294,7 +294,7 @@ export class StdioFront implements Part {
     return outlet;
   }
 
-  #origin(): MessageOrigin {
+  #origin(): RequestOrigin {
     this.#requests += 1;
     return { requestId: String(this.#requests) };
   }

@@ -44,7 +44,7 @@ const MAX_ERROR_BYTES = 65_536;
 const LINE_FEED = 10;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export interface ExchangeOptions {
+export interface ModelExchangeOptions {
   readonly limits: ExchangeLimits;
   readonly hasNoKey: boolean;
   /** Names of the tools in the request, in order. */
@@ -56,7 +56,7 @@ export interface ExchangeOptions {
 }
 
 export class ModelExchange {
-  readonly #options: ExchangeOptions;
+  readonly #options: ModelExchangeOptions;
   readonly #limits: ExchangeLimits;
   readonly #hasNoKey: boolean;
   readonly #abort = new AbortController();
@@ -64,7 +64,7 @@ export class ModelExchange {
   #fault: ModelFault | undefined;
   #hasAnswered = false;
 
-  constructor(options: ExchangeOptions) {
+  constructor(options: ModelExchangeOptions) {
     this.#options = options;
     this.#limits = options.limits;
     this.#hasNoKey = options.hasNoKey;

@@ -17,7 +17,7 @@ import type { ModelAnswer, ModelRequest, ModelRequestOptions, Models } from './m
 import { faultText, ModelFaultError, nameOf } from './model-errors.ts';
 import { KnownModels } from './model-traits.ts';
 import { loadClient } from './providers.ts';
-import { RequestParts } from './request-parts.ts';
+import { ModelRequestParts } from './request-parts.ts';
 import { repeatRequest } from './retries.ts';
 
 /**
@@ -127,7 +127,7 @@ export class ProviderModels implements Models {
       });
     const until = performance.now() + remainingMs;
     let firstFault: ModelFaultError | undefined;
-    const parts = new RequestParts(request, settings.type, this.#known.traitsOf(nameOf(name)));
+    const parts = new ModelRequestParts(request, settings.type, this.#known.traitsOf(nameOf(name)));
     for (;;) {
       try {
         const answer = await this.#send(parts, name, settings, until - performance.now(), options);
@@ -146,7 +146,7 @@ export class ProviderModels implements Models {
   }
 
   async #send(
-    parts: RequestParts,
+    parts: ModelRequestParts,
     name: ModelName,
     settings: ResolvedProvider,
     remainingMs: number,
@@ -204,7 +204,7 @@ export class ProviderModels implements Models {
   }
 
   /** Logs each omitted tool once. */
-  #logOmissions(model: string, parts: RequestParts): void {
+  #logOmissions(model: string, parts: ModelRequestParts): void {
     if (parts.remember())
       this.#options.log.warn({ model }, 'model refuses images; sending their descriptions instead');
     for (const { tool, reason } of parts.omitted) {

@@ -15,7 +15,7 @@ export interface OmittedTool {
   readonly reason: string;
 }
 
-export class RequestParts {
+export class ModelRequestParts {
   readonly #request: ModelRequest;
   readonly #traits: ModelTraits;
   /** Refusals of this request, by tool. */

@@ -19,7 +19,7 @@ export interface HandlerServices {
   readonly tools: InProcessClient;
 }
 
-interface RunRecords {
+interface RunContextRecords {
   readonly rows: StoredRows;
   readonly clock: RunClock;
 }
@@ -43,7 +43,7 @@ export class RunContext implements HandlerContext {
     assignment: Assignment,
     services: HandlerServices,
     { signal, limitMs, show, onRows, onRetry }: RunLimits,
-    { rows, clock }: RunRecords,
+    { rows, clock }: RunContextRecords,
     { approvals, messages }: RunPeople,
   ) {
     this.signal = signal;

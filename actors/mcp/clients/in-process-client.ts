@@ -21,7 +21,7 @@ import { type Message, rawJson, sizeOf, toBuffer } from '../jsonrpc/span.ts';
 import { toolCallEnvelope } from '../jsonrpc/tool-call-message.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
 import { cutResult, resultSize } from './cut-result.ts';
-import type { MessageOrigin, MessageRouter, RunningRequest } from './message-router.ts';
+import type { MessageRouter, RequestOrigin, RunningRequest } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
 import { allServers } from './profiles/profile.ts';
 import { ResultBudget } from './result-budget.ts';
@@ -68,7 +68,7 @@ type Begin = (
   id: number,
   server: ManagedServer | undefined,
   response: PendingResponse,
-  origin: MessageOrigin,
+  origin: RequestOrigin,
 ) => RunningRequest | undefined;
 
 const KEY_MEMBER = 'actor-gateway/key';

@@ -25,7 +25,7 @@ import { listen } from './sessions/listen.ts';
 import type { ClientSession } from './sessions/session.ts';
 
 /** Message origin, for log lines. */
-export interface MessageOrigin extends Trace {
+export interface RequestOrigin extends Trace {
   readonly requestId: string;
   /** Principal of the sender, if the front end identifies it. */
   readonly principal?: Principal;
@@ -68,7 +68,7 @@ export class MessageRouter {
     envelope: Envelope,
     { server, profile }: Endpoint,
     outlet: Outlet,
-    origin: MessageOrigin,
+    origin: RequestOrigin,
     onSession: (session: ClientSession) => void,
   ): void {
     const { principal = anonymous, client } = origin;
@@ -97,7 +97,7 @@ export class MessageRouter {
   }
 
   /** Routes a session's request. */
-  request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: MessageOrigin): void {
+  request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: RequestOrigin): void {
     const { profile, target } = session;
     const request = this.#begin(envelope, outlet, origin, session, undefined, profile, target);
     this.#dispatch(request, target, profile);
@@ -108,7 +108,7 @@ export class MessageRouter {
     server: ManagedServer,
     envelope: Envelope,
     outlet: Outlet,
-    origin: MessageOrigin,
+    origin: RequestOrigin,
   ): void {
     const request = this.#begin(envelope, outlet, origin, undefined, undefined, undefined, server.id);
     this.#dispatch(request, server, undefined);
@@ -123,7 +123,7 @@ export class MessageRouter {
     original: Envelope,
     { server, profile }: Endpoint,
     outlet: Outlet,
-    origin: MessageOrigin,
+    origin: RequestOrigin,
   ): RunningRequest | undefined {
     const { states } = this.#gateway;
     const envelope = states?.unwrap(original) ?? original;
@@ -149,7 +149,7 @@ export class MessageRouter {
     caller: OwnCaller,
     server: ManagedServer,
     outlet: Outlet,
-    origin: MessageOrigin,
+    origin: RequestOrigin,
   ): RunningRequest | undefined {
     const request = this.#begin(envelope, outlet, origin, undefined, caller, undefined, server.id);
     return this.#dispatch(request, server, undefined, () =>
@@ -253,7 +253,7 @@ export class MessageRouter {
   #begin(
     envelope: Envelope,
     outlet: Outlet,
-    origin: MessageOrigin,
+    origin: RequestOrigin,
     session: ClientSession | undefined,
     caller: ModernCaller | undefined,
     profile: Profile | undefined,
@@ -290,7 +290,7 @@ export class MessageRouter {
     outcome: ExchangeEnd,
     error: GatewayError | undefined,
     ms: number,
-    origin: MessageOrigin,
+    origin: RequestOrigin,
     session: ClientSession | undefined,
     profile: Profile | undefined,
   ): void {
@@ -330,7 +330,7 @@ function countEnd(counts: MessageRouter['counts'], end: ExchangeEnd): void {
 }
 
 /** Returns the principal for logs and responses; undefined without authentication. */
-function principalName({ principal = anonymous }: MessageOrigin): string | undefined {
+function principalName({ principal = anonymous }: RequestOrigin): string | undefined {
   return principal.kind === 'anonymous' ? undefined : principalText(principal);
 }
 

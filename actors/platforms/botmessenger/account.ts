@@ -12,7 +12,7 @@ import { BotApi, type BotCredential, type BotIdentity } from './api.ts';
 import { menuOf } from './menu.ts';
 import { MigratedChats } from './migrated-chats.ts';
 import { RecentAlbums } from './recent-albums.ts';
-import type { Migration } from './update.ts';
+import type { GroupMigration } from './update.ts';
 
 /** Maximum age of the bot's name when it reconnects, in milliseconds. */
 const NAME_MAX_AGE_MS = 600_000;
@@ -122,7 +122,7 @@ export class BotAccount {
   }
 
   /** Stores a migration, and logs it once with the triggers that use the old id. */
-  async noteMigration({ from, to }: Migration, triggers: readonly BotMessengerTrigger[]): Promise<void> {
+  async noteMigration({ from, to }: GroupMigration, triggers: readonly BotMessengerTrigger[]): Promise<void> {
     if (!(await this.chats.note({ from, to }))) return;
     const affectedTriggers = triggers.filter(({ config }) => config.chat_ids.includes(Number(from)));
     this.#services.log.warn(

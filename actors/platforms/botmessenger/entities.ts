@@ -1,7 +1,7 @@
 // Writes styled lines as text with entities, the platform's form of styles. Unlike its markup, which the
 // platform refuses if it is invalid, entities need no escapes, and any text is valid.
 
-import type { Span, Style } from '../markdown/span.ts';
+import type { TextSpan, TextStyle } from '../markdown/span.ts';
 import { isCode, type StyledLine } from '../markdown/styled-lines.ts';
 
 /** Style of a range, in UTF-16 units. */
@@ -23,7 +23,7 @@ const TYPES = {
   italic: 'italic',
   strike: 'strikethrough',
   code: 'code',
-} as const satisfies Record<Style, Entity['type']>;
+} as const satisfies Record<TextStyle, Entity['type']>;
 
 const LANGUAGE = /^[\w+#.-]{1,40}/;
 
@@ -46,7 +46,7 @@ class EntityWriter {
     this.text += code;
   }
 
-  addSpan({ text, styles, href }: Span): void {
+  addSpan({ text, styles, href }: TextSpan): void {
     // The platform excludes styles from code.
     const types = styles.includes('code') ? (['code'] as const) : styles.map((style) => TYPES[style]);
     for (const type of types) this.#mark({ type }, text.length);

@@ -4,7 +4,7 @@
 // A migration is durable before any event that uses the new id.
 
 import type { Store } from '../../store/store.ts';
-import type { Migration } from './update.ts';
+import type { GroupMigration } from './update.ts';
 
 const SPACE = 'botmessenger-chats';
 /** Maximum number of groups per bot. A group migrates only once. */
@@ -38,13 +38,13 @@ export class MigratedChats {
   }
 
   /** Stores a migration. Returns false if already stored. */
-  note(migration: Migration): Promise<boolean> {
+  note(migration: GroupMigration): Promise<boolean> {
     const writing = this.#writing.catch(() => {}).then(() => this.#record(migration));
     this.#writing = writing;
     return writing;
   }
 
-  async #record({ from, to }: Migration): Promise<boolean> {
+  async #record({ from, to }: GroupMigration): Promise<boolean> {
     if (from === to || this.currentIdOf(from) === to || this.#previous.size >= MAX_CHATS) return false;
     const previous = [from, ...this.previousIdsOf(from)];
     const all = [...this.#previous].filter(([current]) => current !== from);

@@ -16,7 +16,7 @@ import { memberOf } from '../payloads/payload-member.ts';
 import type { BotApi } from './api.ts';
 import { BotRefusal, deliveryErrorOf } from './errors.ts';
 import { type BotCall, botCalls, botLimits } from './render-message.ts';
-import { botMessageOf, type Migration, queryIdOf } from './update.ts';
+import { botMessageOf, type GroupMigration, queryIdOf } from './update.ts';
 
 // Rate limits of the platform: one message a second per chat, 20 a minute per group, and 30 a second in
 // total. The account's limit here is lower, because messages may arrive closer together than sent.
@@ -55,7 +55,7 @@ export interface BotDirectory {
   accountOf(trigger: BotMessengerTrigger): string;
   /** Returns the current id of the chat. */
   currentIdOf(trigger: BotMessengerTrigger, chat: string): string;
-  noteMigration(trigger: BotMessengerTrigger, migration: Migration): Promise<void>;
+  noteMigration(trigger: BotMessengerTrigger, migration: GroupMigration): Promise<void>;
   /** Records that a press needs no further answer. */
   noteAnswered(trigger: BotMessengerTrigger, query: string): void;
   readonly pacing: Pacing;

@@ -98,13 +98,13 @@ export function queryIdOf(update: unknown): string | undefined {
 }
 
 /** A group was upgraded to a supergroup, with a new id. */
-export interface Migration {
+export interface GroupMigration {
   readonly from: string;
   readonly to: string;
 }
 
 /** Returns the migration in the update, if any. The old group and the new group each send one. */
-export function migrationOf(update: unknown): Migration | undefined {
+export function migrationOf(update: unknown): GroupMigration | undefined {
   const chat = idAt(update, 'message.chat.id');
   const to = idAt(update, 'message.migrate_to_chat_id');
   const from = idAt(update, 'message.migrate_from_chat_id');

@@ -33,7 +33,7 @@ interface ContentBase {
   readonly sender: WorkspaceSender;
 }
 
-export interface MessageContent extends ContentBase {
+export interface PlainMessageContent extends ContentBase {
   readonly type: 'message';
   readonly ts: string;
   /** True if the platform sent the message as a mention of the bot. */
@@ -95,7 +95,7 @@ export interface OtherContent extends ContentBase {
 }
 
 export type PayloadContent =
-  | MessageContent
+  | PlainMessageContent
   | CommandContent
   | ChoiceContent
   | FormContent
@@ -155,7 +155,7 @@ export function botsIn(payload: unknown): readonly string[] {
 /** Returns true for a direct conversation, where a reply starts no thread. */
 const isDirect = (channel: string, type?: string) => type === 'im' || channel.startsWith('D');
 
-function messageIn(event: unknown, isMention: boolean): MessageContent | undefined {
+function messageIn(event: unknown, isMention: boolean): PlainMessageContent | undefined {
   const subtype = textMember(event, 'subtype');
   const channel = idIn(event, 'channel');
   const ts = idIn(event, 'ts');

@@ -64,18 +64,18 @@ export function workspaceCalls(message: OutboundMessage): readonly WorkspaceCall
 }
 
 /** A part of a text, as written by the agent and in the platform's markup. */
-interface TextPart {
+interface MarkupPart {
   readonly source: string;
   readonly text: string;
 }
 
-function partsOf(text: string, limit: number, write: (part: string) => string): readonly TextPart[] {
+function partsOf(text: string, limit: number, write: (part: string) => string): readonly MarkupPart[] {
   const convert = (source: string) => ({ source, text: write(source) });
   return convertedParts(text, { limit, unit: 'entities' }, convert, (part) => part.text.length);
 }
 
 function renderParts(
-  parts: readonly TextPart[],
+  parts: readonly MarkupPart[],
   head: readonly MessageBlock[],
   tails: readonly (readonly MessageBlock[])[],
   sections: (source: string) => readonly MessageBlock[],

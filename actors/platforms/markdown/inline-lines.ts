@@ -3,17 +3,17 @@
 
 import { isHonestLabel, labelAndAddress } from './link-text.ts';
 import type { Token } from './parser.ts';
-import type { Span, Style } from './span.ts';
+import type { TextSpan, TextStyle } from './span.ts';
 
 const MAX_ADDRESS = 2_000;
 const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
-const STYLES: Readonly<Record<string, Style>> = { strong: 'bold', em: 'italic', s: 'strike' };
+const STYLES: Readonly<Record<string, TextStyle>> = { strong: 'bold', em: 'italic', s: 'strike' };
 
 /** `styles` are the styles of the whole text. */
 export function inlineLines(
   tokens: readonly Token[],
-  styles: readonly Style[],
-): readonly (readonly Span[])[] {
+  styles: readonly TextStyle[],
+): readonly (readonly TextSpan[])[] {
   const reader = new InlineReader(styles);
   for (const token of tokens) reader.add(token);
   return reader.lines;
@@ -22,15 +22,15 @@ export function inlineLines(
 interface OpenLink {
   readonly href: string;
   readonly isAutolink: boolean;
-  readonly label: { text: string; styles: readonly Style[]; href: string | undefined }[];
+  readonly label: { text: string; styles: readonly TextStyle[]; href: string | undefined }[];
 }
 
 class InlineReader {
-  readonly lines: Span[][] = [[]];
-  #styles: readonly Style[];
+  readonly lines: TextSpan[][] = [[]];
+  #styles: readonly TextStyle[];
   #link: OpenLink | undefined;
 
-  constructor(styles: readonly Style[]) {
+  constructor(styles: readonly TextStyle[]) {
     this.#styles = styles;
   }
 

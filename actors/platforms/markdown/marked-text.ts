@@ -3,11 +3,11 @@
 // These chats have no escape character, and read a mark only at the border of a word. An invisible character
 // separates a literal mark that would begin a style from its word, and a styled part of a word from the rest.
 
-import type { Span, Style } from './span.ts';
+import type { TextSpan, TextStyle } from './span.ts';
 import { type CodeBlock, isCode, type StyledLine } from './styled-lines.ts';
 
 export interface MarkDialect {
-  readonly marks: Readonly<Record<Style, string>>;
+  readonly marks: Readonly<Record<TextStyle, string>>;
   /** Escapes text, also in code. */
   escapeText(text: string): string;
   /** Writes a link. The label is not escaped yet. */
@@ -33,11 +33,11 @@ function blockText({ code, info }: CodeBlock, { escapeText }: MarkDialect): stri
   return `\`\`\`${escapeText(text)}\n\`\`\``;
 }
 
-function lineText(spans: readonly Span[], dialect: MarkDialect): string {
+function lineText(spans: readonly TextSpan[], dialect: MarkDialect): string {
   const { marks } = dialect;
   const used = usedMarks(spans, dialect);
   let line = '';
-  let open: readonly Style[] = [];
+  let open: readonly TextStyle[] = [];
   for (const { text, styles: all, href } of withWholeLinks(spans)) {
     // Code that contains a backtick cannot be marked.
     const styles = text.includes('`') ? all.filter((style) => style !== 'code') : all;
@@ -59,8 +59,8 @@ function lineText(spans: readonly Span[], dialect: MarkDialect): string {
 }
 
 /** Joins the spans of each link. A link has the styles of its first span. */
-function withWholeLinks(spans: readonly Span[]): readonly Span[] {
-  const joined: Span[] = [];
+function withWholeLinks(spans: readonly TextSpan[]): readonly TextSpan[] {
+  const joined: TextSpan[] = [];
   for (const span of spans) {
     const last = joined.at(-1);
     if (last?.href !== undefined && last.href === span.href)
@@ -71,7 +71,7 @@ function withWholeLinks(spans: readonly Span[]): readonly Span[] {
 }
 
 /** Returns the marks that occur at least twice in the line; a single one begins no style. */
-function usedMarks(spans: readonly Span[], { marks }: MarkDialect): ReadonlySet<string> {
+function usedMarks(spans: readonly TextSpan[], { marks }: MarkDialect): ReadonlySet<string> {
   const counts = new Map<string, number>();
   const count = (mark: string) => counts.set(mark, (counts.get(mark) ?? 0) + 1);
   for (const { text, styles } of spans) {

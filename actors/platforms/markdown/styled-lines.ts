@@ -5,7 +5,7 @@
 
 import { inlineLines } from './inline-lines.ts';
 import { chatTokensOf, type Token } from './parser.ts';
-import type { Span } from './span.ts';
+import type { TextSpan } from './span.ts';
 
 export interface CodeBlock {
   readonly code: string;
@@ -13,13 +13,13 @@ export interface CodeBlock {
   readonly info: string;
 }
 
-export type StyledLine = readonly Span[] | CodeBlock;
+export type StyledLine = readonly TextSpan[] | CodeBlock;
 
 const RULE = '———';
 
 export const isCode = (line: StyledLine): line is CodeBlock => 'code' in line;
 
-const literal = (text: string): Span => ({ text, styles: [] });
+const literal = (text: string): TextSpan => ({ text, styles: [] });
 
 /** Returns the lines of plain text. */
 export const plainLines = (text: string): readonly StyledLine[] =>

@@ -4,7 +4,7 @@
 import { inlineLines } from './inline-lines.ts';
 import { labelAndAddress } from './link-text.ts';
 import { chatTokensOf, type Token } from './parser.ts';
-import type { Span } from './span.ts';
+import type { TextSpan } from './span.ts';
 
 /** Wider tables are not aligned, because screens break their lines. */
 const MAX_WIDTH = 100;
@@ -51,7 +51,7 @@ function cellText({ children }: Token): string {
     .replaceAll('`', 'ˋ');
 }
 
-const spanText = ({ text, href }: Span) => (href === undefined ? text : labelAndAddress(text, href));
+const spanText = ({ text, href }: TextSpan) => (href === undefined ? text : labelAndAddress(text, href));
 
 function tableLines(rows: readonly (readonly string[])[]): readonly string[] {
   const [head = [], ...others] = rows;

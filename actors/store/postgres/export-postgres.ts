@@ -18,7 +18,7 @@ import {
 import type { ExportSource, ImportTarget } from '../export/transfer.ts';
 import { kindOf } from '../key-kinds.ts';
 import { TransferSession } from './export-session.ts';
-import type { Migration } from './migration.ts';
+import type { SchemaMigration } from './migration.ts';
 
 const CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const MAX_BATCH_ROWS = 500;
@@ -32,7 +32,7 @@ export interface PostgresTransferOptions {
   /** Epoch milliseconds. Defaults to the server's clock. */
   readonly now?: () => number;
   /** Called after a migration of existing tables. */
-  readonly onMigrated?: (migration: Migration) => void;
+  readonly onMigrated?: (migration: SchemaMigration) => void;
 }
 
 interface PostgresSourceOptions extends PostgresTransferOptions {

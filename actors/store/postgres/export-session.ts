@@ -7,7 +7,7 @@ import { StoreFileError, TransferRefusedError } from '../export/errors.ts';
 import { Database, types } from './database.ts';
 import { databaseAddress } from './database-address.ts';
 import { faultOf, isRepeatable } from './faults.ts';
-import { type Migration, migrate } from './migration.ts';
+import { migrate, type SchemaMigration } from './migration.ts';
 import { schemaVersion } from './schema.ts';
 
 const CONNECT_MS = 10_000;
@@ -39,7 +39,7 @@ export class TransferSession {
   static async open(
     url: string,
     use: TableUse,
-    onMigrated?: (migration: Migration) => void,
+    onMigrated?: (migration: SchemaMigration) => void,
   ): Promise<TransferSession> {
     const client = new pg.Client({
       connectionString: url,
@@ -91,7 +91,7 @@ export class TransferSession {
   async #begin(
     url: string,
     use: TableUse,
-    onMigrated: ((migration: Migration) => void) | undefined,
+    onMigrated: ((migration: SchemaMigration) => void) | undefined,
   ): Promise<void> {
     const [[hasTables] = [false]] = await this.rows<[boolean]>(
       "SELECT to_regclass('actor_gateway.node') IS NOT NULL",

@@ -10,7 +10,7 @@ import { type CopyOptions, copyBeforeMigration, type TableCopy } from './migrati
 import { migrations as releasedMigrations } from './schema.ts';
 
 /** A migration of existing tables. */
-export interface Migration {
+export interface SchemaMigration {
   /** Schema versions. */
   readonly from: number;
   readonly to: number;
@@ -36,7 +36,7 @@ const TRY_LOCK_COPY = 'pg_try_advisory_lock(1634162515, 4)';
 export async function migrate(
   database: Database,
   { migrations = releasedMigrations, onWaiting, ...copyOptions }: MigrateOptions = {},
-): Promise<Migration | undefined> {
+): Promise<SchemaMigration | undefined> {
   const to = migrations.length;
   const from = await database.transaction(async (transaction) => {
     const version = await lockedVersion(transaction, to);

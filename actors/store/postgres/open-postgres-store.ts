@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import { Database } from './database.ts';
 import { DatabaseLostError } from './faults.ts';
 import { Membership } from './membership.ts';
-import { type MigrateOptions, type Migration, migrate } from './migration.ts';
+import { type MigrateOptions, migrate, type SchemaMigration } from './migration.ts';
 import { PostgresNodeLeases } from './node-leases.ts';
 import { PostgresStore } from './store.ts';
 import { Wakes } from './wakes.ts';
@@ -25,7 +25,7 @@ export interface OpenPostgresOptions {
   /** Maximum number of parked events. */
   readonly maxParked?: number;
   /** Called after a migration of existing tables. */
-  readonly onMigrated?: (migration: Migration) => void;
+  readonly onMigrated?: (migration: SchemaMigration) => void;
   /** Limits and callbacks of a migration. */
   readonly migrating?: MigrateOptions;
   /** Called for each call rejected by the database, or because it cannot be reached. */

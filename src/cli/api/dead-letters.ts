@@ -6,13 +6,13 @@ import { type ApiClient, ApiProblem } from './client.ts';
 /** Maximum number of dead deliveries in a request. */
 const MAX_DEAD = 500;
 
-interface DeadLetters {
+interface DeadDeliveries {
   readonly count: number;
   readonly newest: DeliveryRecord;
 }
 
 export interface DeadLettersByTrigger {
-  readonly byTrigger: ReadonlyMap<string, DeadLetters>;
+  readonly byTrigger: ReadonlyMap<string, DeadDeliveries>;
   /** False if the response is incomplete: the counts are minimums. */
   readonly isWhole: boolean;
 }
@@ -28,7 +28,7 @@ export async function requestDeadLetters(
   try {
     const { body } = await client.request('GET', `deliveries?${query}`, timeoutMs);
     const { deliveries, next_before } = body as DeliveryList;
-    const byTrigger = new Map<string, DeadLetters>();
+    const byTrigger = new Map<string, DeadDeliveries>();
     // The list has the newest deliveries first.
     for (const delivery of deliveries) {
       const name = delivery.trigger ?? '';

@@ -70,14 +70,14 @@ export function secretsIn(text: string): readonly Secret[] {
 }
 
 /** Part of a text: a secret, if it has a name, or the text between secrets. */
-interface TextPart {
+interface SecretPart {
   readonly text: string;
   readonly name?: string;
 }
 
 /** Splits a text into its secrets and the text between them, without empty parts. */
-export function splitSecrets(text: string, secrets: readonly Secret[]): readonly TextPart[] {
-  const parts: TextPart[] = [];
+export function splitSecrets(text: string, secrets: readonly Secret[]): readonly SecretPart[] {
+  const parts: SecretPart[] = [];
   let done = 0;
   for (const { start, end, name } of secrets) {
     if (start > done) parts.push({ text: text.slice(done, start) });

@@ -7,7 +7,7 @@ import { GatewayError } from '../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import { acquireStateLock } from '../../../actors/state/lock.ts';
 import { TransferRefusedError } from '../../../actors/store/export/errors.ts';
-import type { Migration as TableMigration } from '../../../actors/store/postgres/migration.ts';
+import type { SchemaMigration as TableMigration } from '../../../actors/store/postgres/migration.ts';
 import type { Migration } from '../../../actors/store/sqlite/schema.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import { loadConfig } from '../../../config/load-config.ts';

@@ -3,12 +3,12 @@
 
 import type { SchemaForm } from './limit-texts.ts';
 import type { PropertyNames } from './property-names.ts';
-import { isMembers, type Members } from './read-limits.ts';
+import { isMembers, type SchemaObject } from './read-limits.ts';
 import { isWritten } from './render-schema.ts';
-import { type ObjectShape, type Shape, unionOf, variantsOf } from './shape.ts';
+import { type ObjectShape, type SchemaShape, unionOf, variantsOf } from './shape.ts';
 import { readValue, writeValue } from './written-values.ts';
 
-type Convert = (shape: Shape, value: unknown) => unknown;
+type Convert = (shape: SchemaShape, value: unknown) => unknown;
 
 export class ValueConverter {
   readonly #form: SchemaForm;
@@ -20,11 +20,11 @@ export class ValueConverter {
   }
 
   /** Converts arguments. A root without properties is an object, not a text. */
-  toModel(root: ObjectShape, args: Members): Members {
+  toModel(root: ObjectShape, args: SchemaObject): SchemaObject {
     return this.#membersToModel([root], args);
   }
 
-  fromModel(root: ObjectShape, args: Members): Members {
+  fromModel(root: ObjectShape, args: SchemaObject): SchemaObject {
     return this.#membersFromModel([root], args);
   }
 
@@ -46,7 +46,7 @@ export class ValueConverter {
     return this.#hasWritten(shape) ? readValue(value) : value;
   };
 
-  #membersToModel(variants: readonly Shape[], value: Members): Members {
+  #membersToModel(variants: readonly SchemaShape[], value: SchemaObject): SchemaObject {
     return mapMembers(value, (name, each) => {
       const own = propertyOf(variants, name);
       const shape = own ?? restOf(variants);
@@ -57,7 +57,7 @@ export class ValueConverter {
     });
   }
 
-  #membersFromModel(variants: readonly Shape[], value: Members): Members {
+  #membersFromModel(variants: readonly SchemaShape[], value: SchemaObject): SchemaObject {
     return mapMembers(value, (form, each) => {
       const name = this.#names.originalOf(form);
       const own = propertyOf(variants, name);
@@ -66,26 +66,26 @@ export class ValueConverter {
     });
   }
 
-  #write(shape: Shape, value: unknown): unknown {
+  #write(shape: SchemaShape, value: unknown): unknown {
     return this.#hasWritten(shape) ? writeValue(value) : value;
   }
 
   /** Variants that are not written as text. */
-  #declared(shape: Shape): readonly Shape[] {
+  #declared(shape: SchemaShape): readonly SchemaShape[] {
     return variantsOf(shape).filter((each) => !isWritten(each, this.#form));
   }
 
-  #hasWritten(shape: Shape): boolean {
+  #hasWritten(shape: SchemaShape): boolean {
     return variantsOf(shape).some((each) => isWritten(each, this.#form));
   }
 }
 
-const hasRequired = ({ required }: ObjectShape, value: Members) =>
+const hasRequired = ({ required }: ObjectShape, value: SchemaObject) =>
   [...required].every((name) => Object.hasOwn(value, name));
 
 /** Undefined if no variant is an array. */
 function mapItems(
-  variants: readonly Shape[],
+  variants: readonly SchemaShape[],
   value: readonly unknown[],
   convert: Convert,
 ): unknown[] | undefined {
@@ -95,17 +95,17 @@ function mapItems(
   return value.map((each) => convert(shape, each));
 }
 
-function propertyOf(variants: readonly Shape[], name: string): Shape | undefined {
+function propertyOf(variants: readonly SchemaShape[], name: string): SchemaShape | undefined {
   const shapes = variants.flatMap((each) =>
     each.kind === 'object' ? (each.properties.get(name) ?? []) : [],
   );
   return shapes.length === 0 ? undefined : unionOf(shapes);
 }
 
-function restOf(variants: readonly Shape[]): Shape | undefined {
+function restOf(variants: readonly SchemaShape[]): SchemaShape | undefined {
   const shapes = variants.flatMap((each) => (each.kind === 'object' ? (each.rest ?? []) : []));
   return shapes.length === 0 ? undefined : unionOf(shapes);
 }
 
-const mapMembers = (value: Members, map: (name: string, value: unknown) => [string, unknown]) =>
+const mapMembers = (value: SchemaObject, map: (name: string, value: unknown) => [string, unknown]) =>
   Object.fromEntries(Object.entries(value).map(([name, each]) => map(name, each)));

@@ -1,8 +1,8 @@
 // Decides which of the shape's limits a provider accepts as keywords. Models read the other limits in the
 // description.
 
-import type { Members } from './read-limits.ts';
-import type { Shape } from './shape.ts';
+import type { SchemaObject } from './read-limits.ts';
+import type { SchemaShape } from './shape.ts';
 
 /** `json`: JSON Schema of current drafts. `google`: OpenAPI schema of Gemini's function declarations. */
 export type SchemaForm = 'json' | 'google';
@@ -22,12 +22,12 @@ const formats: ReadonlySet<unknown> = new Set([
 const MAX_TEXT = 500;
 
 interface SplitLimits {
-  readonly accepted: Members;
-  readonly rejected: Members;
+  readonly accepted: SchemaObject;
+  readonly rejected: SchemaObject;
 }
 
 /** Splits a shape's limits and permitted values. */
-export function splitLimits(shape: Shape, form: SchemaForm): SplitLimits {
+export function splitLimits(shape: SchemaShape, form: SchemaForm): SplitLimits {
   if (shape.kind !== 'scalar' && shape.kind !== 'array') return { accepted: {}, rejected: {} };
   const values = shape.kind === 'scalar' && shape.values !== undefined ? { enum: shape.values } : {};
   const limits = Object.entries({ ...values, ...shape.limits });
@@ -43,14 +43,14 @@ export function splitLimits(shape: Shape, form: SchemaForm): SplitLimits {
 const isJsonKeyword = (name: string, value: unknown) =>
   name !== 'pattern' && (name !== 'format' || formats.has(value));
 
-function isGoogleKeyword(shape: Shape, name: string, value: unknown): boolean {
+function isGoogleKeyword(shape: SchemaShape, name: string, value: unknown): boolean {
   if (name === 'format') return value === 'date-time';
   const isText = shape.kind === 'scalar' && shape.type === 'string';
   return name === 'enum' && isText && !(value as readonly unknown[]).includes('');
 }
 
 /** Describes limits: `(minLength: 2, pattern: ^a)`. Undefined without limits. */
-export function limitTexts(limits: Members): string | undefined {
+export function limitTexts(limits: SchemaObject): string | undefined {
   const texts = Object.entries(limits).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );

@@ -2,7 +2,7 @@
 // has one form in the whole schema, and different names have different forms.
 
 import type { SchemaForm } from './limit-texts.ts';
-import { type Shape, variantsOf } from './shape.ts';
+import { type SchemaShape, variantsOf } from './shape.ts';
 
 const patterns: Readonly<Record<SchemaForm, RegExp>> = {
   json: /^[a-zA-Z0-9_.-]{1,64}$/,
@@ -18,7 +18,7 @@ export class PropertyNames {
   readonly #forms = new Map<string, string>();
   readonly #originals = new Map<string, string>();
 
-  constructor(shape: Shape, form: SchemaForm) {
+  constructor(shape: SchemaShape, form: SchemaForm) {
     const names = new Set<string>();
     collectNames(shape, names);
     const used = new Set([...names].filter((name) => isAccepted(name, form)));
@@ -49,7 +49,7 @@ export class PropertyNames {
   }
 }
 
-function collectNames(shape: Shape, names: Set<string>): void {
+function collectNames(shape: SchemaShape, names: Set<string>): void {
   for (const each of variantsOf(shape)) {
     if (each.kind === 'array') collectNames(each.items, names);
     if (each.kind !== 'object') continue;

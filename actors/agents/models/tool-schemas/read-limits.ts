@@ -1,11 +1,11 @@
 // Keywords that limit a value, in the form of current drafts. Keywords with invalid values are dropped,
 // because providers validate them.
 
-import type { Limits } from './shape.ts';
+import type { SchemaLimits } from './shape.ts';
 
-export type Members = Readonly<Record<string, unknown>>;
+export type SchemaObject = Readonly<Record<string, unknown>>;
 
-export function isMembers(value: unknown): value is Members {
+export function isMembers(value: unknown): value is SchemaObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -28,7 +28,7 @@ const keywords: Readonly<Record<string, Readonly<Record<string, IsValid>>>> = {
 };
 
 /** Returns a type's valid limits, and a scalar's default value. */
-export function readLimits(type: string, schema: Members): Limits {
+export function readLimits(type: string, schema: SchemaObject): SchemaLimits {
   const current = type === 'number' || type === 'integer' ? currentBounds(schema) : schema;
   const known = keywords[type === 'integer' ? 'number' : type] ?? {};
   const limits = Object.entries(known).flatMap(([name, isValid]) =>
@@ -40,7 +40,7 @@ export function readLimits(type: string, schema: Members): Limits {
 }
 
 /** Converts the bounds of draft 3 and 4: exclusive bounds were booleans. */
-function currentBounds(schema: Members): Members {
+function currentBounds(schema: SchemaObject): SchemaObject {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, divisibleBy, ...others } = schema;
   return {
     multipleOf: divisibleBy,

@@ -2,7 +2,7 @@
 // reference is followed MAX_REPEATS times. Schemas are untrusted: levels and nodes are limited, and a schema
 // beyond the limits accepts any value. Unknown keywords are ignored.
 
-import { isMembers, type Members, readLimits } from './read-limits.ts';
+import { isMembers, readLimits, type SchemaObject } from './read-limits.ts';
 import { resolveReference } from './references.ts';
 import {
   ANY,
@@ -11,7 +11,7 @@ import {
   type ObjectShape,
   objectShape,
   type ScalarType,
-  type Shape,
+  type SchemaShape,
   unionOf,
   withDescription,
 } from './shape.ts';
@@ -24,11 +24,11 @@ const MAX_NODES = 2_000;
 const MAX_REPEATS = 2;
 const MAX_VALUES = 500;
 
-export function readSchema(schema: unknown): Shape {
-  return new SchemaReader(schema).read(schema, 0, []);
+export function readSchema(schema: unknown): SchemaShape {
+  return new ToolSchemaReader(schema).read(schema, 0, []);
 }
 
-class SchemaReader {
+class ToolSchemaReader {
   readonly #root: unknown;
   #nodes = 0;
 
@@ -37,7 +37,7 @@ class SchemaReader {
   }
 
   /** `refs` are the references that led here. */
-  read(schema: unknown, level: number, refs: readonly string[]): Shape {
+  read(schema: unknown, level: number, refs: readonly string[]): SchemaShape {
     this.#nodes += 1;
     if (schema === false) return NEVER;
     if (!isMembers(schema)) return ANY;
@@ -59,7 +59,7 @@ class SchemaReader {
   }
 
   /** Returns the shape of the schema, with references and compositions resolved. */
-  #ownShape(schema: Members, level: number, refs: readonly string[]): Shape {
+  #ownShape(schema: SchemaObject, level: number, refs: readonly string[]): SchemaShape {
     const values = valuesIn(schema);
     const declared = typeNames(schema.type);
     const fits = (type: string) => values === undefined || values.some((value) => isOfType(value, type));
@@ -75,11 +75,11 @@ class SchemaReader {
 
   #ofType(
     type: string,
-    schema: Members,
+    schema: SchemaObject,
     values: readonly unknown[] | undefined,
     level: number,
     refs: readonly string[],
-  ): Shape {
+  ): SchemaShape {
     if (type === 'object') return this.#object(schema, level, refs);
     const limits = readLimits(type, schema);
     if (type === 'array') return { kind: 'array', items: this.#items(schema, level, refs), limits };
@@ -88,7 +88,7 @@ class SchemaReader {
     return { kind: 'scalar', type: type as ScalarType, values: isListed ? own : undefined, limits };
   }
 
-  #object(schema: Members, level: number, refs: readonly string[]): ObjectShape {
+  #object(schema: SchemaObject, level: number, refs: readonly string[]): ObjectShape {
     const properties = isMembers(schema.properties) ? Object.entries(schema.properties) : [];
     const shapes = properties.map(([name, each]) => [name, this.read(each, level + 1, refs)] as const);
     const required = [
@@ -100,7 +100,7 @@ class SchemaReader {
   }
 
   /** Shape of members that `properties` does not name. */
-  #rest(schema: Members, level: number, refs: readonly string[]): Shape | undefined {
+  #rest(schema: SchemaObject, level: number, refs: readonly string[]): SchemaShape | undefined {
     const { additionalProperties, unevaluatedProperties, patternProperties } = schema;
     const schemas = [
       ...[additionalProperties, unevaluatedProperties].filter((each) => each === true || isMembers(each)),
@@ -111,7 +111,11 @@ class SchemaReader {
   }
 
   /** Tuples become arrays: the members of each position are accepted at every position. */
-  #items({ items, prefixItems, additionalItems }: Members, level: number, refs: readonly string[]): Shape {
+  #items(
+    { items, prefixItems, additionalItems }: SchemaObject,
+    level: number,
+    refs: readonly string[],
+  ): SchemaShape {
     const positions = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
     const others = Array.isArray(items) ? additionalItems : items;
     const rest = isMembers(others) ? [others] : [];
@@ -121,7 +125,7 @@ class SchemaReader {
     return shape.kind === 'never' ? ANY : shape;
   }
 
-  #referenced(schema: Members, level: number, refs: readonly string[]): Shape[] {
+  #referenced(schema: SchemaObject, level: number, refs: readonly string[]): SchemaShape[] {
     const ref = [schema.$ref, schema.$dynamicRef, schema.$recursiveRef]
       .map(textOf)
       .find((each) => each !== undefined);
@@ -132,7 +136,7 @@ class SchemaReader {
 }
 
 /** Removes impossible members; an object that requires one is impossible itself. */
-function withoutNever(shape: Shape): Shape {
+function withoutNever(shape: SchemaShape): SchemaShape {
   if (shape.kind === 'union')
     return withDescription(unionOf(shape.variants.map(withoutNever)), shape.description);
   if (shape.kind !== 'object') return shape;
@@ -149,7 +153,7 @@ const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const acceptsNothing = (not: unknown) => not === true || (isMembers(not) && Object.keys(not).length === 0);
 
-function valuesIn(schema: Members): readonly unknown[] | undefined {
+function valuesIn(schema: SchemaObject): readonly unknown[] | undefined {
   if (Object.hasOwn(schema, 'const')) return [schema.const];
   const values = [...new Set(listOf(schema.enum))];
   return values.length === 0 ? undefined : values;
@@ -161,7 +165,7 @@ function isOfType(value: unknown, type: string): boolean {
 }
 
 /** Schemas that apply under a condition. */
-function conditionalSchemas(schema: Members): readonly unknown[] {
+function conditionalSchemas(schema: SchemaObject): readonly unknown[] {
   const { dependentSchemas, dependencies } = schema;
   const byProperty = [dependentSchemas, dependencies].flatMap((each) =>
     isMembers(each) ? Object.values(each) : [],
@@ -170,7 +174,7 @@ function conditionalSchemas(schema: Members): readonly unknown[] {
 }
 
 /** Adds a conditional schema's properties, as optional ones. */
-function withOptional(shape: Shape, conditional: Shape): Shape {
+function withOptional(shape: SchemaShape, conditional: SchemaShape): SchemaShape {
   if (conditional.kind !== 'object' || (shape.kind !== 'object' && shape.kind !== 'any')) return shape;
   const { kind: _, ...own } = shape;
   const base: ObjectShape = shape.kind === 'object' ? shape : { ...objectShape([]), ...own };

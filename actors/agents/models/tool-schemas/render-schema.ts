@@ -10,11 +10,11 @@
 // shape are texts: objects and arrays as JSON (convert-values.ts).
 
 import { limitTexts, type SchemaForm, splitLimits } from './limit-texts.ts';
-import type { Members } from './read-limits.ts';
-import { type ObjectShape, type ScalarShape, type Shape, variantsOf } from './shape.ts';
+import type { SchemaObject } from './read-limits.ts';
+import { type ObjectShape, type ScalarShape, type SchemaShape, variantsOf } from './shape.ts';
 
 /** Returns true for shapes whose values are texts in the `google` form. */
-export function isWritten(shape: Shape, form: SchemaForm): boolean {
+export function isWritten(shape: SchemaShape, form: SchemaForm): boolean {
   return (
     form === 'google' && (shape.kind === 'any' || (shape.kind === 'object' && shape.properties.size === 0))
   );
@@ -29,7 +29,7 @@ const scalar = (type: ScalarShape['type'], description?: string): ScalarShape =>
 });
 
 /** The `google` form of any value. */
-const writtenAny: Shape = {
+const writtenAny: SchemaShape = {
   kind: 'union',
   variants: [
     scalar('string', '(an object or an array is written as JSON)'),
@@ -40,7 +40,7 @@ const writtenAny: Shape = {
 };
 const writtenObject = scalar('string', '(a JSON object, written as text)');
 
-type SingleShape = Exclude<Shape, { readonly kind: 'union' }>;
+type SingleShape = Exclude<SchemaShape, { readonly kind: 'union' }>;
 
 export class SchemaRenderer {
   readonly #form: SchemaForm;
@@ -53,11 +53,11 @@ export class SchemaRenderer {
   }
 
   /** Renders the root; its description belongs to the tool and is omitted. */
-  root(shape: ObjectShape): Members {
+  root(shape: ObjectShape): SchemaObject {
     return { type: 'object', ...this.#members(shape) };
   }
 
-  #schema(shape: Shape): Members {
+  #schema(shape: SchemaShape): SchemaObject {
     if (isWritten(shape, this.#form)) {
       const { description } = shape;
       if (shape.kind === 'any') return this.#union({ ...writtenAny, description });
@@ -72,7 +72,7 @@ export class SchemaRenderer {
     return { ...this.#typed(shape), ...accepted, ...(description === undefined ? {} : { description }) };
   }
 
-  #typed(shape: SingleShape): Members {
+  #typed(shape: SingleShape): SchemaObject {
     switch (shape.kind) {
       case 'any':
       case 'never':
@@ -94,7 +94,7 @@ export class SchemaRenderer {
     }
   }
 
-  #members({ properties, required }: ObjectShape): Members {
+  #members({ properties, required }: ObjectShape): SchemaObject {
     const schemas = [...properties].map(
       ([name, each]) => [this.#nameOf(name), this.#property(name, each)] as const,
     );
@@ -103,7 +103,7 @@ export class SchemaRenderer {
   }
 
   /** Adds the original name to a renamed property's description: server texts may mention it. */
-  #property(name: string, shape: Shape): Members {
+  #property(name: string, shape: SchemaShape): SchemaObject {
     if (this.#nameOf(name) === name) return this.#schema(shape);
     return this.#schema({
       ...shape,
@@ -111,7 +111,7 @@ export class SchemaRenderer {
     });
   }
 
-  #union(shape: Shape): Members {
+  #union(shape: SchemaShape): SchemaObject {
     const variants = variantsOf(shape);
     const isNullable = variants.some(isNull);
     const [first = scalar('null'), ...others] = variants.filter((each) => !isNull(each));
@@ -130,12 +130,12 @@ export class SchemaRenderer {
   }
 }
 
-const isNull = (shape: Shape) => shape.kind === 'scalar' && shape.type === 'null';
+const isNull = (shape: SchemaShape) => shape.kind === 'scalar' && shape.type === 'null';
 
-const alternatives = (schema: Members): readonly Members[] =>
-  (schema.anyOf as Members[] | undefined) ?? [schema];
+const alternatives = (schema: SchemaObject): readonly SchemaObject[] =>
+  (schema.anyOf as SchemaObject[] | undefined) ?? [schema];
 
-function withNull(schema: Members): Members {
+function withNull(schema: SchemaObject): SchemaObject {
   const { type, enum: values } = schema;
   return { ...schema, type: [type, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
 }

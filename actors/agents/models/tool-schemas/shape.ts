@@ -8,70 +8,70 @@ interface Described {
 
 export type ScalarType = 'string' | 'number' | 'integer' | 'boolean' | 'null';
 /** Keywords such as `minLength`, with valid values. */
-export type Limits = Readonly<Record<string, unknown>>;
+export type SchemaLimits = Readonly<Record<string, unknown>>;
 
 export interface ScalarShape extends Described {
   readonly kind: 'scalar';
   readonly type: ScalarType;
   /** Permitted values of this type, without duplicates. */
   readonly values: readonly unknown[] | undefined;
-  readonly limits: Limits;
+  readonly limits: SchemaLimits;
 }
 
 export interface ArrayShape extends Described {
   readonly kind: 'array';
-  readonly items: Shape;
-  readonly limits: Limits;
+  readonly items: SchemaShape;
+  readonly limits: SchemaLimits;
 }
 
 export interface ObjectShape extends Described {
   readonly kind: 'object';
-  readonly properties: ReadonlyMap<string, Shape>;
+  readonly properties: ReadonlyMap<string, SchemaShape>;
   readonly required: ReadonlySet<string>;
   /** Shape of undeclared members; undefined if the schema declares none. */
-  readonly rest: Shape | undefined;
+  readonly rest: SchemaShape | undefined;
 }
 
 interface UnionShape extends Described {
   readonly kind: 'union';
   /** At least two, without unions. */
-  readonly variants: readonly Shape[];
+  readonly variants: readonly SchemaShape[];
 }
 
-export type Shape =
+export type SchemaShape =
   | (Described & { readonly kind: 'any' | 'never' })
   | ScalarShape
   | ArrayShape
   | ObjectShape
   | UnionShape;
 
-export const ANY: Shape = { kind: 'any' };
-export const NEVER: Shape = { kind: 'never' };
+export const ANY: SchemaShape = { kind: 'any' };
+export const NEVER: SchemaShape = { kind: 'never' };
 /** Limit of variants. More variants become one object, or any value. */
 const MAX_VARIANTS = 32;
 /** Limit of combined variants of two unions; above it, the first union counts. */
 const MAX_PAIRS = 64;
 
-export function objectShape(properties: Iterable<readonly [string, Shape]>): ObjectShape {
+export function objectShape(properties: Iterable<readonly [string, SchemaShape]>): ObjectShape {
   return { kind: 'object', properties: new Map(properties), required: new Set(), rest: undefined };
 }
 
-export function variantsOf(shape: Shape): readonly Shape[] {
+export function variantsOf(shape: SchemaShape): readonly SchemaShape[] {
   return shape.kind === 'union' ? shape.variants : [shape];
 }
 
 /** Replaces the description, unless the text is empty. */
-export function withDescription(shape: Shape, description: string | undefined): Shape {
+export function withDescription(shape: SchemaShape, description: string | undefined): SchemaShape {
   return description === undefined || description === '' ? shape : { ...shape, description };
 }
 
 /** Returns a shape for values that match any of the shapes. */
-export function unionOf(shapes: readonly Shape[]): Shape {
+export function unionOf(shapes: readonly SchemaShape[]): SchemaShape {
   const all = shapes.flatMap(variantsOf).filter(({ kind }) => kind !== 'never');
   const any = all.find(({ kind }) => kind === 'any');
   if (any !== undefined) return any;
   /** Scalars by type, and other shapes by content. */
-  const variants = new Map<string, Shape>();
+  const variants = new Map<string, SchemaShape>();
   for (const shape of all) {
     const key = shape.kind === 'scalar' ? shape.type : textOf(shape);
     const own = variants.get(key);
@@ -79,14 +79,14 @@ export function unionOf(shapes: readonly Shape[]): Shape {
   }
   const [first = NEVER, ...others] = variants.values();
   if (others.length === 0) return first;
-  const union: Shape = { kind: 'union', variants: [first, ...others] };
+  const union: SchemaShape = { kind: 'union', variants: [first, ...others] };
   return variants.size <= MAX_VARIANTS ? union : (foldObjects(union.variants) ?? ANY);
 }
 
-const textOf = (shape: Shape) => JSON.stringify(plain(shape));
+const textOf = (shape: SchemaShape) => JSON.stringify(plain(shape));
 
 /** Returns a shape whose JSON text contains every member. */
-function plain(shape: Shape): unknown {
+function plain(shape: SchemaShape): unknown {
   if (shape.kind === 'array') return { ...shape, items: plain(shape.items) };
   if (shape.kind === 'union') return { ...shape, variants: shape.variants.map(plain) };
   if (shape.kind !== 'object') return shape;
@@ -98,7 +98,7 @@ function plain(shape: Shape): unknown {
  * Returns one object for values that match any of the objects: only members that all of them require are
  * required. Other shapes are omitted; undefined without objects.
  */
-export function foldObjects(shapes: readonly Shape[]): ObjectShape | undefined {
+export function foldObjects(shapes: readonly SchemaShape[]): ObjectShape | undefined {
   const objects = shapes.filter((shape) => shape.kind === 'object');
   const [first, ...others] = objects;
   if (first === undefined) return undefined;
@@ -118,7 +118,7 @@ export function foldObjects(shapes: readonly Shape[]): ObjectShape | undefined {
 }
 
 /** Merges two scalars of one type, or returns the first of two equal shapes. */
-function mergeValues(a: Shape, b: Shape): Shape {
+function mergeValues(a: SchemaShape, b: SchemaShape): SchemaShape {
   if (a.kind !== 'scalar' || b.kind !== 'scalar') return a;
   const values = a.values && b.values && [...new Set([...a.values, ...b.values])];
   const limits = JSON.stringify(a.limits) === JSON.stringify(b.limits) ? a.limits : {};
@@ -128,7 +128,7 @@ function mergeValues(a: Shape, b: Shape): Shape {
 /**
  * Returns a shape for the values that both shapes accept. Contradictory kinds yield the first shape.
  */
-export function intersectionOf(a: Shape, b: Shape): Shape {
+export function intersectionOf(a: SchemaShape, b: SchemaShape): SchemaShape {
   const description = a.description ?? b.description;
   if (a.kind === 'never' || b.kind === 'never') return NEVER;
   if (b.kind === 'any') return { ...a, description };
@@ -138,7 +138,7 @@ export function intersectionOf(a: Shape, b: Shape): Shape {
 }
 
 /** Combines the variants of equal kinds; without such a pair, returns the first shape. */
-function intersectVariants(a: Shape, b: Shape): Shape {
+function intersectVariants(a: SchemaShape, b: SchemaShape): SchemaShape {
   const pairs = variantsOf(a).flatMap((each) =>
     variantsOf(b)
       .filter((other) => isCompatible(each, other))
@@ -149,15 +149,15 @@ function intersectVariants(a: Shape, b: Shape): Shape {
     : unionOf(pairs.map(([each, other]) => intersectionOf(each, other)));
 }
 
-const isNumber = (shape: Shape) =>
+const isNumber = (shape: SchemaShape) =>
   shape.kind === 'scalar' && (shape.type === 'number' || shape.type === 'integer');
 
-function isCompatible(a: Shape, b: Shape): boolean {
+function isCompatible(a: SchemaShape, b: SchemaShape): boolean {
   if (a.kind !== 'scalar' || b.kind !== 'scalar') return a.kind === b.kind;
   return a.type === b.type || (isNumber(a) && isNumber(b));
 }
 
-function intersectKinds(a: Shape, b: Shape): Shape {
+function intersectKinds(a: SchemaShape, b: SchemaShape): SchemaShape {
   if (!isCompatible(a, b)) return a;
   if (a.kind === 'array' && b.kind === 'array')
     return { ...a, items: intersectionOf(a.items, b.items), limits: { ...a.limits, ...b.limits } };

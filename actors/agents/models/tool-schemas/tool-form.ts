@@ -6,18 +6,18 @@ import type { OfferedTool } from '../model.ts';
 import { ValueConverter } from './convert-values.ts';
 import type { SchemaForm } from './limit-texts.ts';
 import { PropertyNames } from './property-names.ts';
-import { isMembers, type Members } from './read-limits.ts';
+import { isMembers, type SchemaObject } from './read-limits.ts';
 import { readSchema } from './read-schema.ts';
 import { SchemaRenderer } from './render-schema.ts';
-import { ANY, foldObjects, type ObjectShape, objectShape, type Shape, variantsOf } from './shape.ts';
+import { ANY, foldObjects, type ObjectShape, objectShape, type SchemaShape, variantsOf } from './shape.ts';
 
 export interface ToolForm {
   /** With the schema for the provider. */
   readonly tool: OfferedTool;
   /** Converts arguments of earlier calls for the provider. */
-  toModel(args: Members): Members;
+  toModel(args: SchemaObject): SchemaObject;
   /** Converts the arguments in a new call to the tool. */
-  fromModel(args: Members): Members;
+  fromModel(args: SchemaObject): SchemaObject;
 }
 
 /** Forms by tool: a run offers the same tools in each request. */
@@ -54,7 +54,7 @@ function createForm(tool: OfferedTool, form: SchemaForm): ToolForm | undefined {
 }
 
 /** Returns the object of all alternatives; undefined if a required member accepts no value. */
-function rootOf(shape: Shape): ObjectShape | undefined {
+function rootOf(shape: SchemaShape): ObjectShape | undefined {
   if (shape.kind === 'any') return objectShape([]);
   const root = foldObjects(variantsOf(shape));
   if (root === undefined) return undefined;
@@ -69,7 +69,7 @@ function rootOf(shape: Shape): ObjectShape | undefined {
 const MAX_ALTERNATIVES = 8;
 
 /** Lists the required members of the alternatives; empty if they require the same. */
-function alternativesText(shape: Shape): string {
+function alternativesText(shape: SchemaShape): string {
   const lists = variantsOf(shape).flatMap((each) =>
     each.kind === 'object' ? [[...each.required].join(' and ')] : [],
   );
@@ -99,7 +99,7 @@ function withRest(root: ObjectShape, name: string): ObjectShape {
   return { ...root, properties: new Map([...root.properties, [name, members]]), rest: undefined };
 }
 
-function nest(args: Members, { properties }: ObjectShape, restName: string): Members {
+function nest(args: SchemaObject, { properties }: ObjectShape, restName: string): SchemaObject {
   const entries = Object.entries(args);
   const others = entries.filter(([name]) => !properties.has(name));
   const declared = entries.filter(([name]) => properties.has(name));
@@ -108,7 +108,7 @@ function nest(args: Members, { properties }: ObjectShape, restName: string): Mem
   );
 }
 
-function unnest(args: Members, restName: string): Members {
+function unnest(args: SchemaObject, restName: string): SchemaObject {
   const { [restName]: others, ...declared } = args;
   return isMembers(others) ? { ...others, ...declared } : declared;
 }

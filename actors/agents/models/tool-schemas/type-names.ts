@@ -1,6 +1,6 @@
 // Types of JSON Schema: names from other languages, and types that keywords imply.
 
-import type { Members } from './read-limits.ts';
+import type { SchemaObject } from './read-limits.ts';
 
 const synonyms: Readonly<Record<string, string>> = {
   array: 'array',
@@ -46,7 +46,7 @@ const implying: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 /** Returns the type that the keywords imply; undefined if they imply none. */
-export function impliedTypes(schema: Members): readonly string[] | undefined {
+export function impliedTypes(schema: SchemaObject): readonly string[] | undefined {
   if (Array.isArray(schema.required)) return ['object'];
   const found = implying.find(([, keywords]) => keywords.some((each) => schema[each] !== undefined));
   return found && [found[0]];

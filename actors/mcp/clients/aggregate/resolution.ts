@@ -106,19 +106,19 @@ function invalidParams(why: string): RpcFault {
   return new RpcFault(rpcCodes.invalidParams, why);
 }
 
-interface Reference {
+interface CompletionReference {
   name?: string;
   uri?: string;
   nameSpan?: Span;
   uriSpan?: Span;
 }
 
-function readReference(envelope: Envelope): Reference | undefined {
+function readReference(envelope: Envelope): CompletionReference | undefined {
   const span = envelope.param('ref');
   const { bytes } = envelope;
   if (span === undefined || bytes[span.start] !== BRACE) return undefined;
   const scanner = new JsonScanner(bytes, span.start);
-  const reference: Reference = {};
+  const reference: CompletionReference = {};
   let count = 0;
   scanner.object(2, (member) => {
     const start = scanner.pos;

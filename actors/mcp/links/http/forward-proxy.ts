@@ -12,17 +12,17 @@ export interface Tunnel {
   destroy(): void;
 }
 
-interface Destination {
+interface ProxyTarget {
   readonly host: string;
   readonly port: number;
 }
 
-const inUrl = ({ host, port }: Destination) => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+const inUrl = ({ host, port }: ProxyTarget) => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
 /** Opens a tunnel, then calls `onOpen` or `onFailure` once. */
 export function openTunnel(
   proxy: URL,
-  destination: Destination,
+  destination: ProxyTarget,
   onOpen: (socket: Socket) => void,
   onFailure: (error: Error) => void,
 ): Tunnel {
@@ -67,7 +67,7 @@ export function connectToProxy(proxy: URL): Socket {
 }
 
 /** Returns a function that adds the whole address and the proxy credentials to the request head. */
-export function headRewriter(destination: Destination, proxy: URL): (head: string) => string {
+export function headRewriter(destination: ProxyTarget, proxy: URL): (head: string) => string {
   const origin = ` http://${inUrl(destination)}`;
   const credentials = proxyCredentials(proxy);
   const line = credentials === undefined ? '' : `proxy-authorization: ${credentials}\r\n`;

@@ -6,7 +6,8 @@ import { type Token, tokensOf } from '../../markdown/parser.ts';
 import { inBold, inlineNodes, textNode } from './inline-nodes.ts';
 import {
   type Block,
-  type CodeBlock,
+  type DocumentCodeBlock,
+  type DocumentTableRow,
   type ItemBlock,
   type ListItemNode,
   type OrderedList,
@@ -15,7 +16,6 @@ import {
   plainText,
   type TableCell,
   type TableNode,
-  type TableRow,
   type TaskList,
 } from './nodes.ts';
 import { TaskIds, taskListOf } from './task-list.ts';
@@ -42,7 +42,7 @@ export function blocksOf(markdown: string): readonly Block[] {
 }
 
 /** Returns the text as a code block; [] if the text contains no visible characters. */
-export function codeBlockOf(text: string): readonly CodeBlock[] {
+export function codeBlockOf(text: string): readonly DocumentCodeBlock[] {
   const code = visibleText(text).replace(/\r\n?/g, '\n').replace(/^\n+/, '').trimEnd();
   return code === '' ? [] : [{ type: 'codeBlock', content: [textNode(code)] }];
 }
@@ -125,7 +125,7 @@ class BlockReader {
   }
 
   #table(): TableNode {
-    const rows: TableRow[] = [];
+    const rows: DocumentTableRow[] = [];
     for (let token = this.#next(); token?.type !== 'table_close'; token = this.#next())
       if (token?.type === 'tr_open') rows.push({ type: 'tableRow', content: this.#cells() });
       else if (token === undefined) break;
@@ -169,7 +169,7 @@ function codeBlocks(content: string, info: string): readonly ItemBlock[] {
   const isLanguage = LANGUAGE.test(language);
   const caption = isLanguage && language === info.trim() ? '' : info.trim();
   const code = content.replace(/\n$/, '');
-  const block: CodeBlock = {
+  const block: DocumentCodeBlock = {
     type: 'codeBlock',
     ...(isLanguage && { attrs: { language } }),
     content: code === '' ? [] : [textNode(code)],
@@ -194,7 +194,7 @@ function toItemBlocks(block: ParsedBlock): readonly ItemBlock[] {
 }
 
 /** Converts a row to a paragraph. Header cells are bold. */
-export function rowParagraph({ content }: TableRow): Paragraph {
+export function rowParagraph({ content }: DocumentTableRow): Paragraph {
   const cells = content.flatMap(({ type, content: [paragraph] }, i) => [
     ...(i === 0 ? [] : [textNode(' | ')]),
     ...(type === 'tableHeader' ? inBold(paragraph?.content ?? []) : (paragraph?.content ?? [])),

@@ -24,7 +24,7 @@ interface Heading {
   readonly content: readonly InlineNode[];
 }
 
-export interface CodeBlock {
+export interface DocumentCodeBlock {
   readonly type: 'codeBlock';
   readonly attrs?: { readonly language: string };
   readonly content: readonly TextNode[];
@@ -68,18 +68,18 @@ export interface TableCell {
   readonly content: readonly Paragraph[];
 }
 
-export interface TableRow {
+export interface DocumentTableRow {
   readonly type: 'tableRow';
   readonly content: readonly TableCell[];
 }
 
 export interface TableNode {
   readonly type: 'table';
-  readonly content: readonly TableRow[];
+  readonly content: readonly DocumentTableRow[];
 }
 
 /** Blocks that list items and quotations may contain. */
-export type ItemBlock = Paragraph | CodeBlock | BulletList | OrderedList;
+export type ItemBlock = Paragraph | DocumentCodeBlock | BulletList | OrderedList;
 
 export type Block = ItemBlock | Heading | Blockquote | TaskList | TableNode | { readonly type: 'rule' };
 
@@ -90,7 +90,7 @@ export interface TrackerDocument {
 }
 
 /** Any node, for traversal. */
-export type DocumentNode = Block | ListItemNode | TaskItem | TableRow | TableCell | InlineNode;
+export type DocumentNode = Block | ListItemNode | TaskItem | DocumentTableRow | TableCell | InlineNode;
 
 export const documentOf = (content: readonly Block[]): TrackerDocument => ({
   version: 1,

@@ -11,7 +11,7 @@ import { rowParagraph } from './blocks.ts';
 import { textNode } from './inline-nodes.ts';
 import {
   type Block,
-  type CodeBlock,
+  type DocumentCodeBlock,
   documentOf,
   type InlineNode,
   type ItemBlock,
@@ -174,7 +174,7 @@ function pack<T extends object>(
   return groups;
 }
 
-function codeParts(block: CodeBlock, capacity: number): readonly CodeBlock[] {
+function codeParts(block: DocumentCodeBlock, capacity: number): readonly DocumentCodeBlock[] {
   const code = block.content.map(({ text }) => text).join('');
   const innerCapacity = capacity - sizeOf({ ...block, content: [textNode('')] });
   return textParts(code, innerCapacity, /\n/).map((text) => ({ ...block, content: [textNode(text)] }));

@@ -14,7 +14,7 @@ export interface NumbersSample {
   readonly p95: number | null;
 }
 
-export class History {
+export class NumbersHistory {
   readonly #samples = new Map<string, NumbersSample[]>();
 
   add(id: string, sample: NumbersSample): void {

@@ -4,7 +4,7 @@
 import type { AutomationTotals, WorkNumbers } from '../../wire/feed.ts';
 import { triggerAddress, workAddress } from '../address.ts';
 import type { NumbersSample } from './history.ts';
-import { History } from './history.ts';
+import { NumbersHistory } from './history.ts';
 import { emptyState, type FeedMessage, type PageState, reduce, withoutLog } from './page-state.ts';
 
 /**
@@ -23,7 +23,7 @@ export const ALL = '';
 export class PageStore {
   state: PageState = emptyState;
   connection: FeedConnectionState = { status: 'connecting', since: Date.now() };
-  readonly history = new History();
+  readonly history = new NumbersHistory();
   readonly #listeners = new Set<() => void>();
   #isScheduled = false;
 

@@ -8,10 +8,10 @@
 import { layout as dagreLayout, graphlib } from '@dagrejs/dagre';
 import { LINE, type Point, type Rect } from '../chart/layout.ts';
 import { arrowLabel, type ChartNode, type FlowArrow, type FlowParts } from './graph.ts';
-import { type PlacedEdge, type Route, routesOf } from './routes.ts';
+import { type EdgeRoute, type PlacedEdge, routesOf } from './routes.ts';
 
 export interface FlowLine {
-  readonly route: Route;
+  readonly route: EdgeRoute;
   /** Around the label; width and height are missing if the arrow has no label. */
   readonly label: Rect;
 }

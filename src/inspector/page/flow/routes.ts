@@ -10,7 +10,7 @@ interface Piece {
   readonly to: number;
 }
 
-export type Route = readonly Piece[];
+export type EdgeRoute = readonly Piece[];
 
 export interface PlacedEdge {
   readonly source: string;
@@ -40,12 +40,12 @@ interface End {
 }
 
 /** Returns a route per edge. Routes do not share end points at the border of a box. */
-export function routesOf(boxes: ReadonlyMap<string, Rect>, edges: readonly PlacedEdge[]): Route[] {
+export function routesOf(boxes: ReadonlyMap<string, Rect>, edges: readonly PlacedEdge[]): EdgeRoute[] {
   const bands = bandsOf([...boxes.values(), ...edges.map(({ label }) => label)]);
   const bandAt = (y: number): Band => bands.get(Math.round(y)) ?? { top: y, bottom: y };
   const ends = edges.map((edge) => endsOf(edge, boxes));
   distribute(ends.flatMap((pair) => pair ?? []));
-  return edges.map(({ bends }, index): Route => {
+  return edges.map(({ bends }, index): EdgeRoute => {
     const [source, target] = ends[index] ?? [];
     if (source === undefined || target === undefined) return [];
     const through = (y: number, x: number): Piece => {
@@ -61,7 +61,7 @@ export function routesOf(boxes: ReadonlyMap<string, Rect>, edges: readonly Place
 }
 
 /** Returns the SVG path. A curve stays between the end points of the two pieces. */
-export function routePath(route: Route): string {
+export function routePath(route: EdgeRoute): string {
   return route
     .map(({ x, from, to }, index) => {
       const before = route[index - 1];

@@ -4,7 +4,7 @@
 import type { InstallRecord } from '../../../http/api/server-shapes.ts';
 import { triggerAt } from '../address.ts';
 import { deliveryFigures, triggerFigures, workAt, workFigures } from '../automation-figures.ts';
-import { type History, seriesOf } from '../feed/history.ts';
+import { type NumbersHistory, seriesOf } from '../feed/history.ts';
 import type { PageState, ServerView } from '../feed/page-state.ts';
 import { ALL } from '../feed/page-store.ts';
 import { count, ms, span, timeUntil } from '../format.ts';
@@ -12,7 +12,7 @@ import { Spark } from './spark.tsx';
 
 interface NumbersTabProps {
   readonly state: PageState;
-  readonly history: History;
+  readonly history: NumbersHistory;
   /** Undefined if no server is selected. */
   readonly server: ServerView | undefined;
   readonly address: string;

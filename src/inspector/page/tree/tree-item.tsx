@@ -10,7 +10,7 @@ export interface SelectableProps {
   onSelect(): void;
 }
 
-interface TreeItemProps extends SelectableProps {
+interface TreeItemFrameProps extends SelectableProps {
   /** 1 is the root. */
   readonly level: number;
   /** Position among the siblings, if not all of them are rendered. */
@@ -32,7 +32,7 @@ export function TreeItem({
   isSelected,
   onSelect,
   children,
-}: TreeItemProps) {
+}: TreeItemFrameProps) {
   return (
     // The tree element handles the keyboard, as ARIA recommends.
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
@@ -57,7 +57,7 @@ export function TreeItem({
   );
 }
 
-function Fold({ isExpanded, onToggle }: NonNullable<TreeItemProps['fold']>) {
+function Fold({ isExpanded, onToggle }: NonNullable<TreeItemFrameProps['fold']>) {
   const canToggle = isExpanded !== undefined && onToggle !== undefined;
   return (
     <span

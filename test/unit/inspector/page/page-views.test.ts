@@ -23,7 +23,7 @@ import {
   viewAt,
 } from '../../../../src/inspector/page/address.ts';
 import { workAt, workFigures } from '../../../../src/inspector/page/automation-figures.ts';
-import { History, SECONDS, seriesOf } from '../../../../src/inspector/page/feed/history.ts';
+import { NumbersHistory, SECONDS, seriesOf } from '../../../../src/inspector/page/feed/history.ts';
 import type { LogEntry } from '../../../../src/inspector/page/feed/page-state.ts';
 import {
   differingFields,
@@ -371,10 +371,10 @@ describe('the history of the statistics', () => {
   });
 
   test('keeps the samples of five minutes, and the last sample before them', () => {
-    const history = new History();
+    const history = new NumbersHistory();
     for (let second = 0; second < 2_000; second += 1) history.add('files', sample(second * 1_000, second));
     expect(history.samples('files').length).toBeLessThanOrEqual(SECONDS + 1);
-    const sparse = new History();
+    const sparse = new NumbersHistory();
     for (const at of [0, 1_000, 900_000, 901_000]) sparse.add('files', sample(at, 1));
     expect(sparse.samples('files').map(({ at }) => at)).toEqual([1_000, 900_000, 901_000]);
   });

@@ -5,8 +5,8 @@ import { afterEach, expect, test } from 'vitest';
 import { Database } from '../../../../../actors/store/postgres/database.ts';
 import {
   type MigrateOptions,
-  type Migration,
   migrate,
+  type SchemaMigration,
 } from '../../../../../actors/store/postgres/migration.ts';
 import { openPostgresStore } from '../../../../../actors/store/postgres/open-postgres-store.ts';
 import { migrations, schemaVersion } from '../../../../../actors/store/postgres/schema.ts';
@@ -34,7 +34,7 @@ async function migrateTo(
   url: string,
   versions: readonly string[],
   options: MigrateOptions = {},
-): Promise<Migration | undefined> {
+): Promise<SchemaMigration | undefined> {
   const database = new Database({ url, connections: 1, timeoutMs: 10_000 });
   try {
     return await migrate(database, { ...options, migrations: versions });
