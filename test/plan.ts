@@ -292,9 +292,8 @@ export function testsOnNodeHttp(): string[] {
 }
 
 /**
- * Unit and property tests that replace modules, clocks or settings of the process, or use a database. Each
- * runs in its own process, so that it cannot affect later files. test/setup.ts restores replaced timers,
- * functions and environment variables after each file.
+ * Unit and property tests that replace modules, timers or clocks, or use a database. Each runs in its own
+ * process, so that it cannot affect later files: a module that is loaded under replaced timers retains them.
  */
 export function testsApart(): string[] {
   return [...testsIn('test/unit'), ...testsIn('test/property')].filter((file) =>
@@ -303,7 +302,7 @@ export function testsApart(): string[] {
 }
 
 const changesItsProcess =
-  /\bvi\.mock|\bprocess\.(chdir|umask|env\.\w+ = )|\b(Date|performance)\.now = |\/shared-postgres\.ts'/;
+  /\bvi\.(mock|stub|useFake|spyOn)|\bprocess\.(chdir|umask|env\.\w+ = )|\b(Date|performance)\.now = |\/shared-postgres\.ts'/;
 
 /** Fixtures with their own hooks, which a shared process would run for the first file only. */
 export function fixturesWithHooks(): string[] {
