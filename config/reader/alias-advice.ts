@@ -1,8 +1,8 @@
 // Advice for keys and values from other programs: `port: 8080` is `listen_addr: 127.0.0.1:8080` here. The
 // tables are next to the schemas of their files.
 //
-// Advice appears in error messages, and a value of the file may be a credential. So advice contains only
-// numbers, loopback names and enum values from the file (A9, ARCHITECTURE.md).
+// Advice appears in error messages, and a value of the file may be a credential. Advice therefore contains
+// only numbers, loopback names and enum values from the file (A9, ARCHITECTURE.md).
 
 import type { YamlTree } from './yaml-tree.ts';
 

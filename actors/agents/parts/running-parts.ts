@@ -190,17 +190,12 @@ export class RunningParts<R extends object> {
   }
 
   #parkedRow(path: string): ParkedRow | undefined {
-    return this.#parkedRows(path).at(-1);
-  }
-
-  #parkedRows(path: string): readonly ParkedRow[] {
-    const isOf = (row: Readonly<Record<string, unknown>>) => row.kind === 'parked' && row.in === path;
-    return this.#journal.rowsIn(path).filter(isOf) as unknown as readonly ParkedRow[];
+    return this.#journal.rowsIn(path).findLast((row) => isParkedRow(row, path)) as ParkedRow | undefined;
   }
 
   /** Returns true if the part has waited for more than a slot. */
   #hasWaited(path: string): boolean {
-    return this.#parkedRows(path).some(({ isForSlot }) => isForSlot !== true);
+    return this.#journal.rowsIn(path).some((row) => isParkedRow(row, path) && row.isForSlot !== true);
   }
 
   /**
@@ -253,4 +248,8 @@ export class RunningParts<R extends object> {
       if (this.#results.length > 0 || this.#signal.aborted) end();
     });
   }
+}
+
+function isParkedRow(row: Readonly<Record<string, unknown>>, path: string): boolean {
+  return row.kind === 'parked' && row.in === path;
 }

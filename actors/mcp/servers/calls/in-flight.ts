@@ -1,22 +1,22 @@
 // Limits the calls in flight at one server, in total and per client (A8, ARCHITECTURE.md). With `isolation:
-// session` each private connection has the limit. Otherwise all clients share it (client-slots.ts). A client
+// session` each private connection has the limit. Otherwise all clients share it (client-budget.ts). A client
 // is a principal or a session (client-shares.ts).
 
 import type { Call, CallMember } from './call.ts';
-import { ClientSlots } from './client-slots.ts';
+import { type ClientBudget, serverSlots } from './client-budget.ts';
 
 export class InFlight {
   readonly #max: number;
   readonly #isShared: boolean;
   /** Slots of the calls without a private connection. */
-  readonly #slots: ClientSlots;
+  readonly #slots: ClientBudget;
   #size = 0;
 
   /** `isShared`: no session has a private connection. */
   constructor(max: number, isShared: boolean) {
     this.#max = max;
     this.#isShared = isShared;
-    this.#slots = new ClientSlots(max);
+    this.#slots = serverSlots(max);
   }
 
   get size(): number {

@@ -2,8 +2,8 @@
 // its client, so further subscriptions are rejected at the limit. No client can use the whole budget (A6,
 // ARCHITECTURE.md); a client is a principal or a session (calls/client-shares.ts).
 
-import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';
+import { ClientBudget } from '../calls/client-budget.ts';
 import type { CallOwner } from '../calls/owner.ts';
 
 const TOTAL_BYTES = 32 * 1024 * 1024;
@@ -11,11 +11,10 @@ const TOTAL_BYTES = 32 * 1024 * 1024;
 const ENTRY_BYTES = 256;
 
 export class SubscriptionBudget {
-  readonly #budget: Budget;
-  readonly #shares = new Map<object, Share>();
+  readonly #budget: ClientBudget;
 
   constructor(totalBytes: number = TOTAL_BYTES) {
-    this.#budget = new Budget(totalBytes);
+    this.#budget = new ClientBudget(totalBytes);
   }
 
   get bytes(): number {
@@ -35,19 +34,15 @@ export class SubscriptionBudget {
   acquire(uri: string, owner: CallOwner): void {
     const refusal = this.refusal(uri, owner);
     if (refusal !== undefined) throw refusal;
-    const share = this.#shareOf(owner);
-    this.#budget.acquire(sizeOf(uri), share);
-    this.#shares.set(owner.shares ?? owner, share);
+    this.#budget.acquire(sizeOf(uri), this.#shareOf(owner));
   }
 
   release(uri: string, owner: CallOwner): void {
-    const share = this.#shareOf(owner);
-    this.#budget.release(sizeOf(uri), share);
-    if (share.used === 0) this.#shares.delete(owner.shares ?? owner);
+    this.#budget.release(sizeOf(uri), this.#shareOf(owner));
   }
 
-  #shareOf(owner: CallOwner): Share {
-    return this.#shares.get(owner.shares ?? owner) ?? new Share();
+  #shareOf(owner: CallOwner) {
+    return this.#budget.shareOf(owner.shares ?? owner);
   }
 }
 

@@ -12,7 +12,7 @@ import type { Share } from '../../../base/bounds/budget.ts';
 import { type GatewayError, StoppedError, UnavailableError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallMember } from '../calls/call.ts';
-import { ClientSlots } from '../calls/client-slots.ts';
+import { type ClientBudget, serverSlots } from '../calls/client-budget.ts';
 import type { CallOwner, ConnectionEnd } from '../calls/owner.ts';
 import { ClosingConnections } from './closing-connections.ts';
 import { ConnectionSetup, type ConnectionSetupOptions, isSessionless } from './connection-setup.ts';
@@ -52,7 +52,7 @@ export class Pool {
   /** True if a connection of the era has no session, so that one connection is enough for all clients. */
   readonly #isSessionless: Readonly<Record<Era, boolean>>;
   /** Private connections, with shares by principal or session. */
-  readonly #slots: ClientSlots;
+  readonly #slots: ClientBudget;
   #isDraining = false;
   /** End of the pause after a failed attempt to add a connection, in performance.now() milliseconds. */
   #noGrowthUntil = 0;
@@ -60,7 +60,7 @@ export class Pool {
   constructor(options: PoolOptions) {
     this.#options = options;
     const { isRemote, max } = options;
-    this.#slots = new ClientSlots(max);
+    this.#slots = serverSlots(max);
     this.#isSessionless = {
       legacy: isSessionless(isRemote, 'legacy'),
       modern: isSessionless(isRemote, 'modern'),

@@ -56,7 +56,7 @@ describe('sending chat messages', () => {
           }
         }
         // The limit of the account counts a message at its due time, but the message is sent at the next step
-        // of the clock. So the times may be too close by one step.
+        // of the clock. The times may therefore be too close by one step.
         const span = (sent.at(-1)?.at ?? 0) - (sent[0]?.at ?? 0);
         expect(span + stepMs + ACCOUNT_INTERVAL_MS).toBeGreaterThanOrEqual(
           (sent.length - 1) * ACCOUNT_INTERVAL_MS,
