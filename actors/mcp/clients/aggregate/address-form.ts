@@ -10,10 +10,12 @@ import { memberOf, membersOf } from '../../jsonrpc/members.ts';
 import { rawJson, replaceSpan, type Span, toBuffer } from '../../jsonrpc/span.ts';
 import { itemJson, type ListItem, readItem } from '../../servers/lists/lists.ts';
 
+/** Byte of `"`. */
 const QUOTE = 0x22;
 
 /** Ends the server id; no id contains it. */
 const MARK = '~/';
+/** Maximum length of server ids. */
 const MAX_ID_LENGTH = 64;
 /** Scheme and the slashes after it. */
 const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/)?/;
@@ -66,7 +68,7 @@ export function pageSpans(bytes: Buffer, meta: Span | undefined): Span[] {
   return spans;
 }
 
-/** Returns the pages named by a tool; usually none, without parsing. */
+/** Returns the pages that a tool names: usually none, which is found without parsing the tool. */
 export function pagesOf(item: ListItem): readonly string[] {
   return spansIn(item).map(({ bytes, span }) => textOf(bytes, span.start, span.end));
 }
@@ -85,6 +87,7 @@ export function withPages(item: ListItem, rename: (uri: string) => string): List
   return readItem(new JsonScanner(toBuffer(applyEdits(first.bytes, edits))), 'tools') ?? item;
 }
 
+/** Returns the positions of the page addresses in a tool's JSON: the texts `before` and `after` its name. */
 function spansIn(item: ListItem): { readonly bytes: Buffer; readonly span: Span }[] {
   if (!pageMember.test(item.after) && !pageMember.test(item.before)) return [];
   const bytes = Buffer.from(itemJson(item), 'utf8');
@@ -94,6 +97,7 @@ function spansIn(item: ListItem): { readonly bytes: Buffer; readonly span: Span 
 
 /** Returns true if the tool may be called by an app: by default, and if its visibility contains `app`. */
 export function isForApps(item: ListItem): boolean {
+  // The JSON around the tool's name. Most tools have no visibility and are not parsed.
   if (!item.after.includes('"visibility"') && !item.before.includes('"visibility"')) return true;
   const { _meta: meta } = JSON.parse(itemJson(item)) as { _meta?: { ui?: { visibility?: unknown } } | null };
   const visibility = meta?.ui?.visibility;

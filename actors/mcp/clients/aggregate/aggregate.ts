@@ -1,8 +1,8 @@
-// Merged view of several servers: their lists under prefixed names, and the targets of names and uris. Built
-// from the cached lists, so servers need not run; rebuilt only after changes. Lists are in catalog order,
-// then in server order: equal caches produce equal bytes. Names are computed from all enabled servers
-// (tool-names.ts), so a view of fewer servers never changes a name's target. Each item is valid for
-// strict clients of the requested protocol era (servers/lists/checked-list.ts).
+// Merged view of several servers (/mcp, /mcp/@NAME): their lists under prefixed names, and the server that
+// each name or uri belongs to. Built from the cached lists, so servers need not run; rebuilt only after
+// changes. Lists are in catalog order, then in server order: equal caches produce equal bytes. Names are
+// computed from all enabled servers (tool-names.ts), so they are equal in a view of fewer servers. Items are
+// valid for strict clients of the requested era: legacy (sessions) or modern (2026-07-28).
 
 import { EncodedResult } from '../../jsonrpc/compose.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
@@ -61,7 +61,7 @@ export interface Narrowing {
 
 /** Cache size for all list pages, in bytes. Further pages are built for each request. */
 const PAGE_CACHE_BYTES = 16 * 1024 * 1024;
-/** Cache size in a restricted view, and in a view with other lists: a full page. */
+/** Cache size of a view with fewer servers or with other lists. A full page fits. */
 const VIEW_PAGE_CACHE_BYTES = 4 * 1024 * 1024;
 
 interface MergedList {
@@ -80,6 +80,7 @@ export class Aggregate implements NameLookup {
   readonly #lists = new Map<ListKind, MergedList>();
   readonly #pages: ListPages;
   #stamp = 0;
+  /** Revision of `#source` at the last refresh; initially none. */
   #revision = -1;
   #cachedBytes = 0;
   readonly #maxCachedBytes: number;
@@ -185,7 +186,7 @@ export class Aggregate implements NameLookup {
     const owner = allEnabled.find((server) => server.id === id);
     if (owner === undefined || !this.#source.all().includes(owner)) return undefined;
     const { cache, entry } = owner;
-    // A shared server's complete list contains every name.
+    // A shared server has the same list for all clients. If it is complete (not cut), it contains every name.
     if (entry.isolation === 'shared' && cache.isLearnt && cache.cuts[kind] === undefined) return undefined;
     const isHidden = kind === 'tools' && !this.isAllowed(owner, key);
     // A known item is listed under another name, or omitted.
@@ -212,6 +213,7 @@ export class Aggregate implements NameLookup {
     return only !== undefined && others.length === 0 ? { server: only, key: uri } : undefined;
   }
 
+  /** Resolves a qualified address, which contains the server id (address-form.ts). */
   #findQualified(uri: string): ResolvedTarget | undefined {
     const qualified = readQualified(uri);
     if (qualified === undefined) return undefined;
@@ -231,12 +233,12 @@ export class Aggregate implements NameLookup {
     return this.#mergedList('resourceTemplates').targets.get(template) ?? this.findResource(template);
   }
 
-  /** Returns the server whose resource has this address without a qualifier; undefined if no list has it. */
+  /** Returns the server that keeps this address unchanged; undefined if no list contains the address. */
   ownerOf(uri: string): ManagedServer | undefined {
     return this.#addressOwners().get(uri);
   }
 
-  /** Returns true if the address looks like a qualified one, so it must be qualified as well. */
+  /** Returns true if a server's own address has the form of a qualified one, so it must be qualified too. */
   isAmbiguous(uri: string): boolean {
     const qualified = readQualified(uri);
     if (qualified === undefined) return false;
@@ -244,6 +246,7 @@ export class Aggregate implements NameLookup {
     return false;
   }
 
+  /** Returns the server that keeps each address: the first in the catalog. */
   #addressOwners(): ReadonlyMap<string, ManagedServer> {
     this.#refresh();
     if (this.#owners !== undefined) return this.#owners;
@@ -392,6 +395,7 @@ export class Aggregate implements NameLookup {
   ): EncodedResult {
     const { items, nextCursor } = this.#pages.page(kind, list, cursor);
     const form = era === 'legacy' ? 'legacyItem' : 'item';
+    // EncodedResult expects raw JSON as a Latin-1 string, one character per byte (span.ts).
     const text = `[${items.map((mergedItem) => itemJson(mergedItem[form], mergedItem.name)).join(',')}]`;
     const more = nextCursor === undefined ? '' : `,"nextCursor":${rawJson(nextCursor)}`;
     return new EncodedResult(`{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`);

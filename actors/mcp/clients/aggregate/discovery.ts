@@ -21,15 +21,15 @@ export interface DiscoverableServers {
  */
 export interface ListingClient extends Pick<CallOwner, 'capabilities' | 'era'> {
   /**
-   * Calls `visit` with the owner of the client's connections at the server (undefined: the shared
-   * connection). The connection stays reserved until `visit` resolves.
+   * Calls `visit` with the session or exclusive connection that represents this client at the server, or
+   * with undefined for the connection that all clients share. It stays reserved until `visit` resolves.
    */
   withOwner(server: ManagedServer, visit: (owner: CallOwner | undefined) => Promise<void>): Promise<void>;
 }
 
-/** Servers that start together; list requests wait for the end of their round. */
+/** Servers that start together for a list request. List requests wait for the end of the round. */
 interface Round {
-  /** Client capabilities the round depends on; '' if it serves every client. */
+  /** Era and capabilities of the clients that the round serves; '' if it serves every client. */
   readonly key: string;
   readonly startedAt: number;
   /** Resolves when every server in the round has returned its lists or failed. */
@@ -83,6 +83,7 @@ export class Discovery {
     const now = performance.now();
     const ownKey = keyOf(client);
     for (const server of candidates) {
+      // True if the cache contains every list of the server.
       const { isLearnt } = server.cache;
       // A known server is fetched again only if it may show more to this client.
       if (isLearnt && !(isForMore && client !== undefined && server.mayShowMoreTo(client))) continue;
@@ -134,7 +135,7 @@ export class Discovery {
       const remainingMs = Math.min(startedAt + maxWaitMs, until) - now;
       if (remainingMs > 0) pendingRounds.push(this.#waitFor(remainingMs, end));
     }
-    // Servers may have been added meanwhile.
+    // Repeated until no round is pending, because servers may have been added meanwhile.
     return pendingRounds.length === 0
       ? undefined
       : Promise.all(pendingRounds).then(() => this.#waitForLists(timeoutMs, until, client));
@@ -230,21 +231,23 @@ function startFor(server: ManagedServer, client: ListingClient): Promise<void> {
   return client.withOwner(server, async (owner) => {
     // The client may have disconnected meanwhile.
     await startServer(server, owner?.isEnded === true ? undefined : owner);
+    // Opens a connection for this client only.
     if (owner !== undefined && owner.isEnded !== true) await server.admit(owner);
     await server.learnFor(client, owner);
   });
 }
 
-/** Resolves when the server runs or failed to start. `owner` owns the first connection. */
+/** Resolves when the server runs or failed to start. The first connection belongs to the client `owner`. */
 function startServer(server: ManagedServer, owner: CallOwner | undefined): Promise<void> {
   return new Promise((resolve) => {
     const resolveIfSettled = () => {
-      // A server removed from the catalog never starts. It must not block the queue.
+      // Any other state resolves: a server removed from the catalog never starts, and must not delay others.
       if (server.state === 'starting') return;
-      forget();
+      removeListener();
       resolve();
     };
-    const forget = server.onState(resolveIfSettled);
+    const removeListener = server.onState(resolveIfSettled);
+    // Requests the start.
     if (!server.isRunning) server.demand(owner);
     resolveIfSettled();
   });

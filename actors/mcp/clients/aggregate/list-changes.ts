@@ -1,8 +1,8 @@
-// Decides which clients receive list_changed for a merged list: only clients with an outdated copy. Changes
-// are numbered, and the number of each client's copy is recorded. While a client requests a list it gets no
-// notification, because the response contains all changes. After a complete response only later changes are
-// notified; after an incomplete response also the missing part. A client that never requested the list is
-// notified of changes, but not of lists fetched for the first time.
+// Decides which clients receive list_changed for a merged list (of several servers): only clients with an
+// outdated copy. Changes are numbered, and the number of each client's copy is recorded. While a client
+// requests a list it gets no notification, because the response contains all changes. After a complete
+// response only later changes are notified; after an incomplete response also the missing part. A client that
+// never requested the list is notified of changes, but not of lists fetched for the first time.
 
 import { everyListKind, type ListKind, listKinds } from '../../servers/lists/lists.ts';
 

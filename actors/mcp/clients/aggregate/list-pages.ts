@@ -55,6 +55,7 @@ export class ListPages {
   ): Page<Item> {
     const progress = cursor === undefined ? start : readProgress(this.#seal.open(kind, cursor));
     const numbered = list.map((entry) => ({ ...entry, number: this.#numberOf(entry.server) }));
+    // One bit per server, eight in each byte. Servers may have been added since the cursor was created.
     const completedServers = Buffer.alloc(Math.ceil(this.#numbers.size / 8));
     progress.completedServers.copy(completedServers);
     const [partialServer, ...position] = progress.part ?? [];
@@ -121,11 +122,12 @@ function resumeAt(
   return at >= 0 ? at + 1 : Math.min(count, items.length);
 }
 
-/** Returns a key's digest, because keys may be long. 64 bits identify an item within a server. */
+/** Returns a key's digest, because keys may be long. Its 66 bits identify an item within a server. */
 function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 11);
 }
 
+/** Returns true if bit `at` is set. Each byte contains eight bits, the lowest first. */
 function hasBit(bits: Buffer, at: number): boolean {
   return ((bits[at >> 3] ?? 0) & (1 << (at & 7))) !== 0;
 }

@@ -16,7 +16,10 @@ const authorization = new Set([
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** Returns the merged extensions for clients of this era; undefined if there are none. */
+/**
+ * Returns the merged extensions for clients of this protocol era (legacy with sessions, or modern without);
+ * undefined if there are none.
+ */
 export function mergeExtensions(servers: Iterable<ManagedServer>, era: Era): Settings | undefined {
   const merged = new Map<string, Settings>();
   for (const server of servers) {
@@ -29,8 +32,8 @@ export function mergeExtensions(servers: Iterable<ManagedServer>, era: Era): Set
 }
 
 /**
- * Returns the extensions of a server that clients of this protocol era can use. The tasks extension needs
- * client and server of the modern era (stateless, 2026-07-28).
+ * Returns the extensions of a server that clients of this era can use. The tasks extension needs client and
+ * server of the modern era (2026-07-28).
  */
 export function extensionsOfServer({ cache }: ManagedServer, era: Era): Settings {
   const modern = era === 'modern' ? cache.descriptionIn('modern') : undefined;

@@ -1,7 +1,7 @@
 // Resources that servers named in results for one client, without listing them: links, embedded resources and
-// pages of apps. They are read from the server that named them first; the same address of another server is
-// qualified (address-form.ts). Limits: MAX_ENTRIES per client, and a memory budget for all clients. The
-// oldest are removed first (A8 and A6, ARCHITECTURE.md).
+// pages of apps (HTML interfaces). They are read from the server that named them first; the same address of
+// another server is qualified: it gets the server id (address-form.ts). Limits: MAX_ENTRIES per client, and a
+// memory budget for all clients. The oldest are removed first (A8 and A6, ARCHITECTURE.md).
 
 import { type Budget, Share } from '../../../base/bounds/budget.ts';
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
@@ -50,6 +50,7 @@ export class NamedResources {
     if (this.#isClosed || uri.length > MAX_URI_CHARS) return;
     if (uri.startsWith('ui://')) this.noteApp(server);
     this.#remove(uri);
+    // Removes this client's oldest entries until the new one fits.
     while (this.#servers.size >= MAX_ENTRIES || !this.#budget.acquire(bytesOf(uri), this.#share)) {
       const [oldest] = this.#servers.keys();
       if (oldest === undefined) return;
@@ -82,7 +83,7 @@ export class NamedResources {
   }
 }
 
-/** The engine may need two bytes per character. */
+/** Returns the memory of an entry. The JavaScript engine may need two bytes per character. */
 function bytesOf(uri: string): number {
   return ENTRY_BYTES + 2 * uri.length;
 }

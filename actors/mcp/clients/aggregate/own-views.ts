@@ -1,6 +1,6 @@
-// Merged lists (views) for clients with other lists than the cache: clients with extensions, and sessions
-// with processes that changed their lists. Clients with equal lists share a view. Up to MAX_VIEWS are cached
-// (A8, ARCHITECTURE.md); a further one is rebuilt for each list request.
+// Merged lists (views) for clients to which servers list other items than those in the server cache: clients
+// with extensions, and sessions with processes that changed their lists. Clients with equal lists share a
+// view. Up to MAX_VIEWS are cached (A8, ARCHITECTURE.md); a further one is rebuilt for each list request.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import type { CallOwner } from '../../servers/calls/owner.ts';
@@ -19,12 +19,13 @@ export class OwnViews {
     this.#all = all;
   }
 
-  /** Returns the view of this client. `owner` owns its private connections. */
+  /** Returns the view of this client. `owner` is the session to which its private connections belong. */
   find(client: ListClient | undefined, owner: CallOwner | undefined): Aggregate {
     if (client === undefined) return this.#all;
     let ownLists: Map<ManagedServer, ListSet> | undefined;
     for (const server of this.#all.servers()) {
       const { cache } = server;
+      // The server lists the same items to all clients.
       if (cache.own.isEmpty) continue;
       const lists = server.listsFor(client, owner);
       if (lists !== cache) ownLists = (ownLists ?? new Map()).set(server, lists);

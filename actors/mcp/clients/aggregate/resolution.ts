@@ -9,6 +9,7 @@ import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson, replaceSpan, type Span } from '../../jsonrpc/span.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 
+/** Bytes of `{` and `"`. */
 const BRACE = 0x7b;
 const QUOTE = 0x22;
 
@@ -29,7 +30,7 @@ export interface NameLookup {
 /** State of the request that a lookup depends on. */
 export interface Resolving {
   readonly era: Era;
-  /** True if discovery is complete. An unlisted name may then be sent to the server named by its prefix. */
+  /** True if all lists have been fetched. An unlisted name may then be sent to the server in its prefix. */
   readonly isSettled: boolean;
 }
 
@@ -75,6 +76,7 @@ function byUri(lookup: NameLookup, envelope: Envelope, { era }: Resolving): Reso
   if (uri === undefined) throw invalidParams('params.uri must be a string');
   const target = lookup.findResource(uri);
   if (target !== undefined) return { target, edits: uriEdits(envelope.param('uri'), uri, target) };
+  // Only the legacy era (up to 2025-11-25, with sessions) has a separate code for a missing resource.
   const code = era === 'legacy' ? rpcCodes.resourceNotFound : rpcCodes.invalidParams;
   return new RpcFault(code, 'Resource not found', undefined, { uri });
 }
@@ -120,6 +122,7 @@ function readReference(envelope: Envelope): CompletionReference | undefined {
   const scanner = new JsonScanner(bytes, span.start);
   const reference: CompletionReference = {};
   let count = 0;
+  // 2 and 3 are nesting depths: the scanner rejects messages that are nested too deep.
   scanner.object(2, (member) => {
     const start = scanner.pos;
     scanner.value(3);

@@ -14,6 +14,7 @@ interface FilterPatterns {
  */
 const MAX_NAME_LENGTH = 256;
 
+/** The pattern matcher; undefined until it is loaded. */
 let globs: typeof import('../../../../libs/globs/glob.ts') | undefined;
 
 /** Loads the pattern matcher if necessary. Await it before `toolFilter`. */

@@ -4,12 +4,16 @@
 
 /** Maximum length of the request id in an event id. */
 const MAX_REQUEST_CHARS = 64;
+/** The last part is the request id in base64url: up to 86 characters for MAX_REQUEST_CHARS bytes. */
 const pattern = /^(\d{1,15})-(\d{1,15})(?:-([\w-]{0,88}))?$/;
 
 export interface EventId {
   readonly stream: number;
   readonly number: number;
-  /** Raw JSON-RPC id of the request; '' if it was too long, undefined for the notification stream. */
+  /**
+   * JSON-RPC id of the request as raw JSON, in Latin-1: one character per byte. '' if it was too long,
+   * undefined for the notification stream.
+   */
   readonly rawRequestId: string | undefined;
 }
 
@@ -23,7 +27,10 @@ export function parseEventId(id: string): EventId | undefined {
   return { stream: Number(stream), number: Number(number), rawRequestId };
 }
 
-/** Returns true for a JSON string or number in one line. Event ids come from clients. */
+/**
+ * Returns true for a JSON string or number. Checked, because clients send event ids. JSON.parse alone would
+ * also accept white space before the value.
+ */
 function isRawId(text: string): boolean {
   try {
     const id: unknown = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'));

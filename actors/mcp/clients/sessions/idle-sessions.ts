@@ -1,12 +1,13 @@
-// Sessions in the order of their last use, to find a session to unload without a scan (A8, ARCHITECTURE.md).
-// The order is corrected when a session is found at the front: a session that was used since it was queued
-// moves to the end, and a session in use leaves the queues until its use ends. Therefore a message does not
-// change the queues. Sessions with and without a record (stored data to restore them) have separate queues.
+// Sessions in the order of their last use. At the limit of sessions, the longest unused one is found without
+// a scan, and unloaded from memory (A8, ARCHITECTURE.md). A message does not move its session. Instead
+// `first` corrects the order at the front: a session used since it was queued moves to the end, and a session
+// in use (open stream or request) leaves the queues until its use ends. Sessions with a record (stored data
+// to restore them) and sessions without one have separate queues.
 
 import type { SessionOwner } from './owner-budget.ts';
 import type { ClientSession } from './session.ts';
 
-/** All sessions with a record, or without one; a principal's or client's sessions with a record. */
+/** All sessions with a record, all without one, or those with a record of a principal or client address. */
 type QueueName = 'stored' | 'unstored' | `${keyof SessionOwner} ${string}`;
 
 export class IdleSessions {

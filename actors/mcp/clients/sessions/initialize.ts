@@ -74,22 +74,24 @@ export function initializeAtServer(route: RoutedInitialize): void {
     return;
   }
   exchange.server = server.id;
+  // Waits until the protocol eras of the server are known: legacy (sessions), modern (stateless), or both.
   withEras(route, () => awaitDescription(route));
 }
 
 function awaitDescription(route: RoutedInitialize): void {
   const { server, session, exchange } = route;
-  // The era probe may have provided the description.
+  // The request that determined the eras may also have returned the description.
   const description = findDescription(route);
   if (description !== undefined) {
     answer(route, description);
     return;
   }
+  // Metadata of the request to a modern server. A description needs no client capabilities.
   const caller = { clientInfo: session.clientInfo, capabilities: {} };
   const succeed = (learnt: ServerDescription) => answer(route, server.cache.description ?? learnt);
   const fail = (error: GatewayError) => {
-    // A start for another session may have provided the description. This session opens no connection before
-    // its first call.
+    // A start for another session may have provided the description meanwhile. It is sufficient: this session
+    // needs a connection only for its first call.
     const learnt = findDescription(route);
     if (learnt === undefined) exchange.fail(error);
     else answer(route, learnt);

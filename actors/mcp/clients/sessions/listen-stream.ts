@@ -24,6 +24,7 @@ import type { Outlet } from '../outlet.ts';
 import type { Profile } from '../profiles/profile.ts';
 import type { SessionOwner } from './owner-budget.ts';
 
+/** Byte of `{`. */
 const BRACE = 0x7b;
 
 /**
@@ -36,9 +37,9 @@ const MAX_EARLY = 256;
 const MAX_EARLY_BYTES = 65_536;
 
 export interface ListenStreamOptions {
-  /** Server id; undefined at /mcp. */
+  /** Server id at /mcp/:id; undefined at /mcp and /mcp/@NAME. */
   readonly target: string | undefined;
-  /** Profile at /mcp/@NAME. */
+  /** Profile (a part of the servers) at /mcp/@NAME. */
   readonly profile?: Profile | undefined;
   readonly caller: ModernCaller;
   /** Principal and address of the client. The stream counts towards their limit of sessions. */
@@ -46,6 +47,7 @@ export interface ListenStreamOptions {
   /** Shares of the principal in the limits of calls. @default shares of this stream alone */
   readonly shares?: ClientShares | undefined;
   readonly outlet: Outlet;
+  /** Name and version in the final result. */
   readonly serverInfo: unknown;
   /** Removes secrets from texts of the gateway (A9, ARCHITECTURE.md). */
   redact(text: string): string;
@@ -63,10 +65,12 @@ export class ListenStream implements CallOwner {
   notifiedAt = 0;
   /** Start, by performance.now(). */
   readonly openedAt = performance.now();
+  /** Name in log lines. */
   readonly label = 'listen';
+  /** Modern clients send stateless requests; legacy clients have sessions. */
   readonly era = 'modern';
   readonly isListener = true;
-  /** Version for private connections to legacy servers, required by CallOwner; unused by listen streams. */
+  /** Required by CallOwner for connections of one client to legacy servers. A listen stream has none. */
   readonly protocolVersion = latestSessionVersion;
   readonly description: ClientDescription;
   /** Lists to notify about; set before the acknowledgement. */
@@ -74,10 +78,11 @@ export class ListenStream implements CallOwner {
   /** Pending request for the description of the server, before the acknowledgement. */
   call: Cancellable | undefined;
   isEnded = false;
-  /** Resources requested under addresses with a server id (address-form.ts). Limited by MAX_URIS. */
+  /** Resources requested under qualified addresses: with a server id (address-form.ts). At most MAX_URIS. */
   readonly #qualified = new Set<string>();
   readonly #rawId: string;
   readonly #options: Omit<ListenStreamOptions, 'caller'>;
+  /** Messages received before the acknowledgement; undefined from then on. */
   #earlyMessages: Message[] | undefined = [];
   #earlyBytes = 0;
 
@@ -121,10 +126,11 @@ export class ListenStream implements CallOwner {
       this.#notification('notifications/subscriptions/acknowledged', { notifications }),
     );
     for (const message of earlyMessages) this.#send(message);
+    // No notification can follow.
     if (kinds.length === 0 && uris.length === 0) this.end();
   }
 
-  /** Records that the client requested the resource under its qualified address. */
+  /** Records that the client requested the resource under its qualified address. `uri` has no server id. */
   noteQualified(server: string, uri: string): void {
     this.#qualified.add(`${server}\n${uri}`);
   }
@@ -133,7 +139,7 @@ export class ListenStream implements CallOwner {
     return this.#qualified.has(`${server}\n${uri}`);
   }
 
-  /** Returns the address of the resource in the client's request. */
+  /** Returns the address in the client's request for a resource of the server. */
   nameOf(server: string, uri: string): string {
     return this.#isQualified(server, uri) ? (qualify(server, uri) ?? uri) : uri;
   }
@@ -183,6 +189,7 @@ export class ListenStream implements CallOwner {
       return;
     }
     if (!this.#close()) return;
+    // `completeResult` adds `_meta` with the server's name; the subscription id is inserted there.
     const result = completeResult('{}', this.#options.serverInfo, undefined);
     const ownId = `${rawJson(metaKeys.subscriptionId)}:${this.#rawId},`;
     this.#options.outlet.finish(
@@ -229,7 +236,8 @@ export class ListenStream implements CallOwner {
 
   #notification(method: string, params: Record<string, unknown>): Buffer {
     const plain = notificationMessage(method, { _meta: { [metaKeys.subscriptionId]: 0 }, ...params });
-    // The id is inserted as raw JSON: `1` and `"1"` differ, and integers over 2^53 must be preserved.
+    // The id is inserted as raw JSON: `1` and `"1"` differ, and integers over 2^53 must be preserved. Raw
+    // JSON is a Latin-1 string, one character per byte (span.ts).
     const text = plain
       .toString('latin1')
       .replace(

@@ -87,6 +87,7 @@ async function begin(
     await view.discovery.waitForLists(gateway.config.list_timeout_seconds * 1000);
   const byServer = new Map<ManagedServer, string[]>();
   for (const uri of uris.slice(0, MAX_URIS)) {
+    // `key` is the address at the server. The client's address may also contain the id of the server.
     const target = server === undefined ? view.aggregate.findResource(uri) : { server, key: uri };
     if (target === undefined || !canSubscribe(target.server) || listening.isEnded) continue;
     const ownUris = byServer.get(target.server) ?? [];
@@ -95,10 +96,11 @@ async function begin(
     if (target.key !== uri) listening.noteQualified(target.server.id, target.key);
   }
   const acceptedByServer = await Promise.all(
-    [...byServer].map(async ([owner, ownUris]) => {
-      const acceptedUris = await subscribeResources(owner, listening, ownUris);
-      if (listening.isEnded) unsubscribeResources(owner, listening, acceptedUris);
-      return acceptedUris.map((uri) => listening.nameOf(owner.id, uri));
+    [...byServer].map(async ([each, ownUris]) => {
+      const acceptedUris = await subscribeResources(each, listening, ownUris);
+      // The client may have disconnected meanwhile.
+      if (listening.isEnded) unsubscribeResources(each, listening, acceptedUris);
+      return acceptedUris.map((uri) => listening.nameOf(each.id, uri));
     }),
   );
   const allAccepted = new Set(acceptedByServer.flat());
@@ -110,7 +112,9 @@ async function begin(
  * cannot start.
  */
 async function awaitDescription(server: ManagedServer, listening: ListenStream): Promise<void> {
+  // A parked server failed too often. It refuses the request below, so its eras are not needed.
   if (server.entry.enabled && !server.handle.isParked) {
+    // Eras: legacy (sessions), modern (stateless requests), or both.
     await server.eras.ensureKnown();
     if (listening.isEnded) return;
     if (server.eras.knownEras === undefined && !server.handle.isParked)

@@ -1,6 +1,7 @@
-// A budget whose holders are pairs of a principal and a client address. The use of a principal, or of an
-// address, may grow only while more than this use is free (base/bounds/budget.ts). A single holder therefore
-// gets half, and cannot exclude others.
+// Divides the capacity for sessions, listen streams or stored session records among their owners. An owner is
+// a principal (verified sender, or anonymous) at a client address. The use of a principal, or of an address,
+// may grow only while more than this use is free (base/bounds/budget.ts). A single owner therefore gets half,
+// and cannot exclude others.
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 
@@ -42,7 +43,10 @@ export class OwnerBudget {
     if (clientShare.used === 0) this.#shares.client.delete(client);
   }
 
-  /** Returns the part of the owner whose share prevents `acquire`. Removing its entries frees capacity. */
+  /**
+   * Returns the cause of a failed `acquire`: the share of the owner's principal, or of its client address.
+   * Removed entries of this principal or address free capacity for the owner.
+   */
   lacking({ principal }: SessionOwner, amount: number): keyof SessionOwner {
     const share = this.#shares.principal.get(principal) ?? new Share();
     return this.#budget.hasCapacity(amount, share) ? 'client' : 'principal';

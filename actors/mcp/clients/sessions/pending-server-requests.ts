@@ -1,8 +1,8 @@
 // Open requests to a client (sampling, elicitation, roots), sent by a legacy server (sessions), or derived
 // from the result of a modern server (stateless). Several servers may use equal ids and progress tokens, so
 // the client receives ids of the gateway. The response goes, with the original id, only to the sender of the
-// request. Meanwhile the limits of the calls that may have caused the request pause (calls/limits.ts). Limits
-// per session: MAX_OPEN requests, MAX_PAUSE_MS for each (A8, ARCHITECTURE.md).
+// request. Meanwhile the time limits of the calls that may have caused the request are paused
+// (calls/limits.ts). Limits per session: MAX_OPEN requests, MAX_PAUSE_MS for each (A8, ARCHITECTURE.md).
 
 import { applyEdits, renumber } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage } from '../../jsonrpc/compose.ts';
@@ -37,6 +37,7 @@ export interface SentServerRequest {
 }
 
 export class PendingServerRequests {
+  /** Open requests by the id that the client received. */
   readonly #questions = new Map<number, PendingRequest>();
   #nextId = 1;
 
@@ -69,13 +70,14 @@ export class PendingServerRequests {
     };
     const id = this.#open({ requester, connection, rawId });
     if (id === undefined) return undefined;
+    // Until `resume` in `#take`.
     connection.pause(requester, call);
     return { id, message: renumber(envelope, String(id)) };
   }
 
   /**
-   * Adds a request of the gateway; `rawParams` is raw JSON. If the limit is reached, calls `onRefused` and
-   * returns undefined.
+   * Adds a request of the gateway, for input that a modern server requires. `rawParams` is raw JSON. If the
+   * limit is reached, calls `onRefused` and returns undefined.
    */
   addOwn(
     method: string,
@@ -88,6 +90,7 @@ export class PendingServerRequests {
     if (id === undefined) return undefined;
     const params = rawParams === undefined ? '' : `,"params":${rawParams}`;
     const text = `{"jsonrpc":"2.0","id":${id},"method":${rawJson(method)}${params}}`;
+    // Raw JSON is a Latin-1 string, one character per byte (span.ts).
     return { id, message: Buffer.from(text, 'latin1') };
   }
 

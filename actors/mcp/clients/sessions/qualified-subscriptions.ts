@@ -1,5 +1,6 @@
-// A session's subscriptions under qualified addresses, which contain the server id
-// (aggregate/address-form.ts). An update notification contains the address to which the client subscribed.
+// A session's subscriptions under qualified addresses, which contain the server id because another server has
+// the same address (aggregate/address-form.ts). In update notifications, the server's own address is replaced
+// with the address to which the client subscribed.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -13,7 +14,7 @@ export class QualifiedSubscriptions {
   /** Server and address, the oldest first; undefined before the first entry, as in most sessions. */
   #keys: Set<string> | undefined;
 
-  /** Records whether the client subscribed under the qualified address. */
+  /** Records a subscription to a server's resource. `isQualified`: under the qualified address. */
   note(server: string, uri: string, isQualified: boolean): void {
     const key = keyOf(server, uri);
     this.#keys?.delete(key);
@@ -23,11 +24,12 @@ export class QualifiedSubscriptions {
     deleteOldest(this.#keys, MAX_ENTRIES);
   }
 
+  /** Returns true if the client subscribed under the qualified address. */
   has(server: string, uri: string): boolean {
     return this.#keys?.has(keyOf(server, uri)) === true;
   }
 
-  /** Returns the message for the client; unchanged unless it subscribed under a qualified address. */
+  /** Returns a server's notification for the client; unchanged unless the subscription is qualified. */
   updateFor(envelope: Envelope, server: string): Buffer {
     const { bytes } = envelope;
     if (this.#keys === undefined || envelope.method !== 'notifications/resources/updated') return bytes;

@@ -17,7 +17,10 @@ export interface ReplayEvent {
 interface RetainedEvent {
   readonly stream: number;
   readonly number: number;
-  /** Small messages are copied to a Latin-1 string; large messages are shared with other receivers. */
+  /**
+   * Small messages are copied to a string in Latin-1, one character per byte, so they retain no network
+   * buffer. Large messages are shared with other receivers.
+   */
   readonly message: Message | string;
 }
 
@@ -38,6 +41,7 @@ const EVENT_BYTES = 128;
 const RETAIN_MS = 60_000;
 
 export class ReplayBuffer implements ListMember<ReplayBuffer> {
+  /** Neighbours in the list of buffers (ReplayBudget). */
   previous: ReplayBuffer | undefined;
   next: ReplayBuffer | undefined;
   readonly #budget: ReplayBudget;
@@ -79,7 +83,8 @@ export class ReplayBuffer implements ListMember<ReplayBuffer> {
     }
     while (this.#share.used + size > this.#limitBytes) this.dropOldest();
     const storedMessage = size - EVENT_BYTES < SHARED_FROM ? toBuffer(message).toString('latin1') : message;
-    // If all buffers were evicted, also this one, and the budget is still exhausted, the event is not stored.
+    // Clears buffers, possibly this one, until the budget has capacity. If all buffers are empty and the
+    // budget is still exhausted, the event is not stored.
     while (!this.#reserve(storedMessage)) if (!this.#budget.evictStalest()) return;
     this.#budget.noteUse(this);
     this.#events.push({ stream, number, message: storedMessage });
@@ -119,6 +124,7 @@ export class ReplayBuffer implements ListMember<ReplayBuffer> {
     this.#events[this.#first] = undefined;
     this.#first += 1;
     this.#release(oldest.message);
+    // Dropped entries are removed from the array when they are half of it, so a drop is cheap on average.
     if (this.#first * 2 < this.#events.length) return;
     this.#events.splice(0, this.#first);
     this.#first = 0;
@@ -145,6 +151,7 @@ export class ReplayBuffer implements ListMember<ReplayBuffer> {
     if (remainingEvents.length === 0) this.#budget.noteEmpty(this);
   }
 
+  /** Reserves memory. A large message has several pieces, each shared with other receivers. */
   #reserve(message: Message | string): boolean {
     const { heldBytes } = this.#budget;
     if (typeof message === 'string') return heldBytes.acquire(message.length + EVENT_BYTES, this.#share);

@@ -13,8 +13,9 @@ import type { ManagedServer } from '../../servers/managed-server.ts';
 const CONCURRENCY = 16;
 
 /**
- * Subscribes a client; starts the server if necessary. Resolves to true if the server accepts. Resolves to
- * false if the server refuses or fails, or if the memory budget is exhausted.
+ * Subscribes a client, `owner`: a session or a listen stream. Starts the server if necessary. Resolves to
+ * true if the server accepts. Resolves to false if the server refuses or fails, or if the memory budget is
+ * exhausted.
  */
 export async function subscribeResource(
   server: ManagedServer,
@@ -30,6 +31,7 @@ export async function subscribeResources(
   owner: CallOwner,
   uris: readonly string[],
 ): Promise<readonly string[]> {
+  // Eras: legacy (sessions), modern (stateless requests), or both.
   await server.eras.ensureKnown();
   if (owner.isEnded === true) return [];
   const recordedUris = uris.filter((uri) => tryRecord(server, owner, uri));
@@ -69,6 +71,7 @@ async function requestSubscriptions(
   owner: CallOwner,
   uris: readonly string[],
 ): Promise<ReadonlySet<string>> {
+  // The era of the server for this client. It is unknown if the server could not be reached.
   const era = server.eras.serverEraFor(owner.era) ?? 'legacy';
   if (era === 'legacy') return subscribeLegacy(server, owner, uris);
   // The response is not used: the request opens the connection on which the gateway listens.
@@ -101,6 +104,7 @@ function sendRequest(
   method: string,
   params: Record<string, unknown> | undefined,
 ): Promise<Envelope> {
+  // The connection replaces the id.
   const plain = readServerMessage(requestMessage('0', method, params));
   const envelope = era === 'legacy' ? plain : toModern(plain, owner);
   return new Promise((resolve, reject) => {

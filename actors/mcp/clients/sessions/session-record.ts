@@ -14,14 +14,19 @@ export interface SessionState {
   /** Log level that the client has set. */
   readonly level?: LogLevel | undefined;
   readonly subscriptions: readonly StoredSubscription[];
-  /** Servers that must report the loss of the session's process. */
+  /**
+   * Servers with `lost_process: error` where the session had a process of its own. A restored session has
+   * lost the process, and its first call to the server fails with this error.
+   */
   readonly processes: readonly string[];
 }
 
 export interface SessionRecord extends SessionState {
   readonly owner: SessionOwner;
   readonly principal: Pick<Principal, 'kind' | 'name'>;
+  /** Server id at /mcp/:id. */
   readonly target?: string | undefined;
+  /** Name of the profile at /mcp/@NAME. */
   readonly profile?: string | undefined;
   readonly protocolVersion: string;
   readonly clientInfo: unknown;

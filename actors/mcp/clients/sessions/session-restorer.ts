@@ -1,6 +1,6 @@
-// Stores the records of sessions, and restores a session on the first request after an idle time, a restart
-// of the gateway, or the loss of its node. Only the principal that opened the session can restore it, at its
-// URL. Concurrent requests share a restoration.
+// Stores the records of sessions (the data to restore them). Restores a session on the first request after an
+// idle time, a restart of the gateway, or the loss of its node in the cluster. Only the principal (verified
+// sender) that opened the session can restore it, at its URL. Concurrent requests share a restoration.
 
 import { forEachLimited } from '../../../base/bounds/for-each-limited.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';
@@ -16,6 +16,7 @@ import { REFRESH_MS, type SessionOwnerNode, type StoredSessions } from './stored
 
 /** Maximum number of concurrent lookups; further requests are refused. */
 const MAX_LOOKUPS = 256;
+/** Interval at which the records of sessions in use are renewed. */
 const SWEEP_MS = 3_600_000;
 const CONCURRENT_CHECKS = 8;
 
@@ -68,8 +69,9 @@ export class SessionRestorer {
   }
 
   /**
-   * Restores a session, also one of the node `gone`, which has certainly ended. Resolves to undefined for an
-   * unknown id, and for another principal or address. Rejects with OverloadedError or StoreUnavailableError.
+   * Restores a session. `gone` is the id of a node that has certainly exited; its sessions are restored too.
+   * Resolves to undefined for an unknown id, and for another principal or address. Rejects with
+   * OverloadedError or StoreUnavailableError.
    */
   async restore(
     id: string,
@@ -79,6 +81,8 @@ export class SessionRestorer {
   ): Promise<RestoredSession> {
     const { records, sessions } = this.#options;
     if (records === undefined) return undefined;
+    // Waits while another request restores this session. The session is then in memory. After a failure, one
+    // of the waiting requests tries again, and the others wait for it: hence a loop.
     for (let pending = this.#lookups.get(id); pending !== undefined; pending = this.#lookups.get(id))
       await pending.catch(() => {});
     const session = sessions.find(id, endpoint, principal);
@@ -99,6 +103,7 @@ export class SessionRestorer {
     gone: string | undefined,
   ): Promise<RestoredSession> {
     const record = await records.find(id, gone);
+    // An object with `instance` is not a record: it names the node that has the session.
     if (record === undefined || 'instance' in record) return record;
     if (!isFor(record, endpoint, principal)) return undefined;
     const { sessions, serversOf, log } = this.#options;
@@ -122,9 +127,11 @@ export class SessionRestorer {
     if (records === undefined) return;
     const stored = [...sessions.all()].filter(({ isStored }) => isStored);
     await forEachLimited(CONCURRENT_CHECKS, stored, async (session) => {
+      // The storage was not available when the session started.
       if (records.isUnwritten(session.id)) await this.save(session);
       const isElsewhere = await records.find(session.id).then(
         (record) => record === undefined || 'instance' in record,
+        // The storage is not available: the session stays.
         () => false,
       );
       if (isElsewhere) sessions.unload(session, 'it moved to another node, or its client deleted it');
@@ -141,6 +148,7 @@ export class SessionRestorer {
   }
 }
 
+/** Returns true if this principal may restore the session at this address. */
 function isFor(record: SessionRecord, { server, profile }: Endpoint, principal: Principal): boolean {
   return (
     record.target === server?.id &&

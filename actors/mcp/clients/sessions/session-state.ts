@@ -1,5 +1,6 @@
-// A session's state at its servers: log level, resource subscriptions, private processes. It is read for
-// the session's record, and reapplied when the session is restored.
+// A session's state at its servers: log level, resource subscriptions, and processes that serve this session
+// only. It is read for the session's record (the data to restore it), and reapplied when the session is
+// restored. A process cannot be restored: its loss is noted, and the next call to the server reports it.
 
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { subscribeResources } from './resource-subscription.ts';
@@ -15,9 +16,11 @@ export function readState(session: ClientSession, servers: readonly ManagedServe
   let level: SessionState['level'];
   let length = 0;
   for (const server of servers) {
+    // A session has one level at all its servers.
     level ??= server.subscriptions.levelOf(session);
     for (const uri of server.subscriptions.urisOf(session)) {
       length += uri.length;
+      // True if the client subscribed under an address that contains the server id (address-form.ts).
       const isQualified = session.qualifiedSubscriptions.has(server.id, uri);
       if (length > MAX_URI_CHARS) continue;
       subscriptions.push(isQualified ? [server.id, uri, true] : [server.id, uri]);
@@ -26,7 +29,10 @@ export function readState(session: ClientSession, servers: readonly ManagedServe
   return { level, subscriptions, processes: [...session.processes] };
 }
 
-/** Repeats log level and subscriptions at these servers. Servers with subscriptions are started. */
+/**
+ * Repeats log level and subscriptions at these servers, and notes the loss of processes. Servers with
+ * subscriptions are started.
+ */
 export function applyState(
   session: ClientSession,
   { level, subscriptions, processes }: SessionState,

@@ -1,7 +1,8 @@
-// A client's MCP session (revisions up to 2025-11-25). It has no state machine and no timer, so ten thousand
-// idle sessions are cheap; a periodic sweep closes expired sessions. Each server message is sent on
-// a single stream. A session with an open stream or a request in flight is in use. `end` cancels its
-// requests, withdraws requests to the client, and closes the streams.
+// A client's MCP session (revisions up to 2025-11-25): its requests in progress, its streams, and the server
+// requests that the client has to answer. It has no state machine and no timer, so ten thousand idle sessions
+// are cheap; a periodic sweep (sessions.ts) unloads unused sessions. Each server message is sent on a single
+// stream. A session with an open stream or a request in flight is in use. `end` cancels its requests,
+// withdraws requests to the client, and closes the streams.
 
 import { LinkedList } from '../../../base/bounds/linked-list.ts';
 import { type GatewayError, SessionClosedError } from '../../../base/errors/errors.ts';
@@ -64,7 +65,7 @@ const sessionNotices = /^notifications\/(tools|prompts|resources)\/(list_changed
 
 export class ClientSession implements CallOwner {
   readonly id: string;
-  /** Start of the id, for log lines. A field, because each call records it. */
+  /** Start of the id, for log lines. Computed once, because each call records it. */
   readonly label: string;
   readonly target: string | undefined;
   readonly profile: Profile | undefined;
@@ -80,6 +81,7 @@ export class ClientSession implements CallOwner {
   lists: ListCopies | undefined;
   /** Resources that servers named for this client; undefined before the first one. */
   namedResources: NamedResources | undefined;
+  /** Subscriptions under qualified addresses, which contain the server id. */
   readonly qualifiedSubscriptions = new QualifiedSubscriptions();
   /** Start, by performance.now(). */
   readonly openedAt = performance.now();
@@ -120,7 +122,7 @@ export class ClientSession implements CallOwner {
     this.#onIdle = options.onIdle;
   }
 
-  /** Sessions are legacy clients, with separate connections to isolated servers. */
+  /** Legacy: with a session. Modern clients (2026-07-28) send stateless requests. */
   readonly era = 'legacy';
   readonly isListener = false;
 
@@ -163,6 +165,7 @@ export class ClientSession implements CallOwner {
   get replay(): ReplayBuffer {
     this.#replayBuffer ??= new ReplayBuffer(this.#replayBudget, {
       firstStream: this.generation * STREAMS_PER_GENERATION + 1,
+      // A closed session stores no events.
       ...(this.isEnded ? { limitBytes: 0 } : {}),
     });
     return this.#replayBuffer;
@@ -177,7 +180,7 @@ export class ClientSession implements CallOwner {
     return stream <= this.generation * STREAMS_PER_GENERATION;
   }
 
-  /** Servers that must report the loss of the session's process. */
+  /** Servers with `lost_process: error` that run, or ran, a process for this session only. */
   get processes(): Iterable<string> {
     return this.#processes ?? [];
   }
@@ -197,7 +200,7 @@ export class ClientSession implements CallOwner {
     this.#lostProcesses = (this.#lostProcesses ?? new Set()).add(server);
   }
 
-  /** Returns true once after each loss of the session's process at this server. */
+  /** Returns true once after each loss of the session's process, so that one call reports the loss. */
   takeLostProcess(server: string): boolean {
     return this.#lostProcesses?.delete(server) === true;
   }
@@ -336,7 +339,8 @@ export class ClientSession implements CallOwner {
     const candidates = [...(this.#exchanges ?? [])].filter(
       (exchange) => exchange.call?.connection === connection,
     );
-    // With several candidates, it is unknown which request the message belongs to.
+    // With several candidates, it is unknown which request the message belongs to. The notification stream is
+    // then preferred.
     const [oldest] = candidates;
     if (this.stream !== undefined && (prefersStream || candidates.length !== 1)) {
       this.stream.send(message);

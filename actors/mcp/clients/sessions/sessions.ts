@@ -28,7 +28,7 @@ const SMALL_BYTES = 4_096;
 const LARGE_TOTAL_BYTES = 16 * 1024 * 1024;
 const COALESCE_MS = 50;
 
-/** Key of the merged address in `announce`; no server has this id. */
+/** Key in `announce` for the merged address (/mcp, all servers); no server has this id. */
 export const MERGED_ADDRESS = '';
 
 export interface SessionsOptions {
@@ -78,6 +78,7 @@ export class Sessions {
   constructor(options: SessionsOptions) {
     this.#options = options;
     this.#slots = new OwnerBudget(options.maxSessions);
+    // At least twice within the idle time, but never more often than every 50 ms.
     const sweepMs = Math.max(50, Math.min(MAX_SWEEP_MS, options.idleMs / 2));
     this.#sweepTimer = setInterval(() => {
       this.#unloadIdle();
@@ -150,7 +151,7 @@ export class Sessions {
     if (this.#listening.delete(listening)) this.#release(listening);
   }
 
-  /** Closes all notification streams; their clients reconnect to the next gateway. */
+  /** Closes all notification streams; their clients reconnect to the next gateway process. */
   closeStreams(): void {
     for (const session of this.#byId.values()) session.closeStream();
     for (const listening of [...this.#listening]) listening.end();
@@ -199,8 +200,8 @@ export class Sessions {
   }
 
   /**
-   * Records a server's changed lists; with MERGED_ADDRESS only of the merged view. `isFirst`: the lists were
-   * unknown before, which does not concern clients at the address of the server.
+   * Records a server's changed lists. With MERGED_ADDRESS as `server`, only the merged lists have changed.
+   * `isFirst`: the lists were unknown before; clients at the address of the server are not notified.
    */
   announce(server: string, kinds: readonly ListKind[], isFirst = false): void {
     this.#listChanges.add(kinds, isFirst);
@@ -295,13 +296,14 @@ export class Sessions {
 
   /** Unloads the longest unused session, preferably one of this owner. Returns false if none is unused. */
   #makeRoomFor(owner: SessionOwner): boolean {
-    const lacking = this.#slots.lacking(owner, 1);
-    const victim = this.#idle.first(`${lacking} ${owner[lacking]}`) ?? this.#idle.first('stored');
+    // 'principal' or 'client': the part of the owner with too many sessions.
+    const limitedPart = this.#slots.lacking(owner, 1);
+    const victim = this.#idle.first(`${limitedPart} ${owner[limitedPart]}`) ?? this.#idle.first('stored');
     if (victim === undefined) return this.#unloadIdle();
     return this.unload(victim, 'limits.sessions is reached');
   }
 
-  /** Returns false for other nodes and for clients in this process: they open a new session instead. */
+  /** Returns false for cluster nodes and clients in this process, which open new sessions after a restart. */
   #isStored({ client, principal }: NewSession): boolean {
     return this.#options.areStored === true && client !== undefined && principal?.kind !== 'node';
   }

@@ -1,6 +1,6 @@
-// Session records in a durable storage, for session-restorer.ts. A record's key is the digest of the
-// session id, so the storage reveals no id. An owner can use at most half of the capacity; beyond that, the
-// least recently used records of this owner are removed.
+// Session records (the data to restore sessions) in a durable storage, for session-restorer.ts. A record's
+// key is the digest of the session id, so the storage reveals no id. An owner (a principal at a client
+// address) can use at most half of the capacity; beyond that, its least recently used records are removed.
 
 import { hash } from 'node:crypto';
 import { within } from '../../../base/time/within.ts';
@@ -19,17 +19,21 @@ const BYTES_PER_SESSION = 2_048;
 /** Maximum time for which clients wait for the storage. */
 const WRITE_TIMEOUT_MS = 2_000;
 
-/** The node with the session. */
+/** The cluster node that has the session in memory: the id of its process. */
 export interface SessionOwnerNode {
   readonly instance: string;
 }
 
+/** The record, the node that has the session, or undefined for an unknown id. */
 type Found<T> = T | SessionOwnerNode | undefined;
 
 export interface SessionStorage {
   /** Records of earlier processes, least recently used first. */
   entries(): Iterable<readonly [key: string, text: string]>;
-  /** Returns the record, or the node with the session. `gone`: a node that certainly exited. */
+  /**
+   * Returns the record if no other node has the session, otherwise that node. `gone` is the id of a node that
+   * has certainly exited: the records of its sessions are returned too.
+   */
   find(key: string, gone?: string): Found<string> | Promise<Found<string>>;
   /** Creates a record, or with `isNew: false` replaces an existing one. */
   put(key: string, text: string, isNew: boolean): Promise<void>;
@@ -56,6 +60,7 @@ export class StoredSessions {
     this.#onWarning = onWarning;
     this.#budget = new OwnerBudget(maxSessions * BYTES_PER_SESSION);
     let damagedCount = 0;
+    // A copy, because `#evict` removes entries.
     for (const [key, text] of [...storage.entries()]) {
       const record = parseRecord(text);
       if (record === undefined) damagedCount += 1;
@@ -73,6 +78,7 @@ export class StoredSessions {
   async save(id: string, record: SessionRecord): Promise<void> {
     const key = keyOf(id);
     const text = JSON.stringify(record);
+    // New records: the first write failed, or a session that was never restored has no record yet.
     const isNew = this.#unwritten.delete(key) || (record.generation === 0 && !this.#index.has(key));
     if (!this.#admit(key, record.owner, text.length)) return;
     const write = this.#storage.put(key, text, isNew).catch((error: Error) => {
@@ -87,7 +93,7 @@ export class StoredSessions {
     return this.#unwritten.has(keyOf(id));
   }
 
-  /** Returns the record, or the node with the session. `gone`: a node that certainly exited. */
+  /** Same as `find` of the storage. Damaged and expired records count as unknown. */
   async find(id: string, gone?: string): Promise<Found<SessionRecord>> {
     const found = await this.#storage.find(keyOf(id), gone);
     if (typeof found !== 'string') return found;
@@ -135,8 +141,9 @@ export class StoredSessions {
 
   /** Returns the record to remove: the least recently used of the owner, or of all if it has none. */
   #victimFor(owner: SessionOwner, bytes: number): IndexEntry | undefined {
-    const lacking = this.#budget.lacking(owner, bytes);
-    for (const entry of this.#index.values()) if (entry.owner[lacking] === owner[lacking]) return entry;
+    // 'principal' or 'client': the part of the owner that uses too much.
+    const part = this.#budget.lacking(owner, bytes);
+    for (const entry of this.#index.values()) if (entry.owner[part] === owner[part]) return entry;
     const [first] = this.#index.values();
     return first;
   }
