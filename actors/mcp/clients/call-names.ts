@@ -1,7 +1,7 @@
-// Decodes names in messages, such as tool names. Equal bytes give the same string: the history keeps
-// thousands of names, and a new string per call would outlive the young generation of the garbage collector
-// (docs/internals.md, "Cost of a call"). The cache is direct-mapped: its size is fixed, and a client with
-// many names only replaces entries.
+// Decodes names in messages, such as tool names, for the records of calls (call-recorder.ts). Equal bytes
+// give the same string: the history keeps thousands of names, and a new string per call would outlive the
+// young generation of the garbage collector (docs/internals.md, "Cost of a call"). The cache has one entry
+// per hash value, so its size is fixed, and a client with many names only replaces entries.
 
 import type { Span } from '../jsonrpc/span.ts';
 
@@ -29,6 +29,7 @@ export class CallNames {
   of(bytes: Buffer, { start, end }: Span): string | null {
     const length = end - start;
     if (length > MAX_CACHED_BYTES) return this.#decode(bytes.toString('utf8', start, end));
+    // A 32-bit hash. The entry's number is in its lowest bits.
     let hash = length;
     for (let at = Math.max(start, end - HASHED_BYTES); at < end; at += 1)
       hash = (Math.imul(hash, 31) + (bytes[at] ?? 0)) | 0;

@@ -1,5 +1,5 @@
-// Adds each completed client request to the recent calls (actors/history). The message router counts
-// and records requests in the same callback, so the request counters and the recent calls agree.
+// Adds each completed client request to the recent calls (actors/history). The message router counts and
+// records requests in the same callback, so the request counters and the recent calls agree.
 
 import { GatewayError } from '../../base/errors/errors.ts';
 import { MAX_RECORDED_CHARS, type RecordedOutcome } from '../../history/call-record.ts';
@@ -10,6 +10,7 @@ import { CallNames } from './call-names.ts';
 import type { ClientExchange, ExchangeEnd } from './exchange.ts';
 import type { ClientSession } from './sessions/session.ts';
 
+/** Recorded outcome by the code of a gateway error; `internal` for all other codes. */
 const outcomeByCode: ReadonlyMap<string, RecordedOutcome> = new Map([
   ['ERR_DEADLINE', 'timeout'],
   ['ERR_OVERLOADED', 'overload'],
@@ -50,8 +51,8 @@ export class CallRecorder {
   }
 
   /**
-   * Reads the names of tool and client when the request arrives. At its end, the message is no longer in the
-   * processor's cache, and reading it costs several times as much.
+   * Reads the names of tool and client when the request arrives. When the request ends, the message is no
+   * longer in the processor's cache, and reading it costs several times as much.
    */
   begin(exchange: ClientExchange, envelope: Envelope, session: ClientSession | undefined): void {
     exchange.clientName = this.#clientOf(envelope, session);

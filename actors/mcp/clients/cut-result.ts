@@ -1,6 +1,7 @@
-// Replaces a large tool result that the caller would cut anyway, or that exceeds the share of its run.
-// Parsing it blocks the event loop and needs several times the memory. Only the beginning of the first text
-// is decoded.
+// Replaces a large tool result for an agent or flow (in-process-client.ts) with its beginning and a note, if
+// the agent or flow would cut the result anyway, or if it exceeds the memory share of the run. Parsing the
+// whole result would block the event loop and need several times the memory. Only the beginning of the first
+// text is decoded.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { sliceMessage, toBuffer } from '../jsonrpc/span.ts';
@@ -55,6 +56,7 @@ function firstText(raw: string): string {
   const [whole = ''] =
     /^(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*/.exec(raw.slice(start, start + TEXT_BYTES)) ?? [];
   try {
+    // Latin-1 has one character per byte. A character that is cut at the end decodes to U+FFFD.
     const json = Buffer.from(`"${whole}"`, 'latin1').toString('utf8');
     return String(JSON.parse(json))
       .replace(/\ufffd+$/, '')

@@ -17,7 +17,7 @@ export class ClientDescription {
   readonly version: string;
   /** Bytes reserved in the budget for descriptions; written by Sessions only. */
   reservedBytes = 0;
-  /** Raw JSON, in Latin-1. */
+  /** Raw JSON, in Latin-1: one character per byte. */
   readonly rawInfo: string;
   readonly rawCapabilities: string;
   /** Capabilities without `roots`, for servers that must not see them; usually the same text. */

@@ -1,5 +1,6 @@
-// A client's active request: sends the response to the client, exactly once. Restores the client's request
-// id, and adds the members that results need in the modern protocol era (2026-07-28).
+// A client's active request, created by the message router for each request: sends the response to the
+// client, exactly once. Restores the client's request id, and adds the members that results need in the
+// modern protocol era (2026-07-28, without sessions).
 
 import type { Budget, Share } from '../../base/bounds/budget.ts';
 import type { ListMember } from '../../base/bounds/linked-list.ts';
@@ -49,7 +50,7 @@ export interface ExchangeOptions {
 export class ClientExchange implements CallExchange, ListMember<ClientExchange> {
   readonly rawId: string;
   readonly outlet: Outlet;
-  /** Target server, from the moment of sending. */
+  /** Id of the server; undefined until the request is sent to it. */
   server: string | undefined;
   /** Server and name that the request selected at a merged address. */
   mergedTarget: ResolvedTarget | undefined;
@@ -62,10 +63,11 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   /** Set for modern clients. */
   modernResult: ModernResult | undefined;
   isDone = false;
-  /** Client whose share of the limits the request uses; undefined for unknown clients without a session. */
+  /** Shares of the client in the limits; undefined for unauthenticated clients without a session. */
   client: ClientShares | undefined;
   /** Budget with the request's slot (permission to be in flight). Written by InFlightLimiter only. */
   budget: Budget | undefined;
+  /** The server's share of this budget. */
   serverShare: Share | undefined;
   /** Releases the bytes reserved by large requests. */
   releaseBytes: (() => void) | undefined;
@@ -77,6 +79,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   errorCode: string | undefined;
   /** True if the JSON-RPC error is the server's. */
   isFaultOfServer = false;
+  /** Neighbours in the list of the session's requests. */
   previous: ClientExchange | undefined;
   next: ClientExchange | undefined;
   /** Returns additional edits of the response. */
@@ -95,6 +98,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   answer(envelope: Envelope): void {
     if (this.isDone) return;
     const { outlet, rewrite, modernResult } = this;
+    // A receiver in this process accepts a response without edits.
     if (outlet.answer !== undefined && rewrite === undefined && modernResult === undefined) {
       if (this.#endWith(envelope)) outlet.answer(envelope);
       return;

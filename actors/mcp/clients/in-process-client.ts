@@ -71,6 +71,7 @@ type Begin = (
   origin: RequestOrigin,
 ) => RunningRequest | undefined;
 
+/** Member of `_meta` with the idempotency key. */
 const KEY_MEMBER = 'actor-gateway/key';
 
 const TIMEOUT_MS = 60_000;
@@ -79,15 +80,16 @@ const LARGE_BYTES = 65_536;
 /** Maximum number of list pages. */
 const MAX_PAGES = 1_000;
 
+/** Release of a result that needs no memory from the budget. */
 const nothing = () => {};
 
 export class InProcessClient {
   readonly #host: InProcessHost;
   #cachedCaller: OwnCaller | undefined;
   #lastId = 0;
-  /** Turns for parsing large results, which may arrive together. */
+  /** Parses large results one at a time, with other work in between. They may arrive together. */
   readonly #turns = new WorkTurns();
-
+  /** Memory for large results that wait to be parsed. */
   readonly #results: ResultBudget;
 
   constructor(host: InProcessHost, results = new ResultBudget()) {
@@ -182,6 +184,7 @@ export class InProcessClient {
     receiving: ReceivingOptions,
     begin: Begin,
   ): Promise<ResultObject> {
+    // After a suspension of the process, timers are late: overdue work is aborted before a request is sent.
     abortOverdueWork();
     signal?.throwIfAborted();
     this.#lastId += 1;
@@ -214,6 +217,7 @@ export class InProcessClient {
   }
 }
 
+/** Returns the identity that the gateway sends as a client. It declares no capabilities (`{}`). */
 function callerOf({ name, version }: InProcessHost['serverInfo']): OwnCaller {
   const clientInfo = { name, version };
   const meta = rawMetaOf(rawJson(clientInfo), '{}', undefined);
@@ -240,7 +244,7 @@ class PendingResponse implements Outlet {
   readonly #receiving: ReceivingOptions;
   readonly #turns: WorkTurns;
   readonly #results: ResultBudget;
-  /** Run that the result belongs to. */
+  /** Trace of the run that the result belongs to; '' for all other results. */
   readonly #run: string;
 
   constructor(receiving: ReceivingOptions, turns: WorkTurns, results: ResultBudget, run: string) {

@@ -1,5 +1,6 @@
 // Routes the messages of clients from every front end (HTTP, stdio, in-process): starts sessions, creates an
-// exchange per request, and passes it to the router for one server or for all servers.
+// exchange (the state of a request and its response) per request, and passes it to the router for one server
+// or for all servers.
 
 import { GatewayError, InternalError } from '../../base/errors/errors.ts';
 import { SLOW_MS } from '../../history/call-record.ts';
@@ -177,6 +178,7 @@ export class MessageRouter {
       case 'notifications/progress':
         session.onClientProgress(envelope);
         return;
+      // For example `notifications/roots/list_changed`.
       default:
         this.#forwardNotification(session, envelope);
     }
@@ -196,8 +198,9 @@ export class MessageRouter {
     const isRoots = envelope.method === 'notifications/roots/list_changed';
     for (const server of this.#serversOf(session)) {
       if (isRoots && !server.entry.forward_roots) continue;
+      // The connection that belongs to this session; undefined if the session has none.
       const member = server.pool.memberOf(session);
-      // The modern era has no notifications from clients.
+      // Clients of modern servers (stateless, 2026-07-28) send no notifications.
       if (member?.isOpen === true && member.era === 'legacy') member.connection.sendRaw(envelope.bytes);
     }
   }
@@ -229,7 +232,7 @@ export class MessageRouter {
       completeWithError(error, exchange);
     }
     if (exchange.isDone || exchange.budget !== undefined) return exchange;
-    // These requests need only the description of a server, so they use reserved slots.
+    // These requests wait only for the description of a server, and have slots of their own.
     const isIntroduction = envelope.method === 'initialize' || envelope.method === 'server/discover';
     if (this.#gateway.forwarder.inFlight.takeWhileWaiting(exchange, server, isIntroduction)) return exchange;
     exchange.call?.cancel('the gateway has no free slot for the request');

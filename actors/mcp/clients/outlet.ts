@@ -1,6 +1,6 @@
-// Destinations of messages to a client: within a request (Outlet) or outside requests (Stream). The HTTP
-// front end creates an outlet per POST and a stream per GET; a stdio front end uses one object for both.
-// Sending neither throws nor blocks.
+// Interfaces of the front ends for messages to a client: within a request (Outlet) or outside requests
+// (Stream). The HTTP front end creates an outlet per POST and a stream per GET; the stdio front end uses one
+// object for both. Sending neither throws nor blocks.
 
 import type { GatewayError } from '../../base/errors/errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';

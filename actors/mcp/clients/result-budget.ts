@@ -1,5 +1,6 @@
-// Memory budget for large tool results of agents and flows that wait to be parsed. A run can use half of the
-// free memory, so no run prevents the calls of others. A result above its share is cut.
+// Memory budget for large tool results of agents and flows that wait to be parsed. A run may use at most as
+// much as remains free, so no run prevents the calls of others. A result above the share of its run is cut
+// (cut-result.ts).
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
 import { WeakValues } from '../../base/bounds/weak-values.ts';
@@ -9,6 +10,7 @@ const MAX_BYTES = 67_108_864;
 
 export class ResultBudget {
   readonly #budget: Budget;
+  /** Shares by run. An unused share is garbage-collected. */
   readonly #shares = new WeakValues<Share>();
 
   constructor(maxBytes = MAX_BYTES) {

@@ -1,5 +1,6 @@
-// A client request, before and after the target server is known, with the data for the routers and for the
-// conversion between protocol eras (eras/bridge.ts).
+// A client request before (ClientRequest) and after (RoutedRequest) the router has selected the server, with
+// the data for the routers and for the conversion between protocol eras (eras/bridge.ts): legacy clients and
+// servers use sessions, modern ones stateless requests (2026-07-28).
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';

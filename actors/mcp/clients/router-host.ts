@@ -1,5 +1,5 @@
-// The parts of the gateway that the message router uses. An interface, because this folder must not import
-// the gateway.
+// The parts of the gateway that the message router (message-router.ts) and the routers below it use. An
+// interface, because this folder must not import the gateway.
 
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import type { Log } from '../../base/errors/log.ts';

@@ -1,4 +1,5 @@
-// Options and results of tool requests; part of the public library API.
+// Options and results of tool requests that agents, flows and users of the library send to servers; part of
+// the public library API.
 
 export interface ToolRequestOptions {
   readonly signal?: AbortSignal | undefined;

@@ -1,6 +1,7 @@
 // Serves clients at servers of the other protocol era: legacy (sessions) or modern (2026-07-28, stateless).
-// Owns the suspended calls, which wait for an answer of a modern client, and the exclusive connections: each
-// serves one modern request at a time at a legacy server.
+// Used by the forwarder if client and server have no era in common. Owns the suspended calls, which wait for
+// an answer of a modern client, and the exclusive connections: each serves one modern request at a time at a
+// legacy server.
 
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
@@ -42,6 +43,7 @@ export class EraBridge {
       if (!server.mayShowMoreTo({ capabilities: caller.capabilities, era: 'modern' }))
         return visit(undefined);
       const exclusives = this.#exclusivesOf(server);
+      // Only lists are requested on it, so server requests are refused and notifications are ignored.
       const exclusive = exclusives.take(caller, {
         onServerRequest: refuseServerRequest,
         onServerNotification: () => {},

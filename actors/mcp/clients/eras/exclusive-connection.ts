@@ -1,8 +1,9 @@
-// A connection to a legacy server that serves one modern request at a time. Server requests over stdio do not
-// name the call they belong to, so a client that accepts input requests needs its own connection. Afterwards
-// the connection is reused for equal clients. It is not evicted while in use, except that a suspended call
-// (suspended-calls.ts) may lose it to another request. After an unexpected server request between two calls
-// it is closed, because the server might repeat that request during the next call.
+// A connection to a legacy server (with sessions) that serves one request of a modern client (stateless) at a
+// time. Server requests over stdio do not name the call they belong to, so a client that accepts input
+// requests needs its own connection. Afterwards the connection is reused for equal clients. It is not evicted
+// while in use, except that a suspended call (suspended-calls.ts) may lose it to another request. After an
+// unexpected server request between two calls it is closed, because the server might repeat that request
+// during the next call.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -75,6 +76,7 @@ export class ExclusiveConnection implements CallOwner {
     this.user?.yieldConnection?.(error);
   }
 
+  /** True: the connection exists at one server only. While a request uses it, the server must not stop. */
   belongsTo(): boolean {
     return true;
   }
@@ -132,6 +134,7 @@ export class ExclusiveConnections {
    */
   release(exclusive: ExclusiveConnection, isAbandoned = false): void {
     exclusive.user = undefined;
+    // The pool's entry for the open connection.
     const member = this.#server.pool.memberOf(exclusive);
     if (isAbandoned || member === undefined) {
       this.#remove(exclusive);
@@ -144,6 +147,7 @@ export class ExclusiveConnections {
     const unused = this.#free.get(exclusive.key);
     if (unused === undefined) this.#free.set(exclusive.key, [exclusive]);
     else unused.push(exclusive);
+    // More keys than connections: some connections were lost.
     if (this.#free.size > this.#server.pool.members.size) this.#removeLost();
   }
 
@@ -188,6 +192,7 @@ export class ExclusiveConnections {
   }
 }
 
+/** Returns a key that is equal for clients that may use the same connection one after the other. */
 function keyOf({ capabilities, clientInfo, logLevel, principal }: ModernCaller): string {
   return JSON.stringify([capabilities, clientInfo, logLevel, principal]);
 }

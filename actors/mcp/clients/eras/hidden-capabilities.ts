@@ -1,5 +1,6 @@
-// Removes client capabilities from requests to modern servers (stateless, 2026-07-28): `roots`, unless the
-// server's catalog entry forwards them. For legacy servers `legacyEdits` removes all client capabilities.
+// Removes client capabilities that a modern server (stateless, 2026-07-28) must not see: `roots` (folders of
+// the client), unless the server's catalog entry has `forward_roots`. Used for requests of modern clients. In
+// requests to legacy servers (sessions), `legacyEdits` removes all client capabilities.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers } from '../../jsonrpc/members.ts';

@@ -37,7 +37,7 @@ import { taskChanges } from '../tasks/hidden-tasks.ts';
 import { withElicitationId } from './url-elicitation.ts';
 
 const MAX_ROUNDS = 8;
-/** Pause before a retry without new input, in milliseconds, multiplied by the round. */
+/** Pause before a retry if the server requires input but requests none, multiplied by the round. */
 const PAUSE_MS = 100;
 
 /** Removes the modern members from results. */
@@ -59,6 +59,7 @@ export class LegacyOnModern implements CallExchange, Cancellable {
   #call: Call | undefined;
   /** Number of results so far that requested input. */
   #round = 0;
+  /** Deadline for the client's answers, or pause before a retry. */
   #timer: NodeJS.Timeout | undefined;
   /**
    * Connection that counts as in use while the client answers: the server's request state may be encrypted
@@ -77,8 +78,8 @@ export class LegacyOnModern implements CallExchange, Cancellable {
   }
 
   /**
-   * Sends the request, or repeats it with `more` members. Throws RpcFault for excessive nesting, and
-   * EditConflictError.
+   * Sends the request, or repeats it with `more` members of `params`: the request state and the client's
+   * answers. Throws RpcFault for excessive nesting, and EditConflictError.
    */
   send(more?: Changes): void {
     this.#releaseConnection();
@@ -90,6 +91,7 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     // Inserted members may exceed the nesting limit, and a retry's state is looked up in the envelope,
     // so such a message is reparsed.
     const mustParseAgain = more !== undefined || session?.description.isShallow === false;
+    // All rounds share the time limits of the first call.
     const limits = this.#call?.limits;
     const { client } = this.#route.exchange;
     const origin = { owner: session, client, trace, home };
@@ -191,6 +193,7 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     const now = performance.now();
     limits.touch(now);
     if (requests.size === 0) {
+      // The server only requires that the request is repeated with its state.
       this.#timer = setTimeout(() => this.#sendAgain(rawState), PAUSE_MS * this.#round);
       return;
     }
@@ -236,7 +239,8 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     }
     const params = memberOf(bytes, span, 'params');
     const question = { method, rawParams: params && withElicitationId(method, bytes, params) };
-    // The entry precedes `sendRequest`, which may call the handler immediately.
+    // The entry precedes `sendRequest`, which may call a handler immediately. The handler removes the entry,
+    // and the returned function is then not stored.
     this.#withdrawals ??= new Map();
     const withdrawals = this.#withdrawals.set(key, () => {});
     const withdraw = session.sendRequest(
@@ -267,7 +271,7 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     const text = `input required by the server could not be provided: ${why}`;
     if (envelope.method === 'tools/call') {
       const result = { content: [{ type: 'text', text }], isError: true };
-      // The exchange replaces the id.
+      // The exchange replaces the id 0.
       exchange.answer(readServerMessage(resultMessage('0', result)));
     } else exchange.refuse(new RpcFault(rpcCodes.internalError, text));
   }
@@ -284,6 +288,7 @@ export class LegacyOnModern implements CallExchange, Cancellable {
     if (this.#route.server.entry.runtime !== 'stdio') return;
     for (const member of this.#route.server.pool.members) {
       if (member.connection !== this.#call?.connection) continue;
+      // A connection with a request in flight is not closed.
       member.inFlight += 1;
       this.#heldMember = member;
     }

@@ -1,5 +1,6 @@
-// A modern client's identity: protocol version, clientInfo and capabilities in `params._meta` (2026-07-28,
-// "General fields"). Each request contains it, and it is valid for that request only.
+// The identity of a modern client, which has no session: protocol version, clientInfo and capabilities in
+// `params._meta` (2026-07-28, "General fields"). Each request contains it, and it is valid for that request
+// only.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Caller, metaKeys, modernVersion } from '../../jsonrpc/modern-meta.ts';
@@ -11,6 +12,7 @@ import { isLogLevel, type LogLevel } from '../../servers/notifications/subscript
 const MAX_INTRODUCTION = 65_536;
 /** Maximum size of capabilities that are cached in parsed form, in bytes. */
 const SMALL_BYTES = 1_024;
+/** Byte of `{`. */
 const BRACE = 0x7b;
 
 export interface ModernCaller extends Caller {
@@ -52,8 +54,8 @@ function lengthOf(span: Span | undefined): number {
 }
 
 /**
- * Parses members on demand. Only small values are cached: deeply nested JSON needs fifty times the memory of
- * the text.
+ * Identity in one request. Parses its members on demand. Only small capabilities are cached in parsed form:
+ * deeply nested JSON needs fifty times the memory of the text.
  */
 class RequestCaller implements ModernCaller {
   readonly logLevel: LogLevel | undefined;

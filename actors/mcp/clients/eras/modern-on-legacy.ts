@@ -1,8 +1,8 @@
-// Serves modern clients (stateless, 2026-07-28) at legacy servers (sessions). A legacy server sends requests
-// during a call. A modern client receives them as a result, and answers with a new request (the retry).
-// Meanwhile the call is suspended: it stays open at the server, and its messages are stored, up to MAX_STORED
-// and MAX_STORED_BYTES (A8, ARCHITECTURE.md). Each client request gets one response: input requests or the
-// result (A2).
+// Serves one request of a modern client (stateless, 2026-07-28) at a legacy server (sessions). A legacy
+// server may send requests ("questions") during a call. A modern client receives them as a result, and
+// answers with a new request (the retry). Meanwhile the call is suspended: it stays open at the server, and
+// its messages are stored, up to MAX_STORED and MAX_STORED_BYTES (A8, ARCHITECTURE.md). Each client request
+// gets one response: input requests or the result (A2).
 
 import { type GatewayError, OverloadedError, StoppedError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -116,6 +116,7 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
   }
 
   answer(envelope: Envelope): void {
+    // Without an exchange the call is suspended, and the response is stored until the retry.
     if (this.#exchange === undefined && !this.#suspendedCalls.reserve(this, sizeOf(envelope.message))) {
       this.fail(
         new OverloadedError(
@@ -161,6 +162,7 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
     this.#call?.cancel(reason);
   }
 
+  /** Called when the suspension has lasted too long, or makes room for another one. */
   expire(): void {
     this.#call?.cancel('the client did not provide the requested input');
   }
@@ -222,6 +224,7 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
   get #needsExclusive(): boolean {
     const { server } = this.#route;
     const { isolation, forward_roots } = server.entry;
+    // All clients of a shared server use the same connections.
     if (isolation === 'shared') return false;
     // Other methods cannot request input, but list results may depend on the client's capabilities.
     if (!interactive.test(this.#route.envelope.method))
@@ -273,7 +276,7 @@ export class ModernOnLegacy implements CallExchange, Cancellable, ExclusiveUser,
 
   /**
    * Completes the call. `respond` is called now, or for the retry if the call is suspended. `isAbandoned`:
-   * the server may still send messages about the call.
+   * the server may still send messages about the call, so the exclusive connection is closed.
    */
   #finish(respond: (exchange: ClientExchange) => void, isAbandoned: boolean): void {
     clearTimeout(this.#suspendTimer);

@@ -13,6 +13,7 @@ import { withoutElicitationId } from './url-elicitation.ts';
 
 const MAX_OPEN = 256;
 
+/** Byte of `{`. */
 const BRACE = 0x7b;
 
 interface OpenQuestion {
@@ -24,6 +25,7 @@ interface OpenQuestion {
 
 export class OpenQuestions {
   readonly #open = new Map<string, OpenQuestion>();
+  /** Number of questions so far; part of the generated keys. */
   #count = 0;
 
   get size(): number {

@@ -1,6 +1,7 @@
-// Request states in a cluster. A state (`requestState`) connects a client's retry with the call that it
-// continues. The gateway encrypts ("seals") each state together with the id of the gateway process, so any
-// node can forward the retry to that process, which restores the original state.
+// Request states in a cluster of gateways. A server or the gateway may respond to a call with an input
+// request and a state (`requestState`); the client returns the state in a retry, which continues the call.
+// The gateway encrypts ("seals") each state together with the id of the gateway process, so any node can
+// forward the retry to that process, which restores the original state.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

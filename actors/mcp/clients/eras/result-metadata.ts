@@ -24,6 +24,7 @@ const cache = new WeakMap<object, ResultMetadata>();
  */
 export function resultMetadataOf(serverInfo: unknown): ResultMetadata {
   const cachedMetadata =
+    // A WeakMap accepts only objects as keys, and servers may send other values.
     typeof serverInfo === 'object' && serverInfo !== null ? cache.get(serverInfo) : undefined;
   if (cachedMetadata !== undefined) return cachedMetadata;
   const meta = { [metaKeys.serverInfo]: rawJson(serverInfo) };
@@ -38,7 +39,10 @@ export function resultMetadataOf(serverInfo: unknown): ResultMetadata {
   return metadata;
 }
 
-/** Replaces the server name in a modern server's result, for clients of the merged address. */
+/**
+ * Replaces the server name in a modern server's result with the gateway's, for clients of an address of
+ * several servers (/mcp, /mcp/@NAME).
+ */
 export function withGatewayMetadata(exchange: ClientExchange): void {
   const { modernResult, rewrite } = exchange;
   if (modernResult === undefined) return;

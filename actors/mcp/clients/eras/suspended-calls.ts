@@ -1,9 +1,9 @@
-// Calls of modern clients that are suspended until the client provides requested input. The client receives
-// the input requests as a result, and a random token that its next request returns. A token is valid once,
-// for the same request of the same principal. Up to MAX_SUSPENDED calls are suspended, each for MAX_PAUSE_MS;
-// their requests, messages and responses share MAX_SUSPENDED_BYTES (A8, ARCHITECTURE.md). When a limit is
-// reached, the client with the most suspended calls loses its oldest one, which is usually abandoned (A6). A
-// client is a principal (servers/calls/client-shares.ts); all other calls count as one client.
+// Calls of modern clients (stateless, 2026-07-28) that are suspended until the client provides the input that
+// a legacy server requests. The client receives the input requests as a result, with a random token that its
+// next request returns. A token is valid once, for the same request of the same principal. Up to
+// MAX_SUSPENDED calls are suspended, each for MAX_PAUSE_MS; their data share MAX_SUSPENDED_BYTES (A8,
+// ARCHITECTURE.md). At a limit, the client with the most suspended calls loses its oldest one, which is
+// usually abandoned (A6). A client is a principal (client-shares.ts); all other calls count as one client.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { Budget, Share } from '../../../base/bounds/budget.ts';
@@ -53,6 +53,7 @@ export class SuspendedCalls {
     if (this.#isClosed) return undefined;
     const share = new Share();
     if (this.#suspensions.size >= MAX_SUSPENDED) this.#expireOne();
+    // A request larger than the whole budget is suspended too, when no other suspended call remains.
     while (!this.#bytes.acquire(call.bytes, share) && this.#suspensions.size > 0) this.#expireOne();
     this.#shares.set(call, share);
     const token = randomBytes(24).toString('base64url');
@@ -97,6 +98,7 @@ export class SuspendedCalls {
     suspension.call.expire();
   }
 
+  /** Returns true if the token (`requestState`) is the one of a suspended call. */
   has(state: string): boolean {
     return this.#suspensions.has(state);
   }

@@ -1,6 +1,7 @@
-// Converts URL elicitations (requests that the user visits a URL) between protocol revisions. In 2025-11-25
-// an elicitation has an id for its completion notification, and a server may refuse a request with error
-// −32042 until the user has visited a URL. Revision 2026-07-28 has neither: the client repeats the request.
+// Converts URL elicitations (requests that the user visits a URL) between the protocol revisions of a legacy
+// server (with sessions) and a modern client (stateless), and vice versa. In 2025-11-25 an elicitation has an
+// id for its completion notification, and a server may refuse a request with error −32042 until the user has
+// visited a URL. Revision 2026-07-28 has neither: the client repeats the request.
 
 import { randomUUID } from 'node:crypto';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -9,6 +10,7 @@ import { type Changes, changeMembers, elementsOf, memberOf } from '../../jsonrpc
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { rawJson, rawOf, type Span, toBuffer } from '../../jsonrpc/span.ts';
 
+/** Byte of `{`. */
 const BRACE = 0x7b;
 
 const elicitation = 'elicitation/create';
@@ -54,6 +56,7 @@ function textAt(bytes: Buffer, span: Span, key: string): string | undefined {
 }
 
 function changeParams(bytes: Buffer, span: Span, changes: Changes): string {
+  // Raw JSON is a Latin-1 string, one character per byte (span.ts).
   const own = bytes.subarray(span.start, span.end);
   if (own[0] !== BRACE) return own.toString('latin1');
   return toBuffer(applyEdits(own, changeMembers(own, { start: 0, end: own.length }, changes))).toString(

@@ -1,5 +1,5 @@
-// The clients of profiles: counts them, and after a reload notifies the clients of changed profiles and
-// closes the clients of removed profiles.
+// The clients of profiles (parts of the servers, at /mcp/@NAME). Counts them for GET /stats. After a reload
+// of the gateway file, notifies the clients of changed profiles and closes the clients of removed profiles.
 
 import { everyListKind } from '../../servers/lists/lists.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
@@ -49,6 +49,7 @@ export function applyToClients(
     if (leftServers.length === 0) continue;
     // A session with running calls keeps its connection until it is idle.
     for (const client of clientsIn(sessions, profile))
+      // Closes its connection and removes its subscriptions at the server.
       for (const server of leftServers)
         if (client.isListener || !client.isAt(server.id)) server.release(client);
   }

@@ -37,6 +37,7 @@ function toolsAllowed(
   const mergedPatterns = tools.filter((pattern) => pattern.includes('__'));
   const filters = new Map<string, ToolFilter>();
   const filterFor = (server: string): ToolFilter => {
+    // `owner` is the server whose id starts the pattern; undefined for a pattern such as `*__read`.
     const appliesTo = (owner: string | undefined) => owner === undefined || owner === server;
     const filter =
       filters.get(server) ?? anyOf(mergedPatterns.filter((pattern) => appliesTo(names.ownerOf(pattern))));

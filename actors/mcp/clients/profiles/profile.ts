@@ -16,7 +16,7 @@ import type { ProfileFilter } from './filter.ts';
 export interface MergedView {
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
-  /** Set under `expose: search`. */
+  /** Search tools; set if they replace the list of tools (`expose: search`). */
   readonly search: ToolSearch | undefined;
 }
 
@@ -61,6 +61,7 @@ export class Profile implements MergedView {
     this.name = options.name;
     this.#options = options;
     this.#filter = options.filter;
+    // Changes with the servers and with the filter. Both numbers only grow, so the sum never repeats.
     const revision = () => servers.revision + this.#version;
     const own: ServerSource = {
       all: () => this.servers(),
@@ -94,6 +95,7 @@ export class Profile implements MergedView {
   /** Replaces the filter. */
   redefine(filter: ProfileFilter): void {
     this.#filter = filter;
+    // Makes `servers` apply the new filter.
     this.#all = [];
     this.#version += 1;
   }

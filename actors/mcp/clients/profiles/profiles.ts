@@ -1,5 +1,5 @@
-// The profiles of the gateway file by name. A reload keeps the clients of remaining profiles, even if the
-// profile changed; clients of removed profiles are closed.
+// The profiles of the gateway file by name; each is a part of the servers at /mcp/@NAME. A reload keeps the
+// clients of remaining profiles, even if the profile changed; clients of removed profiles are closed.
 
 import type { Catalog } from '../../../../config/catalog/catalog-schema.ts';
 import type { ProfileEntries } from '../../../../config/gateway-file/profile-schema.ts';
@@ -72,6 +72,7 @@ export class Profiles {
       this.#definitions.set(name, definition);
     }
     for (const name of before.keys()) this.#definitions.delete(name);
+    // Only removed profiles remain in `before`.
     for (const profile of before.values()) profile.discovery.close();
     return { changedProfiles, removedProfiles: [...before.values()] };
   }
@@ -84,6 +85,7 @@ export class Profiles {
 
   #make(name: string, filter: ProfileOptions['filter']): Profile {
     const profile = new Profile({ ...this.#options, name, filter });
+    // A reload may end after the gateway has begun to stop.
     if (this.#isClosed) profile.discovery.close();
     return profile;
   }

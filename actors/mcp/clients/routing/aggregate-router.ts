@@ -1,6 +1,7 @@
-// Routes requests at merged addresses (/mcp and profiles) for clients of both protocol eras: legacy with
-// sessions, modern without (2026-07-28). The name or uri selects the server and is replaced with the server's
-// own name; the rest of the message is forwarded unchanged.
+// Routes requests at addresses of several servers: /mcp (all servers) and profiles (a part of them). Clients
+// belong to either protocol era: legacy with sessions, modern without (2026-07-28). The name or uri selects
+// the server and is replaced with the server's own name; the rest of the message is forwarded unchanged.
+// Lists are merged from all servers of the address.
 
 import { InternalError } from '../../../base/errors/errors.ts';
 import { EncodedResult } from '../../jsonrpc/compose.ts';
@@ -68,8 +69,9 @@ export class AggregateContexts {
 }
 
 export interface AggregateContext extends RoutingContext {
-  /** Views of clients with other lists. */
+  /** Merged lists for clients to which servers list other items than to most clients. */
   readonly views: Pick<OwnViews, 'find'>;
+  /** Resources that each client knows from results, although no list contains them. */
   readonly known: Pick<KnownClients, 'of'>;
   readonly discovery: Discovery;
   /** Profile of the servers; undefined at /mcp. */
@@ -84,9 +86,10 @@ export interface AggregateContext extends RoutingContext {
 
 /** Key in a list's `_meta`: the servers whose items may be missing. */
 export const INCOMPLETE = 'actor-gateway/incomplete';
+/** Maximum number of servers under INCOMPLETE. */
 const MAX_SERVERS = 100;
 
-/** The search tools never change. */
+/** Cache hint of the search tools, which never change. */
 const searchToolsHint = { ttlMs: 3_600_000, scope: 'public' } as const;
 
 /** Routes a request to the server that its name or uri selects, or answers on behalf of all servers. */
@@ -172,6 +175,7 @@ function requestSkills(route: ClientRequest, context: AggregateContext): void {
       exchange.refuse(unknownMethod(envelope.method));
       return;
     }
+    // The merged list has one page, without a cursor.
     if (envelope.cursor !== undefined) {
       exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'Invalid cursor'));
       return;
@@ -204,6 +208,7 @@ function routeTask(request: ClientRequest, context: AggregateContext): void {
     return;
   }
   renameAddresses(route, context);
+  // An error −32601 of the server concerns the task, because the gateway supports the method.
   if (exchange.modernResult !== undefined) exchange.modernResult.isMethodKnown = true;
   withGatewayMetadata(exchange);
   routeTaskRequest(route, (allowedRoute) => context.forwarder.forward(allowedRoute));
@@ -265,7 +270,7 @@ function routeSearchTool(route: ClientRequest, context: AggregateContext, search
 function routeToTarget(route: ClientRequest, context: AggregateContext): void {
   const { envelope, exchange } = route;
   const era = clientEra(route);
-  // A listed name has the same target in every view.
+  // A listed name belongs to the same server for every client, so the lists of this client are not needed.
   const isNamed = envelope.method === 'tools/call' || envelope.method === 'prompts/get';
   const lookup = isNamed ? context.aggregate : namesOf(route, context);
   const resolution = resolve(lookup, envelope, { era, isSettled: false });
@@ -325,6 +330,7 @@ function renamerFor(
   };
 }
 
+/** Sends the request to the server of `target`. `edits` replace the merged name with the server's own. */
 function send(
   request: ClientRequest,
   context: AggregateContext,
@@ -344,7 +350,9 @@ function send(
   else routeToServer(route, context);
 }
 
+/** Sends a modern client's request. The result names the gateway as server, because the client called it. */
 function sendModern(route: RoutedRequest, context: AggregateContext): void {
+  // An error −32601 of the server concerns the tool, prompt or resource: the gateway supports the method.
   if (route.exchange.modernResult !== undefined) route.exchange.modernResult.isMethodKnown = true;
   if (route.server.eras.serverEraFor('modern') === 'modern') withGatewayMetadata(route.exchange);
   if (route.envelope.method === 'tools/call' && declaresTasks(route)) recordTask(route);

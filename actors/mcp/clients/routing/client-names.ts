@@ -1,5 +1,6 @@
-// Looks up names and addresses for one client of a merged address: in the lists for this client, in the
-// resources that servers named in its results, and among the tools that apps call by the servers' own names.
+// Looks up names and resource addresses for one client of an address of several servers (/mcp, /mcp/@NAME):
+// in the lists for this client, in the resources that servers named in its results, and among the tools that
+// apps (HTML interfaces of tools) call by the servers' own names.
 
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { isForApps, pagesOf, qualify } from '../aggregate/address-form.ts';
@@ -39,7 +40,8 @@ export class ClientNames implements NameLookup {
 
   /**
    * Returns the client's address for a resource that the server named. An address that no other server has is
-   * not changed, and the client's requests for it go to this server.
+   * not changed, and the client's requests for it go to this server. Other addresses are qualified: they get
+   * the server id (address-form.ts).
    */
   nameOf(server: ManagedServer, uri: string): string {
     const isPlain = !this.#view.isAmbiguous(uri) && this.#ownerOf(server, uri) === server.id;

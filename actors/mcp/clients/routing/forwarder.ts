@@ -1,5 +1,6 @@
-// Sends client requests to servers. A server of the client's protocol era (sessions, or stateless requests
-// since 2026-07-28) receives them unchanged; otherwise the era bridge converts them.
+// Sends client requests to servers once a router has selected the server. A server of the client's protocol
+// era (legacy with sessions, or modern with stateless requests since 2026-07-28) receives them unchanged;
+// otherwise the era bridge converts them.
 
 import {
   DeadlineError,
@@ -34,16 +35,18 @@ export class Forwarder {
     if (exchange.isDone) return;
     exchange.server = server.id;
     if (session !== undefined && reportsLostProcess(server)) {
+      // True once after each loss: only the first request afterwards fails.
       if (session.takeLostProcess(server.id)) {
         exchange.fail(lostProcess(server.id));
         return;
       }
       session.noteProcess(server.id);
     }
+    // Without a free slot, `take` has failed the request.
     if (!this.inFlight.take(exchange, server)) return;
-    const own = clientEra(route);
-    const era = server.eras.serverEraFor(own) ?? 'legacy';
-    if (era !== own) {
+    const ownEra = clientEra(route);
+    const era = server.eras.serverEraFor(ownEra) ?? 'legacy';
+    if (era !== ownEra) {
       this.#eraBridge.cross(route);
       return;
     }
@@ -64,6 +67,7 @@ export class Forwarder {
   }
 }
 
+/** Returns true if each session has its own process, and a call reports the loss of the process. */
 function reportsLostProcess({ entry }: ManagedServer): boolean {
   return entry.isolation === 'session' && entry.lost_process === 'error';
 }
@@ -76,8 +80,8 @@ function lostProcess(server: string): ProcessLostError {
 }
 
 /**
- * Calls `proceed` when the eras of the server are known: immediately, unless its first probe is still
- * running.
+ * Calls `proceed` when the eras of the server are known: immediately, unless the probe that determines them
+ * is still running. A parked server (it failed too often) refuses the request itself.
  */
 export function withEras({ server, exchange }: RoutedRequest, proceed: () => void): void {
   if (server.eras.knownEras !== undefined || !server.entry.enabled || server.handle.isParked) {

@@ -1,8 +1,8 @@
 // Limits the requests in flight across clients and servers (`limits.in_flight`). A request holds one slot,
 // counted for its server and its client; without a free slot it fails immediately (A8, ARCHITECTURE.md). No
 // server or client can take all slots, and no client can take all slots of a server (A6; budget.ts). A client
-// is a principal or a session (client-shares.ts). Responses from memory (ping, cached lists) need no slot,
-// and calls that wait for input of a modern client hold none (suspended-calls.ts).
+// is a principal (verified sender) or a session (client-shares.ts). Responses from memory (ping, cached
+// lists) need no slot, and calls that wait for input of a modern client hold none (suspended-calls.ts).
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';

@@ -1,4 +1,5 @@
-// Logs list responses that lack items of some servers, once per set of servers.
+// Logs responses to list requests at /mcp and profiles that lack items of some servers, for example while a
+// server starts for the first time. Logs once per set of servers.
 
 import type { Log } from '../../../base/errors/log.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
@@ -16,6 +17,7 @@ export class IncompleteLists {
 
   /** Records a list response and the servers whose items it lacks. */
   note(kind: ListKind, servers: readonly string[]): void {
+    // The same array: the merged list has not changed. This is the usual case.
     if (this.#reported.get(kind) === servers) return;
     const before = this.#reported.get(kind) ?? [];
     this.#reported.set(kind, servers);

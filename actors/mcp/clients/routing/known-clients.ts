@@ -1,6 +1,6 @@
 // The named resources (in results but in no list; named-resources.ts) per client of /mcp and of profiles.
-// A session has its own record. Sessionless clients share one record per principal, because nothing else
-// identifies them; records of up to MAX_PRINCIPALS principals are stored (A8, ARCHITECTURE.md).
+// Each session has its own. Sessionless clients of one principal (verified sender) share them, because
+// nothing else identifies the clients; up to MAX_PRINCIPALS principals are stored (A8, ARCHITECTURE.md).
 
 import { Budget } from '../../../base/bounds/budget.ts';
 import { NamedResources } from '../aggregate/named-resources.ts';
@@ -23,9 +23,11 @@ export class KnownClients {
   }: Pick<ClientRequest, 'session' | 'caller' | 'principal'>): NamedResources {
     if (session !== undefined) {
       session.namedResources ??= new NamedResources(this.#budget);
+      // A request may outlive its session. Closed resources accept no entries, so no memory remains in use.
       if (session.isEnded) session.namedResources.close();
       return session.namedResources;
     }
+    // '' stands for all clients without authentication.
     const key = caller?.principal ?? principal ?? '';
     const named = this.#byPrincipal.get(key) ?? new NamedResources(this.#budget);
     this.#byPrincipal.delete(key);

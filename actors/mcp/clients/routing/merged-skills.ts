@@ -1,8 +1,8 @@
-// Answers `skills/list` at merged addresses (/mcp, profiles): the skills of all servers that declare the
-// extension, in the order of the catalog. Skills are not cached, so each request reaches these servers, and
-// stopped servers start. The list has a deadline, and the limits MAX_SKILLS and MAX_CHARS (A8,
-// ARCHITECTURE.md); `_meta` names the servers with missing skills. Up to MAX_PAGES pages of a server are
-// fetched.
+// Answers `skills/list` at merged addresses (/mcp, profiles): the skills (folders with instructions for
+// models) of all servers that declare the extension, in the order of the catalog. Skills are not cached, so
+// each request reaches these servers, and stopped servers start. The list has a deadline, and the limits
+// MAX_SKILLS and MAX_CHARS (A8, ARCHITECTURE.md); `_meta` names the servers with missing skills. Up to
+// MAX_PAGES pages of a server are fetched.
 
 import { forEachLimited } from '../../../base/bounds/for-each-limited.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -111,11 +111,14 @@ class SkillFetch {
 
   #ask(cursor: string | undefined): Promise<Envelope> {
     const { session, caller, trace, exchange: request } = this.#request;
+    // The era of the server for this client: legacy (sessions) or modern (stateless). Legacy if unknown.
     const era = this.server.eras.serverEraFor(clientEra(this.#request)) ?? 'legacy';
+    // The connection replaces the id 0.
     const plain = readServerMessage(
       requestMessage('0', 'skills/list', cursor === undefined ? {} : { cursor }),
     );
     const client = session ?? caller;
+    // Skills are an extension, so the server needs no other capabilities of the client.
     const capabilities = { extensions: extensionsOf(client?.capabilities ?? {}) };
     const envelope =
       era === 'legacy' ? plain : toModern(plain, { clientInfo: client?.clientInfo, capabilities });

@@ -39,8 +39,9 @@ export function descriptionOf({ cache }: ManagedServer): ServerDescription | und
 
 /**
  * Fetches a server description that is not cached. Sends a request of any kind, because the server sends its
- * description when a connection to it opens. The request counts towards all limits. The eras of the server
- * must be known. `origin` is the client; a client without a session is modern.
+ * description when a connection to it opens. The request counts towards all limits. The protocol eras of the
+ * server (legacy with sessions, modern without) must be known. `origin` is the client; a client without a
+ * session is modern.
  */
 export function describeServer(
   server: ManagedServer,
@@ -50,6 +51,7 @@ export function describeServer(
 ): Call {
   const era = server.eras.serverEraFor(origin.owner?.era ?? 'modern') ?? 'legacy';
   const method = era === 'legacy' ? 'ping' : 'server/discover';
+  // The connection replaces the id 0.
   const plain = readServerMessage(requestMessage('0', method, undefined));
   return server.handle.accept({
     envelope: era === 'legacy' ? plain : toModern(plain, caller),
@@ -176,6 +178,7 @@ export function discovery(
 ): Record<string, unknown> {
   // The legacy capability `tasks` differs from the modern extension of the same name.
   const { tasks, ...rest } = capabilities;
+  // Marks `tasks` as used for the linter.
   void tasks;
   return {
     supportedVersions: [modernVersion],

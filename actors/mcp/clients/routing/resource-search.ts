@@ -96,6 +96,7 @@ export class ResourceSearch implements Cancellable {
     send({ ...request, exchange: attempt }, server);
   }
 
+  /** Creates the request to one server. It receives the response, and hides errors from the client. */
   #newAttempt(server: ManagedServer): ClientExchange {
     const { request, inFlight } = this.#options;
     const { exchange } = request;
@@ -107,6 +108,7 @@ export class ResourceSearch implements Cancellable {
       finish: (message: Buffer) => {
         if (this.#isOver) return;
         if (outcome === 'answered' && !isEmpty(message)) this.#succeed(server, message);
+        // Deferred: a server may refuse synchronously, and then many attempts would nest.
         else setImmediate(() => this.#askNext());
       },
       drop: () => {},

@@ -8,10 +8,11 @@ import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
 import { containsText, type Edit, rawJson, replaceSpan, type Span } from '../../jsonrpc/span.ts';
 import { pageSpans } from '../aggregate/address-form.ts';
 
-/** End of the members `uri` and `resourceUri`. */
+/** Common end of the member names `uri` and `resourceUri`. A message without it contains no address. */
 const URI_MEMBER = 'ri"';
 /** Members with URIs below them. */
 const containers = new Set('content contents messages resource resources skill skills result'.split(' '));
+/** Bytes of `"`, `{` and `[`. */
 const QUOTE = 0x22;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;

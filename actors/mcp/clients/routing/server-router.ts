@@ -122,8 +122,8 @@ export function routeList(
 ): void {
   const { envelope, exchange, server, session, caller } = route;
   const { aggregate } = context;
-  // A server may list other items to a client with other capabilities, so the first request of such a client
-  // is forwarded.
+  // A server may list other items to a client with other capabilities, so the first list request of such a
+  // client is forwarded (`mayShowMoreTo`), and the lists in the response are used for it from then on.
   const client = session ?? (caller && { era: 'modern' as const, capabilities: caller.capabilities });
   const { lists, cuts, hints } = client === undefined ? server.cache : server.listsFor(client, session);
   // A truncated list is not served from the cache: the server can return the rest.
@@ -132,6 +132,7 @@ export function routeList(
     isRunningFor(route, context) || (client !== undefined && server.mayShowMoreTo(client));
   if (!prefersServer && cachedItems !== undefined && envelope.cursor === undefined) {
     const visibleItems = kind === 'tools' ? filterTools(cachedItems, route, aggregate) : cachedItems;
+    // Raw JSON is a Latin-1 string, one character per byte (span.ts).
     const items = Buffer.from(`[${visibleItems.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
       'latin1',
     );
@@ -142,11 +143,15 @@ export function routeList(
   forward();
 }
 
-/** Returns true if a connection is open, or being opened, that the request would use. */
+/**
+ * Returns true if a connection is open, or being opened, that the request would use. A member of the pool is
+ * a connection. Its owner is the session it belongs to; undefined for the one of all sessionless clients.
+ */
 function isRunningFor({ server, session, caller }: RoutedRequest, { eraBridge }: RoutingContext): boolean {
   if (server.entry.isolation === 'shared') return server.handle.isOpen || server.state === 'starting';
   if (session !== undefined && server.pool.memberOf(session) !== undefined) return true;
-  // Sessionless requests share a connection. Modern callers with capabilities also use exclusive connections.
+  // Sessionless requests share a connection. Modern clients with capabilities also use exclusive connections
+  // to legacy servers: each serves one request at a time.
   const era = server.eras.serverEraFor(caller === undefined ? 'legacy' : 'modern');
   if (caller === undefined && era === 'legacy') return false;
   if (caller !== undefined && era === 'legacy' && eraBridge.hasExclusive(server, caller)) return true;
@@ -216,7 +221,7 @@ function setLevel(route: SessionRoute, context: RoutingContext): void {
   context.forwarder.forward({ ...route, edits });
 }
 
-/** Returns the address as the server knows it. */
+/** Returns the address as the server knows it. The client's address may also contain the server id. */
 function uriOf({ envelope, mergedTarget }: SessionRoute): string | undefined {
   return mergedTarget?.key ?? envelope.paramText('uri');
 }
@@ -239,6 +244,7 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
     exchange.fail(refusal);
     return;
   }
+  // True if the client's address contains the server id (address-form.ts).
   const isQualified = uri !== envelope.paramText('uri');
   session.qualifiedSubscriptions.note(server.id, uri, isQualified);
   if (server.eras.serverEraFor('legacy') === 'modern') {

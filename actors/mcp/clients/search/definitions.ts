@@ -1,5 +1,6 @@
-// Definitions of the three search tools that replace the list of tools under `expose: search`. They do not
-// depend on the catalog, so their bytes never change.
+// Definitions of the three search tools find_tools, describe_tool and call_tool. With `expose: search` in the
+// gateway file, clients see them instead of the tools of all servers. They do not depend on the catalog, so
+// their bytes never change.
 
 import { rawJson } from '../../jsonrpc/span.ts';
 

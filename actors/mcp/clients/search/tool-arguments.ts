@@ -1,6 +1,6 @@
-// Validates the arguments of the search tools in a `tools/call`. Strict: the errors tell a model how to
-// correct the call. Members are read as bytes, because the arguments of the called tool are forwarded byte
-// for byte.
+// Reads and validates the arguments of the search tools (find_tools, describe_tool, call_tool) in a
+// `tools/call`. Unknown arguments are errors, and the errors explain to a model how to correct the call.
+// Members are read as bytes, because the arguments of the called tool are forwarded byte for byte.
 
 import { suggest } from '../../../../config/reader/suggest.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -24,6 +24,7 @@ export interface FindArguments {
   readonly limit: number;
 }
 
+/** Byte of `{`. */
 const BRACE = 0x7b;
 
 /** Returns the arguments of `find_tools`. Throws BadArguments. */
@@ -67,6 +68,7 @@ export function readCallArguments(envelope: Envelope): CallArguments {
   if (inner !== undefined && envelope.bytes[inner.start] !== BRACE)
     throw invalidArgument('arguments', 'an object, not JSON as text', envelope.parse(inner));
   const argumentsSpan = argumentsOf(envelope);
+  // For the compiler: without arguments, `nameIn` has already thrown.
   if (argumentsSpan === undefined) throw new BadArguments('name is missing');
   return { name, argumentsSpan, rawInner: inner === undefined ? '{}' : rawOf(envelope.bytes, inner) };
 }

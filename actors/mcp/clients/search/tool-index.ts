@@ -1,8 +1,9 @@
-// Search index of tools (BM25) over name, title, server and description. Built by the first search, then
-// updated with changed tools only, because a server that starts lists the same tools again. Only listed tools
-// are found, so `tools: { allow, deny }` applies. Equal scores are ordered by list position, so equal lists
-// and queries give equal results. The index holds up to MAX_WORDS terms, shared among the servers (A8,
-// ARCHITECTURE.md); tools without an index entry are found by exact name and by an empty query.
+// Search index of tools over name, title, server and description, for find_tools (tool-search.ts). It ranks
+// tools by BM25, a common relevance score. Built by the first search, then updated with changed tools only,
+// because a server that starts lists the same tools again. Only listed tools are found, so `tools: { allow,
+// deny }` applies. Equal scores are ordered by list position, so equal lists and queries give equal results.
+// The index holds up to MAX_WORDS terms, shared among the servers (A8, ARCHITECTURE.md); tools without an
+// index entry are found by exact name and by an empty query.
 
 import MiniSearch, { type SearchOptions } from 'minisearch';
 import { editDistance } from '../../../../config/reader/suggest.ts';
@@ -19,6 +20,7 @@ export interface ToolQuery {
 }
 
 export interface IndexedTool {
+  /** The tool in the merged list. */
   readonly listing: MergedItem;
   /** Title and description, cut to MAX_DESCRIPTION. */
   readonly title: string | undefined;
@@ -32,9 +34,11 @@ export interface ToolHit {
 }
 
 interface IndexEntry extends IndexedTool {
+  /** Merged name, which is unique. */
   readonly id: string;
   /** Number of indexed terms; undefined if the tool is not indexed. */
   wordCount: number | undefined;
+  /** Position in the merged list. */
   position: number;
 }
 
@@ -51,6 +55,7 @@ const MAX_WORDS = 500_000;
 const MAX_QUERY_WORDS = 16;
 /** Maximum length of names compared by edit distance. The cost is the product of the lengths. */
 const MAX_NEAR_LENGTH = 100;
+/** Maximum number of names compared by edit distance. */
 const MAX_COMPARED = 30;
 const fields = ['name', 'title', 'server', 'description'];
 
@@ -70,6 +75,7 @@ export class ToolIndex {
   readonly #search = new MiniSearch<IndexEntry>({
     fields,
     extractField,
+    // Also counts the terms, for the budget of the server (`#add`).
     tokenize: (text) => {
       const words = splitWords(text);
       this.#words += words.length;
@@ -79,6 +85,7 @@ export class ToolIndex {
     autoVacuum: false,
     searchOptions,
   });
+  /** Terms in the index. */
   readonly #budget = new Budget(MAX_WORDS);
   /** Shares of the index terms by server id. Entries are never removed, because ids are short. */
   readonly #shares = new Map<string, Share>();
@@ -129,7 +136,7 @@ export class ToolIndex {
       .flatMap(({ id }) => this.#entries.get(id as string) ?? [])
       .map((entry) => ({ entry, edits: distance(entry) }))
       .sort((a, b) => a.edits - b.edits || a.entry.position - b.entry.position);
-    // Prefers names close to the misspelled name. The other hits only share a term.
+    // Names with few edits are probably meant. The other hits only share a term, and are used without them.
     const similar = ranked.filter(({ edits }) => edits <= searchedName.length / 3);
     return (similar.length > 0 ? similar : ranked).slice(0, most).map(({ entry }) => entry.id);
   }
@@ -182,6 +189,7 @@ export class ToolIndex {
     this.#indexedList = list;
   }
 
+  /** Removes entries that are missing in the new list, or changed, from the index. */
   #drop(
     before: ReadonlyMap<string, IndexEntry>,
     now: ReadonlyMap<string, IndexEntry>,
@@ -197,8 +205,8 @@ export class ToolIndex {
 
   #add(entry: IndexEntry): void {
     const before = this.#words;
+    // The number of terms is known only after the insertion, because `tokenize` counts them.
     this.#search.add(entry);
-    // `tokenize` has counted the terms of the entry.
     const wordCount = this.#words - before;
     if (this.#budget.acquire(wordCount, this.#shareOf(entry))) entry.wordCount = wordCount;
     else this.#search.remove(entry);

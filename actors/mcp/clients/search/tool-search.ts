@@ -1,8 +1,9 @@
-// Implements find_tools, describe_tool and call_tool. The first two are answered from the merged lists. A
-// call_tool becomes a plain tools/call of the named tool, so progress, errors and structured results come
-// from the server. The tool's arguments are forwarded byte for byte; other params (`_meta`, the state of a
-// retry) remain. Tools hidden by `tools: { allow, deny }` cannot be found, described or called. Invalid
-// arguments produce a result with isError, which models see and can correct.
+// Implements the search tools find_tools, describe_tool and call_tool, which replace the list of tools with
+// `expose: search`. The first two are answered from the lists of all servers. A call_tool becomes a plain
+// tools/call of the named tool, so progress, errors and structured results come from the server. The tool's
+// arguments are forwarded byte for byte; other params (`_meta`, the state of a retry) remain. Tools hidden by
+// `tools: { allow, deny }` cannot be found, described or called. Invalid arguments produce a result with
+// isError, which models see and can correct.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { replaceLoneSurrogates } from '../../jsonrpc/lone-surrogates.ts';
@@ -29,7 +30,9 @@ export interface ToolSearchOptions {
   tagsOf(server: string): readonly string[];
 }
 
+/** Maximum length of a description in the results of find_tools. */
 const MAX_DESCRIPTION = 300;
+/** Maximum number of names in a hint. */
 const MAX_NAMED = 20;
 
 export class ToolSearch {
@@ -143,6 +146,7 @@ export class ToolSearch {
     const target: MergedItem | undefined = this.#aggregate.tools().get(name);
     const span = envelope.param('name');
     if (target === undefined || span === undefined) return this.#unknown(name);
+    // Replaces `call_tool` with the server's own tool name, and its arguments with those of the called tool.
     const edits = [replaceSpan(span, rawJson(target.key)), replaceSpan(argumentsSpan, rawInner)];
     return { target, edits };
   }

@@ -1,10 +1,12 @@
-// Splits text into search terms. Tool names are in snake_case, kebab-case or camelCase, queries are not:
-// `getHTTPStatus` becomes `get`, `http`, `status` and `gethttpstatus`.
+// Splits tool names, descriptions and queries into search terms for the tool index (tool-index.ts). Tool
+// names are in snake_case, kebab-case or camelCase, queries are not: `getHTTPStatus` becomes `get`, `http`,
+// `status` and `gethttpstatus`.
 
 const isAscii = /^[\0-\x7f]*$/;
 // Separate expressions for ASCII: Unicode classes take three times as long, and texts are usually ASCII.
 const asciiRun = /[A-Za-z0-9]+/g;
 const run = /[\p{L}\p{N}]+/gu;
+// Positions at which a camelCase word is split.
 const asciiBoundary = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 const boundary = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
 
@@ -21,6 +23,7 @@ export function splitWords(text: string): string[] {
   const runs = isPlain
     ? text.match(asciiRun)
     : text
+        // Separates accents from letters; the next line removes the accents.
         .normalize('NFKD')
         .replace(/\p{M}+/gu, '')
         .match(run);

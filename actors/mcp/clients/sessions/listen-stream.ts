@@ -1,8 +1,8 @@
-// A listening modern client's stream (2026-07-28, "Subscriptions"): the endless response to a listen
-// request. The first message is the acknowledgement, which names the supported notifications; then the client
-// receives only notifications that it requested, each with the id of the listen request. The gateway sends
-// list changes itself, and subscribes to resources at servers of both protocol eras (with sessions, or
-// stateless). When the stream closes, its subscriptions are removed.
+// A listening modern client's stream (2026-07-28, "Subscriptions"): the endless response to a listen request.
+// The first message is the acknowledgement, which names the supported notifications; then the client receives
+// only notifications that it requested, each with the id of the listen request. The gateway sends list
+// changes itself, and subscribes to resources at servers of both protocol eras (with sessions, or stateless).
+// When the stream closes, its subscriptions are removed.
 
 import { type GatewayError, StoppedError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';

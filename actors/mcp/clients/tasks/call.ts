@@ -1,7 +1,8 @@
-// Runs a tool call as a task of a legacy server, for a client without access to tasks: the first call creates
-// the task, a second call on the same connection returns its result. The client receives the plain tool
-// result, exactly once (A2, ARCHITECTURE.md). The task is cancelled if the client leaves or receives an
-// error. Progress of the task reaches the client under its own token (2025-11-25, "Tasks").
+// Runs a tool call as a task of a legacy server (with sessions, up to 2025-11-25), for a client without
+// access to tasks: the first call creates the task, a second call on the same connection returns its result.
+// The client receives the plain tool result, exactly once (A2, ARCHITECTURE.md). The task is cancelled if the
+// client leaves or receives an error. Progress of the task reaches the client under its own token
+// (2025-11-25, "Tasks").
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -104,6 +105,7 @@ export class TaskCall implements CallExchange, ServerCall {
       return;
     }
     const { owner, trace } = this.#request;
+    // The connection replaces the id 0. `continues` keeps the connection and the time limits of the call.
     const envelope = readServerMessage(requestMessage('0', 'tasks/result', { taskId }));
     const request = {
       envelope,

@@ -12,7 +12,7 @@ const noEdits: readonly Edit[] = [];
 /** Additional lifetime of the task, so that its result can be fetched, in milliseconds. */
 const MARGIN_MS = 60_000;
 
-/** Returns true if the gateway creates a task for this call, which only happens at legacy servers. */
+/** Returns true if the gateway creates a task for this call: at legacy servers (with sessions) only. */
 export function isCalledAsTask(route: RoutedRequest): boolean {
   const { server, envelope, mergedTarget } = route;
   if (envelope.method !== 'tools/call' || !hidesTasks(route)) return false;

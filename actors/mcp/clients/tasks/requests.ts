@@ -16,6 +16,7 @@ import type { PoolMember } from '../../servers/pool/pool-member.ts';
 import type { TaskOwner } from '../../servers/tasks/task-records.ts';
 import { clientEra, type RoutedRequest } from '../routed-request.ts';
 
+/** Bytes of `[` and `"`. */
 const BRACKET = 0x5b;
 const QUOTE = 0x22;
 
@@ -28,7 +29,7 @@ export function isTaskMethod(method: string): boolean {
   return taskMethods.has(method);
 }
 
-/** Returns true if a modern server may answer the request with a task. */
+/** Returns true if a modern server (stateless, 2026-07-28) may answer the request with a task. */
 export function declaresTasks({ caller, server }: RoutedRequest): boolean {
   return (
     caller !== undefined &&
@@ -60,6 +61,7 @@ export function routeTaskRequest(route: RoutedRequest, forward: (route: RoutedRe
   const { method } = envelope;
   const owner = ownerOf(route);
   // On a private connection the server itself separates the tasks of clients.
+  // Otherwise the gateway must check the owner of each task.
   const needsGuard = privateOwner(route) === undefined;
   // `caller` is set for modern clients; these have no access to tasks of legacy servers (hidden-tasks.ts).
   const hasNoAccess = caller !== undefined && server.eras.serverEraFor('modern') !== 'modern';
@@ -105,14 +107,14 @@ function privateOwner(route: RoutedRequest): CallOwner | undefined {
  * otherwise the session.
  */
 function ownerOf(route: RoutedRequest): TaskOwner {
-  const exclusive = privateOwner(route);
-  if (exclusive !== undefined) return exclusive;
+  const ownerOfConnection = privateOwner(route);
+  if (ownerOfConnection !== undefined) return ownerOfConnection;
   const { session, caller, principal } = route;
   if (session === undefined) return caller?.principal ?? principal ?? anonymousOwner;
   return session.principal.kind === 'anonymous' ? session : principalText(session.principal);
 }
 
-/** Returns the pool member that handled the request; undefined if its connection has closed. */
+/** Returns the server's connection that handled the request (a pool member); undefined if it has closed. */
 function findMember({ server, exchange }: RoutedRequest): PoolMember | undefined {
   const connection = exchange.call?.connection;
   return [...server.pool.members].find((member) => member.connection === connection);

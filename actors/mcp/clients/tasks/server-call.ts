@@ -1,4 +1,5 @@
-// Common interface of plain calls and of calls that run as tasks (call.ts).
+// Common interface of plain calls and of calls that run as tasks (call.ts), for the conversion between
+// protocol eras (eras/modern-on-legacy.ts), which suspends and resumes calls.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Cancellable } from '../exchange.ts';
