@@ -65,6 +65,7 @@ function meterOperation(node: CheckedNode, meter: Meter): void {
     const { budget } = meter;
     // A call has a list of operands; the operands of an operator are the first arguments.
     const operands = isCall ? (args[0] as readonly unknown[]) : args.slice(0, op === 'comprehension' ? 1 : 2);
+    // Before the operation, the library determines the type of each operand: slow for lists and maps.
     for (const operand of operands) spendType(operand, budget);
     cost(operands, budget);
     const result = handle(...args);

@@ -1,5 +1,5 @@
-// Parameters of commands that run a flow: as the command declares them, by default as the flow does. Platform
-// menus and help texts show the parameters.
+// Parameters of commands that run a flow. A command may declare its own parameters; a command without any
+// takes over the parameters of its flow. Platform menus and help texts show them.
 
 import { contentHash } from '../content-hash.ts';
 import { joinPath } from '../reader/field-path.ts';
@@ -10,7 +10,8 @@ import type { Binding } from './triggers/binding.ts';
 import type { Trigger } from './triggers/trigger.ts';
 
 /**
- * Returns the trigger with the flows' parameters. Reports required parameters that are missing in a command.
+ * Returns the trigger with the flows' parameters for its commands. Reports a command whose own parameters
+ * lack a required one of the flow.
  */
 export function withFlowParameters(
   { trigger, reader }: ReadResource,

@@ -7,16 +7,20 @@ import type { SecretValues } from '../reader/secret-values.ts';
 import type { Environment } from '../reader/substitute.ts';
 import { type LoadedResources, loadResources } from './load-resources.ts';
 
-/** `listen_addr` is undefined if unknown; loopback is not checked then. */
+/**
+ * `listen_addr` is undefined if unknown. Triggers that are allowed on loopback only, because they accept
+ * unverified requests, are then not checked.
+ */
 export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'providers' | 'prices'> & {
   readonly listen_addr: string | undefined;
 };
 
 /**
  * Loads all resources. Never rejects because of file contents. `servers` are the ids of the catalog,
- * undefined if unknown. Adds the keys of providers to `secrets`, including the usual variables. `hasKey` is
- * true if the gateway has an API key, and undefined during validation. Except during validation, an unsafe
- * URL in a flow is only a warning, because its node fails without sending.
+ * undefined if unknown. Adds the API keys of model providers to `secrets`, also those from the providers'
+ * standard environment variables. `hasKey` is true if the gateway has an API key, and undefined during
+ * validation. Except during validation, an unsafe URL in a flow is only a warning, because its node fails
+ * without sending.
  */
 export function loadGatewayResources(
   { spec, platforms, listen_addr, providers, prices }: ResourceSettings,

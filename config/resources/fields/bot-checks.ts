@@ -23,6 +23,7 @@ type BotTrigger = TriggerOf<string, BotConfig>;
 
 /** Reports conflicts between triggers of the type. */
 export function checkBots(all: readonly OfBot[]): void {
+  // Warns of different tokens for one bot: the part before the colon is the id of the bot.
   warnOfTwoCredentials(all, 'bot_token', ({ bot_token, api_root }) =>
     JSON.stringify([bot_token.split(':')[0], api_root]),
   );

@@ -62,6 +62,7 @@ function readOfType(
   const rules = triggerTypes[type];
   const platform = context.platforms[platformOf(type)] ?? {};
   const platformDefaults = platformDefaultsOf(platform, rules);
+  // `requiring`: a required field may be missing if the platform settings of the gateway file contain it.
   const written = reader.read(triggerSchema([type], requiring(rules.config, platformDefaults)), root, '') as
     | WrittenTrigger
     | undefined;

@@ -371,7 +371,7 @@ describe('the catalog', () => {
     ]);
   });
 
-  test('is checked even if the gateway file has a syntax error', async () => {
+  test('reports its own errors even if the gateway file has a syntax error', async () => {
     folder.write('gateway.yaml', 'catalog_path: catalog.yaml\nlisten_addr: "127\n');
     folder.write('catalog.yaml', 'servers: 1\n');
     const { lines } = await folder.load();

@@ -681,7 +681,7 @@ describe('several resources', () => {
     ]);
   });
 
-  test('that are triggers with the same secret and contradictory headers cause no warning about equal matches', async () => {
+  test('that are triggers with the same secret cause no warning if no event can have the headers of both', async () => {
     const kind = (name: string) => http(name, `${signed}, required_headers: { X-Kind: ${name}, X-Any: "*" }`);
     expect((await together(kind('a'), kind('b'))).lines).toEqual([]);
   });
@@ -706,7 +706,7 @@ describe('several resources', () => {
     ['branches: [main], repo_events: [push, release]', 'branches: [next], repo_events: [push, status]', 0],
     ['branches: ["**"]', 'branches: [release/*]', 1],
   ])(
-    'that are RepoHost triggers with %s and %s cause %i warnings about equal matches',
+    'that are RepoHost triggers with %s and %s cause %i warnings that both accept the same event',
     async (first, two, count) => {
       const repo = (name: string, config: string) =>
         http(name, `${signed}${config === '' ? '' : `, ${config}`}`).replace('HTTP', 'RepoHost');

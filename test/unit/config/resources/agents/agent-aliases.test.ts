@@ -24,7 +24,7 @@ async function load(spec: string, text = head) {
 
 const google = { provider: 'google', model: 'gemini-2.5-flash' };
 
-describe('an agent written for another program', () => {
+describe('an agent file with the field names of another program', () => {
   test.each([
     ['instructions: Be brief.'],
     ['system: Be brief.'],
@@ -88,7 +88,7 @@ describe('an agent written for another program', () => {
     expect(runtime?.memory).toEqual({ messages, characters: 32_768 });
   });
 
-  test('may have transports, tools and shared variables of its servers', async () => {
+  test('may name transports and tools of its servers, and variables for all of them', async () => {
     const { runtime, shortLines } = await load(`model: google:m
 environment: { VAULT_TOKEN: "\${VAULT_TOKEN}", REGION: north }
 mcp_servers:
