@@ -97,7 +97,7 @@ test('a page of the merged list is limited in size, except for a single item abo
   expect(pages).toEqual([['few__a', 'few__b'], ['few__c'], ['one__d'], ['one__e']]);
 });
 
-describe('a tool name that could belong to two servers', () => {
+describe('a merged tool name that starts with the ids of two servers', () => {
   test('leads to the same server, regardless of the lists of the servers', () => {
     const [short, long] = [new ListedServer('a'), new ListedServer('a__b')];
     for (const servers of [
@@ -134,7 +134,7 @@ describe('a tool name that could belong to two servers', () => {
     expect(targetOfTool(aggregate, 'a___b')).toBe('a_ b');
   });
 
-  test('occurs once in the merged list, and leads to its own tool', () => {
+  test('is unique in the merged list, and resolves to the tool that is listed under it', () => {
     const id = fc.oneof(
       fc.constantFrom('a', 'a_', 'a__', 'a__b', '_', 'a.b', 'a-b'),
       fc.string({ unit: fc.constantFrom('a', '_', '.'), minLength: 1, maxLength: 4 }),
