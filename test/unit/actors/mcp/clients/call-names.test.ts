@@ -1,4 +1,4 @@
-// Names with the same string for equal bytes.
+// Decoding of names in messages, such as tool names: equal bytes give the same string.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,3 +1,5 @@
+// Large tool results: agents and flows receive only the beginning and a note.
+
 import { expect, it } from 'vitest';
 import { cutResult } from '../../../../../actors/mcp/clients/cut-result.ts';
 import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';

@@ -1,4 +1,5 @@
-// Responses are passed as pieces to outlets that accept pieces, otherwise as a single Buffer.
+// Large responses consist of several buffers. An outlet (a client's response stream) receives these pieces if
+// it accepts pieces, otherwise a single Buffer.
 
 import { describe, expect, test } from 'vitest';
 import { ClientExchange } from '../../../../../actors/mcp/clients/exchange.ts';

@@ -1,4 +1,5 @@
-// The in-process client with real servers. It uses the same router as HTTP clients.
+// The MCP client inside the gateway process, for agents, flows and the library, with real servers. It uses
+// the same router as HTTP clients. Legacy servers have sessions; modern servers are stateless (2026-07-28).
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Qualified addresses of resources: reversible, with the scheme of the original.
+// Qualified addresses of resources, which contain the server id: reversible, with the scheme of the original.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Merged lists of all servers: order, name collisions, and the server for each name.
+// Merged lists of all servers, with tools named `server__tool`: order, equal names, and the server for each
+// name.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -98,7 +99,7 @@ test('a page of the merged list is limited in size, except for a single item abo
 });
 
 describe('a merged tool name that starts with the ids of two servers', () => {
-  test('leads to the same server, regardless of the lists of the servers', () => {
+  test('belongs to the server with the longer id, regardless of the tools of both servers', () => {
     const [short, long] = [new ListedServer('a'), new ListedServer('a__b')];
     for (const servers of [
       [short, long],

@@ -1,4 +1,5 @@
-// A cursor is valid only for the same list, in the process that created it.
+// A cursor, which clients send for the next page of a merged list, is valid only for this list, in the
+// gateway process that created it.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

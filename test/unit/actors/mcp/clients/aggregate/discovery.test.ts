@@ -1,4 +1,5 @@
-// Discovery starts servers with unknown lists: a few concurrently, within the client's timeout.
+// Discovery starts servers whose lists (of tools, prompts, resources) are unknown, because a client requests
+// a merged list. A few start concurrently, and the list request waits up to a timeout.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Discovery, type ListingClient } from '../../../../../../actors/mcp/clients/aggregate/discovery.ts';

@@ -1,3 +1,5 @@
+// Names of tools in merged lists (`server__tool`, or with a digest), tool filters, and resource templates.
+
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadToolFilters, toolFilter } from '../../../../../../actors/mcp/clients/aggregate/tool-filter.ts';
 import { MAX_NAME_LENGTH, MergedNames } from '../../../../../../actors/mcp/clients/aggregate/tool-names.ts';

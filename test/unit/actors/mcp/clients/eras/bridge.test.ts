@@ -1,4 +1,6 @@
-// Calls between clients and servers of different eras: deadlines, limits and timers, with a fake clock.
+// Calls between clients and servers of different protocol eras: legacy (sessions) and modern (stateless,
+// 2026-07-28). Deadlines, limits and timers, with a fake clock. A legacy server's request during a call
+// suspends the call, until the modern client answers with a retry.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConnectionLostError, type GatewayError } from '../../../../../../actors/base/errors/errors.ts';
@@ -475,7 +477,7 @@ describe('requests to a server whose protocol era is being detected', () => {
     expect(managed.server.eras.waiting).toBe(0);
   });
 
-  test('of one client leave places for another client', () => {
+  test('that one client sends leave capacity for another client', () => {
     managed = new FakeManagedServer({ era: 'auto', pool: { max: 1, in_flight: 8, waiting: 3 } });
     const [greedy, other] = [new ClientShares(), new ClientShares()];
     for (const client of [greedy, greedy, greedy, greedy, other]) {
@@ -490,7 +492,7 @@ describe('requests to a server whose protocol era is being detected', () => {
   });
 });
 
-describe('exclusive connections', () => {
+describe('exclusive connections (each for one modern request at a time at a legacy server)', () => {
   const user: ExclusiveUser = { onServerRequest: () => {}, onServerNotification: () => {} };
 
   /** Opens the exclusive connection with a call. */

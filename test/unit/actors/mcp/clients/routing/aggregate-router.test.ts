@@ -1,4 +1,5 @@
-// Requests at /mcp that wait until the server of the name is found.
+// Requests at /mcp (all servers) that wait until the lists are known and the server of a name or URI is
+// found.
 
 import { expect, test } from 'vitest';
 import { ClientExchange } from '../../../../../../actors/mcp/clients/exchange.ts';
@@ -12,7 +13,7 @@ import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/ses
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { FakeManagedServer, settle } from '../../../../../fixtures/server/fake-server.ts';
 
-test('a subscription is not recorded if its session ends during the lookup', async () => {
+test('a subscription is not recorded if its session ends while the server of the resource is looked up', async () => {
   const managed = new FakeManagedServer();
   const session = new ClientSession({
     id: 's',

@@ -1,4 +1,5 @@
-// Forwarding, directly or over the bridge between the eras. eras/bridge.test.ts tests the bridge itself.
+// Forwarding of requests to servers, directly or over the bridge between the protocol eras: legacy (sessions)
+// and modern (stateless, 2026-07-28). eras/bridge.test.ts tests the bridge itself.
 
 import { expect, test } from 'vitest';
 import type { EraBridge } from '../../../../../../actors/mcp/clients/eras/bridge.ts';
@@ -13,7 +14,7 @@ const outlet = { send: () => {}, finish: () => {}, drop: () => {} };
 const eras = ['legacy', 'modern'] as const;
 
 test.each(eras.flatMap((client) => eras.map((server) => [client, server] as const)))(
-  'the forwarder bridges a call of a %s client at a %s server only if the eras differ',
+  'the forwarder sends a request of a %s client to a %s server over the bridge only if the eras differ',
   (client, spoken) => {
     const routes: string[] = [];
     const bridge = { cross: () => routes.push('bridge') } as unknown as EraBridge;

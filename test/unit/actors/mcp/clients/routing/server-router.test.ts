@@ -1,4 +1,5 @@
-// Subscriptions of sessions to servers.
+// Resource subscriptions of client sessions at one server: their limits. Legacy servers have sessions; modern
+// servers are stateless (2026-07-28).
 
 import { afterEach, expect, test } from 'vitest';
 import { EraBridge } from '../../../../../../actors/mcp/clients/eras/bridge.ts';

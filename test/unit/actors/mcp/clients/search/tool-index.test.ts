@@ -1,3 +1,5 @@
+// The search index behind find_tools: words, ranking, updates, limits and speed.
+
 import { describe, expect, test } from 'vitest';
 import { ToolIndex } from '../../../../../../actors/mcp/clients/search/tool-index.ts';
 import { splitWords } from '../../../../../../actors/mcp/clients/search/tool-words.ts';

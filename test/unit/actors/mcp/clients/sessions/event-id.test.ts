@@ -1,4 +1,4 @@
-// Event ids: composed ids are parsed back, and all other texts are rejected.
+// Ids of the events on a session's streams: composed ids are parsed back, and all other texts are rejected.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// The order in which sessions are unloaded at the limit, and the work that a refusal causes.
+// The order in which idle sessions are unloaded from memory at the limit of sessions, and the work that the
+// refusal of a new session causes.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -67,7 +68,7 @@ test('a session is not unloaded during a request, neither at the session limit n
   sessions.close();
 });
 
-test('a refusal at the limit costs the same for ten sessions and for ten thousand', () => {
+test('a refusal at the session limit costs the same for ten sessions and for ten thousand', () => {
   const checks = [10, 10_000].map((maxSessions) => {
     const { sessions, create } = newSessions(maxSessions);
     const isInUse = vi.spyOn(ClientSession.prototype, 'isInUse', 'get');

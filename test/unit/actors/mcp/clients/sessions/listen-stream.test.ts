@@ -1,3 +1,6 @@
+// The stream of a client that subscribes to notifications without a session (2026-07-28,
+// subscriptions/listen).
+
 import { describe, expect, test } from 'vitest';
 import { StoppedError } from '../../../../../../actors/base/errors/errors.ts';
 import type { Outlet } from '../../../../../../actors/mcp/clients/outlet.ts';

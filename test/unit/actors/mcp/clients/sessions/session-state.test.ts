@@ -1,4 +1,4 @@
-// Session state in its record.
+// The state of a client session in its record, the stored data from which the session is restored.
 
 import { afterEach, expect, test } from 'vitest';
 import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
