@@ -60,8 +60,8 @@ export class CallRecorder {
   }
 
   /**
-   * Records a completed request. `target` is the server of the address; undefined at merged addresses. There
-   * is one argument per fact, because an object would be allocated for each call.
+   * Records a completed request. `target` is the server of the address; undefined at addresses of several
+   * servers. There is one argument per fact, because an object would be allocated for each call.
    */
   record(
     exchange: ClientExchange,

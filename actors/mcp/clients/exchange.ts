@@ -52,7 +52,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   readonly outlet: Outlet;
   /** Id of the server; undefined until the request is sent to it. */
   server: string | undefined;
-  /** Server and name that the request selected at a merged address. */
+  /** Server and name that the request selected at an address of several servers (/mcp, /mcp/@NAME). */
   mergedTarget: ResolvedTarget | undefined;
   call: Cancellable | undefined;
   /** Names for the record of the call, read when the request arrives (CallRecorder). */

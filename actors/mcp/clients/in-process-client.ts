@@ -155,6 +155,7 @@ export class InProcessClient {
     receiving: ReceivingOptions,
     envelopeOf: (id: number) => Envelope,
   ): Promise<ResultObject> {
+    // `options.server` is set, so `server` is not undefined.
     return this.#sendAndAwait(method, options, receiving, (id, server, response, origin) =>
       this.#host.router.ownRequest(envelopeOf(id), this.#caller, server as ManagedServer, response, origin),
     );
@@ -298,6 +299,7 @@ class PendingResponse implements Outlet {
     }
   }
 
+  /** Accepts an edited response. A large one with a size limit is not parsed here, because it may be cut. */
   finish(message: Buffer): void {
     if (message.length >= LARGE_BYTES && this.#receiving.maxResultBytes !== undefined)
       this.answer(readServerMessage(message));
@@ -312,6 +314,7 @@ class PendingResponse implements Outlet {
   }
 
   #cut(answer: Envelope, reason: string): void {
+    // The copy converts the type: an interface is not assignable to ResultObject.
     this.#resolve({ ...cutResult(answer, reason) });
   }
 

@@ -31,8 +31,8 @@ export interface RoutedRequest extends ClientRequest {
   /** Edits of the message so far; the sender adds further edits. */
   readonly edits?: readonly Edit[] | undefined;
   /**
-   * Server, and name or uri at this server. Set at merged addresses only, where legacy clients have no access
-   * to tasks.
+   * Server, and name or uri at this server. Set at addresses of several servers only (/mcp, /mcp/@NAME),
+   * where legacy clients have no access to tasks.
    */
   readonly mergedTarget?: ResolvedTarget | undefined;
   /** Connection to the process that runs the requested task. Requests about the task must use it. */

@@ -1,7 +1,7 @@
-// Encrypts and authenticates the cursors of merged lists, the positions that clients send for a further page
-// (list-pages.ts). The keys are random and stay in the process, so only cursors that this process created for
-// the same kind of list are valid. The nonce is derived from the text (like RFC 5297): equal texts produce
-// equal cursors, and no nonce is used for two texts.
+// Encrypts and authenticates the cursors of merged lists (of several servers): the positions that clients
+// send for a further page (list-pages.ts). The keys are random and stay in the process, so only cursors that
+// this process created for the same kind of list are valid. The nonce is derived from the text (like RFC
+// 5297): equal texts produce equal cursors, and no nonce is used for two texts.
 
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';

@@ -21,8 +21,8 @@ export interface DiscoverableServers {
  */
 export interface ListingClient extends Pick<CallOwner, 'capabilities' | 'era'> {
   /**
-   * Calls `visit` with the session or exclusive connection that represents this client at the server, or
-   * with undefined for the connection that all clients share. It stays reserved until `visit` resolves.
+   * Calls `visit` with the session, or with the connection that only this client uses, as owner; or with
+   * undefined for the connection that all clients share. It stays reserved until `visit` resolves.
    */
   withOwner(server: ManagedServer, visit: (owner: CallOwner | undefined) => Promise<void>): Promise<void>;
 }
@@ -36,7 +36,9 @@ interface Round {
   readonly end: Promise<void>;
 }
 
+/** Maximum number of servers that start at a time. */
 const CONCURRENCY = 8;
+/** Minimum time between two attempts at a server for clients with equal capabilities. */
 const RETRY_MS = 10_000;
 /** Maximum number of recorded attempts per server. Clients choose their capabilities. */
 const MAX_ATTEMPTS = 64;

@@ -1,7 +1,8 @@
-// Splits merged lists into pages. A cursor contains the set of completed servers and the position in the
-// current server, so changes of other servers do not move it. A client that follows all cursors receives the
-// items of unchanged servers exactly once, in order. A cursor exists only if more items exist. Pages have up
-// to PAGE_ITEMS items and PAGE_CHARS characters, but at least one item (A8, ARCHITECTURE.md).
+// Splits merged lists (of several servers) into pages. A cursor contains the set of completed servers and the
+// position in the current server, so changes of other servers do not move it. A client that follows all
+// cursors receives the items of unchanged servers exactly once, in order. A cursor exists only if more items
+// exist. Pages have up to PAGE_ITEMS items and PAGE_CHARS characters, but at least one item (A8,
+// ARCHITECTURE.md).
 
 import { createHash } from 'node:crypto';
 import type { ListKind } from '../../servers/lists/lists.ts';
@@ -76,6 +77,7 @@ export class ListPages {
         at += 1;
       }
       if (at < all.length) {
+        // Undefined if the page was full before the first item of this server.
         const last = all[at - 1];
         const part = last === undefined ? undefined : ([number, at, digestOf(last.key)] as const);
         return { items, nextCursor: this.#cursor(kind, { completedServers, part }) };

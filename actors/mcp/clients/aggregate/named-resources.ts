@@ -36,6 +36,7 @@ export class NamedResources {
   find(uri: string): string | undefined {
     const server = this.#servers.get(uri);
     if (server !== undefined || this.#servers.size === 0) return server;
+    // The address may be a skill's folder, or below it.
     let end = uri.length;
     for (let depth = 0; depth < MAX_PARENTS && end > 0; depth += 1) {
       const skill = this.#servers.get(`${uri.slice(0, end)}${SKILL}`);

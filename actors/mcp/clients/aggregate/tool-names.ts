@@ -1,9 +1,9 @@
-// Names of tools and prompts in merged lists: `server__tool`, or a cleaned and shortened name with a digest.
-// Model APIs accept up to 64 characters of [A-Za-z0-9_-], and many clients reject a whole list with one
-// invalid name. Names are unique, and depend only on the server ids and the server's own tools. `a__b__c`
-// could be tool `b__c` of server `a` or tool `c` of server `a__b`: it belongs to the longer server id, even
-// if this server does not have the tool. No server can choose the name of another server's tool: servers
-// whose ids look alike get long digests, and a plain name never has the form of a long digest name.
+// Names of tools and prompts in merged lists (/mcp and profiles): `server__tool`, or a cleaned and shortened
+// name with a digest. Model APIs accept up to 64 characters of [A-Za-z0-9_-], and many clients reject a whole
+// list with one invalid name. Names are unique, and depend only on the server ids and the server's own tools.
+// `a__b__c` could be tool `b__c` of server `a` or tool `c` of server `a__b`: it belongs to the longer server
+// id, even if this server does not have the tool. No server can choose the name of another server's tool:
+// servers whose ids look alike get long digests, and a plain name never has the form of a long digest name.
 
 import { createHash } from 'node:crypto';
 

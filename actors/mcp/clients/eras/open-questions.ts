@@ -35,6 +35,7 @@ export class OpenQuestions {
   /** Adds a server request. Returns false if refused. */
   add(connection: ServerPeer, { method, bytes, params, rawId }: Envelope): boolean {
     if (this.#open.size >= MAX_OPEN) {
+      // -32000 is the first code for implementation-defined errors in JSON-RPC.
       connection.sendRaw(errorMessage(rawId, -32000, 'too many open requests to this client'));
       return false;
     }

@@ -1,9 +1,9 @@
 // Calls of modern clients (stateless, 2026-07-28) that are suspended until the client provides the input that
 // a legacy server requests. The client receives the input requests as a result, with a random token that its
-// next request returns. A token is valid once, for the same request of the same principal. Up to
+// next request returns. A token is valid once, for the same request of the same verified sender. Up to
 // MAX_SUSPENDED calls are suspended, each for MAX_PAUSE_MS; their data share MAX_SUSPENDED_BYTES (A8,
 // ARCHITECTURE.md). At a limit, the client with the most suspended calls loses its oldest one, which is
-// usually abandoned (A6). A client is a principal (client-shares.ts); all other calls count as one client.
+// usually abandoned (A6). A client is a verified sender (client-shares.ts); all others count as one client.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { Budget, Share } from '../../../base/bounds/budget.ts';

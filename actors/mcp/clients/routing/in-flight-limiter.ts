@@ -26,7 +26,7 @@ export class InFlightLimiter {
   readonly #calls: Budget;
   readonly #large: Budget;
   readonly #introductions: Budget;
-  /** Share of the requests that wait for merged lists, and therefore for no particular server. */
+  /** Share of the requests that wait for the lists of all servers, and therefore for no particular server. */
   readonly #mergedLists = new Share();
   readonly #largeMergedLists = new Share();
 
@@ -80,6 +80,7 @@ export class InFlightLimiter {
     if (!budget.acquireFor(1, serverShare, clientShare)) {
       const isServerFull = clientShare === undefined || !budget.hasCapacity(1, serverShare);
       const holder = isServerFull ? (server === undefined ? 'lists' : `server ${server.id}`) : 'this client';
+      // `true`: the request was certainly not sent.
       exchange.fail(this.#refusal(budget, holder, isServerFull ? serverShare : clientShare), true);
       return false;
     }

@@ -209,8 +209,8 @@ function setLevel(route: SessionRoute, context: RoutingContext): void {
   server.subscriptions.setLevel(session, level);
   const isUnchanged = isShared && server.subscriptions.lowestLevel === before;
   const isStopped = isShared ? !server.isRunning : server.pool.memberOf(session) === undefined;
-  // A stopped server receives the level when it starts. A shared server receives only changes of the lowest
-  // level.
+  // A stopped server receives the level when it starts. A shared server sends its log messages for all
+  // sessions, so it receives only changes of the lowest level that any session has set.
   if (isStopped || isUnchanged) {
     exchange.result({});
     return;

@@ -20,7 +20,7 @@ export interface ToolQuery {
 }
 
 export interface IndexedTool {
-  /** The tool in the merged list. */
+  /** The tool in the list of all servers' tools. */
   readonly listing: MergedItem;
   /** Title and description, cut to MAX_DESCRIPTION. */
   readonly title: string | undefined;
@@ -34,11 +34,11 @@ export interface ToolHit {
 }
 
 interface IndexEntry extends IndexedTool {
-  /** Merged name, which is unique. */
+  /** Name in this list, usually `server__tool`, which is unique. */
   readonly id: string;
   /** Number of indexed terms; undefined if the tool is not indexed. */
   wordCount: number | undefined;
-  /** Position in the merged list. */
+  /** Position in this list. */
   position: number;
 }
 

@@ -1,6 +1,6 @@
-// Ids of the events on a session's streams: `<stream>-<number>`, unique within the session. In the response
-// stream of a request they also contain the request id: a client that resumes this stream after the gateway
-// has restarted receives an error for the request.
+// Ids of the events on a session's streams (server-sent events): `<stream>-<number>`, unique within the
+// session. In the response stream of a request they also contain the request id: a client that resumes this
+// stream after the gateway has restarted receives an error for the request.
 
 /** Maximum length of the request id in an event id. */
 const MAX_REQUEST_CHARS = 64;

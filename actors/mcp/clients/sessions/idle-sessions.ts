@@ -7,7 +7,7 @@
 import type { SessionOwner } from './owner-budget.ts';
 import type { ClientSession } from './session.ts';
 
-/** All sessions with a record, all without one, or those with a record of a principal or client address. */
+/** All sessions with a record, all without one, or those with a record of one verified sender or address. */
 type QueueName = 'stored' | 'unstored' | `${keyof SessionOwner} ${string}`;
 
 export class IdleSessions {

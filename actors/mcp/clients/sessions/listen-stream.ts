@@ -42,7 +42,7 @@ export interface ListenStreamOptions {
   /** Profile (a part of the servers) at /mcp/@NAME. */
   readonly profile?: Profile | undefined;
   readonly caller: ModernCaller;
-  /** Principal and address of the client. The stream counts towards their limit of sessions. */
+  /** Principal (verified sender) and address of the client. The stream counts towards their session limit. */
   readonly owner: SessionOwner;
   /** Shares of the principal in the limits of calls. @default shares of this stream alone */
   readonly shares?: ClientShares | undefined;

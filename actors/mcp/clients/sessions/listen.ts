@@ -26,7 +26,7 @@ export interface ListenRequest {
   readonly shares: ClientShares | undefined;
   /** Server of the stream; undefined at /mcp and /mcp/@NAME. */
   readonly server: ManagedServer | undefined;
-  /** Profile of the stream; undefined at other addresses. */
+  /** Profile (a part of the servers) at /mcp/@NAME; undefined at other addresses. */
   readonly profile: Profile | undefined;
   readonly outlet: Outlet;
 }

@@ -66,6 +66,7 @@ export class PendingServerRequests {
         if (token !== undefined && rawToken !== undefined)
           connection.sendRaw(toBuffer(applyEdits(progress.bytes, [replaceSpan(token, rawToken)])));
       },
+      // -32000 is the first code for implementation-defined errors in JSON-RPC.
       refuse: (why) => connection.sendRaw(errorMessage(rawId, -32000, why)),
     };
     const id = this.#open({ requester, connection, rawId });

@@ -35,7 +35,7 @@ export interface SessionOptions {
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** Principal that owns the session; no other principal can use it. */
+  /** Verified sender of `initialize`. No other principal can use the session. @default anonymous */
   readonly principal?: Principal;
   /** Network address of the client; undefined for a client of this process. */
   readonly client?: string | undefined;
@@ -70,6 +70,7 @@ export class ClientSession implements CallOwner {
   readonly target: string | undefined;
   readonly profile: Profile | undefined;
   readonly principal: Principal;
+  /** Principal and client address, towards whose limits the session counts. */
   readonly owner: SessionOwner;
   readonly isStored: boolean;
   readonly generation: number;

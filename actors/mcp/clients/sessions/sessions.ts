@@ -1,6 +1,6 @@
 // All client sessions, and listening clients without a session (2026-07-28), in memory: creates, looks up and
 // closes them, and sends the gateway's own notifications. `limits.sessions` limits both together, with half
-// for one principal or client (A8, ARCHITECTURE.md). Stored sessions are unloaded after
+// for one principal (verified sender) or address (A8, ARCHITECTURE.md). Stored sessions are unloaded after
 // `session_idle_seconds` or at the limit, and restored by their next request (session-restorer.ts). List
 // changes within COALESCE_MS become one notification per kind; at /mcp only clients with an outdated list
 // receive it (list-changes.ts). Large client descriptions share a budget (A8).

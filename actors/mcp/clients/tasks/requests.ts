@@ -155,6 +155,7 @@ function readCreatedTask(answer: Envelope): Task | undefined {
 
 function stateOf(task: unknown): { status: unknown; ttl: unknown } {
   const { status, ttl, ttlMs } = (task ?? {}) as Readonly<Record<string, unknown>>;
+  // Modern servers send `ttlMs`, legacy servers (with sessions) `ttl`.
   return { status, ttl: ttlMs ?? ttl };
 }
 
