@@ -47,9 +47,9 @@ export function applyToClients(
     sessions.announceIn(profile, everyListKind);
     const leftServers = removedServers.flatMap((id) => servers.get(id) ?? []);
     if (leftServers.length === 0) continue;
-    // A session with running calls keeps its connection until it is idle.
+    // `release` closes a client's connection and removes its subscriptions at the server. A session with
+    // running calls keeps its connection until it is idle.
     for (const client of clientsIn(sessions, profile))
-      // Closes its connection and removes its subscriptions at the server.
       for (const server of leftServers)
         if (client.isListener || !client.isAt(server.id)) server.release(client);
   }
