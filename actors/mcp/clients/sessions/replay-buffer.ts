@@ -18,8 +18,8 @@ interface RetainedEvent {
   readonly stream: number;
   readonly number: number;
   /**
-   * Small messages are copied to a string in Latin-1, one character per byte, so they retain no network
-   * buffer. Large messages are shared with other receivers.
+   * Small messages are copied to a string in Latin-1: one character per byte. Large messages are shared with
+   * other receivers.
    */
   readonly message: Message | string;
 }
