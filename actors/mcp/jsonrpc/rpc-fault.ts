@@ -8,6 +8,7 @@ export const rpcCodes = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
+  /** First code that the specification leaves to implementations. */
   serverError: -32000,
   resourceNotFound: -32002,
   headerMismatch: -32020,

@@ -7,6 +7,7 @@
 import { errorMessage, resultTextMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
+import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { rawJson, rawOf } from '../../jsonrpc/span.ts';
 import type { ServerPeer } from '../../servers/calls/owner.ts';
 import { withoutElicitationId } from './url-elicitation.ts';
@@ -35,8 +36,7 @@ export class OpenQuestions {
   /** Adds a server request. Returns false if refused. */
   add(connection: ServerPeer, { method, bytes, params, rawId }: Envelope): boolean {
     if (this.#open.size >= MAX_OPEN) {
-      // -32000 is the first code for implementation-defined errors in JSON-RPC.
-      connection.sendRaw(errorMessage(rawId, -32000, 'too many open requests to this client'));
+      connection.sendRaw(errorMessage(rawId, rpcCodes.serverError, 'too many open requests to this client'));
       return false;
     }
     const rawParams = params && withoutElicitationId(method, bytes, params);
@@ -66,7 +66,7 @@ export class OpenQuestions {
   /** Refuses all open requests. */
   refuseAll(why: string): void {
     for (const { connection, rawId } of this.#open.values())
-      connection.sendRaw(errorMessage(rawId, -32000, why));
+      connection.sendRaw(errorMessage(rawId, rpcCodes.serverError, why));
     this.#open.clear();
   }
 

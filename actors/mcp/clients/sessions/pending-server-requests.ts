@@ -7,6 +7,7 @@
 import { applyEdits, renumber } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
+import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 import { rawJson, rawOf, replaceSpan, toBuffer } from '../../jsonrpc/span.ts';
 import { MAX_PAUSE_MS } from '../../servers/calls/limits.ts';
 import type { RelayingCall, ServerPeer } from '../../servers/calls/owner.ts';
@@ -66,8 +67,7 @@ export class PendingServerRequests {
         if (token !== undefined && rawToken !== undefined)
           connection.sendRaw(toBuffer(applyEdits(progress.bytes, [replaceSpan(token, rawToken)])));
       },
-      // -32000 is the first code for implementation-defined errors in JSON-RPC.
-      refuse: (why) => connection.sendRaw(errorMessage(rawId, -32000, why)),
+      refuse: (why) => connection.sendRaw(errorMessage(rawId, rpcCodes.serverError, why)),
     };
     const id = this.#open({ requester, connection, rawId });
     if (id === undefined) return undefined;
