@@ -13,7 +13,7 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 /** Request id of the gateway on this link. */
 export type CallId = number;
 
-/** Request trace context: a W3C `traceparent`, created on the first read. */
+/** Trace context of a request: a W3C `traceparent`. A getter may create it on the first read. */
 export interface Trace {
   readonly traceparent?: string | undefined;
 }
@@ -40,7 +40,7 @@ export interface LinkEvents {
 export interface Link {
   /** Process id, for local servers. */
   readonly pid: number | undefined;
-  /** Cluster node that runs the server, if its entry has a placement. */
+  /** Cluster node that runs the server, if its catalog entry has a `placement`. */
   readonly node?: string | undefined;
   /** Last stderr lines of the server, redacted; empty for remote servers. */
   readonly stderrTail: readonly string[];

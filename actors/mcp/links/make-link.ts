@@ -1,5 +1,6 @@
-// Creates the link for a catalog entry: stdio, SSE or Streamable HTTP, on this node or, in a cluster, on
-// another node.
+// Creates the link (message transport) for a catalog entry: stdio, SSE or Streamable HTTP, on this node or,
+// in a cluster, on another node. `era` is the protocol era of the messages: `legacy` (sessions, up to
+// 2025-11-25) or `modern` (stateless requests, 2026-07-28).
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { Log } from '../../base/errors/log.ts';
@@ -26,9 +27,12 @@ export interface LinkContext {
   readonly ownRedactor: Redactor;
   /** Environment of the gateway. Child processes inherit only a few variables. */
   readonly environment: GatewayEnvironment;
-  /** Records of the child processes, so that the next gateway can end them after a crash. */
+  /** Records of the child processes. After a crash, the restarted gateway ends these processes. */
   readonly records: ChildRecords | undefined;
-  /** Files that a local server's launcher (npx, uvx, docker) may be writing. */
+  /**
+   * Files that a local server's launcher (npx, uvx, docker) may be writing. They are moved aside if the
+   * launcher is killed, because they may be damaged.
+   */
   readonly unfinished: UnfinishedFiles | undefined;
   /** Returns a mark for a new process: an environment variable value that identifies its descendants. */
   readonly newMark: (server: string) => string | undefined;

@@ -6,7 +6,7 @@
 import { LargeMessage } from '../jsonrpc/large-message.ts';
 
 const EMPTY = Buffer.alloc(0);
-/** Minimum piece size for storage without a copy; it may retain a larger network buffer. */
+/** Minimum size of pieces that are stored without a copy. Each may keep a larger network buffer in memory. */
 const LARGE_BYTES = 16_384;
 const BLOCK_BYTES = 65_536;
 
@@ -38,6 +38,7 @@ export class MessageBuffer {
     if (this.#large === undefined && this.length > this.#maxUnparsedBytes) this.#startParsing();
     this.#large?.feed(piece);
     if (this.length > this.#maxBytes) this.#drop();
+    // Most messages arrive in one piece, so the first piece is not copied.
     else if (isFirst || piece.length >= LARGE_BYTES) {
       this.#closeBlock();
       this.#pieces.push(piece);

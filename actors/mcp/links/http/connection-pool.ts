@@ -28,6 +28,7 @@ export class ConnectionPool implements ConnectionOwner {
   acquire(): HttpConnection {
     if (this.#isClosed) throw new Error('the session with the server is closed');
     for (let last = this.#free.pop(); last !== undefined; last = this.#free.pop()) {
+      // A server may declare how long it keeps an idle connection. After that time a request could be lost.
       if (last.goodUntil === Number.POSITIVE_INFINITY || performance.now() < last.goodUntil) return last;
       last.destroy();
     }

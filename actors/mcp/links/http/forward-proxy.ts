@@ -17,6 +17,7 @@ interface ProxyTarget {
   readonly port: number;
 }
 
+/** Returns host and port as in a URL, where an IPv6 address needs brackets. */
 const inUrl = ({ host, port }: ProxyTarget) => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
 /** Opens a tunnel, then calls `onOpen` or `onFailure` once. */
@@ -33,11 +34,13 @@ export function openTunnel(
     port: proxy.port,
     method: 'CONNECT',
     path: target,
+    // The tunnel has its own socket, which no agent may use for other requests.
     agent: false,
     headers: { host: target, ...(credentials && { 'proxy-authorization': credentials }) },
   });
   request.once('connect', ({ statusCode = 0, statusMessage = '' }, socket: Socket, head: Buffer) => {
     if (statusCode >= 200 && statusCode <= 299) {
+      // `head` has the first bytes of the tunnel, if they arrived with the response of the proxy.
       if (head.length > 0) socket.unshift(head);
       onOpen(socket);
       return;
@@ -71,5 +74,6 @@ export function headRewriter(destination: ProxyTarget, proxy: URL): (head: strin
   const origin = ` http://${inUrl(destination)}`;
   const credentials = proxyCredentials(proxy);
   const line = credentials === undefined ? '' : `proxy-authorization: ${credentials}\r\n`;
+  // The first space is before the path, the first CRLF after the request line.
   return (head) => head.replace(' ', origin).replace('\r\n', `\r\n${line}`);
 }

@@ -34,6 +34,7 @@ export interface ConnectionUser {
   destroy(): void;
 }
 
+/** The pool (connection-pool.ts) that lends the connection to requests. */
 export interface ConnectionOwner {
   /** The connection can take the next request. */
   onFree(connection: HttpConnection): void;
@@ -96,6 +97,7 @@ export class HttpConnection implements ResponseReader {
     return connectTls({
       ...peer,
       ALPNProtocols: ['http/1.1'],
+      // TLS permits no IP address as server name (RFC 6066, section 3).
       ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
       ...(tlsSession === undefined ? {} : { session: tlsSession }),
       ...tls,
@@ -107,13 +109,13 @@ export class HttpConnection implements ResponseReader {
     this.#socket = socket;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
-    // Node checks this timer only after IDLE_MS, so a call costs nothing here.
+    // Closes an idle connection. Data only refreshes the timer, so this costs a request almost nothing.
     socket.setTimeout(IDLE_MS);
     // A listener, because the callback of `setTimeout` would be called only once.
     socket.on('timeout', () => {
       if (this.#isConnected) this.retire();
     });
-    // With client keys, every connection does a full handshake.
+    // A TLS session shortens later handshakes. With client keys, every connection does a full handshake.
     if (isTls && tls === undefined)
       socket.on('session', (session: Buffer) => {
         this.#owner.tlsSession = session;
@@ -205,6 +207,7 @@ export class HttpConnection implements ResponseReader {
     this.#user?.onHead(head);
   }
 
+  /** Without a user, all bytes are dropped. */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number {
     return this.#user?.onBody(piece, turn) ?? piece.length;
   }
@@ -225,7 +228,10 @@ export class HttpConnection implements ResponseReader {
     this.#write(request.head, request.body);
   }
 
-  /** Called after the connection is established. */
+  /**
+   * Writes a request; the socket is connected. As latin1 each byte is one character, so the bytes of the body
+   * stay unchanged when head and body are joined as text.
+   */
   #write(text: string, body: Buffer | undefined): void {
     const socket = this.#socket as Socket;
     const head = this.#rewriteHead?.(text) ?? text;
@@ -248,7 +254,7 @@ export class HttpConnection implements ResponseReader {
       acceptedBytes = this.#parser.feed(bytes, turn);
     } catch (error) {
       if (!(error instanceof HttpFault)) throw error;
-      // The invalid data came after a complete response, which stays valid.
+      // Invalid data after a complete response does not invalidate it, but prevents reuse of the connection.
       this.#isLast = true;
       if (!this.#hasEnded) this.#fail(error);
     }

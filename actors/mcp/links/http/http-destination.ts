@@ -1,4 +1,4 @@
-// Destination of HTTP connections.
+// Destination of the HTTP connections to one remote server: host, port, TLS settings and proxy.
 
 import type { ConnectionOptions } from 'node:tls';
 import { withoutBrackets } from '../../../../libs/rest/host.ts';
@@ -20,7 +20,7 @@ export interface HttpDestination extends Settings {
   readonly serverName: string;
 }
 
-/** Returns the URL's destination. `authority`: host of the certificate, with an optional port. */
+/** Returns the URL's destination. `authority`: host name in the certificate, with an optional port. */
 export function destinationOf(url: URL, settings: Settings, authority: string = url.host): HttpDestination {
   const isTls = url.protocol === 'https:';
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port);

@@ -7,7 +7,9 @@ import type { RemoteEvents, RemoteRequest, RequestParts } from './remote-request
 import { mediaType, type RemoteSession } from './remote-session.ts';
 import type { ResponseHead } from './response-head.ts';
 
+/** The connection of a larger body is closed. After a smaller body it is reused. */
 const MAX_DROPPED_BYTES = 65_536;
+/** Time to read the body. */
 const BODY_DEADLINE_MS = 5_000;
 
 /** Exactly one method is called; none after `destroy`. */

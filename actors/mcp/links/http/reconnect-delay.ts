@@ -14,6 +14,7 @@ export function reconnectDelayMs(
   const first = Math.max(SHORTEST_MS, retryMs ?? FIRST_MS);
   const longest = Math.max(LONGEST_MS, first);
   const delay = Math.min(longest, first * 2 ** failures);
-  // A server's `retry` is a minimum, so jitter only extends it.
+  // A server's `retry` is a minimum, so jitter only extends it. Otherwise jitter shortens the delay, to half
+  // at most.
   return retryMs === undefined ? delay * (0.5 + random() / 2) : Math.min(longest, delay * (1 + random() / 4));
 }

@@ -1,5 +1,5 @@
 // Errors of remote servers, with a remedy for the person who configured the address (catalog or command
-// line), and with the information if the request may have been executed. Text from the server or network is
+// line). Also decides if the server may have executed the failed request. Text from the server or network is
 // truncated and redacted. URLs are shown without query and user name, as these may contain secrets (A9,
 // ARCHITECTURE.md).
 
@@ -14,6 +14,7 @@ import {
 
 const MAX_SHOWN_CHARS = 300;
 
+/** Removes secrets from a text. */
 export interface TextRedactor {
   redact(text: string): string;
 }
@@ -113,9 +114,9 @@ export function protocolError(
 }
 
 /**
- * Error codes of a server that is away. Such a server is parked for a second at most (machines/policy.ts), so
- * that later calls try it again and wait for the attempt. All of these errors occur quickly. A timeout is not
- * included, because each call would wait for it.
+ * Error codes of a server that is away. Such a server is parked (its calls are refused) for a second at most
+ * (machines/policy.ts). Later calls try it again and wait for the attempt. All of these errors occur quickly.
+ * A timeout is not included, because each call would wait for it.
  */
 const awayCodes: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'],
@@ -130,6 +131,7 @@ export function networkError(url: URL, error: Error, wasSent: boolean, redactor:
     const ErrorClass = awayCodes.has(codeOf(error)) ? ServerAwayError : ConnectionLostError;
     return new ErrorClass(redactor.redact(message), { cause: error });
   }
+  // Invalid HTTP (HttpFault in response-head.ts).
   if (codeOf(error).startsWith('HPE_'))
     return protocolError(url, `sent an invalid HTTP response: ${reason}`, redactor);
   return new ConnectionLostError(

@@ -1,6 +1,6 @@
 // One HTTP exchange with a remote server. Calls `onEnd`, `onRefused` or `onFailed` exactly once, and nothing
-// after `destroy`. The session decides if a redirect is followed. Proxy variables are ignored. The caller
-// sets the deadline for the response. Connecting, and reading the body of a refusal (a non-2xx response),
+// after `destroy`. The session (remote-session.ts) decides if a redirect is followed. The caller sets the
+// deadline for the response. Connecting, and reading the body of a refusal (a non-2xx response),
 // have separate deadlines.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
@@ -108,6 +108,7 @@ export class RemoteRequest implements ConnectionUser {
     this.#timer = setTimeout(() => this.onBroken(new Error(`not complete within ${ms} ms`)), ms);
   }
 
+  /** Called before the first byte is written. */
   onConnected(): void {
     this.#wasSent = true;
   }
@@ -180,6 +181,7 @@ export class RemoteRequest implements ConnectionUser {
     this.#url = next.url;
     this.#refusal = undefined;
     this.#wasSent = false;
+    // `destroy` has ended only the exchange with the previous address.
     this.#isOver = false;
     if (this.#deadlineAt !== undefined) this.setDeadline(Math.max(1, this.#deadlineAt - performance.now()));
     this.send(next.head, this.#parts.body);

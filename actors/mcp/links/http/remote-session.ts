@@ -159,6 +159,7 @@ export class RemoteSession {
 
   /** Stores the session id of the response to `initialize`; later responses cannot change it. */
   storeSessionId(head: ResponseHead): void {
+    // The protocol version is set after the handshake.
     if (this.id !== undefined || this.protocolVersion !== undefined) return;
     const id = head.header('mcp-session-id');
     // Invalid ids are ignored: the specification requires visible ASCII, and another id could not be sent
@@ -173,6 +174,7 @@ export class RemoteSession {
   /** Returns the head up to the empty line. Throws TypeError for a header that HTTP does not allow. */
   #headOf(parts: RequestParts): string {
     const { method, url = this.url, headers, traceparent, body } = parts;
+    // The trace header is appended to the cached head. A configured one would then occur twice.
     const isOrdinaryPost =
       headers === POST_HEADERS && url === this.url && this.#headers.traceparent === undefined;
     let head = isOrdinaryPost
@@ -200,6 +202,7 @@ export class RemoteSession {
     return this.#postHead;
   }
 
+  /** Returns all headers of a request. `own` overrides the configured headers. */
   #all(
     url: URL,
     own: Readonly<Record<string, string>>,
@@ -234,6 +237,7 @@ function basicCredentials(username: string, password: string): string {
   return `Basic ${Buffer.from(`${tryDecode(username)}:${tryDecode(password)}`).toString('base64')}`;
 }
 
+/** Decodes the percent encoding of a user name or password; text that is not encoded stays unchanged. */
 function tryDecode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -245,6 +249,7 @@ function tryDecode(text: string): string {
 /** Returns the response media type in lower case, without parameters; empty if missing. */
 export function mediaType(head: ResponseHead): string {
   const type = head.header('content-type');
+  // The usual type needs no parsing.
   if (type === undefined || type === 'application/json') return type ?? '';
   return type.split(/[;,]/, 1)[0]?.trim().toLowerCase() ?? '';
 }

@@ -22,11 +22,12 @@ const fieldValue = /^[\t -~\x80-\xff]*$/;
 export class ResponseHead {
   readonly status: number;
   readonly reason: string;
+  /** True for HTTP/1.0. */
   readonly #isOld: boolean;
   /** Lower-case names and values, alternating. Faster than a Map for few headers. */
   readonly #fields: string[] = [];
 
-  /** `text` contains everything up to the empty line, as bytes. Throws HttpFault. */
+  /** `text` is everything before the empty line, as latin1: one character per byte. Throws HttpFault. */
   constructor(text: string) {
     const lineEnd = text.indexOf('\r\n');
     const line = statusLine.exec(lineEnd === -1 ? text : text.slice(0, lineEnd));

@@ -26,7 +26,10 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** The input that the parser expects next. */
+/**
+ * The input that the parser expects next. `length`: a body of known length. `size`: the size line of a chunk.
+ * `untilClose`: a body that ends with the connection.
+ */
 type ExpectedPart = 'nothing' | 'head' | 'length' | 'size' | 'chunk' | 'chunkEnd' | 'trailers' | 'untilClose';
 
 export class ResponseParser {
@@ -37,6 +40,7 @@ export class ResponseParser {
   /** Remaining bytes of the body or chunk. */
   #remaining = 0;
   #isLast = false;
+  /** The reader's time slice; undefined without a limit. */
   #turn: ReadingTurn | undefined;
   /** True if the reader has accepted only a part of the bytes. */
   #isPartlyAccepted = false;

@@ -46,6 +46,7 @@ export class SessionCookies {
     const [pair = '', ...attributes] = line.split(';').map((part) => part.trim());
     const [, name, value] = PAIR.exec(pair) ?? [];
     if (name === undefined || value === undefined) return;
+    // The last of several attributes with one name counts (RFC 6265, section 5.3).
     const attribute = (wanted: string) =>
       attributes.findLast((each) => each.toLowerCase().split('=', 1)[0] === wanted);
     const textOf = (wanted: string) => attribute(wanted)?.slice(wanted.length + 1);

@@ -1,4 +1,4 @@
-// Detects a remote server's transport (2025-11-25, Transports, "Backwards Compatibility"). Sends
+// Detects a remote server's transport (MCP 2025-11-25, Transports, "Backwards Compatibility"). Sends
 // `initialize` over Streamable HTTP. After status 400, 404 or 405, repeats it over the older HTTP+SSE
 // transport at this address. If this fails too, reports the first refusal.
 
@@ -89,7 +89,10 @@ export class DetectingLink implements Link {
     this.#candidate = undefined;
   }
 
-  /** Returns events that are reported only while `link` is in use. */
+  /**
+   * Returns the events for a link. `onEnd` is reported only while `link` is in use. `link` is a function,
+   * because the events are needed to create the link.
+   */
   #eventsOf(link: () => Link): LinkEvents {
     const { events } = this.#options;
     return {

@@ -20,6 +20,7 @@ import { OrderGate, type Outgoing } from '../streamable-http/order-gate.ts';
 import { SseParser } from './sse-parser.ts';
 
 const OPEN_TIMEOUT_MS = 10_000;
+/** Time limit for one-way messages, for which no caller waits. */
 const ONE_WAY_DEADLINE_MS = 30_000;
 
 export interface SseLinkOptions extends RemoteOptions {
@@ -86,6 +87,7 @@ export class SseLink implements Link, RemoteEvents {
     if (reason === undefined) {
       this.#gate.send({ bytes, call, traceparent: trace?.traceparent });
     } else if (call !== undefined) {
+      // Reported later, because `send` never calls back during the call (L4, link.ts).
       queueMicrotask(() => this.#options.events.onUndelivered(call, reason, false));
     }
   }

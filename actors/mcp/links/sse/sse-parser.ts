@@ -103,6 +103,7 @@ export class SseParser {
     while (matched < BOM.length && at < chunk.length) {
       if (chunk[at] !== BOM[matched]) {
         this.#bomBytes = undefined;
+        // An earlier chunk began like a mark. Its bytes were text after all, and are equal to these of BOM.
         if (matched > at) this.#take(BOM.subarray(0, matched));
         return matched > at ? at : 0;
       }
@@ -180,6 +181,7 @@ export class SseParser {
     this.#dataLines = 0;
     // The cursor is set before the handler is called, because the handler may read it.
     this.#cursor.lastEventId = this.#id;
+    // An event without data only sets the id (WHATWG HTML).
     if (isEmpty) return;
     if (Buffer.isBuffer(data)) this.#handler.onEvent(type, data);
     else this.#handler.onOversizedEvent(type, data);

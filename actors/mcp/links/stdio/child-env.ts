@@ -1,7 +1,7 @@
 // Environment for local servers: a few common variables, and the variables of the catalog entry. A server
 // inherits all other variables only with `inherit_env: true`, because the environment of the gateway contains
-// tokens of other servers (A9, ARCHITECTURE.md). The gateway's own keys are inherited by name only: with them
-// a server could act as the operator.
+// tokens of other servers (A9, ARCHITECTURE.md). With the gateway's own keys a server could act as the
+// operator, so a variable with such a key is inherited only if `inherit_env` names it.
 
 import type { StdioEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { GatewayConfig } from '../../../../config/gateway-file/gateway-schema.ts';

@@ -2,7 +2,7 @@
 // after 1 s more (A5, ARCHITECTURE.md). When the process exits by itself (a launcher such as npx), its
 // descendants in the group are stopped the same way. No signal is sent to an empty group, because its number
 // may be reused. Descendants that left the group (a browser, a daemon) are found by a mark in their
-// environment, where the system shows it. If the process is the client of a container engine, the container
+// environment, on systems that show the environment of processes. If the process is the client of a container engine, the container
 // is ended last.
 
 import { type ChildProcess as SpawnedProcess, spawn } from 'node:child_process';
@@ -15,11 +15,12 @@ import { startTimeOf } from '../../../state/process-identity.ts';
 import { terminateMarked } from '../../../state/terminate-marked.ts';
 import { type Launch, startFailure } from './start-failure.ts';
 
+/** Grace periods after the end of stdin, and after TERM. */
 const EOF_GRACE_MS = 1000;
 const TERM_GRACE_MS = 1000;
 /** Grace period after KILL. A process that still exists then hangs in the kernel and is abandoned. */
 const KILL_GRACE_MS = 1000;
-/** Grace period for the output to close. Then a process outside the group holds it open. */
+/** Grace period for the output to close. If it is still open then, a process outside the group uses it. */
 const DRAIN_MS = 500;
 /** Exit code of `docker run` and `podman run` for errors of the engine or its client. */
 const ENGINE_ERROR = 125;
@@ -116,6 +117,7 @@ export class ChildProcess {
   ) {
     this.pid = pid;
     const { stdin, stdout, stderr } = child;
+    // With `output` the process writes to a file descriptor, and `child` has no streams for it.
     this.stdin = stdin ?? new PassThrough();
     this.stdout = stdout ?? new PassThrough();
     this.stderr = stderr ?? new PassThrough();
@@ -192,7 +194,7 @@ export class ChildProcess {
     }
   }
 
-  /** Suspends a process with unfinished files, and moves them aside. */
+  /** Suspends a process with unfinished files, so that it writes no more, and moves the files aside. */
   #moveAside(): void {
     if (this.#status !== undefined || this.#unfinished?.isUnfinished !== true) return;
     this.#wasWriting = true;

@@ -32,6 +32,7 @@ export function containerLaunch(
     cwd,
     env: Object.fromEntries(Object.entries(env).filter(([name]) => engineVariables.includes(name))),
     token: newContainerToken(),
+    // Without `--name` in the command the gateway gives the container a name.
     hasOwnName: !run.hasName,
     isRemoved: run.isRemoved,
   };

@@ -1,8 +1,9 @@
-// Formats of error output on stderr (exit-cause.ts, python-errors.ts).
+// Recognises the error output of one kind of program (npm, Python, …) on stderr, to show why a server process
+// has exited. The formats are in exit-cause.ts and python-errors.ts.
 
 /** Error output from one kind of program. */
 export interface ErrorFormat {
-  /** Returns true if the lines have this format. */
+  /** Returns true if the lines have this format. `last` is the last of them; it suffices for most formats. */
   isOf(last: string, lines: readonly string[]): boolean;
   /** Returns the line with the error. */
   errorIn(lines: readonly string[]): string | undefined;
@@ -32,8 +33,9 @@ export function linesUntil(lines: readonly string[], isEnd: (line: string) => bo
 }
 
 /**
- * Joins an error and the lines below it. A line with a label is a further cause; another line continues the
- * line above, which the program has wrapped.
+ * Joins an error and the lines below it. A line that matches `label` (such as `Caused by:`) is a further
+ * cause, separated by a semicolon. Any other line continues the line above, which the program has wrapped.
+ * The default label matches only empty lines, so no line with text is a further cause.
  */
 export function joinedLines([first = '', ...below]: readonly string[], label = /^$/): string {
   const rest = below.map((line) => `${label.test(line) ? ';' : ''} ${line.trim()}`);

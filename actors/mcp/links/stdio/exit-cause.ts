@@ -5,7 +5,7 @@
 import { blockIn, type ErrorFormat, isIndented, joinedLines, linesUntil } from './error-format.ts';
 import { pythonFormats } from './python-errors.ts';
 
-/** Returns the most informative line with a label; undefined without lines. */
+/** Returns the most informative line, introduced by `its last … on stderr:`; undefined without lines. */
 export function informativeLine(lines: readonly string[]): string | undefined {
   const relevant = withoutNotices(lines);
   const last = relevant.at(-1);
@@ -47,6 +47,7 @@ const npm: ErrorFormat = {
   isOf: (last) => npmPrefix.test(last),
   errorIn: (lines) => {
     const relevant = lines.filter((line) => npmPrefix.test(line)).map((line) => line.replace(npmPrefix, ''));
+    // The report of an error begins with its `code`. Only the last report counts.
     const begin = relevant.findLastIndex((line) => line.startsWith('code '));
     const reasons = relevant.slice(begin + 1).filter((line) => line.trim() !== '' && !npmDetail.test(line));
     const [first, second = ''] = reasons;
@@ -99,6 +100,7 @@ const missingProgram: ErrorFormat = {
   errorIn: (lines) => lines.findLast((line) => /\bexecutable\b.*\bnot (?:found|provided)\b/.test(line)),
 };
 
+/** docker prints a hint to its help below the error. */
 const docker: ErrorFormat = {
   isOf: (last) => /^(?:See|Run) '.+ --help'/.test(last),
   errorIn: (lines) =>

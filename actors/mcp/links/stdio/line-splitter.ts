@@ -70,6 +70,7 @@ export class LineSplitter {
       this.#events.onLine(line);
       return;
     }
+    // The buffer has one byte more than the limit, for a CR. This line has none, so it is too long.
     const dropped = new LargeMessage();
     dropped.feed(line);
     this.#emitLarge(dropped);

@@ -108,6 +108,7 @@ function joinMessages(messages: readonly Waiting[], size: number): Buffer {
   let at = 0;
   for (const { bytes } of messages) {
     at += bytes.copy(all, at);
+    // The place of the line end, which is written below.
     all[at++] = SPACE;
   }
   replaceLineBreaks(all);

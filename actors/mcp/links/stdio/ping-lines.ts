@@ -26,6 +26,7 @@ export class PingLines {
   /** Returns true for a line that was shown after an earlier ping, and remembers a new line. */
   isRepeated(line: Buffer, now: number): boolean {
     if (now >= this.#until) return false;
+    // latin1 is the fastest decoding; the text is only compared.
     const form = line.toString('latin1', 0, MAX_BYTES).replace(/\d+/g, '0');
     if (this.#shown.has(form)) return true;
     if (this.#shown.size < MAX_LINES) this.#shown.add(form);

@@ -3,9 +3,11 @@
 
 import { blockIn, type ErrorFormat, isIndented, joinedLines, linesUntil } from './error-format.ts';
 
-/** Start and rest of a log record of Rich: time, level, message, source position. */
+/** First line of a log record of Rich: time, level, message, source position. */
 const record = /^(?:\[[^\]]{1,40}\]|\s{3,40}) ?(DEBUG|INFO|WARNING|ERROR|CRITICAL) {1,5}(\S.*)$/;
+/** Source position at the end of that line. */
 const position = /\s+\S+\.py:\d+\s*$/;
+/** Further line of a record; Rich aligns it below the message. */
 const continuation = /^\s{10,}\S/;
 /** Frame of a panel, and a line within it; `+`, `-` and `|` if stderr cannot show box characters. */
 const frame = /^\s*[╭╰+][─-]/;
@@ -49,7 +51,7 @@ function clickError(lines: readonly string[]): readonly string[] | undefined {
   return blockIn(lines, /^Error: /, isIndented);
 }
 
-/** Prefix of the lines of an exception group. */
+/** Prefix of the lines of an exception group, and a line that separates its exceptions. */
 const groupPrefix = /^\s+[|+] ?/;
 const groupRule = /^\s*\+[-+]/;
 const tracebackHead = /Traceback \(most recent call last\)/;

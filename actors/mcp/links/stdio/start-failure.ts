@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { StartFailedError } from '../../../base/errors/errors.ts';
 import type { Redactor } from '../../../base/errors/redact.ts';
 
+/** Command line, environment and working directory of a local server. */
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];

@@ -64,7 +64,7 @@ export class StderrTail {
     this.#pingLines.begin(this.#now());
   }
 
-  /** Call it before any message is sent: the next lines may belong to it. */
+  /** Call it before any message is sent: the server may log the message, and these lines are all shown. */
   noteMessage(): void {
     this.#pingLines.end();
   }

@@ -31,6 +31,7 @@ const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
 const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+/** Limits of log lines about noise: stdout lines that are not messages. */
 const NOISE_CHARS = 200;
 const NOISE_PER_SECOND = 100;
 
@@ -65,7 +66,7 @@ export class StdioLink implements Link {
   #state: 'new' | 'open' | 'ending' | 'ended' = 'new';
   /** Reason why sending has stopped. */
   #reason: GatewayError = new StoppedError('the server was not started');
-  /** Method by which the owner has stopped the link; undefined before. */
+  /** Method by which the user of the link has stopped it; undefined before. */
   #ending: 'close' | 'kill' | undefined;
   #child: ChildProcess | undefined;
   #writer: LineWriter | undefined;
@@ -176,6 +177,7 @@ export class StdioLink implements Link {
   #attach(child: ChildProcess): void {
     this.#child = child;
     this.#writer = new LineWriter(child.stdin, this.#options.maxQueuedBytes ?? DEFAULT_MAX_QUEUED_BYTES);
+    // After `kill` all output is dropped.
     const output = new PacedReader(child.stdout, (chunk, turn) =>
       this.#ending === 'kill' ? chunk.length : this.#splitter.push(chunk, turn),
     );
@@ -279,7 +281,7 @@ export class StdioLink implements Link {
   }
 }
 
-/** Returns true for a JSON object, or an array in revisions with batches. */
+/** Returns true for an object, or an array in revisions with batches, also after a byte order mark. */
 function isJsonStart(line: Buffer): boolean {
   let at = markLength(line);
   while (line[at] === SPACE || line[at] === TAB || line[at] === CR) at += 1;

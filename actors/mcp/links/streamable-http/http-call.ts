@@ -46,7 +46,7 @@ export interface HttpCallEvents {
 }
 
 export class HttpCall implements ListMember<HttpCall> {
-  /** Links of the owner's linked list. */
+  /** Neighbours in the linked list of the link's calls. */
   previous: HttpCall | undefined;
   next: HttpCall | undefined;
   readonly id: CallId;
@@ -181,6 +181,7 @@ export class HttpCall implements ListMember<HttpCall> {
       this.#request?.retireConnection();
       this.#giveUp(error, true);
     } else {
+      // A `retry` of the server is its polling interval, which is not doubled.
       const rounds = this.#cursor.retryMs === undefined ? this.#quietRounds : 0;
       this.#quietRounds += 1;
       this.#resumeLater(rounds);

@@ -1,4 +1,4 @@
-// A link to a remote MCP server of the modern era (2026-07-28) over Streamable HTTP, without a session: each
+// A link to a remote MCP server over Streamable HTTP in the modern era (2026-07-28), without a session: each
 // message is a POST that repeats its metadata in headers. The server sends messages only on responses, which
 // may be endless streams (`subscriptions/listen`) and cannot be resumed. A failed request does not close the
 // link. L1 and L2 of link.ts (`onEnd` comes last, and nothing remains) hold because all objects with pending
@@ -133,6 +133,7 @@ export class ModernHttpLink implements Link {
   #end(reason: GatewayError): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
+    // The gate holds no requests here, only notifications, for which no caller waits.
     this.#gate.close();
     for (const call of this.#calls) call.destroy();
     this.#session.destroy();

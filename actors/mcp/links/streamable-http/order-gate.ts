@@ -21,7 +21,11 @@ export class OrderGate {
   #waiting: Outgoing[] = [];
   /** Task that runs when the gate opens. */
   #whenOpen: (() => void) | undefined;
-  /** Messages wait only in the state `shut`: while `notifications/initialized` is sent. */
+  /**
+   * `before`: no response to `initialize` yet. `armed`: the next one-way message is
+   * `notifications/initialized`. `shut`: it is being sent, and other messages wait. `open`: the server has
+   * accepted it.
+   */
   #state: 'before' | 'armed' | 'shut' | 'open' = 'before';
   #timer: NodeJS.Timeout | undefined;
   /** One-way messages that wait for the previous one. */

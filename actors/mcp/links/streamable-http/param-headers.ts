@@ -116,6 +116,7 @@ function findingsIn(inputSchema: unknown): Findings {
     return undefined;
   }
 
+  /** Visits schemas under property names. Without `path`, annotations inside are invalid. */
   function visitNamed(schemas: unknown, path?: readonly string[]): string | undefined {
     if (typeof schemas !== 'object' || schemas === null) return undefined;
     for (const [name, schema] of Object.entries(schemas)) {

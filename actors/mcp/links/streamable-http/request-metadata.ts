@@ -1,5 +1,5 @@
-// Headers of the modern era that repeat parts of the message, so that intermediaries can route by headers
-// alone (2026-07-28, Streamable HTTP, "Request Metadata"). They are read from the bytes that are sent,
+// HTTP headers that repeat parts of a message, so that intermediaries can route by headers alone. Only the
+// modern era of MCP has them (2026-07-28, Streamable HTTP, "Request Metadata"). They are read from the bytes that are sent,
 // because servers reject messages with different headers and body.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -9,7 +9,7 @@ import { encodeHeaderValue, hasAnnotations, paramHeaders } from './param-headers
 /** Returns a tool's parsed `inputSchema` from the last listing; undefined for an unknown tool. */
 export type SchemaLookup = (tool: string) => unknown;
 
-/** Member of `params` that `Mcp-Name` repeats, by method. `tasks/…` are of the tasks extension (SEP-2663). */
+/** Member of `params` that `Mcp-Name` repeats, by method. `tasks/…` is the tasks extension (SEP-2663). */
 const nameMembers = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -51,7 +51,7 @@ export function argumentsOf(envelope: Envelope): unknown {
   return paramOf(envelope, 'arguments');
 }
 
-/** Returns a parsed member of `params` that the envelope does not index. */
+/** Returns a parsed member of `params`, also one whose position the envelope does not store. */
 function paramOf(envelope: Envelope, name: string): unknown {
   const params = envelope.parse(envelope.params);
   if (typeof params !== 'object' || params === null) return undefined;
