@@ -1,6 +1,6 @@
 // Applies the catalog to the registry at startup and on reloads. Every enabled server has exactly one
-// supervised actor. A changed server gets a new actor; the old actor accepts no calls, completes its running
-// calls, and stops.
+// supervised actor, which runs its state machine. A changed server gets a new actor; the old actor accepts no
+// calls, completes its running calls, and stops.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
@@ -27,6 +27,7 @@ export interface CatalogServersOptions {
   onRemoved(server: ManagedServer): () => void;
 }
 
+/** Maximum time that a reload blocks other work. */
 const SLICE_MS = 10;
 
 export class CatalogServers {

@@ -63,10 +63,15 @@ export class Handle {
   readonly #terms: CallTerms;
   readonly #queue: CallQueue;
   readonly #inFlight: InFlight;
-  /** Set for local servers only; a remote server finds its own request states. */
+  /**
+   * Finds the process that issued the `requestState` of a retry. Undefined for a remote server, which any
+   * connection reaches.
+   */
   readonly #affinity: RequestStateAffinity | undefined;
   #isDraining = false;
+  /** True after `retire`. */
   #isRetired = false;
+  /** Handle of the changed server with the same id. */
   #successor: Handle | undefined;
   /** Last failure of the server; undefined while it runs. */
   #failure: { readonly error: GatewayError; readonly at: number } | undefined;
@@ -276,6 +281,7 @@ export class Handle {
     return this.#entry.isolation === 'shared';
   }
 
+  /** Returns the connection (pool member) for the call; undefined if none is open yet or the call failed. */
   #pick(call: Call): CallMember | undefined {
     if (call.continues !== undefined) return this.#memberThatCreated(call, call.continues);
     // A local server has the task only in the process that created it.

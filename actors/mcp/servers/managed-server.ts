@@ -29,7 +29,7 @@ import type { PoolMember } from './pool/pool-member.ts';
 import { ServerTraffic, type ServerTrafficOptions } from './server-traffic.ts';
 import type { TaskRecords } from './tasks/task-records.ts';
 
-/** A client that requests lists. */
+/** A client that requests lists. Clients with equal capabilities form a class, and see equal lists. */
 export type ListClient = Pick<CallOwner, 'capabilities' | 'era'>;
 
 export interface ManagedServerOptions

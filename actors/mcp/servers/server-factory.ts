@@ -93,6 +93,7 @@ export class ServerFactory {
       audience.onLearned,
       new ListBudget(this.#listBudget),
     );
+    // The program of a local server may have to be installed before its start.
     const install =
       entry.runtime === 'stdio'
         ? new ServerInstall({ server: id, entry, environment, installs: this.#installs })
@@ -114,6 +115,7 @@ export class ServerFactory {
       subscriptions: previous?.subscriptions ?? new Subscriptions(this.#subscriptionBudget),
       onErrorAnswer: (answer) => redactedError(answer, ownRedactor),
       makeLink: (events, era) => {
+        // Each process has its own, because an indented line has the level of the line above.
         const levelOf = stderrLevels();
         return makeLink(entry, era, events, {
           inputSchemaOf: (tool) => cache.inputSchemaOf(tool),

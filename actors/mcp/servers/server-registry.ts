@@ -41,6 +41,7 @@ export class ServerRegistry {
     return this.#catalog.servers[id]?.tags ?? [];
   }
 
+  /** Called when cached data of a server has changed. */
   noteLearned(): void {
     this.revision += 1;
   }

@@ -85,6 +85,7 @@ export class ServerTraffic {
     const introduction: Introduction = {
       protocolVersion: latestSessionVersion,
       clientInfo: options.clientInfo,
+      // A private connection declares the capabilities of its client instead (connection-setup.ts).
       capabilities: {},
     };
     const probing = {

@@ -79,6 +79,7 @@ export class SupervisedServers {
    */
   add(id: string, entry: ServerEntry, hash: string, previous?: ManagedServer): SupervisedServer {
     const number = this.#count++;
+    // The key is unique, because an earlier server with the same id may still be stopping.
     const key = previous === undefined && !this.#byKey.has(id) ? id : `${id}~${number}`;
     const bucket = this.#reserveSlot();
     const wake = () => this.#supervisor(bucket)?.send({ type: 'child.wake', key });
@@ -190,7 +191,7 @@ export class SupervisedServers {
   }
 }
 
-/** Bucket key. Server ids contain no space, so the keys cannot collide. */
+/** Returns the key of a bucket. Server ids contain no space, so no server has the same key. */
 function bucketKey(bucket: number): string {
   return `bucket ${bucket}`;
 }

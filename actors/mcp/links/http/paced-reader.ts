@@ -1,8 +1,8 @@
 // Limits the time that reading one connection takes per tick of the event loop. After BUDGET_MS the stream is
 // paused and other work runs first (A6, ARCHITECTURE.md); the pipe fills and slows the sender down (A8). Time
-// is limited, not bytes, because message costs are unpredictable: a log message may go to a hundred clients. Busy
-// readers share the budget. All bytes are delivered once and in order, even when the connection closes; apart
-// from the stream's own buffer only the rest of one chunk is buffered.
+// is limited, not bytes, because message costs are unpredictable: a log message may go to a hundred clients.
+// Busy readers share the budget. All bytes are delivered once and in order, even when the connection closes;
+// apart from the stream's own buffer only the rest of one chunk is buffered.
 
 /**
  * Time per tick. A server with many concurrent calls needs 1 to 2 ms, and pausing it would cost more than it

@@ -1,7 +1,7 @@
 // One HTTP exchange with a remote server. Calls `onEnd`, `onRefused` or `onFailed` exactly once, and nothing
 // after `destroy`. The session (remote-session.ts) decides if a redirect is followed. The caller sets the
-// deadline for the response. Connecting, and reading the body of a refusal (a non-2xx response),
-// have separate deadlines.
+// deadline for the response. Connecting, and reading the body of a refusal (a non-2xx response), have
+// separate deadlines.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';

@@ -2,8 +2,8 @@
 // after 1 s more (A5, ARCHITECTURE.md). When the process exits by itself (a launcher such as npx), its
 // descendants in the group are stopped the same way. No signal is sent to an empty group, because its number
 // may be reused. Descendants that left the group (a browser, a daemon) are found by a mark in their
-// environment, on systems that show the environment of processes. If the process is the client of a container engine, the container
-// is ended last.
+// environment, on systems that show the environment of processes. If the process is the client of a container
+// engine, the container is ended last.
 
 import { type ChildProcess as SpawnedProcess, spawn } from 'node:child_process';
 import { PassThrough, type Readable, type Writable } from 'node:stream';

@@ -1,6 +1,6 @@
 // HTTP headers that repeat parts of a message, so that intermediaries can route by headers alone. Only the
-// modern era of MCP has them (2026-07-28, Streamable HTTP, "Request Metadata"). They are read from the bytes that are sent,
-// because servers reject messages with different headers and body.
+// modern era of MCP has them (2026-07-28, Streamable HTTP, "Request Metadata"). They are read from the bytes
+// that are sent, because servers reject messages with different headers and body.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { metaKeys, modernVersion } from '../../jsonrpc/modern-meta.ts';

@@ -11,12 +11,15 @@ import type { ItemFaults } from '../lists/item-faults.ts';
 import { type CacheHint, everyListKind, type ListKind, type Lists } from '../lists/lists.ts';
 import type { ServerDescription } from './introduction.ts';
 
+/** Version of the file format. A file of another version is ignored. */
 const FORMAT = 3;
 /** Maximum file size: items need up to twice their size as JSON text; the rest is for the description. */
 const MAX_FILE_BYTES = 2 * everyListKind.length * MAX_LIST_BYTES + 64 * 1024 * 1024;
 
+/** Server descriptions by protocol era (`legacy`: sessions; `modern`: stateless requests). */
 export type ServerDescriptions = Readonly<Partial<Record<Era, ServerDescription>>>;
 export type Hints = Readonly<Partial<Record<ListKind, CacheHint>>>;
+/** Reasons why stored lists are truncated. */
 export type Cuts = Readonly<Partial<Record<ListKind, TruncationReason>>>;
 /** Faults of elements missing from the stored lists. */
 export type UnreadableItems = Readonly<Partial<Record<ListKind, ItemFaults>>>;
@@ -40,6 +43,7 @@ export class ServerCacheFile {
   readonly #path: string | undefined;
   readonly #onProblem: (message: string) => void;
   #writing: Promise<void> | undefined;
+  /** True if `save` was called after the last write began. */
   #isDirty = false;
 
   /** `path` is undefined if nothing is stored. `onProblem` receives errors of reading and writing. */

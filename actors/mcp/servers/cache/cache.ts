@@ -38,7 +38,7 @@ const noTools: ReadonlySet<string> = new Set();
 
 export class ServerCache implements ListSet {
   readonly version = 0;
-  /** Lists for single classes of clients and for private processes. */
+  /** Lists for single classes (clients with equal capabilities) and for private processes of sessions. */
   readonly own: OwnLists;
   lists: Lists = {};
   /** Cache hints per list, from modern servers (lifetime and scope). */
@@ -120,7 +120,10 @@ export class ServerCache implements ListSet {
     return this.#wasFetched;
   }
 
-  /** Returns true if this connection declares capabilities that the cached lists were not fetched with. */
+  /**
+   * Returns true if this connection declares capabilities (`offered`) that the cached lists were not fetched
+   * with. Only the handshake of a legacy connection declares capabilities.
+   */
   mayLearnMoreFrom({ era, offered }: Pick<Connection, 'era' | 'offered'>): boolean {
     return era === 'legacy' && offered.some((capability) => !this.#offered.includes(capability));
   }
@@ -168,6 +171,7 @@ export class ServerCache implements ListSet {
   /** Loads the cache of an earlier run of the gateway. */
   async load(): Promise<void> {
     const stored = await this.#file.read();
+    // With a description, the server has responded meanwhile, and its lists are newer.
     if (stored === undefined || this.#isClosed || this.description !== undefined) return;
     this.#descriptions = stored.descriptions;
     for (const kind of everyListKind) {
@@ -195,8 +199,8 @@ export class ServerCache implements ListSet {
   }
 
   /**
-   * Stores the description and fetches all lists. If a fetch fails, the cached list remains. With
-   * `isPrivate` the lists are also stored for the connection's class of clients.
+   * Stores the description and fetches all lists. If a fetch fails, the cached list remains. `isPrivate`: the
+   * connection belongs to one session, so the lists are also stored for the class of its client.
    */
   async learn(connection: Connection, timeoutMs: number, isPrivate = false): Promise<void> {
     if (connection.description !== undefined) this.setDescription(connection.era, connection.description);

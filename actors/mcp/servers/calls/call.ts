@@ -1,6 +1,7 @@
-// A client's request to a server. Every call completes exactly once: with a response, an error, its deadline,
-// or a cancellation by the client (A2, ARCHITECTURE.md). A call is retried once if it was certainly not
-// executed, and never if the server may have executed it.
+// A call: a client's request to a server, from its acceptance by the gateway to its response. Every call
+// completes exactly once: with a response, an error, its deadline, or a cancellation by the client (A2,
+// ARCHITECTURE.md). A call is retried once if it was certainly not executed, and never if the server may have
+// executed it.
 
 import type { Share } from '../../../base/bounds/budget.ts';
 import { DeadlineError, type GatewayError } from '../../../base/errors/errors.ts';
@@ -37,7 +38,7 @@ export interface CallConnection extends ServerPeer {
   request(method: string, params: object | undefined, timeoutMs: number): Promise<Envelope>;
 }
 
-/** A pool member (pool/pool-member.ts), as seen by calls. */
+/** A pool member, as seen by calls: one of the server's connections with its state (pool/pool-member.ts). */
 export interface CallMember {
   connection: CallConnection;
   /** True after the handshake: calls may be sent. */
@@ -251,6 +252,7 @@ export class Call implements TimedEntry<Call> {
     this.#stopTimer();
     this.dueAt = dueAt;
     if (dueAt === Number.POSITIVE_INFINITY) return;
+    // Most calls are due `timeoutMs` from now, and share one timer.
     if (deadlines !== undefined && dueAt === usualAt) deadlines.add(this, now);
     else this.#timer = setTimeout(expire, Math.min(MAX_TIMER_MS, Math.max(0, dueAt - now)), this);
   }

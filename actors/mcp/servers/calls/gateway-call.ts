@@ -26,6 +26,7 @@ export function gatewayCall(request: GatewayRequest, exchange: CallExchange): Ca
   const { server, era, clientInfo, capabilities = {}, method, params, timeoutMs } = request;
   const messageParams =
     era === 'legacy' ? params : { ...params, _meta: modernMeta({ clientInfo, capabilities }) };
+  // The connection replaces the id `0` when it sends the call.
   const envelope = readServerMessage(requestMessage('0', method, messageParams));
   return new Call({ envelope, exchange, era }, { server, timeouts: { timeoutMs, maxMs: timeoutMs } });
 }

@@ -1,6 +1,7 @@
 // Limits the calls in flight at one server, in total and per client (A8, ARCHITECTURE.md). With `isolation:
-// session` each private connection has the limit. Otherwise all clients share it (client-budget.ts). A client
-// is a principal or a session (client-shares.ts).
+// session` each client session (the `owner` of its calls) has a private connection, and each connection has
+// the limit. Otherwise all clients share the limit (client-budget.ts). A client is a principal or a session
+// (client-shares.ts). A `member` is one of the server's connections.
 
 import type { Call, CallMember } from './call.ts';
 import { type ClientBudget, serverSlots } from './client-budget.ts';
@@ -30,6 +31,7 @@ export class InFlight {
 
   /** Assigns the share of the client to the call. Call this before the methods below. */
   assignShare(call: Call): void {
+    // A call with an owner uses a private connection, whose limit `isFullOn` checks.
     if (this.#isShared || call.owner === undefined) call.share = this.#slots.shareOf(call.client);
   }
 
@@ -38,6 +40,7 @@ export class InFlight {
     return share === undefined || this.#slots.hasCapacity(1, share);
   }
 
+  /** Returns true if this private connection has reached its limit. */
   isFullOn(member: CallMember): boolean {
     return !this.#isShared && member.inFlight >= this.#max;
   }

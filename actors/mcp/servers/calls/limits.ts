@@ -1,7 +1,7 @@
 // Time limits of a client's request, in performance.now() milliseconds. While the client answers questions of
 // the server (elicitation, sampling, roots), the limits pause. All pauses in a request together are bounded
 // by MAX_PAUSE_MS, so a server cannot extend a request without end by asking again (A6, ARCHITECTURE.md).
-// This class has no clock and no timer: its owner sets a timer for `dueAt` after changes.
+// This class has no clock and no timer: the call (call.ts) sets a timer for `dueAt` after changes.
 
 /** Time limits in milliseconds. Progress restarts `timeoutMs`, but `maxMs` is the total limit. */
 export interface CallTimeouts {

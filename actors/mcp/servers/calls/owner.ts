@@ -27,7 +27,10 @@ export interface RelayingCall {
 /** Reason why a private connection was closed. */
 export type ConnectionEnd = 'crashed' | 'idle' | 'evicted' | 'stopped';
 
-/** A client session, listening client or exclusive connection (clients/eras/exclusive-connection.ts). */
+/**
+ * A client session, a listening client (stateless, with an open `subscriptions/listen`), or an exclusive
+ * connection (serves one modern request at a legacy server; clients/eras/exclusive-connection.ts).
+ */
 export interface CallOwner {
   /**
    * Identifies the session in logs and records. Never the session id, which would allow a takeover (A9,

@@ -57,6 +57,7 @@ export class CallQueue {
     const counts = this.#countsOf(call)?.byClient ?? new Map<ClientShares | undefined, number>();
     // A client displaces calls only of clients that will not have fewer calls than itself.
     let highestCount = (counts.get(call.client) ?? 0) + 1;
+    // Undefined is also a key: the calls without a client.
     let largest: ClientShares | undefined;
     let isFound = false;
     for (const [client, count] of counts) {

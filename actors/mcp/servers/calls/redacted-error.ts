@@ -31,6 +31,7 @@ const codesWithUsedData: ReadonlySet<unknown> = new Set([
 /** Returns the response with the redacted error, or the same response if nothing matches. */
 export function redactedError(answer: Envelope, redactor: Redactor): Envelope {
   const { error } = answer;
+  // `longest` is 0 if the server has no credentials.
   if (error === undefined || redactor.longest === 0 || error.end - error.start > MAX_BYTES) return answer;
   const { bytes } = answer;
   const edits = searchedParts(answer, error)

@@ -1,7 +1,8 @@
-// Routes retries of modern requests to the process that issued their `requestState`. A server may encrypt the
-// state with a key of its process (the SDK's servers do), so another process rejects it (2026-07-28, "Multi
-// round-trip requests"). Up to MAX_STATES states are stored, each for AFFINITY_MS (A8, ARCHITECTURE.md). A
-// request with an unknown state goes to any connection.
+// Routes retries of stateless requests to the process that issued their `requestState`: a server that needs
+// input returns a state, and the client sends it back with the input (2026-07-28, "Multi round-trip
+// requests"). A server may encrypt it with a key of its process (the SDK's servers do), so another process
+// rejects it. Up to MAX_STATES states are stored, each for AFFINITY_MS (A8, ARCHITECTURE.md). A request with
+// an unknown state goes to any connection.
 
 import { createHash } from 'node:crypto';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -14,6 +15,7 @@ export const MAX_STATES = 4096;
 export const AFFINITY_MS = 600_000;
 
 interface IssuedState {
+  /** Connection to the process. */
   readonly member: CallMember;
   readonly notedAt: number;
   /** True after the first retry with this state. Later retries do not keep the process running. */

@@ -1,5 +1,6 @@
 // Circuit breaker: rejects calls to disabled servers and to parked servers. The supervisor parks a server
-// after too many failures; when the park time has passed, the next call or an operator starts it again.
+// after too many failures: it does not start the server during the park time. After that, the next call
+// starts the server again; an operator can start it earlier.
 
 import { UnavailableError } from '../../../base/errors/errors.ts';
 import { monotonicNow } from '../../../base/time/monotonic-clock.ts';

@@ -11,6 +11,7 @@ export interface IdleTimerOptions {
   readonly onQuiet: (span: 'half' | 'whole') => void;
 }
 
+/** Minimum delay. The timer may fire slightly early, and must not fire again and again. */
 const MIN_WAIT_MS = 10;
 
 export class IdleTimer {

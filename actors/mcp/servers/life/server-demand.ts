@@ -17,7 +17,7 @@ export interface ServerDemandOptions {
 
 export class ServerDemand {
   readonly #options: ServerDemandOptions;
-  /** Owner of the first connection if no call is queued. */
+  /** Client session that gets the first connection if no call is queued. */
   #owner: CallOwner | undefined;
   /** True if the start must fetch the lists, so it continues when its client disconnects. */
   fetchesLists = false;

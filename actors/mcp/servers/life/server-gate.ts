@@ -1,7 +1,8 @@
 // Opens and closes a server's gate: calls are sent only while the gate is open. The gate is open exactly in
 // the states `running` and `idle` of the state machine (A1, ARCHITECTURE.md). The timers, the connections for
-// subscribers and the notifications of changed lists stop with the gate, or earlier when a drain begins.
-// After `kill` all connections and probes (temporary connections that detect the protocol) are closed (A5).
+// subscribers and the notifications of changed lists stop with the gate, or earlier when a drain (completion
+// of the running calls) begins. After `kill` all connections and probes (temporary connections that detect
+// the protocol) are closed (A5).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { ServerState } from '../../../../machines/server.ts';

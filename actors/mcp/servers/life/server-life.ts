@@ -50,6 +50,7 @@ type ServerActorRef = ActorRefFrom<typeof serverMachine>;
 export const serverLogic: AnyActorLogic = stopChildrenOnThrow(
   serverMachine.provide({
     actors: {
+      // Child actor that exists while the server starts and runs. Its end closes all connections.
       pool: fromCallback<{ type: 'drain' }, ServerInput>(({ input, sendBack, receive }) => {
         const { life, start, gate } = actionsOf(input);
         receive(() => void gate.drain().then(() => sendBack({ type: 'pool.drained' })));
@@ -78,6 +79,7 @@ export const serverLogic: AnyActorLogic = stopChildrenOnThrow(
       },
       reportFailure: ({ context }, { error, parent }) => {
         actionsOf(context).observer.onFailure(error as GatewayError);
+        // The generation counts the actors of this server, so that the supervisor ignores outdated events.
         parent?.send({ type: 'child.failed', key: context.key, generation: context.generation, error });
       },
     },

@@ -45,6 +45,7 @@ export function levelOf(line: string): LineLevel {
   return levelInFields(head) ?? levelInForms(head) ?? levelInPrefix(head) ?? 'info';
 }
 
+/** Number of characters that are read per line. */
 const HEAD_CHARS = 300;
 
 const NAME = '(?:level|lvl|severity|levelname|log\\.level)';

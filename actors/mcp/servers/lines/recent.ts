@@ -121,7 +121,7 @@ export class RecentLines {
 
   /**
    * Notifies the watcher of new lines. Returns a function that undoes this. Throws OverloadedError above the
-   * limit of all watchers or of one client.
+   * limit of all watchers or of one client. By default each watcher counts as a separate client.
    */
   watch(watcher: LineWatcher, client = new Share()): () => void {
     if (!this.#slots.acquire(1, client))

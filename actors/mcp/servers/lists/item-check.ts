@@ -1,6 +1,6 @@
 // Makes a list item valid for strict clients, which reject a whole list because of one invalid item: replaces
-// lone surrogates, and repairs or removes invalid members (item-schema.ts). Valid items remain unchanged,
-// byte for byte. A repaired item keeps its key, so calls still reach it.
+// lone surrogates (halves of a character in UTF-16), and repairs or removes invalid members (item-schema.ts).
+// Valid items remain unchanged, byte for byte. A repaired item keeps its key, so calls still reach it.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner } from '../../jsonrpc/json-scanner.ts';

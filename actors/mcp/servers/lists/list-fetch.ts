@@ -57,6 +57,7 @@ export async function fetchList(
     const params = cursor === undefined ? {} : { cursor };
     const answer = await connection.request(method, params, remainingMs, capabilities);
     const page = takePage(connection, kind, answer, list);
+    // Only the combined hint is kept.
     hints.splice(0, hints.length, combineHints([...hints, page.hint]));
     cursor = page.cursor;
     fetchedBytes += page.bytes;
@@ -89,6 +90,7 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, list
   let hasList = false;
   try {
     scanner.object(1, (member) => {
+      // The array has the name of the kind, such as `tools`.
       if (member === kind && scanner.peek() === BRACKET) {
         hasList = true;
         takeItems(scanner, kind, list);

@@ -1,7 +1,8 @@
 // Handles list_changed notifications of servers: waits briefly to combine several, fetches the changed lists,
-// then notifies each client once. A change in a private process concerns its client only. Notifications that
-// arrive during a fetch are handled after it (A8, ARCHITECTURE.md). A connection that does not respond does
-// not delay notifications of other connections (A6).
+// then notifies each client once. A change in a private process (`isolation: session`; `owner` is its client
+// session) concerns this client only. Notifications that arrive during a fetch are handled after it (A8,
+// ARCHITECTURE.md). A connection that does not respond does not delay notifications of other connections
+// (A6).
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { ServerCache } from '../cache/cache.ts';

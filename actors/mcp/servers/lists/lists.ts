@@ -91,7 +91,10 @@ export function combineHints(hints: readonly CacheHint[]): CacheHint {
   return { ttlMs, scope: hints.every(({ scope }) => scope === 'public') ? 'public' : 'private' };
 }
 
-/** Returns the items in a list response. Items without a key are omitted. */
+/**
+ * Returns the items in a list response. Items without a key are omitted. The numbers for the scanner are
+ * nesting depths.
+ */
 export function itemsOf(answer: Envelope, kind: ListKind): ListItem[] {
   const { bytes, result } = answer;
   if (result === undefined) return [];

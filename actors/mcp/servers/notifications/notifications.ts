@@ -11,7 +11,7 @@ import type { ConnectionUsage } from '../pool/connection-usage.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-/** Delivers a notification to all clients that may receive it. */
+/** Delivers a notification, received on the connection `member`, to all clients that may receive it. */
 export function deliverNotification(
   subscriptions: Subscriptions,
   usage: ConnectionUsage,

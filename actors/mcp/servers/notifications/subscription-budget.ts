@@ -42,6 +42,7 @@ export class SubscriptionBudget {
   }
 
   #shareOf(owner: CallOwner) {
+    // An owner (client session) without shared limits is a client of its own.
     return this.#budget.shareOf(owner.shares ?? owner);
   }
 }

@@ -1,6 +1,6 @@
-// Resource subscriptions and log levels of the client sessions at one server. A shared server gets one
-// subscription per resource and the lowest level; its messages are distributed to the sessions. Thousands of
-// sessions may disconnect together, so a removal's cost does not depend on their number.
+// Resource subscriptions and log levels of the client sessions ("owners") at one server. A shared server gets
+// one subscription per resource and the lowest level; its messages are distributed to the sessions. Thousands
+// of sessions may disconnect together, so a removal's cost does not depend on their number.
 
 import type { OverloadedError } from '../../../base/errors/errors.ts';
 import type { CallOwner } from '../calls/owner.ts';

@@ -43,6 +43,7 @@ export class UnsolicitedMessages {
   notification(member: PoolMember, envelope: Envelope, call: Call | undefined): void {
     const { upstreamSubscriptions, listNotices, usage } = this.#options;
     if (upstreamSubscriptions.tryHandle(member, envelope)) return;
+    // The subscription id identifies the gateway's own listen request, so clients must not receive it.
     const plain = member.era === 'modern' ? withoutSubscriptionId(envelope) : envelope;
     if (listNotices.tryHandle(member, plain)) return;
     if (plain.method === TASK_STATUS) {

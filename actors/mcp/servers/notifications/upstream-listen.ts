@@ -95,6 +95,7 @@ export class UpstreamListen {
     clearTimeout(this.#timer);
     this.#requestedFilter = this.#wantedFilter;
     this.#newest = undefined;
+    // An empty filter needs no listen.
     if (this.#requestedFilter === '{}' || this.connection.isEnded) {
       this.#acknowledged = Promise.resolve(new Set<string>());
       this.#activate(undefined);

@@ -1,7 +1,7 @@
 // Forwards log levels and resource subscriptions of clients to the server. A shared server receives the
-// lowest level and one subscription per resource. Every new connection receives the level and the
-// subscriptions again. A modern server (2026-07-28) has no log level; one `subscriptions/listen` request per
-// connection (a "listen", upstream-listen.ts) covers all subscriptions.
+// lowest level and one subscription per resource. Every new connection (pool member) receives the level and
+// the subscriptions again. A modern server (2026-07-28) has no log level; one `subscriptions/listen` request
+// per connection (a "listen", upstream-listen.ts) covers all subscriptions.
 
 import { within } from '../../../base/time/within.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

@@ -20,7 +20,7 @@ export class ClosingConnections {
     return closed;
   }
 
-  /** Kills a member's connection and stores its stderr lines. */
+  /** Kills the connection of a member for which `close` was not called, and stores its stderr lines. */
   killMember(member: PoolMember): void {
     this.#recentStderr.store(member, performance.now());
     member.connection.link.kill();
@@ -36,7 +36,7 @@ export class ClosingConnections {
     await Promise.all(this.#closing.values());
   }
 
-  /** Kills the members that are still closing. */
+  /** Kills the connections of all closing members. `close` stores their stderr lines. */
   kill(): void {
     for (const member of this.#closing.keys()) member.connection.link.kill();
   }

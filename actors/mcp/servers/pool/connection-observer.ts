@@ -1,6 +1,6 @@
-// Handles events of connections: handshake done, open, failed to open, lost, and a call rejected because of
-// missing headers. The state machine decides if the server itself has failed; then only queued calls fail
-// with it (A6, ARCHITECTURE.md).
+// Handles events of a server's connections (pool members): handshake done, open, failed to open, lost, and a
+// call rejected because of missing headers. The state machine decides if the server itself has failed; then
+// only queued calls fail with it (A6, ARCHITECTURE.md).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import { type GatewayError, UpstreamProtocolError } from '../../../base/errors/errors.ts';
@@ -55,6 +55,7 @@ export class ConnectionObserver {
     const { entry, eras, handle, cache, upstreamSubscriptions } = this.#options;
     const { connection } = member;
     const isPrivate = entry.isolation === 'session' && member.era === 'legacy';
+    // Clients with equal capabilities form a class, and see equal lists.
     const key = classKey(connection.offered);
     eras.confirm(member.era);
     // While the gate is closed (the server accepts no calls yet), this is the first connection of a start.
@@ -90,6 +91,7 @@ export class ConnectionObserver {
   onMemberEnded(member: PoolMember, error: GatewayError): void {
     const { id, entry, handle, log, status, pool, upstreamSubscriptions } = this.#options;
     status.lastError = error;
+    // The owner of a private connection is a client session. Its label identifies it in logs.
     const fields = { server: id, session: member.owner?.label, ...reason(error) };
     log.warn(fields, 'connection ended unexpectedly');
     // With its last shared connection the server itself is lost. The supervisor then decides about queued

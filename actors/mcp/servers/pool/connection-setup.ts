@@ -1,8 +1,8 @@
 // Opens a pool member's connection: link, handshake and lists, within one start timeout. A remote member that
-// lost its session gets a new connection. Each `open` or `reopen` is followed by one `onOpen` or `onFailed`,
-// unless the member is closed first; `onEnd` reports only the loss of an open member. The handshake of a
-// private connection contains the identity of its session. The handshake of a shared connection declares no
-// client capabilities.
+// lost its session gets a new connection (a "renewal"). Each `open` or `reopen` is followed by one `onOpen`
+// or `onFailed`, unless the member is closed first; `onEnd` reports only the loss of an open member. The
+// handshake of a private connection contains the identity of its session. The handshake of a shared
+// connection declares no client capabilities.
 
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../../base/errors/errors.ts';
 import { within } from '../../../base/time/within.ts';

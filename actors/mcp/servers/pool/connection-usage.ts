@@ -1,5 +1,7 @@
 // Determines which connection serves a client, and which connections are in use. The class has no state: it
-// reads the pool members, the subscriptions and the eras (protocol generations, jsonrpc/modern-meta.ts).
+// reads the pool members (connections), the subscriptions and the eras (protocol generations,
+// jsonrpc/modern-meta.ts). An `owner` is a client session. A member with an owner is the private connection
+// of this session.
 
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallOwner } from '../calls/owner.ts';

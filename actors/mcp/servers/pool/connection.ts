@@ -216,6 +216,7 @@ export class Connection {
    * clients' calls. Calls that start later are not paused.
    */
   pause(key: object, call: RelayingCall | undefined): void {
+    // Calls of clients have a pool member, requests of the gateway itself have none.
     for (const each of this.#calls.all())
       if (each.member !== undefined && (call === undefined || each === call)) each.pause(key);
   }

@@ -1,5 +1,5 @@
-// Closes private connections of sessions that had no calls for the idle timeout. The server itself keeps
-// running for other sessions (docs/internals.md, isolation: session).
+// Finds private connections (pool members) that had no calls for the idle timeout, to close them. The server
+// itself keeps running for other sessions (docs/internals.md, isolation: session).
 
 import type { PoolMember } from './pool-member.ts';
 
@@ -11,6 +11,7 @@ export interface IdleMembersOptions {
   readonly onIdle: (member: PoolMember) => void;
 }
 
+/** Limits of the interval between checks, otherwise a quarter of the idle timeout. */
 const MIN_ROUND_MS = 20;
 const MAX_ROUND_MS = 5_000;
 

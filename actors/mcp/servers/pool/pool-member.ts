@@ -27,6 +27,7 @@ export class PoolMember implements CallMember {
   missedPings = 0;
   /** True while a ping is in flight. */
   isPinged = false;
+  /** Number of new connections since the last response, because the remote server had lost the session. */
   renewals = 0;
   /** performance.now() of the last completed handshake. */
   openedAt = performance.now();

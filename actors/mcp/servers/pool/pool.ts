@@ -141,6 +141,7 @@ export class Pool {
   async drain(graceMs: number, endReason: ConnectionEnd = 'stopped'): Promise<void> {
     this.#isDraining = true;
     const deadline = performance.now() + graceMs;
+    // A drain is rare, so polling is sufficient.
     while (performance.now() < deadline && [...this.#members].some(hasActiveCall)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -189,6 +190,7 @@ export class Pool {
     const own = this.#byOwner[era].get(owner);
     if (own !== undefined) return own;
     const share = this.#slots.shareOf(owner?.shares ?? owner);
+    // The loop ends with a free slot, or with the error of `#endLongestSuspended`.
     while (!this.#hasSlotFor(share)) if (!this.#evictOne(share)) this.#endLongestSuspended(share);
     const member = this.#open(owner, era);
     member.share = share;
@@ -227,7 +229,10 @@ export class Pool {
     return !isInUse && !this.#options.isNeeded(member);
   }
 
-  /** Frees the slot of the call suspended longest. Throws UnavailableError if that is not sufficient. */
+  /**
+   * Frees the slot of the call suspended longest, which waits for an answer of its client. Throws
+   * UnavailableError if that is not sufficient.
+   */
   #endLongestSuspended(share: Share): void {
     const { server, max } = this.#options;
     let longest: CallOwner | undefined;
