@@ -59,6 +59,7 @@ export class ClientSide implements Part {
     const aggregate = new Aggregate(servers);
     const tagsOf = config.expose === 'search' ? (id: string) => servers.tagsOf(id) : undefined;
     const search = tagsOf && new ToolSearch({ aggregate, tagsOf });
+    // A failed fetch of lists is retried only while clients use lists.
     const areListsUsed = (profile?: Profile) => this.sessions.areListsUsed(profile);
     this.view = { aggregate, discovery: new Discovery(aggregate, areListsUsed), search };
     const profiles = new Profiles({ servers, tagsOf, areListsUsed });

@@ -92,6 +92,7 @@ export class McpSide implements Part {
   /** Creates the servers and profiles at startup. */
   async boot(): Promise<void> {
     await this.#apply(this.#options.catalog, this.#profileEntries);
+    // Deletes cache files of catalog entries that no longer exist.
     this.#options.stateFolder.sweepLists();
   }
 

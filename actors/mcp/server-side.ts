@@ -57,6 +57,7 @@ export class ServerSide {
       registry,
       supervised: this.ofCatalog,
       onRemoved: ({ id, subscriptions }) => {
+        // Later sessions, with higher numbers, belong to a new server with the same id.
         const { latestNumber } = sessions;
         return () => {
           sessions.endAllOf(id, latestNumber, `server ${id} left the catalog`);

@@ -26,6 +26,7 @@ export class InstallOutput {
     this.#tail = new StderrTail(redactor);
     const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-install-'));
     this.fd = openSync(join(folder, 'output'), 'w+');
+    // The open file needs no name, and disappears with its last user.
     rmSync(folder, { recursive: true });
   }
 

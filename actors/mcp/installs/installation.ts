@@ -1,7 +1,7 @@
 // One installation of a package by a launcher (npx, uvx, docker). It runs in a separate process, so a stop,
 // reload or removal of the server does not interrupt it. It also completes after a crash of the gateway,
-// because a killed process would leave a damaged folder. For this reason the process has neither the mark nor
-// the record (actors/state/) by which the next gateway finds processes to kill.
+// because a killed process would leave a damaged folder. For this reason the process has neither the mark (an
+// environment variable) nor the record (actors/state/) by which a restarted gateway finds processes to kill.
 
 import { GatewayError, StartFailedError, StartTimeoutError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
@@ -37,6 +37,7 @@ export class Installation {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    // A failure without a waiter must not count as an unhandled rejection.
     this.whenDone.catch(() => {});
   }
 

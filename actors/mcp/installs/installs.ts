@@ -1,6 +1,6 @@
-// All servers' installations. At most MAX_SLOTS run concurrently, in order of request. Servers with
-// equal packages share an installation. A running installation continues without users; a queued one is
-// dropped with the last user.
+// Installs the programs of local servers by their launchers (npx, uvx, docker). At most MAX_SLOTS
+// installations run at a time, in order of request. Servers with equal packages share an installation. If no
+// server needs it any more, a running installation continues, and a queued one is dropped.
 
 import { availableParallelism, totalmem } from 'node:os';
 import { StoppedError } from '../../base/errors/errors.ts';

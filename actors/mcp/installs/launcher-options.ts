@@ -18,6 +18,7 @@ export interface SplitWords {
 /** Splits arguments. Returns undefined for an unknown option, and if the last option lacks its value. */
 export function splitWords(args: readonly string[], names: OptionNames): SplitWords | undefined {
   const values = new Map<string, readonly string[]>();
+  /** `options` is the end of the options in `args`, `rest` the start of the rest. */
   const split = (options: number, rest = options): SplitWords => ({
     options: args.slice(0, options),
     values,

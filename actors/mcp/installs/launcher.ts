@@ -23,6 +23,7 @@ type Recognise = (
   subcommand: readonly string[],
 ) => Omit<Launcher, 'program'> | undefined;
 
+// Names of the options of each launcher: `switches` without a value, `values` with one.
 const npxNames: OptionNames = {
   switches: new Set([
     ...['-y', '--yes', '-q', '--quiet', '-s', '--silent', '-d', '--verbose', '-f', '--force'],
@@ -88,6 +89,7 @@ const npx: Recognise = (args, subcommand) => {
   };
 };
 
+/** Runs an empty Python program in place of the package's program. */
 const uvx: Recognise = (args, subcommand) => {
   const words = splitWords(args, uvNames);
   const [spec] = words === undefined ? [] : packagesOf(words, ['--from']);
@@ -110,6 +112,7 @@ const withNode =
 const pnpmDlx = withNode(pnpmNames);
 const bunx = withNode(bunNames);
 
+/** Pulls the image of a container. */
 const engine: Recognise = (args) => {
   const words = splitWords(args, engineNames);
   const image = words?.rest[0];

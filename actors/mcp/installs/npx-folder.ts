@@ -8,7 +8,7 @@ import { rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** Part of a renamed folder's name. */
+/** Part of the name of a folder that `moveAside` has renamed. */
 const ASIDE = '.unfinished-';
 /** Messages of Node about missing modules. */
 const missingModule = /Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND/;
@@ -75,6 +75,7 @@ export function npxFolder(
   cache: string | undefined,
   { env, cwd }: NpxSurroundings,
 ): NpxFolder {
+  // npx computes the hash in the same way.
   const specs = packages.map((spec) => localFolder(spec, cwd) ?? spec);
   const hash = createHash('sha512')
     .update(specs.sort((one, other) => one.localeCompare(other, 'en')).join('\n'))

@@ -27,9 +27,11 @@ export function applyEdits(message: Message, edits: readonly Edit[]): Message {
   const pieces: Buffer[] = [];
   let readPos = 0;
   for (const { start, end, text } of ordered) {
+    // Edit text has one character per byte (span.ts), so it is encoded as latin1.
     pieces.push(...sliceMessage(message, readPos, start), Buffer.from(text, 'latin1'));
     readPos = end;
   }
+  // Infinity: up to the end of the message.
   pieces.push(...sliceMessage(message, readPos, Number.POSITIVE_INFINITY));
   return joinSmallPieces(pieces);
 }
@@ -80,6 +82,7 @@ function checkEdits(ordered: readonly Edit[], size: number): void {
 /** Concatenates small adjacent pieces. */
 function joinSmallPieces(pieces: readonly Buffer[]): Buffer[] {
   const runs: Buffer[][] = [];
+  // The first piece must start a run.
   let runBytes = PIECES_FROM;
   for (const piece of pieces) {
     runBytes += piece.length;

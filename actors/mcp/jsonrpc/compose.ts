@@ -1,4 +1,5 @@
-// Composes messages of the gateway itself. Ids are raw JSON in Latin-1, as `rawOf` (span.ts) returns them.
+// Composes messages of the gateway itself. Raw JSON is text with one character per byte, as `rawOf` and
+// `rawJson` (span.ts) return it, so the messages are encoded as Latin-1. Ids are raw JSON.
 
 import { replaceLoneSurrogates } from './lone-surrogates.ts';
 import { type Message, PIECES_FROM, rawJson } from './span.ts';
@@ -45,6 +46,7 @@ export class EncodedResult {
   /** Returns the response. `members` are further members as raw JSON, inserted at the start of the result. */
   message(rawId: string, members?: string): Message {
     const head = `{"jsonrpc":"2.0","id":${rawId},"result":`;
+    // Further members replace the opening brace of the result.
     const [first, rest] =
       members === undefined ? [head, this.#tail] : [`${head}{${members},`, this.#tail.subarray(1)];
     const pieces = [Buffer.from(first, 'latin1'), rest];

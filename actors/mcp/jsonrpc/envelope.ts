@@ -1,5 +1,5 @@
-// The envelope of a JSON-RPC message: the members needed for routing, and the positions of members that the
-// gateway may replace. The rest of the message is not parsed. Filled by read-message.ts.
+// The envelope of a JSON-RPC message: the members (of JSON objects) needed for routing, and the positions of
+// members that the gateway may replace. The rest of the message is not parsed. read-message.ts fills it.
 
 import { textOf } from './json-scanner.ts';
 import { RpcFault, rpcCodes } from './rpc-fault.ts';
@@ -47,7 +47,7 @@ export class Envelope {
    * `progressToken`.
    */
   hasUnreservedMeta = false;
-  /** True if the message contains a protocol version, as all messages of the modern era do. */
+  /** True if the message contains a protocol version, as all stateless messages (2026-07-28) do. */
   isModern = false;
   /** True for a tool result that reports the tool's own failure. */
   isToolError = false;

@@ -167,6 +167,7 @@ export class JsonScanner {
     if (byte === QUOTE) this.string();
     else if (byte === BRACE) this.object(depth, undefined);
     else if (byte === BRACKET) this.array(depth, undefined);
+    // The first bytes of `true`, `false` and `null`.
     else if (byte === 0x74) this.#literal('true');
     else if (byte === 0x66) this.#literal('false');
     else if (byte === 0x6e) this.#literal('null');
@@ -289,6 +290,7 @@ const commonStrings = byLength([
 ]);
 
 function byLength(all: readonly string[]): readonly (readonly string[])[] {
+  // 48 is more than the longest word has.
   return Array.from({ length: 48 }, (_, length) => all.filter((word) => word.length === length));
 }
 

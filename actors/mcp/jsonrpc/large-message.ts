@@ -63,6 +63,7 @@ export class LargeMessage {
     const hasOutcome = (this.#result === undefined) !== (this.#error === undefined);
     if (this.pieces === undefined || !this.#scanner.isComplete) return undefined;
     if (this.#isInvalid || this.#hasMethod || this.#rawId === undefined || !hasOutcome) return undefined;
+    // A line break at `#size` or later was trimmed.
     if ((this.#scanner.firstLineBreak ?? this.#size) < this.#size) this.pieces.forEach(toOneLine);
     const envelope = new Envelope(this.pieces);
     envelope.kind = 'answer';

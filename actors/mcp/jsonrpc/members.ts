@@ -15,7 +15,10 @@ const BRACE = 0x7b;
 const BRACKET = 0x5b;
 const END_BRACE = 0x7d;
 
-/** Returns the members of the object at `span`, in order; empty unless it is an object. */
+/**
+ * Returns the members of the object at `span`, in order; empty unless it is an object. The depths for the
+ * scanner count from the object, because the depth of the whole message was checked before.
+ */
 export function membersOf(bytes: Buffer, span: Span | undefined): JsonMember[] {
   if (span === undefined || bytes[span.start] !== BRACE) return [];
   const members: JsonMember[] = [];

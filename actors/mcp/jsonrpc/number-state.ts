@@ -9,7 +9,7 @@ const DIGIT_0 = 0x30;
 const DOT = 0x2e;
 const PLUS = 0x2b;
 
-// States, named after the byte that was read last.
+// States, named after the byte that was read last. The numbers follow the states in push-scanner.ts.
 export const MINUS = 16;
 const ZERO = 17;
 export const WHOLE = 18;

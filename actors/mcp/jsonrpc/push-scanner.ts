@@ -118,6 +118,7 @@ export class PushScanner {
         return byte === this.#closing ? this.#close(pos) : this.#beginName(byte, pos);
       case NAME:
         return this.#beginName(byte, pos);
+      // 0x3a is the colon.
       case COLON:
         return byte === 0x3a ? VALUE : INVALID;
       case AFTER_VALUE:
@@ -237,6 +238,7 @@ export class PushScanner {
 
   /** Like `#scanString`, four bytes at a time, because large messages consist mainly of plain text. */
   #scanLongString(piece: Buffer, from: number): number {
+    // Bytes before the first aligned word. `& 3`, `>> 2` and `* 4` convert between bytes and words.
     const lead = -piece.byteOffset & 3;
     const quads = new Int32Array(piece.buffer, piece.byteOffset + lead, (piece.length - lead) >> 2);
     const count = quads.length;
@@ -319,7 +321,7 @@ function isFourHex(piece: Buffer, at: number): boolean {
   return isHex(piece[at]) && isHex(piece[at + 1]) && isHex(piece[at + 2]) && isHex(piece[at + 3]);
 }
 
-/** Returns the literal that starts with this byte. */
+/** Returns the literal that starts with this byte (`t`, `f` or `n`). */
 function literalFrom(byte: number): string | undefined {
   if (byte === 0x74) return 'true';
   if (byte === 0x66) return 'false';

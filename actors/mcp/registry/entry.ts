@@ -1,6 +1,7 @@
-// Parses an entry of an MCP registry (`server.json`), which describes how to run a server. Invalid members
-// are treated as missing.
+// Parses an entry of an MCP registry, a public directory of servers. The entry (`server.json`) describes how
+// to run a server. Invalid members are treated as missing.
 
+/** A value that is fixed or that the user provides: of an argument, variable or header. */
 export interface RegistryInput {
   readonly description?: string;
   readonly isRequired: boolean;
@@ -27,6 +28,7 @@ export interface RegistryArgument extends RegistryInput {
   readonly isRepeated: boolean;
 }
 
+/** A package that runs the server locally. */
 export interface RegistryPackage {
   readonly registryType: string;
   readonly registryBaseUrl?: string;
@@ -40,6 +42,7 @@ export interface RegistryPackage {
   readonly environmentVariables: readonly NamedInput[];
 }
 
+/** An address at which the server runs remotely. */
 export interface RegistryRemote {
   readonly type: string;
   readonly url: string;

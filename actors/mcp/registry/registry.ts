@@ -1,5 +1,6 @@
-// Read-only client for MCP registries (API v0.1). Server names are one path segment, with an encoded slash.
-// Lists are paged by cursor. The number of requested pages is limited, and a repeated cursor ends the list.
+// Read-only client for MCP registries (API v0.1), public directories from which the command line installs
+// servers. A server name is one path segment, with an encoded slash. Lists are paged by cursor. The number of
+// requested pages is limited, and a repeated cursor ends the list.
 
 import { HttpApi } from '../../../libs/rest/http-api.ts';
 import { path } from '../../../libs/rest/path.ts';
@@ -54,6 +55,7 @@ export class Registry {
     const cursors = new Set<string>();
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
+      // One more than `maxEntries` shows if the list is cut.
       const query = { search: text, version: 'latest', limit: Math.min(PAGE, maxEntries + 1), cursor };
       const { servers, metadata } = (await this.#get('/v0.1/servers', query)) as ListAnswer;
       if (!Array.isArray(servers)) throw this.#notARegistry();
