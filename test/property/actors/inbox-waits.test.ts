@@ -134,6 +134,7 @@ async function checkRuns(
   const harness = await open();
   const handler = new RunHandler(harness);
   const work = new FakeWork(handler.handle);
+  // `works` are handlers, one per kind of key. `places` is the maximum number of concurrent runs.
   const startDispatcher = () =>
     startInbox({ works: [work], places: 3, store: harness.store, ...quickDispatcher }).dispatcher;
   let dispatcher = startDispatcher();
@@ -160,7 +161,7 @@ async function checkRuns(
     await handler.wake();
     const { queued, running, retrying, held, waiting } = await harness.store.counts();
     if (retrying + waiting > 0) harness.advance(500);
-    // No work handles the emitted events, so they stay queued.
+    // There is no handler for the emitted events (key `outbox/x`), so they stay queued.
     return running + retrying + held + waiting === 0 && queued === (await emittedCount(harness.store));
   };
   await until('all have ended', areAllComplete, 20_000);

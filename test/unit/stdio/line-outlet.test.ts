@@ -110,7 +110,7 @@ describe('a response to a stdio client', () => {
     expect(textOf(pipe)).toBe(`${answer}\n${answer}\n`);
   });
 
-  test('that is delayed is sent immediately when the outlet is released, after its progress', async () => {
+  test('that waits for the delivery of its progress is sent immediately after the progress when `release` is called', async () => {
     const { pipe, lines, outlet, observed } = output();
     const slow = outlet();
     slow.send(progress);

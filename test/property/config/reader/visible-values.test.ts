@@ -82,7 +82,7 @@ test('a value that is the displayed name of a resource does not count as a secre
   );
 });
 
-test('a value in a secret field counts as a secret everywhere, for any name of the variable', async () => {
+test('a value in a secret field counts as a secret everywhere, for any name of its environment variable', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fieldOf(visibleFields), { maxLength: 3 }),

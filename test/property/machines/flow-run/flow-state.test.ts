@@ -82,8 +82,8 @@ const anyGraph = (depth: number): fc.Arbitrary<ScriptedGraph> =>
 type Outcome = 'done' | 'failed' | 'skipped';
 
 /**
- * Returns the outcome of each node, if no failure stops the flow early. Visits the nodes in file order,
- * because no connection leads back.
+ * Returns the outcome of each node, if no failure stops the flow early. Visits the nodes in the order of the
+ * list, because connections lead only to later nodes.
  */
 function expectedOutcomes({ graph, nodes, taken }: ScriptedGraph): ReadonlyMap<string, Outcome> {
   const outcomes = new Map<string, Outcome>();
@@ -98,6 +98,7 @@ function expectedOutcomes({ graph, nodes, taken }: ScriptedGraph): ReadonlyMap<s
       return from.onError === node.id ? [...toNode, outcome === 'failed'] : toNode;
     });
     const takenCount = incoming.filter((isTaken) => isTaken).length;
+    // The join `all` waits until each connection is decided. Then a single taken connection is enough.
     const required = node.join === 'majority' ? Math.floor(incoming.length / 2) + 1 : 1;
     if (incoming.length > 0 && takenCount < required) outcomes.set(node.id, 'skipped');
     else {
@@ -167,7 +168,7 @@ function runGraph(scripted: ScriptedGraph, pick: (count: number) => number) {
       else if (node.isGood) possibleRows.push({ kind: 'left', in: path, output: path, taken });
       else possibleRows.push({ kind: 'failed', in: path, reason: 'bad' });
     }
-    // A row is possible until the flow is complete.
+    // At least one row is possible while the flow is not complete.
     const row = possibleRows[pick(possibleRows.length)];
     if (row === undefined) throw new Error('no row is possible');
     if (row.kind === 'again') paused.set(row.in, (paused.get(row.in) ?? 0) + 1);

@@ -20,6 +20,8 @@ const anyTools = fc.uniqueArray(fc.record({ server: name, tool: name }), {
   maxLength: 40,
 });
 
+// The second argument of `toolNames` lists servers without tools. They only affect names that contain a
+// server.
 test('every tool of an agent has a unique name that all providers accept', () => {
   fc.assert(
     fc.property(anyTools, (tools) => {

@@ -60,7 +60,7 @@ async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, jitter
       } catch (error) {
         const { isRateLimited, retryAfterMs = 0 } = error as DeliveryError;
         if (!isRateLimited) failed += 1;
-        // A deferred message continues at the time of the circuit, a failed one after the pause of its retry.
+        // The circuit sets the delay of a deferred message. A failed message is retried after 500 ms.
         await until(now + (isRateLimited ? retryAfterMs : 500));
       }
     }
@@ -203,8 +203,9 @@ describe('a circuit breaker', () => {
   test('ignores errors of messages that never reached the platform, and uses the next message as the probe', async () => {
     const { clock, circuits, sendFailing, send } = setUp();
     for (let i = 0; i < 3 * OPEN_AFTER; i += 1) await sendFailing(unsent());
+    // An error without `platformCode` occurred before the request, for example while rendering the message.
     for (let i = 0; i < 3 * OPEN_AFTER; i += 1)
-      await sendFailing(new DeliveryError('no form', { isFinal: true }));
+      await sendFailing(new DeliveryError('cannot be rendered', { isFinal: true }));
     expect(circuits.status('a')).toBeUndefined();
     for (let i = 0; i < OPEN_AFTER; i += 1) await sendFailing(down());
     clock.now = 3_000;

@@ -6,6 +6,8 @@ import { expect, test } from 'vitest';
 import { SenderAliases } from '../../../../../actors/platforms/businessmessenger/sender-aliases.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 
+/** Id of the phone number of the business that receives the messages. */
+const PHONE_NUMBER_ID = '100';
 const person = fc.integer({ min: 0, max: 3 });
 const anyStep = fc.oneof(
   { weight: 8, arbitrary: fc.record({ person, withNumber: fc.boolean(), withId: fc.boolean() }) },
@@ -38,7 +40,7 @@ test('the stored name for a user id or phone number never changes', async () => 
         const storedName = ownAliases
           .map((alias) => nameByAlias.get(alias))
           .find((stored) => stored !== undefined);
-        const name = await aliases.nameOf('100', sender);
+        const name = await aliases.nameOf(PHONE_NUMBER_ID, sender);
         expect(name).toBe(storedName ?? ownAliases[0]);
         for (const alias of ownAliases) if (!nameByAlias.has(alias)) nameByAlias.set(alias, name);
       }
@@ -51,6 +53,8 @@ test('concurrent messages of one sender get the same name', async () => {
   // Two cluster nodes.
   const nodes = [new SenderAliases(store), new SenderAliases(store)];
   const sender = senderOf(1, true, true);
-  const names = await Promise.all([0, 1, 0, 1, 0].map((index) => nodes[index]?.nameOf('100', sender)));
+  const names = await Promise.all(
+    [0, 1, 0, 1, 0].map((index) => nodes[index]?.nameOf(PHONE_NUMBER_ID, sender)),
+  );
   expect(new Set(names)).toEqual(new Set(['US.1']));
 });

@@ -131,7 +131,7 @@ test('concurrent scans of large JSON are limited in total bytes, which are relea
   expect(await spansOf(bytes, ['id'])).toEqual({ id: [6, 7] });
 });
 
-test('a byte order mark before large JSON does not prevent its recognition, and is removed from its text', () => {
+test('large JSON after a byte order mark is recognised as large JSON, and its text does not contain the mark', () => {
   const text = JSON.stringify({ text: 'x'.repeat(300_000) });
   expect(isLargeJson(Buffer.from(`\ufeff${text}`))).toBe(true);
   expect(Buffer.from(textOfJson(Buffer.from(`\ufeff${text}`))).toString()).toBe(text);

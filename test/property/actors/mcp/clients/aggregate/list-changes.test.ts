@@ -102,6 +102,8 @@ test('a client is notified exactly if its copy of a list is outdated, and never 
         if (command === 'learn' || command === 'change') {
           currentVersions.set(kind, (currentVersions.get(kind) ?? 0) + 1);
           if (command === 'change') changed.add(kind);
+          // `learn`: lists of a server became known, which concerns only the merged view at /mcp. `change`:
+          // the lists of server `s` changed.
           sessions.announce(command === 'learn' ? MERGED_ADDRESS : 's', [kind], command === 'learn');
           // Concerns only clients at the address of server `s`, not this client at /mcp.
         } else if (command === 'changeAtServer') sessions.announceAt('s', [kind]);
@@ -111,7 +113,7 @@ test('a client is notified exactly if its copy of a list is outdated, and never 
         else {
           const end = pending.shift();
           if (end === undefined) continue;
-          // A notification that became due during the request is due afterwards.
+          // Completes the list request. During the request the session holds notifications back.
           end(command as ListCompleteness);
           // A partial list does not replace a copy.
           if (command === 'none' || (command === 'partial' && seenVersions.has(kind))) continue;

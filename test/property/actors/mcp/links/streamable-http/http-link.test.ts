@@ -28,6 +28,8 @@ import {
 
 const servers: LocalServer[] = [];
 
+// Each opened link has a recorder of its events. It lists violations of the guarantees (L1 to L4, link.ts) in
+// `breaches`, such as a second response.
 afterEach(async () => {
   await checkGuarantees();
   for (const server of servers.splice(0)) await server.close();
@@ -46,7 +48,7 @@ function pause(ms: number): Promise<void> {
 /** Call ids start here, after the handshake ids. */
 const FIRST_CALL = 10;
 
-/** Kinds of links: title, function that opens one. */
+/** Kinds of links: title, function that opens one. Modern era: stateless requests (MCP 2026-07-28). */
 const links: [string, (url: URL) => Opened<Link>][] = [
   ['with a session', (url) => httpLink(url)],
   ['of the modern era', (url) => modernLink(url)],
@@ -203,7 +205,7 @@ test.each(links)(
   },
 );
 
-test('a connection of the older SSE transport reports its end and loses no unsent call, at whatever step the server fails', async () => {
+test('a connection of the older SSE transport reports its end, and each call as undelivered if it never opened, at whatever step the server fails', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(25), fc.nat(6), async (closesAfterMs, failingPost) => {
       const CALLS = 18;

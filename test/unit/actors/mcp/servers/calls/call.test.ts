@@ -148,7 +148,7 @@ describe.each([
     );
   });
 
-  test('a tool call without progress times out at its deadline, regardless of the maximum', () => {
+  test('a tool call without progress times out at its deadline, even if its maximum duration is longer', () => {
     const { recorder } = make(100, 1_000_000);
     vi.advanceTimersByTime(100);
     expect(recorder.ends).toBe(1);
