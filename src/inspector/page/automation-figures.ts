@@ -1,5 +1,5 @@
-// Formats the figures of triggers and of both kinds of work (conversations: events for agents; outbox:
-// messages to platforms) as table rows.
+// Formats the figures of triggers and of the two kinds of work as table rows. Work of the kind `conversation`
+// handles events by agents; work of the kind `outbox` sends messages to platforms.
 
 import type { CircuitRecord, ConnectionRecord, TriggerState } from '../../http/api/trigger-shapes.ts';
 import type { AutomationTotals, WorkNumbers } from '../wire/feed.ts';
@@ -44,6 +44,10 @@ export function workAt(
   return totals?.works.find(({ name }) => workAddress(name) === address);
 }
 
+/**
+ * Formats the figures of one kind of work. `places`: maximum number of concurrent runs. `resting`: idle
+ * mailboxes (queues of one conversation) in memory. `overruns`: aborted runs that still execute.
+ */
 export function workFigures({ deliveries }: AutomationTotals, work: WorkNumbers): Figures {
   const { active, places, resting, overruns, handled, failed, dead, duration_ms } = work;
   return [

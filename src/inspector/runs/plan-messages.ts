@@ -21,7 +21,9 @@ export class PlanMessages {
   readonly #parts: PartsOfRun;
   #plan: RunPlan | undefined;
   #isPlanSent = false;
-  /** Last sent JSON of each node and member, by path. */
+  /**
+   * Last sent JSON: of a node by `node` and its place (path without the turns of loops), of a member by path.
+   */
   readonly #sent = new Map<string, string>();
 
   constructor(redactor: Redactor) {

@@ -2,7 +2,7 @@
 // changes (highlight.ts).
 //
 // - Each state has a box inside its parent's box. Each transition is an arrow, a note in a box, or, if
-//   any state allows it, an entry of `everywhere`.
+//   every state allows it, an entry of `everywhere`.
 // - dagre cannot connect a box that contains others. An arrow of such a box is connected to its initial inner
 //   box and clipped at the border.
 

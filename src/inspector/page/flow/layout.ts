@@ -12,7 +12,7 @@ import { type EdgeRoute, type PlacedEdge, routesOf } from './routes.ts';
 
 export interface FlowLine {
   readonly route: EdgeRoute;
-  /** Around the label; width and height are missing if the arrow has no label. */
+  /** Rectangle around the label; width and height are 0 if the arrow has no label. */
   readonly label: Rect;
 }
 
@@ -94,7 +94,10 @@ function rectOf({ x, y, width, height }: Rect): Rect {
   return { x: x - width / 2, y: y - height / 2, width, height };
 }
 
-/** Moves all positions to a margin. dagre's own size does not include bends of arrows without label. */
+/**
+ * Moves all positions so that the content begins after a margin, and computes the size with margins. dagre's
+ * own size does not include bends of arrows without label.
+ */
 function withMargin({ boxes, lines }: Positions): FlowChart {
   const rects = [...boxes.values()];
   const xs = rects.flatMap(({ x, width }) => [x, x + width]);
@@ -135,6 +138,7 @@ function move({ boxes, lines }: Positions, by: Point): Positions {
       [...lines].map(([arrow, { route, label }]) => [
         arrow,
         {
+          // The vertical pieces of the route (routes.ts).
           route: route.map(({ x, from, to }) => ({ x: x + by.x, from: from + by.y, to: to + by.y })),
           label: moved(label),
         },

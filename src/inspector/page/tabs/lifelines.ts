@@ -86,6 +86,7 @@ export function lifelinesWithin(
 export function laneLabel(lane: string, maxChars = 16): string {
   const base = displayName(lane);
   if (base.length <= maxChars) return base;
-  // Keys of mailboxes (conversations) differ at the end, so their beginning is removed.
+  // A lane is named like its actor. Only the actor of a mailbox (queue of a conversation) has a name with a
+  // slash: its key. Keys differ at the end, so their beginning is removed.
   return baseName(lane).includes('/') ? `…${base.slice(1 - maxChars)}` : `${base.slice(0, maxChars - 1)}…`;
 }
