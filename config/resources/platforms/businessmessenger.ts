@@ -18,7 +18,7 @@ const list = (description: string) =>
 
 const businessMessengerConfigSchema = Type.Object(
   {
-    bot_token: secret('Access token of the cloud API. Alias: access_token.'),
+    bot_token: secret('Access token of the cloud API, named access_token or bot_token.'),
     phone_number_id: text('Id of the phone number that receives and sends.'),
     verify_token: secret('Token for the verification of the webhook by the platform.'),
     app_secret: Type.Optional(
