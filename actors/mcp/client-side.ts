@@ -45,10 +45,13 @@ export interface ClientSideOptions {
 
 export class ClientSide implements Part {
   readonly sessions: Sessions;
+  /** Restores stored sessions, after a restart or of another node. */
   readonly restorer: SessionRestorer;
+  /** Parts of the servers and their tools, each at its own address. */
   readonly profiles: Profiles;
   /** Merged view across all servers. */
   readonly view: MergedView;
+  /** Converts calls between clients and servers of different protocol eras (sessions, stateless requests). */
   readonly eraBridge = new EraBridge();
   readonly router: MessageRouter;
   /** Calls tools from within this process. */

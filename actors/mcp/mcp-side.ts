@@ -40,6 +40,7 @@ export interface McpSideOptions
     | {
         readonly makePlaced: MakePlacedLink;
         readonly peers: ClientSideOptions['peers'];
+        /** Records of sessions in the database of the cluster. */
         readonly sessionRows: SessionStorage;
         /** Calls the listener when this node has rejoined the cluster after a disconnection. */
         onRejoined(listener: () => void): void;
@@ -110,6 +111,7 @@ export class McpSide implements Part {
     return applied.servers;
   }
 
+  /** Called when the gateway accepts requests. */
   onServing(): void {
     this.#learnIfConfigured();
   }

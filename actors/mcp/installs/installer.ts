@@ -1,4 +1,5 @@
-// The installation for a local server's command: its command lines, and the folder that it fills.
+// Describes the installation for a local server's command (npx, uvx, docker, …): the command lines that
+// install and check the program, and the folder that they fill.
 
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';

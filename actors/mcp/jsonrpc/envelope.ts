@@ -28,6 +28,7 @@ export const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
 /** Returns an id in raw JSON as a number, also from text (`"17"`); NaN for other ids. */
 export function idNumber(rawId: string): number {
+  // Number('') would be 0.
   if (!rawId.startsWith('"')) return rawId === '' ? Number.NaN : Number(rawId);
   return /^"\d{1,16}"$/.test(rawId) ? Number(rawId.slice(1, -1)) : Number.NaN;
 }
@@ -91,6 +92,7 @@ export class Envelope {
     const { id, message } = this;
     if (id === undefined) return Number.NaN;
     if (isInPieces(message)) return idNumber(this.rawId);
+    // Reads the digits without creating a text, because each response needs this number.
     let value = 0;
     for (let pos = id.start; pos < id.end; pos += 1) {
       const digit = (message[pos] ?? 0) - DIGIT_0;

@@ -86,6 +86,7 @@ export function toModern(envelope: Envelope, caller: Caller, more?: Changes): En
 export function modernEdits(envelope: Envelope, meta: RawMeta, more: Changes = noChanges): Edit[] {
   const { bytes, params } = envelope;
   if (params === undefined) {
+    // The outermost object; white space may precede it.
     const message = { start: bytes.indexOf(BRACE), end: bytes.length };
     const members = rawMembers({ _meta: `{${meta.members}}`, ...more });
     return changeMembers(bytes, message, { params: `{${members}}` });

@@ -1,6 +1,6 @@
 // Detects large results with `isError: true`: the server has responded, and the tool itself reports a
-// failure. Most large results are only searched for the name of the member. read-message.ts detects it in
-// other results.
+// failure. Most large results are only searched for the name of the member. For small results,
+// read-message.ts reads the member.
 
 import type { Envelope } from './envelope.ts';
 import { memberOf } from './members.ts';
@@ -33,4 +33,5 @@ function hasTrueMember(piece: Buffer): boolean {
   return false;
 }
 
+/** Returns true for the colon and white space between a name and its value. */
 const isBetween = (byte: number | undefined) => byte !== undefined && (byte === COLON || byte <= SPACE);

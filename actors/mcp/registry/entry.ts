@@ -24,20 +24,27 @@ export interface RegistryArgument extends RegistryInput {
   readonly type: 'positional' | 'named';
   /** Includes its dashes. */
   readonly name?: string;
+  /** Name of the value, for display. */
   readonly valueHint?: string;
+  /** True if the argument may occur several times. */
   readonly isRepeated: boolean;
 }
 
 /** A package that runs the server locally. */
 export interface RegistryPackage {
+  /** Package registry, such as `npm`, `pypi` or `oci`. */
   readonly registryType: string;
   readonly registryBaseUrl?: string;
   readonly identifier: string;
   readonly version?: string;
   readonly fileSha256?: string;
+  /** Command that runs the package, such as `npx`. */
   readonly runtimeHint?: string;
+  /** `stdio`, or a transport of a package that listens on a port. */
   readonly transport: string;
+  /** Arguments of the runtime, before the package. */
   readonly runtimeArguments: readonly RegistryArgument[];
+  /** Arguments of the package itself. */
   readonly packageArguments: readonly RegistryArgument[];
   readonly environmentVariables: readonly NamedInput[];
 }

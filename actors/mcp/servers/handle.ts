@@ -1,8 +1,8 @@
-// Accepts the calls to one server, limits them, sends them on connections, and counts them. The gate is open
-// while the server can accept calls; the state machine (machines/server.ts) opens and closes it. A call is
-// sent only while the gate is open (A1, ARCHITECTURE.md); with an open gate the machine is not involved.
-// Every accepted call completes exactly once (A2, call.ts). Calls in flight and queued calls are limited:
-// above a limit a call fails immediately, or displaces a call of another client (A8 and A6;
+// The handle of a server accepts its calls, limits them, sends them on connections, and counts them. The gate
+// is open while the server can accept calls; the state machine (machines/server.ts) opens and closes it. A
+// call is sent only while the gate is open (A1, ARCHITECTURE.md); with an open gate the machine is not
+// involved. Every accepted call completes exactly once (A2, call.ts). Calls in flight and queued calls are
+// limited: above a limit a call fails immediately, or displaces a call of another client (A8 and A6;
 // calls/in-flight.ts, calls/queue.ts).
 //
 // H4  only calls of clients count as use: pings and list fetches do not keep a server running.
@@ -41,8 +41,9 @@ export interface HandleHooks {
 export class Handle {
   readonly id: string;
   readonly latency = new Latency();
+  /** Shared timer of the calls. */
   readonly deadlines: Deadlines<Call>;
-  /** Number of calls accepted by this actor. */
+  /** Number of calls accepted by this handle. */
   requests = 0;
   /** Number of calls that failed with a server or gateway error. */
   failed = 0;
@@ -55,11 +56,14 @@ export class Handle {
   isOpen = false;
   /** The machine is in `idle` and must be notified of the next call. */
   isIdle = false;
+  /** Rejects calls while the server is disabled or parked. */
   readonly breaker: CircuitBreaker;
 
   readonly #entry: ServerEntry;
+  /** The server's connections. */
   readonly #pool: Pool;
   readonly #hooks: HandleHooks;
+  /** Settings of all calls. */
   readonly #terms: CallTerms;
   readonly #queue: CallQueue;
   readonly #inFlight: InFlight;

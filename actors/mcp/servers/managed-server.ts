@@ -45,7 +45,7 @@ export class ManagedServer implements ServerStatus {
   readonly pool: Pool;
   readonly cache: ServerCache;
   readonly eras: ServerEras;
-  /** Limits the requests that wait for the era probe. */
+  /** Limits the requests that wait until probes have found the protocol eras. */
   readonly probeWaits: ProbeWaits;
   readonly tasks: TaskRecords;
   // Shares in the limits over all servers (clients/routing/in-flight-limiter.ts).
@@ -124,9 +124,9 @@ export class ManagedServer implements ServerStatus {
   }
 
   /**
-   * Requests a start, as a queued call does. A server in backoff, or parked after too many failures, does not
-   * start earlier. If no call is queued, `owner` gets the first connection. The start fetches the lists, and
-   * therefore continues if `owner` disconnects.
+   * Requests a start, as a queued call does. A server in backoff (delay after a failure), or parked after too
+   * many failures, does not start earlier. If no call is queued, `owner` gets the first connection. The start
+   * fetches the lists, and therefore continues if `owner` disconnects.
    */
   demand(owner?: CallOwner | undefined): void {
     this.#demand.fetchesLists = true;

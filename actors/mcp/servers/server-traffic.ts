@@ -45,7 +45,7 @@ export interface ServerTrafficOptions extends Partial<Pick<ConnectionSetupOption
   onLogMessage?(envelope: Envelope): void;
   /** Notifies the clients at /mcp/:id that lists may have changed. */
   announce(kinds: readonly ListKind[]): void;
-  /** Asks the supervisor to start the actor now, even in a backoff or while parked after failures. */
+  /** Asks the supervisor to start the server now, even in a backoff or while parked after failures. */
   wake(): void;
 }
 

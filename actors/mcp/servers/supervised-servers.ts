@@ -1,5 +1,6 @@
-// Servers under one supervisor. XState parents slow down with many children, so a few hundred servers are
-// distributed over buckets: child supervisors with the same machine.
+// Servers under one supervisor, which starts their actors and restarts failed ones. XState parents slow down
+// with many children, so a few hundred servers are distributed over buckets: child supervisors with the same
+// machine.
 
 import type { AnyActorRef } from 'xstate';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
@@ -18,7 +19,7 @@ export interface ServerSpec {
   readonly entry: ServerEntry;
   /** Hash of the entry. */
   readonly hash: string;
-  /** Asks the supervisor to start the actor now, even in a backoff or while parked after failures. */
+  /** Asks the supervisor to start the server now, even in a backoff or while parked after failures. */
   readonly wake: () => void;
   /** Replaced server; it has the same id. */
   readonly previous: ManagedServer | undefined;

@@ -240,6 +240,7 @@ export class HttpConnection implements ResponseReader {
     } else if (body.length <= SMALL_BODY_BYTES) {
       socket.write(head + body.toString('latin1'), 'latin1');
     } else {
+      // Head and body leave in one write.
       socket.cork();
       socket.write(head, 'latin1');
       socket.write(body);

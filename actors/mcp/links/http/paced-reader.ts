@@ -87,7 +87,7 @@ export class PacedReader implements ReadingTurn {
     this.#handle(chunk);
   }
 
-  /** Pauses reading until `resume`, because the owner is too slow. */
+  /** Pauses reading until `resume`, because the owner of the reader cannot process more data. */
   pause(): void {
     this.#isPausedByOwner = true;
     this.#source.pause();

@@ -87,7 +87,7 @@ export class SseLink implements Link, RemoteEvents {
     if (reason === undefined) {
       this.#gate.send({ bytes, call, traceparent: trace?.traceparent });
     } else if (call !== undefined) {
-      // Reported later, because `send` never calls back during the call (L4, link.ts).
+      // Reported later, because callers expect no event during the call (L4, link.ts).
       queueMicrotask(() => this.#options.events.onUndelivered(call, reason, false));
     }
   }

@@ -64,6 +64,7 @@ export function childEnvironment(
     inheritedNames.has(key(name)) ||
     key(name).startsWith('LC_');
 
+  /** Variables by comparable name. */
   const result = new Map<string, [name: string, value: string]>();
   for (const [name, value] of Object.entries(variables))
     if (value !== undefined && isInherited(name, value)) result.set(key(name), [name, value]);

@@ -174,6 +174,7 @@ export class ChildProcess {
 
   async #endGroup(): Promise<boolean> {
     this.#moveAside();
+    // A suspended process does not react to TERM.
     if (!signalGroup(this.pid, this.#wasWriting ? 'SIGKILL' : 'SIGTERM')) return true;
     this.#wasSignalled = true;
     if (await this.#isGoneWithin(TERM_GRACE_MS)) return true;

@@ -72,6 +72,7 @@ function exceptionIn(lines: readonly string[]): readonly string[] | undefined {
   const plain = lines.filter((line) => !groupRule.test(line)).map((line) => line.replace(groupPrefix, ''));
   const head = plain.findLastIndex((line) => tracebackHead.test(line));
   if (head === -1) return undefined;
+  // The exception is the first line below the frames of the traceback.
   const at = plain.findIndex((line, n) => n > head && !/^[\s│╭╰]/.test(line));
   if (at === -1 || !exception.test(plain[at] ?? '')) return undefined;
   const below = plain.slice(at + 1);

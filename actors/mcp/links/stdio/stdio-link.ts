@@ -137,6 +137,7 @@ export class StdioLink implements Link {
     this.#tail.noteMessage();
     if (this.#writer?.write(bytes, call) === true || call === undefined) return;
     const error = this.#state === 'open' ? this.#overloaded() : this.#reason;
+    // Reported later, because callers expect no event during the call (L4, link.ts).
     queueMicrotask(() => this.#events.onUndelivered(call, error, false));
   }
 

@@ -1,7 +1,7 @@
 // A request to a Streamable HTTP server: the POST and its response, as JSON or as an event stream. If the
 // stream breaks before the response, it is resumed by GET with Last-Event-ID, in protocol revisions that
 // support this (2025-11-25, Transports, "Resumability and redelivery"; removed in 2026-07-28). Completes with
-// exactly one of: the response, `onUndelivered`, or `destroy` by the owner.
+// exactly one of: the response, `onUndelivered`, or `destroy` by the link.
 
 import type { ListMember } from '../../../base/bounds/linked-list.ts';
 import { ConnectionLostError, type GatewayError } from '../../../base/errors/errors.ts';
@@ -151,7 +151,7 @@ export class HttpCall implements ListMember<HttpCall> {
 
   /** Reports a message. `isWholeBody`: the message is the body, so no event stream remains to be closed. */
   #deliver(message: Buffer | LargeMessage, isWholeBody = false): void {
-    // The owner may have destroyed the call while several events were delivered.
+    // The link may have destroyed the call while several events were delivered.
     if (this.#isOver) return;
     this.#quietRounds = 0;
     const isAnswer = Buffer.isBuffer(message)

@@ -75,6 +75,7 @@ export class HttpLink implements Link {
     if (this.#state === 'open') {
       this.#gate.send({ bytes, call, traceparent: trace?.traceparent });
     } else if (call !== undefined) {
+      // Reported later, because callers expect no event during the call (L4, link.ts).
       queueMicrotask(() => this.#options.events.onUndelivered(call, this.#reason, false));
     }
   }

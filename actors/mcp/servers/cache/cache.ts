@@ -80,7 +80,7 @@ export class ServerCache implements ListSet {
 
   constructor(
     file: string | undefined,
-    /** `isFirst`: the lists were unknown before, so clients may have received merged lists without them. */
+    /** `isFirst`: the lists were unknown before, so merged lists (of all servers) may have lacked them. */
     onChange: (kinds: readonly ListKind[], isFirst: boolean) => void,
     onProblem: (message: string) => void,
     /** Called after every change, to invalidate merged views. */

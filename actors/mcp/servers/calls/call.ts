@@ -254,6 +254,7 @@ export class Call implements TimedEntry<Call> {
     if (dueAt === Number.POSITIVE_INFINITY) return;
     // Most calls are due `timeoutMs` from now, and share one timer.
     if (deadlines !== undefined && dueAt === usualAt) deadlines.add(this, now);
+    // A function shared by all calls, because a closure per call would cost memory.
     else this.#timer = setTimeout(expire, Math.min(MAX_TIMER_MS, Math.max(0, dueAt - now)), this);
   }
 

@@ -1,5 +1,5 @@
 // Budget of slots or bytes, with a share (the used part) for each client (base/bounds/budget.ts). A client is
-// a principal or a session (client-shares.ts). All unknown clients have one share.
+// a principal (authenticated identity) or a session (client-shares.ts). All unknown clients have one share.
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 

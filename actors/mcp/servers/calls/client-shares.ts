@@ -1,7 +1,7 @@
 // Shares of one client in the limits of calls and streams. A share is the part of a budget that its holder
-// uses (base/bounds/budget.ts). The client is a principal with its own credential, otherwise a session. All
-// sessions and stateless requests of a principal use the same shares, so a client gains nothing by more
-// sessions (A6, ARCHITECTURE.md).
+// uses (base/bounds/budget.ts). The client is a principal (identity) with its own credential, otherwise a
+// session. All sessions and stateless requests of a principal use the same shares, so a client gains nothing
+// by more sessions (A6, ARCHITECTURE.md).
 
 import { Share } from '../../../base/bounds/budget.ts';
 import { WeakValues } from '../../../base/bounds/weak-values.ts';

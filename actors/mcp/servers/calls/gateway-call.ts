@@ -9,7 +9,7 @@ import { Call, type CallExchange } from './call.ts';
 
 export interface GatewayRequest {
   readonly server: string;
-  /** Protocol era of the message. */
+  /** Protocol era of the message: `legacy` (sessions) or `modern` (stateless requests). */
   readonly era: Era;
   /** Client information for the modern era. A legacy server received it at `initialize`. */
   readonly clientInfo: unknown;

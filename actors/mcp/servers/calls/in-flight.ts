@@ -1,7 +1,7 @@
 // Limits the calls in flight at one server, in total and per client (A8, ARCHITECTURE.md). With `isolation:
 // session` each client session (the `owner` of its calls) has a private connection, and each connection has
-// the limit. Otherwise all clients share the limit (client-budget.ts). A client is a principal or a session
-// (client-shares.ts). A `member` is one of the server's connections.
+// the limit. Otherwise all clients share the limit (client-budget.ts). A client is a principal (authenticated
+// identity) or a session (client-shares.ts). A `member` is one of the server's connections.
 
 import type { Call, CallMember } from './call.ts';
 import { type ClientBudget, serverSlots } from './client-budget.ts';

@@ -1,9 +1,9 @@
 // Queue of calls to one server, oldest first. Calls wait until the server accepts calls (handle.ts) and has a
 // free slot on a connection. With `isolation: session` the limit applies per session (A8, ARCHITECTURE.md).
 // Otherwise, and for calls without a session, all clients share it: when the queue is full, the client with
-// the most queued calls loses its newest call to a client with fewer (A6). A client is a principal or a
-// session (client-shares.ts); all other calls count as one client. Calls are removed before the first of them
-// is failed, because a failed call may start the next.
+// the most queued calls loses its newest call to a client with fewer (A6). A client is a principal
+// (authenticated identity) or a session (client-shares.ts); all other calls count as one client. Calls are
+// removed before the first of them is failed, because a failed call may start the next.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Call } from './call.ts';

@@ -1,8 +1,9 @@
 // Determines if a server supports sessions (legacy era), stateless requests (modern era, 2026-07-28) or both:
 // from the catalog, or with `era: auto` by probes. Each probe uses its own connection (over stdio: its own
-// process), because some servers stay in the era of their first request or exit on an unknown request. Only
-// a response gives a permanent result. A server that does not respond counts as legacy until its next start
-// fails. A failed server is probed only after its backoff. `kill` ends all probes (A5, ARCHITECTURE.md).
+// process), because some servers stay in the era of their first request or exit on an unknown request. Only a
+// response gives a permanent result. A server that does not respond counts as legacy until its next start
+// fails. A failed server is probed only after its backoff (delay). `kill` ends all probes (A5,
+// ARCHITECTURE.md).
 //
 // A process that exits at `server/discover` is a legacy server or broken. If it exits within SILENCE_MS, the
 // next start, in the legacy era, confirms the era or reports the failure. If it exits later, a second probe

@@ -11,7 +11,7 @@ export interface ServerDemandOptions {
   readonly entry: ServerEntry;
   readonly handle: Handle;
   readonly life: ServerLife;
-  /** Asks the supervisor to start the actor now. Called only after the park time. */
+  /** Asks the supervisor to start the state machine now. Called only after the park time. */
   readonly wake: () => void;
 }
 

@@ -1,7 +1,7 @@
 // Starts a server and opens its first connection. The state machine (machines/server.ts) decides when. The
 // first connection serves the call that has waited longest, otherwise the client that requested the start,
 // otherwise no particular client; never a client that has disconnected. No connection opens before the
-// protocol eras of the server are known.
+// protocol eras of the server (sessions, stateless requests) are known.
 //
 // SS3  only a start by an operator cancels a backoff (delay after a failure) or park (refusal of calls after
 //      many failures).
@@ -31,7 +31,7 @@ export interface StartOptions {
   readonly status: Pick<ServerStatus, 'lastError'>;
   /** Set for a local server. */
   readonly install: ServerInstall | undefined;
-  /** Asks the supervisor to start the actor immediately, without backoff or park time. */
+  /** Asks the supervisor to start the state machine immediately, without backoff or park time. */
   wake(): void;
   /** Returns true if a client at /mcp/:id has an open stream. */
   isWatched(): boolean;

@@ -1,6 +1,7 @@
-// Checks the items of a server's list for merged lists: valid for strict clients, with unique keys. Invalid
-// items are repaired or omitted. A list is checked once, and client requests use the cached result. Repaired
-// items are copies, up to MAX_REPAIRED_BYTES; further invalid items are omitted (A8, ARCHITECTURE.md).
+// Checks the items of a server's list for merged lists (of all servers): valid for strict clients, with
+// unique keys. Invalid items are repaired or omitted. A list is checked once, and client requests use the
+// cached result. Repaired items are copies, up to MAX_REPAIRED_BYTES; further invalid items are omitted (A8,
+// ARCHITECTURE.md).
 
 import { checkItem } from './item-check.ts';
 import { FaultCollector, type ItemFaults } from './item-faults.ts';

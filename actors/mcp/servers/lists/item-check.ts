@@ -11,7 +11,10 @@ import { itemShapes } from './item-schema.ts';
 import { itemJson, type ListItem, type ListKind, readItem } from './lists.ts';
 
 export interface CheckedItem {
-  /** The item for clients of each protocol era; the original item if valid. Undefined if omitted. */
+  /**
+   * The item for clients of each protocol era (sessions; stateless requests); the original item if valid.
+   * Undefined if omitted.
+   */
   readonly forms: { readonly legacy: ListItem; readonly modern: ListItem } | undefined;
   /** Descriptions of the faults; empty for a valid item. */
   readonly faults: readonly string[];

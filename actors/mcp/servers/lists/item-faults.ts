@@ -1,6 +1,6 @@
-// Faults of list items: how many items are repaired or omitted in merged lists, and why. The first MAX_FAULTS
-// are described, each limited in length; further ones are counted (A8, ARCHITECTURE.md). Texts quote the
-// server, so control characters are escaped.
+// Faults of list items: how many items are repaired or omitted in merged lists (of all servers), and why. The
+// first MAX_FAULTS are described, each limited in length; further ones are counted (A8, ARCHITECTURE.md).
+// Texts quote the server, so control characters are escaped.
 
 export const MAX_FAULTS = 20;
 const MAX_NAME_CHARS = 100;

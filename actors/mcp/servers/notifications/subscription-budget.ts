@@ -1,6 +1,6 @@
 // Limits the memory for resource subscriptions of all clients at all servers. A subscription lives as long as
 // its client, so further subscriptions are rejected at the limit. No client can use the whole budget (A6,
-// ARCHITECTURE.md); a client is a principal or a session (calls/client-shares.ts).
+// ARCHITECTURE.md); a client is a principal (authenticated identity) or a session (calls/client-shares.ts).
 
 import { OverloadedError } from '../../../base/errors/errors.ts';
 import { ClientBudget } from '../calls/client-budget.ts';

@@ -64,7 +64,10 @@ export class ConnectionSetup implements MemberConnector {
     this.#observer = observer;
   }
 
-  /** Creates a member and opens its connection. The observer is notified only after this returns. */
+  /**
+   * Creates a member and opens its connection. `owner` is the client session of a private connection. The
+   * observer is notified only after this returns.
+   */
   open(owner: CallOwner | undefined, era: Era): PoolMember {
     return new PoolMember(owner, era, this);
   }

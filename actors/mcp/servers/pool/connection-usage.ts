@@ -19,7 +19,7 @@ export interface ConnectionUsageOptions {
   readonly subscriptions: Subscriptions;
   readonly tasks: TaskRecords;
   readonly pool: Pool;
-  /** Sends the calls of the server, and knows the expected retries of suspended calls. */
+  /** Sends the calls of the server, and knows the calls that clients will repeat after an answer. */
   readonly handle: Handle;
 }
 

@@ -52,6 +52,7 @@ export interface Introduction {
 
 export class Connection {
   readonly server: string;
+  /** Protocol era: `legacy` (sessions) or `modern` (stateless requests). */
   readonly era: Era;
   readonly link: Link;
   /** Description of the server, from `initialize` or `server/discover`. */

@@ -16,6 +16,7 @@ export interface MemberConnector {
 export class PoolMember implements CallMember {
   /** Session with this private connection (`isolation: session`); undefined for a shared connection. */
   readonly owner: CallOwner | undefined;
+  /** Protocol era of the connection: `legacy` (sessions) or `modern` (stateless requests). */
   readonly era: Era;
   connection: Connection;
   isOpen = false;
@@ -43,7 +44,10 @@ export class PoolMember implements CallMember {
   }
 }
 
-/** Returns true if the member has a client call that is not suspended. */
+/**
+ * Returns true if the member has a client call that is not suspended. A suspended call waits at the server
+ * while its client answers a question.
+ */
 export function hasActiveCall({ inFlight, connection }: PoolMember): boolean {
   let suspendedCount = 0;
   if (inFlight > 0) for (const call of connection.calls()) if (call.isSuspended) suspendedCount += 1;

@@ -1,10 +1,10 @@
 // One server's connections ("members"). With `isolation: shared` up to `pool.max` connections per protocol
 // era (sessions, stateless requests) serve all clients; a client stays on one connection. With `isolation:
 // session` each client session has a private connection, and stateless requests share one. A full pool closes
-// an unused connection, or fails the call that has waited longest for its client. A principal cannot use all
-// connections, and displaces no connection of a client with fewer (client-shares.ts). A crash of a private
-// connection affects only its session (A6, ARCHITECTURE.md). After `kill` or a completed `drain` all
-// connections are closed (A5).
+// an unused connection, or fails the call that has waited longest for its client. A principal (authenticated
+// identity) cannot use all connections, and displaces no connection of a client with fewer
+// (client-shares.ts). A crash of a private connection affects only its session (A6, ARCHITECTURE.md). After
+// `kill` or a completed `drain` all connections are closed (A5).
 //
 // P2  under session isolation no message of one session is sent on a connection of another session.
 
@@ -88,8 +88,8 @@ export class Pool {
   }
 
   /**
-   * Returns the member that serves `owner`, or opens one and returns undefined until it is open. Throws
-   * UnavailableError if other sessions use all connections.
+   * Returns the member that serves `owner` (a client session), or opens one and returns undefined until it is
+   * open. Throws UnavailableError if other sessions use all connections.
    */
   pick(owner: CallOwner | undefined, era: Era): PoolMember | undefined {
     const member = this.#isIsolated(era)

@@ -1,9 +1,9 @@
 // Records the owner and state of tasks that clients created at a server, because the server cannot
 // distinguish clients on a shared connection. The owner is the session if it has a private connection,
-// otherwise the principal if known. Up to MAX_RECORDS records are stored, MAX_PER_OWNER per owner; the oldest
-// are removed first (A8 and A6, ARCHITECTURE.md). A task is active until the server reports a final status,
-// its ttl expires, or ACTIVE_MS pass without a status. A local server's tasks exist only in their process. If
-// a server reuses an id, the newest task counts.
+// otherwise the principal (authenticated identity) if known. Up to MAX_RECORDS records are stored,
+// MAX_PER_OWNER per owner; the oldest are removed first (A8 and A6, ARCHITECTURE.md). A task is active until
+// the server reports a final status, its ttl expires, or ACTIVE_MS pass without a status. A local server's
+// tasks exist only in their process. If a server reuses an id, the newest task counts.
 
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import type { CallOwner } from '../calls/owner.ts';
