@@ -140,7 +140,10 @@ interface ListAnswer {
   readonly metadata?: { readonly nextCursor?: unknown } | null;
 }
 
-/** Returns a version's path. Throws RegistryError if name or version cannot be a path segment. */
+/**
+ * Returns a version's path. Throws RegistryError (`isAbsent`) if name or version cannot be a path segment:
+ * such an entry cannot exist.
+ */
 function versionPath(name: string, version: string): string {
   try {
     return path`/v0.1/servers/${name}/versions/${version}`;

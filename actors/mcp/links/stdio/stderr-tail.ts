@@ -24,6 +24,7 @@ interface RawLine {
   readonly isCut: boolean;
 }
 
+/** Marks that no carriage return has overwritten a state; compared by identity. */
 const noLine: RawLine = { bytes: Buffer.alloc(0), isCut: false };
 
 export class StderrTail {

@@ -58,6 +58,7 @@ export class ServerCacheFile {
     try {
       const { size } = await stat(this.#path);
       if (size > MAX_FILE_BYTES) throw new Error(`${size} bytes, at most ${MAX_FILE_BYTES} allowed`);
+      // A gateway has written the content, so only the version of the format is checked.
       const stored = JSON.parse(await readFile(this.#path, 'utf8')) as Stored & { readonly format?: unknown };
       return stored.format === FORMAT ? stored : undefined;
     } catch (error) {

@@ -86,6 +86,7 @@ export const serverLogic: AnyActorLogic = stopChildrenOnThrow(
   }),
 );
 
+/** Returns the parts of the server. The supervisor passes them to the actor without knowing their type. */
 function actionsOf({ actorContext }: ServerInput): ServerActions {
   return actorContext as ServerActions;
 }

@@ -95,11 +95,13 @@ export function isCompilable(root: unknown): boolean {
     if (typeof schema === 'boolean' || visited.has(schema)) return true;
     if (!isObject(schema)) return false;
     visited.add(schema);
+    // Validators require `type` beside `nullable`.
     if (schema.nullable !== undefined && schema.type === undefined) return false;
     return Object.entries(schema).every(([name, value]) => {
       if (name === '$ref') return typeof value === 'string' && visit(resolveReference(root, value));
       // A nested identifier changes the base of references.
       if (name === '$id') return schema === root && isId(value, visit);
+      // Validators ignore unknown keywords.
       return keywords.get(name)?.(value, visit) ?? true;
     });
   };
