@@ -62,7 +62,10 @@ export interface TemplatePart {
   readonly at: number;
 }
 
-/** Splits a template into non-empty literal texts and expressions. `trackedNames`: see `readExpression`. */
+/**
+ * Splits a template into non-empty literal texts and expressions. `trackedNames`: variables whose accessed
+ * members each expression lists.
+ */
 export function readParts(
   text: string,
   variables: Variables,

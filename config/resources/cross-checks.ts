@@ -59,10 +59,12 @@ function checkTargets(
   }
   if (defaultAgent === undefined) return;
   const target = agentTarget(defaultAgent);
-  const user = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
+  // One error is sufficient: all these triggers have the same cause.
+  const firstTrigger = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
   const fault = knownTargets.faultOf(target);
-  if (fault === undefined || user === undefined || user.reader.has('spec.default_agent')) return;
-  user.reader.report(
+  if (fault === undefined || firstTrigger === undefined || firstTrigger.reader.has('spec.default_agent'))
+    return;
+  firstTrigger.reader.report(
     'spec',
     `${fault}, the default_agent of the gateway file`,
     knownTargets.severityOf('agent'),

@@ -1,6 +1,7 @@
-// Changes of results for the other protocol era (legacy sessions, modern stateless requests), defined once
-// and applied to every response. A result without the changed members is not scanned. The other members
-// remain unchanged, byte for byte. Errors and results that are no objects remain unchanged.
+// Translates results between the protocol eras (legacy: sessions, modern: stateless requests). A change is
+// defined once and applied to every response. A text search finds results without the changed members; these
+// are not parsed. The other members remain unchanged, byte for byte. Errors and results that are no objects
+// remain unchanged.
 
 import type { Envelope } from './envelope.ts';
 import {

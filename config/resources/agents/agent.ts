@@ -22,7 +22,7 @@ export interface Agent {
   /** Form of the answers. */
   readonly format: TextFormat;
   readonly runtime: AgentRuntime;
-  /** Tool filter from the file; for agents with a model, the runtime contains the resolved values. */
+  /** Tool filter as written in the file. For agents with a model, `runtime` has its parsed patterns. */
   readonly tools: readonly string[];
   /** Names of the servers. */
   readonly mcp_servers: readonly string[];
@@ -30,6 +30,6 @@ export interface Agent {
   readonly annotations: Readonly<Record<string, string>>;
   /** Absolute path. */
   readonly file: string;
-  /** Content hash, as for triggers. */
+  /** Hash of the content; a reload restarts only agents whose hash has changed. */
   readonly hash: string;
 }

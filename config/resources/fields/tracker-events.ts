@@ -17,7 +17,7 @@ export type TrackerEvent = (typeof trackerEvents)[number];
 const VENDOR_PREFIX = 'jira:';
 const NEUTRAL_PREFIX = 'tracker:';
 
-/** Returns the event's neutral name, from the tracker's name or an alias. */
+/** Returns the event's neutral name. `writtenName` has the neutral prefix or the vendor's. */
 export function trackerEventOf(writtenName: string): TrackerEvent | undefined {
   const name = writtenName.startsWith(VENDOR_PREFIX)
     ? NEUTRAL_PREFIX + writtenName.slice(VENDOR_PREFIX.length)
@@ -25,7 +25,7 @@ export function trackerEventOf(writtenName: string): TrackerEvent | undefined {
   return trackerEvents.find((event) => event === name);
 }
 
-/** Returns the error message if the event is unknown. */
+/** Returns the error message if the name is not a neutral name. */
 export function trackerEventFault(name: string): string | undefined {
   if (trackerEvents.some((event) => event === name)) return undefined;
   const plainName = name.replace(/^\/?(?:jira:|tracker:)?/, '');

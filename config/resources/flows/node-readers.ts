@@ -104,8 +104,8 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
       node.reader.report(node.path, 'needs either seconds or until');
       return undefined;
     }
-    const duration = value(node, key);
-    return duration && { type: 'Wait', for: key, value: duration };
+    const end = value(node, key);
+    return end && { type: 'Wait', for: key, value: end };
   },
   Transform: (node) => {
     const set = value(node, 'set');

@@ -30,14 +30,16 @@ export interface RepoConfigTexts {
 
 export function repoConfigSchema({
   description,
-  secret: proof,
+  secret: secretDescription,
   events,
   repository,
   ...words
 }: RepoConfigTexts) {
   return Type.Object(
     {
-      webhook_secret: Type.Optional(secret(`${proof}; required unless insecure_allow_unverified.`)),
+      webhook_secret: Type.Optional(
+        secret(`${secretDescription}; required unless insecure_allow_unverified.`),
+      ),
       webhook_secret_previous: Type.Optional(secret('Previous secret, still accepted during a rotation.')),
       repo_events: names(`Events to handle, such as ${events}; empty = all.`),
       repositories: names(`Repositories to handle, as ${repository} with wildcards; empty = all.`),

@@ -1,5 +1,5 @@
-// Known events of the second repository host, by the `object_kind` of the payload, with their actions. For
-// pipelines, jobs and deployments the action is the status.
+// Known events of GitLab (RepoHostB, the second repository host), by the `object_kind` of the payload, with
+// their actions. For pipelines, jobs and deployments the action is the status.
 //
 // Excludes events not related to a repository (members, groups, vulnerabilities), and `access_token`, which
 // the gateway itself triggers to test a hook (`repohostb/hooks.ts`).

@@ -33,9 +33,9 @@ export interface TriggerOf<Type extends string, Config> {
   readonly retry: TriggerRetry;
   /** Time limit of one attempt. */
   readonly timeout_seconds: number;
-  /** True if the sender of an event is notified when the event fails or is delayed. */
+  /** `reply`: the sender of an event is notified when the event fails or is delayed. */
   readonly on_failure: 'reply' | 'silent';
-  /** True if a mention in an answer may notify a person. */
+  /** `allow`: a mention in an answer may notify a person. */
   readonly mentions: 'none' | 'allow';
   /** Message to a conversation that the bot joins; empty = none, undefined = default of the type. */
   readonly welcome?: string | undefined;

@@ -1,8 +1,8 @@
 // Answers `skills/list` at merged addresses (/mcp, profiles): the skills (folders with instructions for
 // models) of all servers that declare the extension, in the order of the catalog. Skills are not cached, so
 // each request reaches these servers, and stopped servers start. The list has a deadline, and the limits
-// MAX_SKILLS and MAX_CHARS (A8, ARCHITECTURE.md); `_meta` names the servers with missing skills. Up to
-// MAX_PAGES pages of a server are fetched.
+// MAX_SKILLS and MAX_CHARS; `_meta` names the servers with missing skills. Up to MAX_PAGES pages of a server
+// are fetched.
 
 import { forEachLimited } from '../../../base/bounds/for-each-limited.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -110,7 +110,7 @@ class SkillFetch {
   }
 
   #ask(cursor: string | undefined): Promise<Envelope> {
-    const { session, caller, trace, exchange: request } = this.#request;
+    const { session, caller, trace, exchange: clientExchange } = this.#request;
     // The era of the server for this client: legacy (sessions) or modern (stateless). Legacy if unknown.
     const era = this.server.eras.serverEraFor(clientEra(this.#request)) ?? 'legacy';
     // The connection replaces the id 0.
@@ -125,7 +125,7 @@ class SkillFetch {
     return new Promise((resolve, reject) => {
       const drop = () => reject(new Error('the request was dropped'));
       const exchange = { answer: resolve, fail: reject, relay: () => {}, drop };
-      const origin = { owner: session, client: request.client, trace };
+      const origin = { owner: session, client: clientExchange.client, trace };
       this.#call = this.server.handle.accept({ envelope, era, ...origin, exchange });
     });
   }

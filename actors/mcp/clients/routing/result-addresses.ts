@@ -1,7 +1,7 @@
-// Renames resource URIs in the results of servers for clients at /mcp and /mcp/@NAME, where several servers
-// may have the same URI: links, embedded resources, contents, directories, skills, and pages of apps in
-// `_meta`. Text and structured content remain unchanged, because their meaning is unknown. A result without
-// the word `uri` is not parsed.
+// Renames resource URIs in the results of servers for clients at /mcp and /mcp/@NAME, because several servers
+// may use the same URI there. URIs occur in links, embedded resources, contents, directories, skills, and in
+// `_meta`, where a tool names its HTML page (MCP Apps). Text and structured content remain unchanged, because
+// their meaning is unknown. A result without a member `uri` or `resourceUri` is not parsed.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';

@@ -151,7 +151,7 @@ export class ReplayBuffer implements ListMember<ReplayBuffer> {
     if (remainingEvents.length === 0) this.#budget.noteEmpty(this);
   }
 
-  /** Reserves memory. A large message has several pieces, each shared with other receivers. */
+  /** Reserves memory. A large message has one or several pieces, each shared with other receivers. */
   #reserve(message: Message | string): boolean {
     const { heldBytes } = this.#budget;
     if (typeof message === 'string') return heldBytes.acquire(message.length + EVENT_BYTES, this.#share);

@@ -1,6 +1,6 @@
 // Parses a stream of server-sent events (WHATWG HTML, "Interpreting an event stream"). Works on bytes:
-// decoding to text would change bytes that are not UTF-8 (L3, link.ts), and libraries cannot skip an
-// oversized event. Lines end with LF, CR or CRLF, anywhere in a chunk; `data` lines are joined with LF; a
+// decoding to text would change bytes that are not UTF-8, and a link forwards bytes unchanged (L3, link.ts).
+// Libraries cannot skip an oversized event. Lines end with LF, CR or CRLF, anywhere in a chunk; `data` lines are joined with LF; a
 // leading BOM, comments and unknown fields are ignored. Only the data of the current event is buffered, up to
 // the limit.
 
@@ -103,7 +103,7 @@ export class SseParser {
     while (matched < BOM.length && at < chunk.length) {
       if (chunk[at] !== BOM[matched]) {
         this.#bomBytes = undefined;
-        // An earlier chunk began like a mark. Its bytes were text after all, and are equal to these of BOM.
+        // Not a mark: the bytes that matched are text. If they are in an earlier chunk, a copy is taken from BOM.
         if (matched > at) this.#take(BOM.subarray(0, matched));
         return matched > at ? at : 0;
       }

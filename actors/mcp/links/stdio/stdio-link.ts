@@ -1,8 +1,8 @@
 // A link to a local MCP server: a process with one JSON-RPC message per line on stdin and stdout
 // (specification, "Transports", stdio). The SDK's client is not used, because it has no process group and no
-// size limit, and changes bytes. L1 and L2 of link.ts (`onEnd` comes last, and nothing remains) hold because
-// `onEnd` follows `whenGone` of ChildProcess: process reaped, group empty, output read. A server that closes
-// stdin or stdout is stopped.
+// size limit, and changes bytes. `onEnd` is the last event, and no process remains then (L1 and L2, link.ts),
+// because `onEnd` follows `whenGone` of ChildProcess: process reaped, group empty, output read. A server that
+// closes stdin or stdout is stopped.
 
 import { markLength } from '../../../../config/reader/json-text.ts';
 import {
@@ -134,6 +134,7 @@ export class StdioLink implements Link {
   }
 
   send(bytes: Buffer, call?: CallId): void {
+    // Only the output after a ping is shortened in the stderr tail.
     this.#tail.noteMessage();
     if (this.#writer?.write(bytes, call) === true || call === undefined) return;
     const error = this.#state === 'open' ? this.#overloaded() : this.#reason;
@@ -197,7 +198,10 @@ export class StdioLink implements Link {
     this.#options.onProcess?.(child.whenGone);
   }
 
-  /** Returns the files of the launcher. They count as finished after the first message of the server. */
+  /**
+   * Returns the files that a launcher such as npx writes during an installation. After the first message of
+   * the server the installation is complete.
+   */
   #unfinished(): UnfinishedFiles | undefined {
     const { unfinished } = this.#options;
     if (unfinished === undefined) return undefined;

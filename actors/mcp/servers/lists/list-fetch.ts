@@ -1,6 +1,6 @@
-// Fetches a server's list page by page. The fetch stops at limits of pages, total size and cursor length, and
-// at a repeated cursor (A8, ARCHITECTURE.md). Parsing stops when the list is full, because parsing blocks all
-// other calls (A6). No page is retained.
+// Fetches a server's list page by page. The fetch is bounded (A8, ARCHITECTURE.md): it stops at limits of
+// pages, total size and cursor length, and at a repeated cursor. Parsing stops when the list is full, because
+// parsing blocks all other calls. No page is retained.
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';

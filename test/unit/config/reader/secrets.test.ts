@@ -58,7 +58,7 @@ describe('the values to redact', () => {
     );
   });
 
-  test('exclude names, paths, numbers and plain URLs', async () => {
+  test('do not include names, paths, numbers and plain URLs', async () => {
     const env = {
       HOME: '/home/gateway-user',
       HOST: 'mcp.example.com',

@@ -99,7 +99,7 @@ describe('substitute', () => {
     expect(names).toEqual(['A', 'B', 'C']);
   });
 
-  test('leaves the original text, where referenceOffset finds the n-th reference', () => {
+  test('referenceOffset returns the position of the n-th reference', () => {
     expect(referenceOffset('"a ${X} $${Y} ${Z}"', 2)).toBe(14);
     expect(referenceOffset('"nothing"', 0)).toBe(0);
   });

@@ -93,7 +93,7 @@ describe('a warning about an unredactable secret', () => {
     ]);
   });
 
-  test('never contains the value', async () => {
+  test('never contains the secret value', async () => {
     const values = ['hunter2', 'swordfish', '/run/secrets/key', 'https://hush.example'];
     for (const value of values) {
       const { lines } = await folder.loadCatalog('servers: { a: { command: x, env: { TOKEN: "${T}" } } }\n', {

@@ -25,7 +25,7 @@ it.each(['x', '"', '\\', '\n', 'ü', '😀', '\u0001', 'a"\\ü😀\n'])(
   },
 );
 
-it('a large tool result without a text near its start becomes a note', () => {
+it('a large tool result without a text near its start is replaced by a short text with the reason', () => {
   const data = 'A'.repeat(500_000);
   for (const result of [
     { content: [{ type: 'image', data, mimeType: 'image/png' }] },

@@ -193,7 +193,7 @@ tools:
     expect(runtime?.policy.deny).toEqual(deny);
   });
 
-  test('in a namespace loads, with a warning', async () => {
+  test('loads with a warning if it declares a namespace', async () => {
     const { runtime, shortLines } = await load(
       'model: google:m\n',
       head.replace('{ name: a }', '{ name: a, namespace: ops }'),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Budget } from '../../../../../../actors/base/bounds/budget.ts';
 import { NamedResources } from '../../../../../../actors/mcp/clients/aggregate/named-resources.ts';
 
-test('an unlisted resource is found at the server that named it or the SKILL.md of a parent folder', () => {
+test('an unlisted resource belongs to the server that named it, or that named the SKILL.md of a parent folder', () => {
   const named = new NamedResources(new Budget(100_000));
   named.add('made://7', 'one');
   named.add('skill://acme/refunds/SKILL.md', 'two');

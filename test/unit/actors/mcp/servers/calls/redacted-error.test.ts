@@ -42,7 +42,7 @@ describe('an error response', () => {
     );
   });
 
-  test('is unchanged without credentials, or if it is too large', () => {
+  test('is unchanged if it contains no credentials or is too large', () => {
     const plain = answerOf(undefined, '{ "code":1.0e3, "message":"no\\u0021", "data":12345678901234567890 }');
     expect(redactedError(plain, redactor)).toBe(plain);
     const large = answerOf({ code: 1, message: `${secret}${'x'.repeat(70_000)}` });
