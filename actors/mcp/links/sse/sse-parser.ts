@@ -1,8 +1,8 @@
 // Parses a stream of server-sent events (WHATWG HTML, "Interpreting an event stream"). Works on bytes:
 // decoding to text would change bytes that are not UTF-8, and a link forwards bytes unchanged (L3, link.ts).
-// Libraries cannot skip an oversized event. Lines end with LF, CR or CRLF, anywhere in a chunk; `data` lines are joined with LF; a
-// leading BOM, comments and unknown fields are ignored. Only the data of the current event is buffered, up to
-// the limit.
+// Libraries cannot skip an oversized event. Lines end with LF, CR or CRLF, anywhere in a chunk; `data` lines
+// are joined with LF; a leading BOM, comments and unknown fields are ignored. Only the data of the current
+// event is buffered, up to the limit.
 
 import type { LargeMessage } from '../../jsonrpc/large-message.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';
@@ -103,7 +103,7 @@ export class SseParser {
     while (matched < BOM.length && at < chunk.length) {
       if (chunk[at] !== BOM[matched]) {
         this.#bomBytes = undefined;
-        // Not a mark: the bytes that matched are text. If they are in an earlier chunk, a copy is taken from BOM.
+        // No mark: the matched bytes are text. If an earlier chunk has them, they are copied from BOM.
         if (matched > at) this.#take(BOM.subarray(0, matched));
         return matched > at ? at : 0;
       }

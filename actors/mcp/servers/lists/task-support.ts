@@ -11,7 +11,7 @@ import { itemJson, type ListItem, readItem } from './lists.ts';
 
 const MEMBER = 'taskSupport';
 
-/** Returns the names of tools that require a task. Of several tools with the same name, the first counts. */
+/** Returns the names of tools that require a task. If several tools have the same name, the first counts. */
 export function taskToolsIn(tools: readonly ListItem[]): ReadonlySet<string> {
   const support = new Map<string, unknown>();
   for (const tool of tools) if (!support.has(tool.key)) support.set(tool.key, taskSupportOf(tool));
