@@ -43,6 +43,8 @@ export class TurnCommit implements Commit {
   readonly #claim: Claim;
   #result: TurnResult;
   #wasRefused = false;
+  /** Failure of a run that was not parked, committed after the checkpoint. */
+  #failure: TurnResult | undefined;
 
   /**
    * `evaluate` returns the outcome. With 'none' the attempt does not count: the event returns to the queue,
@@ -77,17 +79,30 @@ export class TurnCommit implements Commit {
   }
 
   onCommitted(committed: Committed): void {
-    this.#mailbox.onCommitted(committed, this.#result);
+    if (this.#failure === undefined || !committed.isCurrent) {
+      this.#mailbox.onCommitted(committed, this.#result);
+      return;
+    }
+    this.#result = this.#failure;
+    this.#failure = undefined;
+    this.#mailbox.queue.committer.add(this);
   }
 
+  /**
+   * Commits the effects in a checkpoint before the failure, which commits none. Without the journal rows the
+   * next attempt repeats steps. The state is omitted, because a new state resets the number of attempts.
+   */
   onParkRefused(reason: string): void {
-    this.#result = this.#resultOf(failedOutcome(reason, this.#result.trigger));
+    const { key, fence, seq, trigger, snapshot, steps, run, emit, asks } = this.#result;
+    this.#failure = this.#resultOf(failedOutcome(reason, trigger));
+    this.#result = { key, fence, seq, outcome: 'checkpoint', snapshot, steps, run, emit, asks };
   }
 
   /** Returns true if the committer should store the new result. */
   onRefused(error: unknown): boolean {
     if (this.#wasRefused) return false;
     this.#wasRefused = true;
+    this.#failure = undefined;
     this.#result = this.#resultOf(
       failedOutcome(`the store refuses the outcome: ${this.#mailbox.queue.noteOf(error)}`),
     );

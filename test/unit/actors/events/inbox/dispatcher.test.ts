@@ -162,6 +162,19 @@ describe('an event', () => {
     expect(notices).toEqual([['waits', 't']]);
   });
 
+  test('keeps its journal rows and approvals if the store does not park it, and the attempt counts', async () => {
+    const run = { kind: 'flow', name: 'f', figures: '{}' } as const;
+    const asks = [{ id: 'ask', body: '{}', expiresInMs: undefined, onCancel: [] }];
+    const steps = ['{"kind":"result"}'];
+    const work = new FakeWork(async () => ({ kind: 'parked', parkedOn: 'it', state: 's', steps, run, asks }));
+    const { store, append } = inbox({ works: [work], store: new MemoryStore({ maxParked: 0 }) });
+    await append(a('a1'));
+    await until('a1 has failed', async () => (await store.delivery('a1'))?.state === 'retrying');
+    expect((await store.steps('a1')).map(({ text }) => text)).toEqual(steps);
+    expect((await store.approval('ask'))?.state).toBe('pending');
+    expect(await store.delivery('a1')).toMatchObject({ attempts: 1 });
+  });
+
   test('commits its snapshot (for the next event of its key), emitted events and timers together', async () => {
     const seen: (string | undefined)[] = [];
     const work = new FakeWork(async ({ event, snapshot }) => {
