@@ -22,9 +22,10 @@
 //      READ_PATHS and COMMAND_PATHS list the allowed paths. Texts of records are redacted and truncated: the
 //      brief view (RV1, http/api/record-view.ts).
 
+import { NamedBudget } from '../../actors/base/bounds/named-budget.ts';
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { RootRef } from '../../actors/base/supervision/part.ts';
-import type { Principal } from '../../actors/identity/principal.ts';
+import { type Principal, principalText } from '../../actors/identity/principal.ts';
 import { OPERATOR_PROOF } from '../http/identification.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
@@ -40,10 +41,9 @@ import { KeyForm } from './key-form.ts';
 import { PageFiles } from './page-files.ts';
 import { decodeSegment } from './path-segment.ts';
 import { NOT_FOUND, securityHeaders, streamHeaders } from './response-headers.ts';
-import { RunStreams } from './runs/streams.ts';
+import { RunStreams, STREAM_SLOTS } from './runs/streams.ts';
 import { findSession, MAX_COUNT, parseSessionQuery, sessionList, wholeNumber } from './session-list.ts';
 import { ToolRoutes } from './tools/routes.ts';
-import { ViewerSlots } from './viewer-slots.ts';
 
 const API = '/inspector/api';
 /** Paths of lists and single records. */
@@ -88,7 +88,7 @@ export class Inspector {
   readonly #files = new PageFiles();
   readonly #keyForm: KeyForm;
   readonly #watchers: Watchers;
-  readonly #slots = new ViewerSlots();
+  readonly #slots = new NamedBudget(STREAM_SLOTS);
   readonly #runs: RunStreams;
   readonly #tools: ToolRoutes;
 
@@ -197,7 +197,7 @@ export class Inspector {
       context.refuseWhileDraining();
       return;
     }
-    const release = this.#slots.take(context.principal);
+    const release = this.#slots.acquire(1, principalText(context.principal));
     if (release === undefined) {
       context.error(503, 'too many viewers; close one of the pages', [['retry-after', '5']]);
       return;

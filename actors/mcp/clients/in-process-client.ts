@@ -5,6 +5,7 @@
 // `isUnsent` if the request was certainly not sent.
 
 import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
+import { NamedBudget } from '../../base/bounds/named-budget.ts';
 import {
   DeadlineError,
   type GatewayError,
@@ -24,7 +25,6 @@ import { cutResult, resultSize } from './cut-result.ts';
 import type { MessageRouter, RequestOrigin, RunningRequest } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
 import { allServers } from './profiles/profile.ts';
-import { ResultBudget } from './result-budget.ts';
 import type { OwnCaller } from './routing/modern-router.ts';
 import type { Tool, ToolRequestOptions, ToolResult } from './tool-request.ts';
 
@@ -77,6 +77,11 @@ const KEY_MEMBER = 'actor-gateway/key';
 const TIMEOUT_MS = 60_000;
 /** Responses from this size on block the event loop for milliseconds while they are parsed. */
 const LARGE_BYTES = 65_536;
+/**
+ * Memory budget for large results of agents and flows, shared by run; 42 results of the maximum size. A
+ * result above the share is cut.
+ */
+const MAX_RESULTS_BYTES = 67_108_864;
 /** Maximum number of list pages. */
 const MAX_PAGES = 1_000;
 
@@ -90,9 +95,9 @@ export class InProcessClient {
   /** Parses large results one at a time, with other work in between. They may arrive together. */
   readonly #turns = new WorkTurns();
   /** Memory for large results that wait to be parsed. */
-  readonly #results: ResultBudget;
+  readonly #results: NamedBudget;
 
-  constructor(host: InProcessHost, results = new ResultBudget()) {
+  constructor(host: InProcessHost, results = new NamedBudget(MAX_RESULTS_BYTES)) {
     this.#host = host;
     this.#results = results;
   }
@@ -244,11 +249,11 @@ class PendingResponse implements Outlet {
 
   readonly #receiving: ReceivingOptions;
   readonly #turns: WorkTurns;
-  readonly #results: ResultBudget;
+  readonly #results: NamedBudget;
   /** Trace of the run that the result belongs to; '' for all other results. */
   readonly #run: string;
 
-  constructor(receiving: ReceivingOptions, turns: WorkTurns, results: ResultBudget, run: string) {
+  constructor(receiving: ReceivingOptions, turns: WorkTurns, results: NamedBudget, run: string) {
     this.#receiving = receiving;
     this.#turns = turns;
     this.#results = results;

@@ -2,21 +2,27 @@
 // loads it.
 
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
+import { NamedBudget } from '../../../actors/base/bounds/named-budget.ts';
 import { OverloadedError } from '../../../actors/base/errors/errors.ts';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
-import type { Principal } from '../../../actors/identity/principal.ts';
+import { type Principal, principalText } from '../../../actors/identity/principal.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { ExchangeContext } from '../../http/mcp/exchange-context.ts';
 import { streamHeaders } from '../response-headers.ts';
-import { ViewerSlots } from '../viewer-slots.ts';
 
 const NO_AGENTS =
   'this gateway has no agents, so there are no runs; set spec.agents.directory in the gateway file';
 
+/**
+ * Maximum number of open streams (A8, ARCHITECTURE.md). One principal can use 64, so watching programs leave
+ * slots for the operator.
+ */
+export const STREAM_SLOTS = 128;
+
 export class RunStreams {
   readonly #gateway: Pick<GatewayRuntime, 'redactor' | 'life'>;
   readonly #automation: RunningAutomation | undefined;
-  readonly #slots = new ViewerSlots();
+  readonly #slots = new NamedBudget(STREAM_SLOTS);
 
   /** `automation` is undefined without triggers. */
   constructor(gateway: Pick<GatewayRuntime, 'redactor' | 'life'>, automation: RunningAutomation | undefined) {
@@ -59,7 +65,7 @@ export class RunStreams {
     const { runs, store, feed } = automation;
     const { RunViewer } = await import('./viewer.ts');
     await runs.run(id);
-    const release = this.#slots.take(principal);
+    const release = this.#slots.acquire(1, principalText(principal));
     if (release === undefined) throw new OverloadedError('too many viewers of runs; close one of the pages');
     const { redactor } = this.#gateway;
     try {

@@ -5,11 +5,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { NamedBudget } from '../../../../../actors/base/bounds/named-budget.ts';
 import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
 import type { GatewayRuntime } from '../../../../../actors/gateway/gateway.ts';
 import { isCut } from '../../../../../actors/mcp/clients/cut-result.ts';
 import { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
-import { ResultBudget } from '../../../../../actors/mcp/clients/result-budget.ts';
 import type { ToolResult } from '../../../../../actors/mcp/clients/tool-request.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
 import { bootGateway } from '../../../../fixtures/gateway/boot-gateway.ts';
@@ -235,7 +235,7 @@ test('the in-process client replaces a result above its size limit by the beginn
 
 test('a result above the share of its run is cut with the reason, and results of other runs are not', async () => {
   const { router } = gateway.mcp.clients;
-  const results = new ResultBudget(1_000_000);
+  const results = new NamedBudget(1_000_000);
   const host = { router, serverInfo: { name: 'x', version: '1' } };
   const own = new InProcessClient({ ...host, server: (id) => gateway.mcp.servers.require(id) }, results);
   const call = (trace: string, server: string | undefined, bytes = 200_000) =>
