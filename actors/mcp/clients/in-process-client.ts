@@ -6,6 +6,7 @@
 
 import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import { NamedBudget } from '../../base/bounds/named-budget.ts';
+import { MAX_PARSE_COST, parseCost } from '../../base/bounds/parse-cost.ts';
 import {
   DeadlineError,
   type GatewayError,
@@ -296,10 +297,12 @@ class PendingResponse implements Outlet {
     else {
       const { error, result } = answer;
       this.#settle(sizeOf(answer.message), release, () =>
-        resultIn({
-          result: answer.parse(result),
-          ...(error === undefined ? {} : { error: answer.parse(error) }),
-        }),
+        maxResultBytes !== undefined && size >= LARGE_BYTES && isCostly(answer)
+          ? { ...cutResult(answer, TOO_MANY_VALUES) }
+          : resultIn({
+              result: answer.parse(result),
+              ...(error === undefined ? {} : { error: answer.parse(error) }),
+            }),
       );
     }
   }
@@ -340,6 +343,14 @@ class PendingResponse implements Outlet {
   drop(): void {
     this.reject(new StoppedError('the request was cancelled'));
   }
+}
+
+const TOO_MANY_VALUES = 'and too many values';
+
+/** Returns true if parsing the result blocks the event loop for too long. */
+function isCostly({ bytes, result }: Envelope): boolean {
+  if (result === undefined) return false;
+  return parseCost(bytes.subarray(result.start, result.end), MAX_PARSE_COST) > MAX_PARSE_COST;
 }
 
 function reportIn(params: unknown): ProgressReport {

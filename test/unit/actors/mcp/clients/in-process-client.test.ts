@@ -233,6 +233,21 @@ test('the in-process client replaces a result above its size limit by the beginn
   }
 });
 
+test.each([
+  ['arrays', '[],'],
+  ['members', '{"a":1},'],
+])('a result with too many %s is cut before it is parsed', async (_, item) => {
+  const size = 900_000;
+  const answer = `{"content":[{"type":"text","text":"all"}],"structuredContent":{"list":[${item.repeat(size / item.length)}1]}}`;
+  const options = { server: 'puppet', maxResultBytes: 1_000_000 };
+  const result = await client.callTool('do', { steps: [{ answer }] }, options);
+  expect(isCut(result)).toBe(true);
+  expect(textOf(result)).toBe('all');
+  expect(JSON.stringify(result.content)).toMatch(
+    /the result has \d{6} bytes, and too many values: request less/,
+  );
+});
+
 test('a result above the share of its run is cut with the reason, and results of other runs are not', async () => {
   const { router } = gateway.mcp.clients;
   const results = new NamedBudget(1_000_000);
