@@ -23,14 +23,36 @@ export function jsonLength(value: unknown, most: number, levels = MAX_LEVELS): n
   if (typeof value === 'string') return value.length > most ? value.length : JSON.stringify(value).length;
   if (typeof value !== 'object' || value === null) return (JSON.stringify(value) ?? 'null').length;
   if (levels === 0) return TOO_DEEP;
-  const isList = Array.isArray(value);
-  let length = 2;
-  const members = Object.entries(value).filter(([, member]) => isList || member !== undefined);
-  for (const [name, member] of members) {
+  return Array.isArray(value) ? listLength(value, most, levels) : objectLength(value, most, levels);
+}
+
+function listLength(list: readonly unknown[], most: number, levels: number): number {
+  let length = BRACKETS;
+  for (const element of list) {
+    if (length > most) return length;
+    const elementLength = jsonLength(element, most - length, levels - 1);
+    if (elementLength === TOO_DEEP) return TOO_DEEP;
+    length += elementLength + COMMA;
+  }
+  return list.length === 0 ? length : length - COMMA;
+}
+
+function objectLength(object: object, most: number, levels: number): number {
+  let length = BRACKETS;
+  let count = 0;
+  for (const name of Object.keys(object)) {
+    const member = (object as Readonly<Record<string, unknown>>)[name];
+    if (member === undefined) continue;
     if (length > most) return length;
     const memberLength = jsonLength(member, most - length, levels - 1);
     if (memberLength === TOO_DEEP) return TOO_DEEP;
-    length += memberLength + (isList ? 0 : JSON.stringify(name).length + 1);
+    count += 1;
+    length += JSON.stringify(name).length + COLON + memberLength + COMMA;
   }
-  return length + Math.max(0, members.length - 1);
+  return count === 0 ? length : length - COMMA;
 }
+
+/** Lengths of the syntax. */
+const BRACKETS = 2;
+const COLON = 1;
+const COMMA = 1;

@@ -20,3 +20,16 @@ test('an output is refused by its size and its nesting, which are counted up to 
   expect(outputFault(many)).toBe('has more than 262144 characters');
   expect(outputFault({ a: [1, 'x'], b: undefined })).toBeUndefined();
 });
+
+test('a long list is read only up to the limit', () => {
+  let reads = 0;
+  const list = new Proxy(new Array(1_000_000).fill(1), {
+    get: (target, name, receiver) => {
+      reads += 1;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  expect(outputFault(list)).toBe('has more than 262144 characters');
+  // One element and one length per step.
+  expect(reads).toBeLessThan(2 * MAX_OUTPUT);
+});
