@@ -1,10 +1,12 @@
 // Parses an agent's HTTP reply while it arrives: JSON with the text in `text`, `output` or `answer`; plain
 // text; or an SSE stream of texts, which are concatenated. `data: [DONE]` completes a stream before its
 // connection closes. An incomplete stream has a preview: the text so far, or the text of the latest
-// `progress` event, which is no part of the answer.
+// `progress` event, which is no part of the answer. The caller limits the size. Levels and values of JSON are
+// counted before parsing.
 
 import { parseJson } from '../../../config/reader/json-text.ts';
 import { isTooDeep, MAX_DEPTH } from '../../../libs/rest/json-depth.ts';
+import { MAX_PARSE_COST, parseCost } from '../../base/bounds/parse-cost.ts';
 import { SseParser } from '../../mcp/links/sse/sse-parser.ts';
 import type { AgentReply } from './handler.ts';
 
@@ -23,10 +25,9 @@ export class AgentReplyReader {
     const type = /^[^;]*/.exec(contentType)?.[0].trim().toLowerCase() ?? '';
     if (type === 'text/event-stream') this.#kind = 'stream';
     else this.#kind = type === 'text/plain' ? 'text' : 'json';
-    // The caller limits the size of the reply.
     const cursor = { lastEventId: '', retryMs: undefined };
     this.#parser = new SseParser(Number.MAX_SAFE_INTEGER, cursor, {
-      onEvent: (name, data) => this.#onEvent(name, data.toString('utf8')),
+      onEvent: (name, data) => this.#onEvent(name, data),
       onOversizedEvent: () => {},
     });
   }
@@ -51,14 +52,14 @@ export class AgentReplyReader {
   /** Returns the complete answer. Throws if the body is not a valid answer. */
   end(): AgentReply {
     if (this.#kind === 'stream') return { text: this.#text };
-    const text = Buffer.concat(this.#chunks).toString('utf8');
-    return this.#kind === 'text' ? { text } : answerOf(text);
+    const body = Buffer.concat(this.#chunks);
+    return this.#kind === 'text' ? { text: body.toString('utf8') } : answerOf(body);
   }
 
-  #onEvent(name: string, data: string): void {
+  #onEvent(name: string, data: Buffer): void {
     if (this.#isDone) return;
     if (name === 'error') this.#hasFailed = true;
-    if (name === 'error' || data === '[DONE]') this.#isDone = true;
+    if (name === 'error' || data.equals(END)) this.#isDone = true;
     else if (name === 'progress') this.#preview = textOfEvent(data);
     else {
       this.#text += textOfEvent(data);
@@ -67,9 +68,19 @@ export class AgentReplyReader {
   }
 }
 
-function answerOf(text: string): AgentReply {
+const END = Buffer.from('[DONE]');
+
+/** Returns the reason if JSON must not be parsed. */
+function excessOf(body: Buffer, text: string): string | undefined {
+  if (parseCost(body, MAX_PARSE_COST) > MAX_PARSE_COST) return 'too many values';
+  return isTooDeep(text) ? `more than ${MAX_DEPTH} levels` : undefined;
+}
+
+function answerOf(body: Buffer): AgentReply {
+  const text = body.toString('utf8');
   if (text.trim() === '') return { text: '' };
-  if (isTooDeep(text)) throw new Error(`answered JSON with more than ${MAX_DEPTH} levels`);
+  const excess = excessOf(body, text);
+  if (excess !== undefined) throw new Error(`answered JSON with ${excess}`);
   let value: unknown;
   try {
     value = parseJson(text);
@@ -86,12 +97,13 @@ function answerOf(text: string): AgentReply {
 }
 
 /** Returns an event's text: its data, or a text member of JSON data. */
-function textOfEvent(data: string): string {
-  if (!data.startsWith('{')) return data;
+function textOfEvent(data: Buffer): string {
+  const text = data.toString('utf8');
+  if (!text.startsWith('{') || excessOf(data, text) !== undefined) return text;
   try {
-    return textIn(JSON.parse(data), [...TEXTS, 'delta'])?.text ?? data;
+    return textIn(JSON.parse(text), [...TEXTS, 'delta'])?.text ?? text;
   } catch {
-    return data;
+    return text;
   }
 }
 

@@ -11,6 +11,7 @@ import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 
 import { Agent as HttpsPool, request as requestHttps } from 'node:https';
 import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import { pauseOf } from '../../../libs/rest/retry-after.ts';
+import { WorkTurns } from '../../base/time/work-turns.ts';
 import { AgentReplyReader } from './agent-reply-reader.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import type { HandlerContext } from './handler-context.ts';
@@ -33,6 +34,8 @@ interface AgentRequest {
 }
 
 const MAX_ANSWER_BYTES = 4_194_304;
+/** Turns of the event loop for parsing answers. */
+const turns = new WorkTurns();
 const transientStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
 // Idle sockets keep no process alive. Callers limit the number of concurrent requests.
@@ -137,7 +140,7 @@ export class HttpAgent implements Handler {
     }
     if (answer.hasFailed) throw this.#failure('reported an error in its stream');
     try {
-      return answer.end();
+      return await turns.run(() => answer.end());
     } catch (error) {
       throw this.#failure(error instanceof Error ? error.message : 'did not answer', { isFinal: true });
     }

@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
 import { HttpAgent, type HttpAgentOptions } from '../../../../../actors/agents/handlers/http-agent.ts';
 import { aContext } from '../../../../fixtures/automation/contexts.ts';
@@ -191,6 +191,29 @@ describe("an HTTP agent's response", () => {
     expect(error.isFinal).toBe(true);
     expect(error.message).toContain('5000 bytes');
     await expect.poll(() => wasCut).toBe(true);
+  });
+
+  test.each([
+    ['values', `{"text":"fine","data":[${'[],'.repeat(1_000_000)}1]}`, 'answered JSON with too many values'],
+    [
+      'levels',
+      `{"text":"fine","data":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+      'answered JSON with more than 256 levels',
+    ],
+  ])('with too many %s is refused before it is parsed, also in a stream', async (_, body, message) => {
+    const parse = vi.spyOn(JSON, 'parse');
+    const isParsed = () => parse.mock.calls.some(([text]) => text.length >= body.length);
+    try {
+      respondWith(body);
+      const error = await failure(run());
+      expect(error.message).toContain(message);
+      expect(error.isFinal).toBe(true);
+      respondWith(`data: ${body}\n\ndata: [DONE]\n\n`, 'text/event-stream');
+      expect((await run()).text).toBe(body);
+      expect(isParsed()).toBe(false);
+    } finally {
+      parse.mockRestore();
+    }
   });
 
   test('that breaks off can be retried', async () => {
