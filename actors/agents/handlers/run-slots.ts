@@ -3,6 +3,7 @@
 // store, and a part of a run parks.
 
 import { type ReleaseSlot, type SlotFigures, SlotQueue } from '../../base/bounds/slot-queue.ts';
+import { WorkTurns } from '../../base/time/work-turns.ts';
 import { HandlerError, type Job } from './handler.ts';
 import type { HandlerContext } from './handler-context.ts';
 import type { Parked } from './parked.ts';
@@ -14,6 +15,9 @@ const MAX_WAIT_MS = 30_000;
 const REPORT_EVERY_MS = 2_000;
 /** Pause before the next try. */
 const PAUSE_MS = 5_000;
+
+/** Turns of the event loop in which steps begin. */
+const turns = new WorkTurns();
 
 /** Slots by kind of step. */
 export interface RunSlots {
@@ -80,6 +84,7 @@ export async function acquireSlot(
       },
     });
     if (slot === undefined) throw new NoSlotError(kind, slots[kind].figures);
+    await turns.run(() => {});
     return slot;
   } finally {
     clearInterval(reports);

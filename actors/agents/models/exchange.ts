@@ -7,11 +7,11 @@
 //
 // Redirects are not followed, so the key reaches only the configured address. A response that is not an event
 // stream is rejected, because it would look like an empty answer. `end` releases or closes the socket. Lone
-// surrogates in request bodies are replaced, because parsers reject them. Reading yields to the event loop
-// after each piece, so a fast provider cannot block other calls.
+// surrogates in request bodies are replaced, because parsers reject them. The pieces of all answers are read
+// in turns of the event loop, so fast providers cannot block other calls.
 
-import { setImmediate } from 'node:timers/promises';
 import { wellFormedJson } from '../../../machines/agent-run/tool-arguments.ts';
+import { WorkTurns } from '../../base/time/work-turns.ts';
 import { connectionFault } from './connection-fault.ts';
 import { readErrorAnswer } from './error-response.ts';
 import type { EventRepair } from './event-repair.ts';
@@ -42,6 +42,9 @@ const MAX_LINE_BYTES = 8 * 1_048_576;
 /** Maximum bytes read from error responses. */
 const MAX_ERROR_BYTES = 65_536;
 const LINE_FEED = 10;
+
+/** Turns of the event loop for parsing pieces. */
+const turns = new WorkTurns();
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface ModelExchangeOptions {
@@ -156,8 +159,7 @@ export class ModelExchange {
             if (size > maxBytes) throw tooLarge(maxBytes);
             if (lineBytes > maxLineBytes) throw tooLarge(maxLineBytes);
             if (calls.add(value) > MAX_CALLS) throw new ModelFaultError(tooManyCalls);
-            await setImmediate();
-            controller.enqueue(value);
+            await turns.run(() => controller.enqueue(value));
           } catch (error) {
             controller.error(this.#endWith(error));
           }

@@ -130,3 +130,22 @@ test('an agent without a slot makes no request, is deferred, and does not count 
   expect(JSON.parse(world.note?.figures ?? '{}').worked_ms).toBeLessThan(waitMs);
   expect(slots.modelCalls.figures).toEqual({ in_flight: 0, waiting: 0, limit: 1 });
 });
+
+test('steps that become ready together begin in different turns of the event loop', async () => {
+  const slots = runSlots({ model_calls: 20, flow_nodes: 20 });
+  let turn = 0;
+  let isOver = false;
+  const count = () => {
+    turn += 1;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  const turns = await Promise.all(
+    Array.from({ length: 10 }, async (_, n) => {
+      await acquireSlot(slots, 'modelCalls', aJob({ agent: `a${n}` }), aContext());
+      return turn;
+    }),
+  );
+  isOver = true;
+  expect(new Set(turns).size).toBe(10);
+});
