@@ -35,8 +35,7 @@ type ToolMembers = Readonly<Record<string, unknown>>;
 /** Converts a listed tool; returns undefined if it cannot be called. Server text is untrusted. */
 export function convertTool(server: string, tool: Tool): AgentTool | undefined {
   const { name } = tool;
-  // The journal would change a name with an unpaired surrogate, and a call would not reach the tool.
-  if (typeof name !== 'string' || name === '' || !name.isWellFormed()) return undefined;
+  if (!isCallable(name)) return undefined;
   const { description, title, inputSchema, annotations } = validMembers(tool);
   const schema = isObject(inputSchema) ? inputSchema : {};
   return {
@@ -47,6 +46,11 @@ export function convertTool(server: string, tool: Tool): AgentTool | undefined {
     inputSchema: { ...schema, type: 'object' },
     hints: hintsIn(isObject(annotations) ? annotations : {}),
   };
+}
+
+/** The journal would change a name with an unpaired surrogate, and a call would not reach the tool. */
+function isCallable(name: unknown): name is string {
+  return typeof name === 'string' && name !== '' && name.isWellFormed();
 }
 
 /**
@@ -99,15 +103,32 @@ const MAX_BYTES = 262_144;
 /** Limit of servers that the error names. */
 const MAX_NAMED = 10;
 
-/** Returns the tools, or throws TooManyToolsError: each tool costs tokens in every model call. */
-export function checkToolCount(agent: string, tools: readonly AgentTool[]): readonly AgentTool[] {
+type ToolName = Pick<AgentTool, 'server' | 'tool'>;
+
+/**
+ * Throws TooManyToolsError, because each tool costs tokens in every model call. Converting 14,000 tools takes
+ * a second, so tools are counted before.
+ */
+export function checkToolCount(agent: string, tools: readonly ToolName[]): void {
+  if (tools.length <= MAX_TOOLS) return;
+  throw tooManyTools(agent, tools, `${tools.length} tools`, `${MAX_TOOLS} are allowed`);
+}
+
+/** Returns the tools, or throws TooManyToolsError. */
+export function checkToolSize(agent: string, tools: readonly AgentTool[]): readonly AgentTool[] {
   const bytes = tools.reduce((sum, tool) => sum + sizeOf(tool), 0);
-  if (tools.length <= MAX_TOOLS && bytes <= MAX_BYTES) return tools;
-  const [found, allowed] =
-    tools.length > MAX_TOOLS
-      ? [`${tools.length} tools`, `${MAX_TOOLS} are allowed`]
-      : [`tools with ${bytes} bytes of descriptions and schemas`, `${MAX_BYTES} are allowed`];
-  throw new TooManyToolsError(
+  if (bytes <= MAX_BYTES) return tools;
+  const found = `tools with ${bytes} bytes of descriptions and schemas`;
+  throw tooManyTools(agent, tools, found, `${MAX_BYTES} are allowed`);
+}
+
+function tooManyTools(
+  agent: string,
+  tools: readonly ToolName[],
+  found: string,
+  allowed: string,
+): TooManyToolsError {
+  return new TooManyToolsError(
     `agent ${agent} sees ${found} (${perServer(tools)}), at most ${allowed}; restrict them by \`tools\`, e.g. ` +
       `tools: [${example(tools)}], or by tools.allow of a server`,
   );
@@ -119,7 +140,7 @@ function sizeOf({ tool, description, inputSchema }: AgentTool): number {
   );
 }
 
-function perServer(tools: readonly AgentTool[]): string {
+function perServer(tools: readonly ToolName[]): string {
   const counts = new Map<string, number>();
   for (const { server } of tools) counts.set(server, (counts.get(server) ?? 0) + 1);
   const parts = [...counts]
@@ -128,7 +149,7 @@ function perServer(tools: readonly AgentTool[]): string {
   return [...parts.slice(0, MAX_NAMED), ...(parts.length > MAX_NAMED ? ['…'] : [])].join(', ');
 }
 
-function example(tools: readonly AgentTool[]): string {
+function example(tools: readonly ToolName[]): string {
   return tools[0] === undefined
     ? '"read_*"'
     : `${JSON.stringify(`${tools[0].server}/${tools[0].tool}`.slice(0, 80))}, "read_*"`;
@@ -174,6 +195,11 @@ function patternsByForm(servers: readonly AgentServer[], patterns: readonly stri
 
 export interface ToolsHost extends AgentServersHost {
   readonly inProcess: InProcessClient;
+}
+
+interface ListedTool extends ToolName {
+  /** The tool as listed by its server. */
+  readonly item: Tool;
 }
 
 interface Services {
@@ -228,7 +254,12 @@ class AgentToolBox implements ToolBox {
     setMaxListeners(0, either);
     try {
       const lists = await Promise.all(this.#servers.map((server) => this.#listOf(server, either, timeoutMs)));
-      return checkToolCount(this.#agent, lists.flat());
+      const found = lists.flat();
+      checkToolCount(this.#agent, found);
+      return checkToolSize(
+        this.#agent,
+        found.flatMap(({ server, item }) => convertTool(server, item) ?? []),
+      );
     } finally {
       // Stops the remaining requests if one fails.
       failed.abort();
@@ -259,15 +290,17 @@ class AgentToolBox implements ToolBox {
     this.#leases.clear();
   }
 
-  async #listOf(from: AgentServer, signal: AbortSignal, remainingMs: number): Promise<AgentTool[]> {
+  /** Returns the listed tools in scope by name. */
+  async #listOf(from: AgentServer, signal: AbortSignal, remainingMs: number): Promise<ListedTool[]> {
     const isInScope = await this.#scopeOf(from);
     const server = await this.#reach(from);
     const timeoutMs = Math.min(LIST_MS, remainingMs);
     const items = await this.#services.client.listTools({ server, signal, timeoutMs });
-    const tools = new Map<string, AgentTool>();
+    const tools = new Map<string, ListedTool>();
     for (const item of items) {
-      const tool = convertTool(from.name, item);
-      if (tool !== undefined && !tools.has(tool.tool) && isInScope(tool.tool)) tools.set(tool.tool, tool);
+      const { name } = item;
+      if (isCallable(name) && !tools.has(name) && isInScope(name))
+        tools.set(name, { server: from.name, tool: name, item });
     }
     return [...tools.values()];
   }

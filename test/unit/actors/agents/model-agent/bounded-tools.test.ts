@@ -1,7 +1,13 @@
 // Limits of the tools that an agent offers to its model, and the conversion of tool definitions.
 
 import { expect, test } from 'vitest';
-import { checkToolCount, convertTool } from '../../../../../actors/agents/model-agent/agent-tool-boxes.ts';
+import {
+  AgentToolBoxes,
+  checkToolCount,
+  checkToolSize,
+  convertTool,
+  type ToolsHost,
+} from '../../../../../actors/agents/model-agent/agent-tool-boxes.ts';
 import type { AgentTool } from '../../../../../actors/agents/model-agent/tool-box.ts';
 import { TooManyToolsError } from '../../../../../actors/base/errors/errors.ts';
 
@@ -10,7 +16,8 @@ const tools = (server: string, count: number, more: object = {}) =>
 
 test('an agent may have 128 tools', () => {
   const all = [...tools('files', 64), ...tools('shop', 64)];
-  expect(checkToolCount('clerk', all)).toEqual(all);
+  expect(() => checkToolCount('clerk', all)).not.toThrow();
+  expect(checkToolSize('clerk', all)).toEqual(all);
 });
 
 test('the error for too many tools names their servers and how to restrict them', () => {
@@ -26,7 +33,7 @@ test.each([
   ['descriptions', { description: 'x'.repeat(27_000) }],
   ['schemas', { inputSchema: { type: 'object', description: 'x'.repeat(27_000) } }],
 ])('tool %s above the total size limit are an error', (_, more) => {
-  expect(() => checkToolCount('clerk', tools('files', 10, more))).toThrow(/sees tools with 27\d+ bytes of/);
+  expect(() => checkToolSize('clerk', tools('files', 10, more))).toThrow(/sees tools with 27\d+ bytes of/);
 });
 
 test.each([
@@ -80,4 +87,18 @@ test('a tool without a name is ignored, and each input schema has type object', 
     description: '',
     inputSchema: { type: 'object' },
   });
+});
+
+test('too many tools are an error before any of them is converted', async () => {
+  const tool = (n: number) => ({
+    name: `tool-${n}`,
+    get inputSchema(): unknown {
+      throw new Error('the tool was converted');
+    },
+  });
+  const listTools = async () => Array.from({ length: 129 }, (_, n) => tool(n));
+  const boxes = new AgentToolBoxes({ inProcess: { listTools } } as unknown as ToolsHost);
+  const tools = { allow: ['*'], deny: [] };
+  const box = boxes.open('clerk', [{ name: 'files', entry: undefined, tools }], []);
+  await expect(box.list(new AbortController().signal, 1_000)).rejects.toThrow('sees 129 tools (files: 129)');
 });
