@@ -1,5 +1,5 @@
 // Creates the services of model agents from the configuration: the models of the providers, and a reader for
-// agent definitions that are stored with a run. Imported when the first agent needs them.
+// agent definitions that are stored with a run. Imported only for agents with a model.
 
 import type { ModelAgentServices } from '../actors/agents/model-agent/model-agent.ts';
 import { ProviderModels } from '../actors/agents/models/provider-models.ts';
@@ -15,7 +15,7 @@ export function modelServices(
   env: Environment,
   addSecrets: (secrets: readonly string[]) => void,
   log: Log,
-): Omit<ModelAgentServices, 'toolBoxes' | 'log' | 'slots'> {
+): Pick<ModelAgentServices, 'readDefinition'> & { readonly models: ProviderModels } {
   // Dropped: the secrets of the providers are registered when the agent files are read.
   const usable = usableProviders(providers, env, new SecretValues());
   return {

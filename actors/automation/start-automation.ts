@@ -3,6 +3,7 @@
 // webhooks arrive, and is drained after it. Events accepted during shutdown remain in the store for the next
 // start: the store closes after this part (store/store-part.ts).
 
+import { preloadTargets } from './preload-targets.ts';
 import type { ResourcesInUse } from './resources-in-use.ts';
 import { type AutomationServices, RunningAutomation } from './running-automation.ts';
 import { Pauses } from './triggers/pauses.ts';
@@ -16,6 +17,7 @@ export async function startAutomation(
   const store = await services.gateway.store.open((openStore) => pauses.load(openStore));
   const { cluster } = store;
   const clusterModule = cluster && (await import('./cluster-side.ts'));
+  await preloadTargets(resources.current, services.modelServices, services.gateway.log);
   return new RunningAutomation({
     ...services,
     store,

@@ -1,6 +1,6 @@
 // Registry of the targets (agents, fleets and flows): their handlers and built-in triggers, and the tools of
 // model agents. A reload replaces all targets between two events. The code for fleets, flows and models is
-// loaded with the first run.
+// loaded at the start (preload-targets.ts), and after a reload with the first run.
 
 import type { Agent } from '../../config/resources/agents/agent.ts';
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
@@ -20,6 +20,7 @@ import { type RunSlots, runSlots } from '../agents/handlers/run-slots.ts';
 import { AgentToolBoxes } from '../agents/model-agent/agent-tool-boxes.ts';
 import type { ModelAgentServices } from '../agents/model-agent/model-agent.ts';
 import type { ToolBoxes } from '../agents/model-agent/tool-box.ts';
+import type { LoadableModels } from '../agents/models/model.ts';
 import { describeLoadError } from '../base/errors/load-error.ts';
 import type { Log } from '../base/errors/log.ts';
 import type { GatewayRuntime } from '../gateway/gateway.ts';
@@ -44,7 +45,7 @@ export function approvalTriggers(
   };
 }
 
-/** Handler whose code is loaded with the first run: gateways without such agents never load it. */
+/** Handler that is created with the first run: gateways without such agents never load its code. */
 export class LazyHandler implements Handler {
   readonly #load: () => Promise<Handler>;
   #loading: Promise<Handler> | undefined;
@@ -67,10 +68,10 @@ export class LazyHandler implements Handler {
   }
 }
 
-/** Services for model agents, except their tools; loaded with the first run. */
+/** Loads the services for model agents, except their tools. */
 export type LoadModelServices = (
   log: Log,
-) => Promise<Omit<ModelAgentServices, 'toolBoxes' | 'log' | 'slots'>>;
+) => Promise<Pick<ModelAgentServices, 'readDefinition'> & { readonly models: LoadableModels }>;
 
 /** Parsers for the definitions of earlier runs. Each rejects with ConfigError. */
 export interface StoredDefinitions {

@@ -52,3 +52,8 @@ export interface Models {
    */
   ask(request: ModelRequest, options: ModelRequestOptions): Promise<ModelAnswer>;
 }
+
+export interface LoadableModels extends Models {
+  /** Loads the clients of these models before the first request. Never rejects. */
+  prepare(models: readonly ModelName[]): Promise<void>;
+}

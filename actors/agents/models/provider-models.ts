@@ -1,8 +1,8 @@
 // Sends model requests to the configured providers. Tries the models of an agent in order (retries.ts), and
-// returns the first answer with its cost. Client libraries are loaded with the first request. An aborted
-// request leaves neither sockets nor timers. A model's permanent failure is logged once per outage, even
-// if a fallback answers. A request that a provider refuses for a tool or for images is repeated without them
-// (request-parts.ts).
+// returns the first answer with its cost. Client libraries are loaded by `prepare` or the first request. An
+// aborted request leaves neither sockets nor timers. A model's permanent failure is logged once per outage,
+// even if a fallback answers. A request that a provider refuses for a tool or for images is repeated without
+// them (request-parts.ts).
 
 import type { Prices } from '../../../config/gateway-file/provider-schema.ts';
 import type { Providers, ResolvedProvider } from '../../../config/gateway-file/providers.ts';
@@ -13,10 +13,11 @@ import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { eventRepair } from './event-repair.ts';
 import { type ExchangeLimits, ModelExchange } from './exchange.ts';
-import type { ModelAnswer, ModelRequest, ModelRequestOptions, Models } from './model.ts';
+import type { LoadableModels, ModelAnswer, ModelRequest, ModelRequestOptions } from './model.ts';
 import { faultText, ModelFaultError, nameOf } from './model-errors.ts';
 import { KnownModels } from './model-traits.ts';
 import { loadClient } from './providers.ts';
+import { rehearse } from './rehearse.ts';
 import { ModelRequestParts } from './request-parts.ts';
 import { repeatRequest } from './retries.ts';
 
@@ -86,7 +87,7 @@ export interface ProviderModelsOptions {
   readonly firstPauseMs?: number;
 }
 
-export class ProviderModels implements Models {
+export class ProviderModels implements LoadableModels {
   readonly #options: ProviderModelsOptions;
   /** Last logged permanent failure per model, so that it is logged once per outage. */
   readonly #refusals = new Map<string, string>();
@@ -109,6 +110,14 @@ export class ProviderModels implements Models {
       },
       (model, remainingMs) => this.#answer(request, model, remainingMs, options),
     );
+  }
+
+  async prepare(models: readonly ModelName[]): Promise<void> {
+    const byProvider = new Map(models.map(({ provider, model }) => [provider, model]));
+    for (const [provider, model] of byProvider) {
+      const settings = this.#options.providers.get(provider);
+      if (settings !== undefined) await rehearse(settings, model);
+    }
   }
 
   /** Repeats a request without the parts that the provider refuses. */

@@ -1,4 +1,4 @@
-// Creates the client for a provider's protocol; its library is loaded with the first request. Every value
+// Creates the client for a provider's protocol; its library is loaded with the first client. Every value
 // that a client could read from the environment is passed explicitly: key and address come from the settings.
 // A missing key is passed as an empty text, and exchange.ts removes the header with it. If the protocol
 // supports it, requests disable the storage of answers at the provider.

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it } from 'vitest';
-import { httpAgent, SECRET, startAutomation, trigger } from '../../fixtures/automation/automation.ts';
+import { agent, httpAgent, SECRET, startAutomation, trigger } from '../../fixtures/automation/automation.ts';
 import {
   type GatewayProcess,
   type GatewaySetup,
@@ -43,15 +43,23 @@ const OF_MODELS =
 
 let loaded: readonly string[];
 let loadedWithTriggers: readonly string[];
+let loadedWithModel: readonly string[];
 
 beforeAll(async () => {
-  [loaded, loadedWithTriggers] = await Promise.all([
+  [loaded, loadedWithTriggers, loadedWithModel] = await Promise.all([
     loadedBy((setup) => startGateway({ ...setup, servers: { echo: fault('echo') } })),
     loadedBy((setup) => {
       const config = { path: '/hooks/orders', webhook_secret: SECRET };
       const orders = trigger('orders', { type: 'HTTP', config, default_agent: 'clerk' });
       return startAutomation({ ...setup, resources: [orders, httpAgent('clerk', 'http://127.0.0.1:9/')] });
     }),
+    loadedBy((setup) =>
+      startAutomation({
+        ...setup,
+        env: { ...setup.env, ANTHROPIC_API_KEY: 'a-key' },
+        resources: [agent('writer', { model: 'anthropic:any' })],
+      }),
+    ),
   ]);
 });
 
@@ -101,6 +109,14 @@ it('a gateway with triggers and no agent with a model loads no code of models', 
   const sources = sourcesIn(loadedWithTriggers);
   expect(sources).toContain('actors/automation/target-registry.ts');
   expect(sources.filter((source) => OF_MODELS.test(source))).toEqual([]);
+});
+
+it('a gateway with a model agent loads its code and the client of its provider at the start', () => {
+  const sources = sourcesIn(loadedWithModel);
+  expect(sources).toContain('actors/agents/model-agent/model-agent.ts');
+  expect(sources).toContain('actors/agents/models/send-request.ts');
+  expect(sources.some((source) => source.startsWith('node_modules/@ai-sdk/anthropic/'))).toBe(true);
+  expect(sources.some((source) => source.startsWith('node_modules/@ai-sdk/google/'))).toBe(false);
 });
 
 it('the code that a gateway with tool servers alone loads is below a maximum size', () => {
