@@ -218,6 +218,7 @@ async function* linesOf(
     for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {
       const rest = bytes.subarray(from, end);
       count += 1;
+      checkLength(count, length + rest.length, maxBytes);
       yield pending.length === 0 ? rest : Buffer.concat([...pending, rest]);
       pending = [];
       length = 0;
@@ -226,8 +227,12 @@ async function* linesOf(
     if (from === bytes.length) continue;
     pending.push(bytes.subarray(from));
     length += bytes.length - from;
-    if (length > maxBytes) throw new StoreFileError(`line ${count + 1} is too long`);
+    checkLength(count + 1, length, maxBytes);
   }
   if (length > 0) throw new StoreFileError(`the file ends in the middle of line ${count + 1}`);
   return undefined;
+}
+
+function checkLength(line: number, length: number, maxBytes: number): void {
+  if (length > maxBytes) throw new StoreFileError(`line ${line} has more than ${maxBytes} bytes`);
 }

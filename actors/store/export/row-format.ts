@@ -4,6 +4,7 @@
 // column, never the value.
 
 import { isUtf8 } from 'node:buffer';
+import { parseCost } from '../../base/bounds/parse-cost.ts';
 import type { Failure } from '../delivery.ts';
 import { toStorableText } from '../record-texts.ts';
 import { StoreFileError } from './errors.ts';
@@ -42,9 +43,14 @@ export function lineOf(table: ExportTable, row: ExportRow, now: number): string 
   return JSON.stringify(members);
 }
 
+/** Far above the values and levels of a row, which nests only its last failures. */
+const MAX_LINE_VALUES = 10_000;
+
 /** Parses a line of any kind. Throws StoreFileError. */
 export function membersOf(line: Uint8Array): Readonly<Record<string, unknown>> {
   if (!isUtf8(line)) throw new StoreFileError('not UTF-8');
+  if (parseCost(line, MAX_LINE_VALUES) > MAX_LINE_VALUES)
+    throw new StoreFileError(`more than ${MAX_LINE_VALUES} values and levels`);
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString());

@@ -190,6 +190,12 @@ describe('an invalid export file is rejected without importing anything', () => 
       (text) => replaced(text, /(\{"kind":"body".*\n)(\{"kind":"body".*\n)/, '$2$1'),
       'line 5: rows of body are out of order',
     ],
+    [
+      'a row with too many levels',
+      (text) =>
+        replaced(text, '{"kind":"kv"', `{"kind":"kv","x":${'['.repeat(100_000)}${']'.repeat(100_000)}`),
+      'line 6: more than 10000 values and levels',
+    ],
     ['a row with a duplicate id', (text) => replaced(text, '"id":"a:2"', '"id":"a:1"'), 'lines 2 to 3:'],
   ];
   test.each(cases)('%s', async (_, change, message) => {
@@ -267,6 +273,13 @@ test('an import does not read a line above the maximum length to its end', async
   const parts = (async function* () {
     for (; read < 1_000; read += 1) yield Buffer.alloc(100, 0x20);
   })();
-  await expect(new RecordReader(parts, 1_000).head()).rejects.toThrow('line 1 is too long');
+  await expect(new RecordReader(parts, 1_000).head()).rejects.toThrow('line 1 has more than 1000 bytes');
   expect(read).toBeLessThan(20);
+});
+
+test('an import rejects a line above the maximum length also if its end is already read', async () => {
+  const parts = (async function* () {
+    yield Buffer.from(`${' '.repeat(1_001)}\n`);
+  })();
+  await expect(new RecordReader(parts, 1_000).head()).rejects.toThrow('line 1 has more than 1000 bytes');
 });
