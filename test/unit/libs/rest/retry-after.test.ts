@@ -14,11 +14,15 @@ describe('Retry-After', () => {
     [at(90_000), 90_000],
     [at(-90_000), 0],
     ['999999999', 86_400_000],
+    ['9999999999', 86_400_000],
+    ['7, 20', 20_000],
+    ['Mon Feb  3 04:06:06 2020', 60_000],
+    ['Monday, 03-Feb-20 04:06:06 GMT', 60_000],
   ])('of "%s" is a delay of %i ms by the platform\'s clock', (value, ms) => {
     expect(retryAfterMs(new Headers({ 'retry-after': value, date }))).toBe(ms);
   });
 
-  test.each(['', '-1', 'soon', '1e9', '12 s'])('of "%s" is ignored', (value) => {
+  test.each(['', '-1', 'soon', '1e9', '12 s', '20, soon', '9'.repeat(31)])('of "%s" is ignored', (value) => {
     expect(retryAfterMs(new Headers({ 'retry-after': value, date }))).toBeUndefined();
   });
 
