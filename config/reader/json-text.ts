@@ -10,7 +10,7 @@ export function markLength(bytes: Uint8Array): number {
     : 0;
 }
 
-/** Parses JSON after an optional byte order mark. Throws SyntaxError. */
-export function parseJson(text: string): unknown {
-  return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+/** Parses JSON after an optional byte order mark. `reviver` replaces values. Throws SyntaxError. */
+export function parseJson(text: string, reviver?: (key: string, value: unknown) => unknown): unknown {
+  return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, reviver);
 }

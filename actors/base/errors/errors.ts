@@ -173,6 +173,9 @@ export class SessionExpiredError extends GatewayError {
 interface UpstreamProtocolOptions extends ErrorOptions {
   readonly status?: number | undefined;
   readonly requestedPauseMs?: number | undefined;
+  /** Code and data of the server's JSON-RPC error. */
+  readonly rpcCode?: number | undefined;
+  readonly data?: Record<string, unknown> | undefined;
 }
 
 /**
@@ -192,13 +195,20 @@ export class UpstreamProtocolError extends GatewayError implements PauseRequest,
   /** True if a proxy reports that the server is away. */
   readonly isUnreachable: boolean;
   override readonly retryAfterSeconds: number | undefined;
+  override readonly rpcCode: number;
+  readonly #data: Record<string, unknown> | undefined;
   constructor(message: string, options: UpstreamProtocolOptions = {}) {
     super(message, options);
-    const { status, requestedPauseMs } = options;
+    const { status, requestedPauseMs, rpcCode = -32000, data } = options;
+    this.rpcCode = rpcCode;
+    this.#data = data;
     this.status = status;
     this.isUnreachable = status === 502 || status === 503 || status === 504;
     this.requestedPauseMs = requestedPauseMs;
     this.retryAfterSeconds = requestedPauseMs === undefined ? undefined : Math.ceil(requestedPauseMs / 1000);
+  }
+  override get data(): Record<string, unknown> {
+    return this.#data ?? super.data;
   }
 }
 

@@ -138,6 +138,64 @@ describe('cookies of a session', () => {
     expect(remote.requests[0]?.headers.cookie).toBe('own=1');
   });
 
+  test('are parsed as in browsers, with characters, blanks and dates that the grammar forbids', async () => {
+    const sent = [
+      'quoted="a b, c=d"; Path=/',
+      'equals=a==',
+      'spaced = two words ; path=/mcp',
+      'sp ace@=1;PATH=/',
+      'json={"a":[1,2]}; Domain=.other.example; SameSite=None; HttpOnly',
+      'bytes=gr\u00fc\u00df',
+      'empty=',
+      'invalid-path=1; Path=mcp',
+      'ignored-age=1; Max-Age="0"; Expires=Wed, 01-Dec-2100 00:00:00 GMT',
+      `long-attribute=1; Path=/${'x'.repeat(1_100)}`,
+      `many-attributes=1; ${'x=1; '.repeat(1_000)}`,
+      'both=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT',
+      '=nameless',
+      'gone=1; Max-Age = -99999999999999999',
+      'gone=2; expires=Thu Jan  1 00:00:00 1970',
+      'secure=1; SECURE=',
+      `huge=${'x'.repeat(4_093)}`,
+      'last=1; Path=/other; Path=/',
+      'last=longer path; Path=/mcp',
+    ];
+    const remote = await serve((exchange) => respond(exchange, { 'set-cookie': sent }));
+    const gateway = await gatewayFor(remote.url());
+    expect((await callOnce(gateway.url, 'far', 'x')).status).toBe(200);
+    await gateway.stop();
+    const { headers } = remote.requests.find(({ body }) => body.includes('tools/call')) ?? {};
+    expect(headers?.cookie).toBe(
+      [
+        'spaced=two words; last=longer path; quoted="a b, c=d"; equals=a==; sp ace@=1; json={"a":[1,2]}',
+        'bytes=gr\u00fc\u00df; empty=; invalid-path=1; ignored-age=1; long-attribute=1; many-attributes=1; both=1; last=1',
+      ].join('; '),
+    );
+  });
+
+  test('are limited in number and in total size, and the latest are kept', async () => {
+    let answers = 0;
+    const remote = await serve((exchange) => {
+      const { req, res, body } = exchange;
+      if (req.method === 'POST' && methodOf(body) === 'tools/call') {
+        answers += 1;
+        const large = Array.from({ length: 9 }, (_, n) => `large${n}=${'x'.repeat(1_200)}`);
+        if (answers === 1) res.setHeader('set-cookie', large);
+      }
+      const small = Array.from({ length: 70 }, (_, n) => `c${n}=1`);
+      return respond(exchange, { 'set-cookie': small });
+    });
+    const gateway = await gatewayFor(remote.url());
+    for (let n = 0; n < 2; n += 1) await callOnce(gateway.url, 'far', 'x');
+    await gateway.stop();
+    const calls = remote.requests.filter(({ body }) => body.includes('tools/call'));
+    const [first = '', second = ''] = calls.map(({ headers }) => headers.cookie ?? '');
+    expect(first.split('; ')).toEqual(Array.from({ length: 50 }, (_, n) => `c${n + 20}=1`));
+    expect(second.split('; ').at(-1)).toMatch(/^large8=/);
+    expect(second.length).toBeLessThan(8_100);
+    expect(second.match(/large/g)).toHaveLength(6);
+  });
+
   test('are not sent after their expiry', async () => {
     const remote = await serve((exchange) => respond(exchange, { 'set-cookie': 'short=1; Max-Age=2' }));
     const gateway = await gatewayFor(remote.url());
@@ -196,6 +254,84 @@ describe('a pause that a server requests', () => {
       await gateway.stop();
     },
   );
+
+  const answers: Readonly<Record<string, (id: unknown, error: object) => string>> = {
+    plain: (id, error) => JSON.stringify({ jsonrpc: '2.0', id, error }),
+    'text id': (id, error) => JSON.stringify({ jsonrpc: '2.0', id: String(id), error }),
+    marked: (id, error) => `\uFEFF${JSON.stringify({ error, id, jsonrpc: '2.0' })}\r\n`,
+    'with a null result': (id, error) => JSON.stringify({ jsonrpc: '2.0', id, result: null, error }),
+  };
+  const pauses: readonly (readonly [string, () => string, RegExp | undefined])[] = [
+    ['in seconds', () => '20', /^20$/],
+    ['as a date', () => inDate(20), /^(19|20)$/],
+    [
+      'as a date without zone',
+      () => inDate(20).replace(/^(...), (\d\d) (...) (\d{4}) (.*) GMT/, '$1 $3 $2 $5 $4'),
+      /^(19|20)$/,
+    ],
+    ['twice', () => '7, 20', /^20$/],
+    ['of centuries', () => '9'.repeat(20), /^86400$/],
+    ['until a far date', () => 'Fri, 31 Dec 9999 23:59:59 GMT', /^86400$/],
+    ['until a past date', () => inDate(-60), undefined],
+    ['of zero', () => '0', undefined],
+    ['below zero', () => '-20', undefined],
+    ['in words', () => 'soon', undefined],
+  ];
+
+  test('beside a JSON-RPC error is reported with the code and the data of the error', async () => {
+    const cases = [429, 503].flatMap((status) =>
+      Object.keys(answers).flatMap((form) => pauses.map(([pause]) => `${status} ${form} ${pause}`)),
+    );
+    const error = { code: -32_029, message: `too fast, ${SECRET}`, data: { bucket: 'a', key: SECRET } };
+    const remote = await serve((exchange) => {
+      const { req, res, body } = exchange;
+      if (req.method !== 'POST' || methodOf(body) !== 'tools/call') return respond(exchange);
+      const { name } = JSON.parse(body).params;
+      const [, status, form = '', pause] =
+        /^(\d+) (.*?) ((?:in|as|twice|of|until|below).*)$/.exec(name) ?? [];
+      const header = pauses.find(([each]) => each === pause)?.[1]() ?? '';
+      res.writeHead(Number(status), { 'retry-after': header, 'content-type': 'application/json' });
+      return void res.end(answers[form]?.(idOf(body), error));
+    });
+    const gateway = await startGateway({
+      servers: { far: { url: remote.url().href, era: 'legacy', headers: { authorization: SECRET } } },
+      env: { TZ: 'America/New_York' },
+    });
+    const seen = await Promise.all(cases.map((name) => callOnce(gateway.url, 'far', name)));
+    await gateway.stop();
+    for (const [at, name] of cases.entries()) {
+      const { error: received, headers } = seen[at] as (typeof seen)[number];
+      const expected = pauses.find(([pause]) => name.endsWith(` ${pause}`))?.[2];
+      expect.soft(received?.code, name).toBe(-32_029);
+      expect.soft(received?.data, name).toMatchObject({ bucket: 'a', key: '[redacted]' });
+      expect.soft(received?.message, name).toMatch(/^too fast, \[redacted\]/);
+      expect.soft(received?.message.includes('the server asks to wait'), name).toBe(expected !== undefined);
+      if (expected === undefined) expect.soft(headers['retry-after'], name).toBeUndefined();
+      else expect.soft(headers['retry-after'], name).toMatch(expected);
+    }
+    expect(remote.requests.filter(({ body }) => body.includes('tools/call'))).toHaveLength(cases.length);
+  });
+
+  test('beside a JSON-RPC error of the handshake delays the next start', async () => {
+    const remote = await serve(({ res, body }) => {
+      const answer = {
+        jsonrpc: '2.0',
+        id: idOf(body),
+        error: { code: -32_000, message: 'too many sessions' },
+      };
+      res.setHeader('retry-after', '20');
+      answerJson(res, answer, 429);
+    });
+    const gateway = await gatewayFor(remote.url(), {
+      request_timeout_seconds: 2,
+      restart: { min_backoff_ms: 10, max_backoff_seconds: 1 },
+    });
+    const { error } = await callOnce(gateway.url, 'far', 'x');
+    expect(error?.message).toContain('too many sessions; the server asks to wait 20 s');
+    await sleep(1_500);
+    expect(remote.requests).toHaveLength(1);
+    await gateway.stop();
+  });
 
   test('of zero seconds does not prevent a retry of the call', async () => {
     let hasRefused = false;

@@ -3,6 +3,7 @@
 // truncated and redacted. URLs are shown without query and user name, as these may contain secrets (A9,
 // ARCHITECTURE.md).
 
+import { parseJson } from '../../../../config/reader/json-text.ts';
 import { retryAfterMs } from '../../../../libs/rest/retry-after.ts';
 import {
   ConnectionLostError,
@@ -58,6 +59,32 @@ export function refusalError(refusal: ErrorResponse, redactor: TextRedactor): Up
   });
 }
 
+/**
+ * Returns the error for a non-2xx response whose body is the JSON-RPC response to the request, if the server
+ * requests a pause. Code and data of the server's error are kept. Undefined for any other body or header: the
+ * body is then forwarded, and nothing of the response is lost.
+ */
+export function pausedAnswerError(
+  refusal: ErrorResponse,
+  redactor: TextRedactor,
+): UpstreamProtocolError | undefined {
+  const pauseMs = requestedPauseMs(refusal);
+  if (pauseMs === undefined) return undefined;
+  const { error } = parseJson(refusal.body.toString('utf8'), (_, value) =>
+    typeof value === 'string' ? redactor.redact(value) : value,
+  ) as { readonly error?: Readonly<Record<string, unknown>> | null };
+  if (error === undefined || error === null) return undefined;
+  const { code, message, data } = error;
+  const { status } = refusal;
+  const text = typeof message === 'string' && message !== '' ? message : `the server responded ${status}`;
+  return new UpstreamProtocolError(`${text}${pauseAdvice(pauseMs)}`, {
+    status,
+    requestedPauseMs: pauseMs,
+    rpcCode: Number.isInteger(code) ? (code as number) : undefined,
+    data: typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : undefined,
+  });
+}
+
 /** Returns the pause that the server requests; undefined without one, or if it has passed. */
 function requestedPauseMs({ headers }: ErrorResponse): number | undefined {
   return retryAfterMs({ get: (name) => headers[name] ?? null }) || undefined;
@@ -77,7 +104,11 @@ function advice(refusal: ErrorResponse, pauseMs: number | undefined): string {
     return method === 'GET'
       ? '; check the address, and leave `runtime: sse` out if the server speaks Streamable HTTP'
       : '; check the address';
-  return pauseMs === undefined ? '' : `; the server asks to wait ${Math.ceil(pauseMs / 1000)} s`;
+  return pauseMs === undefined ? '' : pauseAdvice(pauseMs);
+}
+
+function pauseAdvice(pauseMs: number): string {
+  return `; the server asks to wait ${Math.ceil(pauseMs / 1000)} s`;
 }
 
 function redirectTarget({ headers, url }: ErrorResponse): string {

@@ -1,18 +1,22 @@
 // A remote session's cookies. Load balancers keep a session at one server by a cookie; without the cookie,
 // another server receives the request and does not know the session. The cookies belong to one session and
-// one origin, so domains are ignored.
+// one origin, so domains are ignored. Parsing is as tolerant as in browsers (RFC 6265, section 5.2), because
+// many values contain characters that the grammar for servers forbids.
 
+import { httpDateMs } from '../../../../libs/rest/http-date.ts';
 import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
 import type { ResponseHead } from './response-head.ts';
 
-/** Limits per session and per cookie (RFC 6265, section 6.1, has 50 and 4096). */
-const MAX_COOKIES = 20;
+/** Limits per session and per cookie, which is name and value (RFC 6265, section 6.1). */
+const MAX_COOKIES = 50;
 const MAX_COOKIE_BYTES = 4_096;
-
-const PAIR = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e"]*)$/;
+/** Limit of all cookies: many servers refuse a header line of more than 8 KiB. */
+const MAX_TOTAL_BYTES = 8_000;
+const MAX_ATTRIBUTE_BYTES = 1_024;
 
 interface Cookie {
-  readonly value: string;
+  /** Name and value, as sent. */
+  readonly pair: string;
   readonly path: string;
   readonly isSecure: boolean;
   /** Epoch milliseconds; undefined for a cookie that lasts as long as the session. */
@@ -20,6 +24,7 @@ interface Cookie {
 }
 
 export class SessionCookies {
+  /** Cookies by name and path, in the order of the last update. */
   readonly #cookies = new Map<string, Cookie>();
 
   /** Stores a response's cookies. */
@@ -32,42 +37,59 @@ export class SessionCookies {
   headerFor(url: URL): string | undefined {
     if (this.#cookies.size === 0) return undefined;
     const now = Date.now();
-    const pairs: string[] = [];
-    for (const [name, { value, path, isSecure, expiresAt }] of this.#cookies) {
-      if (expiresAt !== undefined && expiresAt <= now) this.#cookies.delete(name);
-      else if ((!isSecure || url.protocol === 'https:') && isBelow(url.pathname, path))
-        pairs.push(`${name}=${value}`);
+    const matches: Cookie[] = [];
+    for (const [key, cookie] of this.#cookies) {
+      const { path, isSecure, expiresAt } = cookie;
+      if (expiresAt !== undefined && expiresAt <= now) this.#cookies.delete(key);
+      else if ((!isSecure || url.protocol === 'https:') && isBelow(url.pathname, path)) matches.push(cookie);
     }
-    return pairs.length === 0 ? undefined : pairs.join('; ');
+    // Servers use the first of several cookies with one name, which belongs to the longest path.
+    if (matches.length > 1) matches.sort((a, b) => b.path.length - a.path.length);
+    return matches.length === 0 ? undefined : matches.map(({ pair }) => pair).join('; ');
   }
 
   #set(line: string, url: URL): void {
-    if (line.length > MAX_COOKIE_BYTES) return;
-    const [pair = '', ...attributes] = line.split(';').map((part) => part.trim());
-    const [, name, value] = PAIR.exec(pair) ?? [];
-    if (name === undefined || value === undefined) return;
+    const [pair = '', ...attributes] = line.split(';');
+    const [name, value] = nameAndValue(pair);
+    if (name === '' || value === undefined || name.length + value.length > MAX_COOKIE_BYTES) return;
     // The last of several attributes with one name counts (RFC 6265, section 5.3).
-    const attribute = (wanted: string) =>
-      attributes.findLast((each) => each.toLowerCase().split('=', 1)[0] === wanted);
-    const textOf = (wanted: string) => attribute(wanted)?.slice(wanted.length + 1);
-    const expiresAt = expiryOf(textOf('max-age'), textOf('expires'));
-    const path = textOf('path');
-    this.#cookies.delete(name);
+    const known = new Map<string, string>();
+    for (const attribute of attributes.map(nameAndValue)) {
+      const [attributeName, text = ''] = attribute;
+      if (text.length <= MAX_ATTRIBUTE_BYTES) known.set(attributeName.toLowerCase(), text);
+    }
+    const expiresAt = expiryOf(known.get('max-age'), known.get('expires'));
+    const declaredPath = known.get('path');
+    const path = declaredPath?.startsWith('/') ? declaredPath : folderOf(url.pathname);
+    const key = `${name};${path}`;
+    this.#cookies.delete(key);
     if (expiresAt !== undefined && expiresAt <= Date.now()) return;
-    deleteOldest(this.#cookies, MAX_COOKIES - 1);
-    this.#cookies.set(name, {
-      value,
-      path: path?.startsWith('/') ? path : folderOf(url.pathname),
-      isSecure: attribute('secure') !== undefined,
-      expiresAt,
-    });
+    this.#cookies.set(key, { pair: `${name}=${value}`, path, isSecure: known.has('secure'), expiresAt });
+    deleteOldest(this.#cookies, MAX_COOKIES);
+    this.#limitBytes();
   }
+
+  #limitBytes(): void {
+    let total = 0;
+    for (const { pair } of this.#cookies.values()) total += pair.length + 2;
+    for (const [oldest, { pair }] of this.#cookies) {
+      if (total <= MAX_TOTAL_BYTES) return;
+      this.#cookies.delete(oldest);
+      total -= pair.length + 2;
+    }
+  }
+}
+
+/** Splits at the first equals sign. The value is undefined without one. */
+function nameAndValue(text: string): readonly [string, string | undefined] {
+  const at = text.indexOf('=');
+  return at === -1 ? [text.trim(), undefined] : [text.slice(0, at).trim(), text.slice(at + 1).trim()];
 }
 
 /** Returns the expiry in epoch milliseconds. Max-Age has precedence (RFC 6265, section 5.3). */
 function expiryOf(maxAge: string | undefined, expires: string | undefined): number | undefined {
-  if (maxAge !== undefined && /^-?\d{1,12}$/.test(maxAge)) return Date.now() + Number(maxAge) * 1_000;
-  const time = Date.parse(expires ?? '');
+  if (maxAge !== undefined && /^-?\d+$/.test(maxAge)) return Date.now() + Number(maxAge) * 1_000;
+  const time = httpDateMs(expires ?? '');
   return Number.isNaN(time) ? undefined : time;
 }
 

@@ -11,7 +11,13 @@ import {
 } from '../../../base/errors/errors.ts';
 import { OneWayRequest } from '../http/one-way-request.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';
-import { type ErrorResponse, mayHaveExecuted, plainUrl, refusalError } from '../http/remote-errors.ts';
+import {
+  type ErrorResponse,
+  mayHaveExecuted,
+  pausedAnswerError,
+  plainUrl,
+  refusalError,
+} from '../http/remote-errors.ts';
 import type { RemoteEvents } from '../http/remote-request.ts';
 import { mediaType, postOf, type RemoteOptions, RemoteSession } from '../http/remote-session.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -189,8 +195,10 @@ export class SseLink implements Link, RemoteEvents {
   #onPostRefused(refusal: ErrorResponse, call: CallId): void {
     const { events, isAnswerTo, maxMessageBytes, redactor } = this.#options;
     const { body, isWhole, status } = refusal;
-    if (isWhole && body.length <= maxMessageBytes && isAnswerTo(body, call)) events.onMessage(body, call);
-    else events.onUndelivered(call, refusalError(refusal, redactor), mayHaveExecuted(status));
+    const isAnswer = isWhole && body.length <= maxMessageBytes && isAnswerTo(body, call);
+    const error = isAnswer ? pausedAnswerError(refusal, redactor) : refusalError(refusal, redactor);
+    if (error === undefined) events.onMessage(body, call);
+    else events.onUndelivered(call, error, mayHaveExecuted(status));
   }
 
   #failOpen(message: string): void {

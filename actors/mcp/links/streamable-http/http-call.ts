@@ -11,6 +11,7 @@ import { reconnectDelayMs } from '../http/reconnect-delay.ts';
 import {
   type ErrorResponse,
   mayHaveExecuted,
+  pausedAnswerError,
   plainUrl,
   protocolError,
   refusalError,
@@ -248,11 +249,14 @@ export class HttpCall implements ListMember<HttpCall> {
       isWhole && body.length <= this.#options.maxMessageBytes && this.#options.isAnswerTo(body, this.id);
     if (this.#session.id !== undefined && isSessionLost(refusal, isAnswer)) {
       this.#onSessionLost(refusal, false);
-    } else if (isAnswer) {
+      return;
+    }
+    const { redactor } = this.#options;
+    const error = isAnswer ? pausedAnswerError(refusal, redactor) : refusalError(refusal, redactor);
+    if (error !== undefined) this.#giveUp(error, mayHaveExecuted(refusal.status));
+    else {
       this.#deliver(withoutLineEnd(body), true);
       this.#finish();
-    } else {
-      this.#giveUp(refusalError(refusal, this.#options.redactor), mayHaveExecuted(refusal.status));
     }
   }
 
