@@ -41,21 +41,28 @@ export async function copyBeforeMigration(
   const missing = (reason: string) => ({
     reason: `${reason} run "pg_dump --schema=actor_gateway" before an upgrade`,
   });
-  const sizes = await tableSizes(client);
-  const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-  if (bytes > maxBytes)
-    return missing(
-      `the tables have ${Math.ceil(bytes / MEGABYTE)} MB, the limit is ${Math.floor(maxBytes / MEGABYTE)} MB;`,
-    );
   const deadline = performance.now() + maxMs;
   /** A single query can take the remaining time. */
-  const run = async (text: string) => {
+  const limitTime = async () => {
     const remainingMs = Math.max(1, Math.ceil(deadline - performance.now()));
     await client.query(`SET LOCAL statement_timeout = ${remainingMs}`);
+  };
+  const run = async (text: string) => {
+    await limitTime();
     await client.query(text);
   };
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await limitTime();
+    // Waits for transactions that lock a table.
+    const sizes = await tableSizes(client);
+    const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    if (bytes > maxBytes) {
+      await client.query('ROLLBACK');
+      return missing(
+        `the tables have ${Math.ceil(bytes / MEGABYTE)} MB, the limit is ${Math.floor(maxBytes / MEGABYTE)} MB;`,
+      );
+    }
     await run(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`);
     await run(`CREATE SCHEMA ${SCHEMA}`);
     await run(`SET LOCAL search_path = ${SCHEMA}`);
