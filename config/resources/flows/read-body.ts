@@ -14,6 +14,7 @@ import { checkGraph } from './flow-graph.ts';
 import { checkNames, flowVariables, loopVariables } from './flow-names.ts';
 import { connectionSchema, nodeSchema } from './flow-schema.ts';
 import type { InlineHandlers } from './inline-handlers.ts';
+import { nodeAdvice } from './node-advice.ts';
 import { resolveNodeType } from './node-aliases.ts';
 import { nodeReaders } from './node-readers.ts';
 import { nodeSchemas, untypedMembers } from './node-schemas.ts';
@@ -89,6 +90,7 @@ function readHeads({ reader, tree, path }: BodyToRead): readonly (NodeHead | und
 }
 
 function readHead(reader: SchemaReader, tree: YamlTree, path: string): NodeHead | undefined {
+  reader.registerAdvice(path, nodeAdvice);
   const written = reader.read(nodeSchema, withoutMembers(tree, ['config']), path) as WrittenNode | undefined;
   const { id, type: word, on_error } = written ?? {};
   if (written === undefined || id === undefined) return undefined;

@@ -15,6 +15,7 @@ import { readBindings } from './bindings.ts';
 import { readMessengerForm } from './messenger-form.ts';
 import { agentTarget, optionalAgent } from './target.ts';
 import type { Trigger } from './trigger.ts';
+import { conditionAdvice, triggerAdvice } from './trigger-advice.ts';
 import {
   isUnverified,
   platformDefaultsOf,
@@ -62,6 +63,9 @@ function readOfType(
   const rules = triggerTypes[type];
   const platform = context.platforms[platformOf(type)] ?? {};
   const platformDefaults = platformDefaultsOf(platform, rules);
+  const fields = Object.keys((rules.config as { readonly properties?: object }).properties ?? {});
+  reader.registerAdvice('spec', triggerAdvice(type, fields));
+  reader.registerAdvice('spec.config', conditionAdvice(fields, ''));
   // `requiring`: a required field may be missing if the platform settings of the gateway file contain it.
   const written = reader.read(triggerSchema([type], requiring(rules.config, platformDefaults)), root, '') as
     | WrittenTrigger

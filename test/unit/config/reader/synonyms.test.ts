@@ -49,6 +49,26 @@ describe('an unknown key', () => {
     ['resource', trigger('Manual', '', 'agent: echo'), 'spec.agent', 'default_agent'],
     ['resource', trigger('Manual', 'agent: echo', ''), 'spec.config.agent', 'spec.default_agent'],
     ['resource', trigger('Schedule', '', 'cron: "* * * * *"'), 'spec.cron', 'config.cron'],
+    ['resource', agent('goal: be brief'), 'spec.goal', 'system_prompt'],
+    ['resource', agent('allowed_tools: [x]'), 'spec.allowed_tools', 'tools'],
+    ['resource', agent('permissions: {}'), 'spec.permissions', 'policy'],
+    ['resource', agent('history: 10'), 'spec.history', 'memory'],
+    ['resource', agent('url: "http://x/"'), 'spec.url', 'runtime'],
+    ['resource', trigger('ChatWorkspace', '', 'filter: hello'), 'spec.filter', 'config.patterns'],
+    ['resource', trigger('RepoHost', 'filter: push'), 'spec.config.filter', 'repo_events'],
+    ['resource', trigger('RepoHost', '', 'when: push'), 'spec.when', 'config.repo_events'],
+    ['resource', trigger('Manual', '', 'disabled: true'), 'spec.disabled', 'enabled'],
+    ['resource', trigger('Manual', '', 'rules: []'), 'spec.rules', 'commands'],
+    ['resource', trigger('Schedule', 'when: daily'), 'spec.config.when', 'cron'],
+    ['resource', trigger('Schedule', 'minutes: 5'), 'spec.config.minutes', 'cron'],
+    ['resource', flow('type: Wait, with: { seconds: 5 }'), 'spec.nodes[0].with', 'config'],
+    ['resource', resource('AgentFleet', '{ agents: [], manager: a }'), 'spec.manager', 'coordination'],
+    ['gateway', 'models: [x]', 'models', 'providers'],
+    ['gateway', 'slack: {}', 'slack', 'platforms'],
+    ['gateway', 'database_url: x', 'database_url', 'store'],
+    ['catalog', 'command: x, retries: 3', 'servers.a.retries', 'restart.intensity'],
+    ['catalog', 'command: x, enabled_tools: [y]', 'servers.a.enabled_tools', 'tools.allow'],
+    ['catalog', 'command: x, keep_alive: 5', 'servers.a.keep_alive', 'idle_timeout_seconds'],
     [
       'resource',
       flow('type: HTTP, config: { endpoint: "http://x/" }'),
@@ -71,6 +91,34 @@ describe('an unknown key', () => {
   ] as const)('in a %s file is reported with the likely key: $2', async (kind, text, path, field) => {
     const messages = await messagesOf(kind, text);
     expect(messages.join('\n')).toContain(`: ${path}: unknown key; did you mean ${field}?`);
+  });
+
+  test.each([
+    ['flow: deploy', trigger('Manual', '', 'flow: deploy'), 'commands: { NAME: { flow: NAME } }'],
+    ['fleet: team', trigger('Manual', '', 'fleet: team'), 'commands: { NAME: { fleet: NAME } }'],
+    [
+      'workflow: x',
+      trigger('Schedule', 'cron: "* * * * *"', 'workflow: x'),
+      'commands: { tick: { flow: NAME } }',
+    ],
+    [
+      'filter: x',
+      trigger('Manual', '', 'filter: x'),
+      'a trigger has no conditions; use a Conditional node in a flow',
+    ],
+    [
+      'if: x',
+      trigger('HTTP', 'path: /x, if: x'),
+      'a trigger has no conditions; use a Conditional node in a flow',
+    ],
+    ['needs: [b]', flow('type: Join, needs: [b]'), 'connections: [{ from: NODE, to: NODE }] next to nodes'],
+    [
+      'if: x',
+      flow('type: Join, if: x'),
+      'connections: [{ from: NODE, to: NODE, when: CONDITION }] next to nodes',
+    ],
+  ])('such as "%s" is reported with the form of the replacement', async (_, text, form) => {
+    expect((await messagesOf('resource', text)).join('\n')).toContain(form);
   });
 
   test('is compared with a table of synonyms that contains only fields of the schemas', () => {
