@@ -10,6 +10,8 @@ import { Redactor } from '../../../../../actors/base/errors/redact.ts';
 const unit = fc.constantFrom('x', 'y', '"', '/', ' ', 'ü', '🎭', '%');
 const secret = fc.string({ unit, minLength: 8, maxLength: 12 });
 const piece = fc.string({ unit, maxLength: 8 });
+/** A redactor with many secrets searches in another way. */
+const manySecrets = Array.from({ length: 300 }, (_, n) => `AAAA${n}AAAA`);
 const encoding = fc.constantFrom<(text: string) => string>(
   (text) => text,
   (text) => JSON.stringify(text).slice(1, -1),
@@ -28,6 +30,7 @@ describe('a redactor', () => {
           const secretAt = (n: number) => secrets[n % secrets.length] ?? '';
           const text = parts.map(([before, n, encode]) => before + encode(secretAt(n))).join('');
           const redacted = new Redactor(secrets).redact(text);
+          expect(new Redactor([...secrets, ...manySecrets]).redact(text)).toBe(redacted);
           for (const each of secrets) expect(redacted).not.toContain(each);
           for (const [, n, encode] of parts) expect(redacted).not.toContain(encode(secretAt(n)));
         },

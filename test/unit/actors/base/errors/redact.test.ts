@@ -20,6 +20,18 @@ describe('a redactor', () => {
     expect(new Redactor(['secret-a', 'secret-and-more']).redact('secret-and-more')).toBe('[redacted]');
   });
 
+  test('redacts with thousands of secrets what it redacts with a few, as fast', () => {
+    const few = ['abcdefgh', 'defghijk', 'hijklmno', 'secret-a', 'secret-and-more', 'p"ss/w\u00f6rd'];
+    const many = Array.from({ length: 10_000 }, (_, n) => `token-${n}-unused`);
+    const redactor = new Redactor([...many, ...few]);
+    for (const text of ['1abcdefghijk2', 'defghijklmno', 'secret-and-more', 'p"ss/w\u00f6rd', few.join(' ')])
+      for (const each of [text, JSON.stringify(text), encodeURIComponent(text), `a${text}`.repeat(3)])
+        expect(redactor.redact(each)).toBe(new Redactor(few).redact(each));
+    const { user } = process.cpuUsage();
+    expect(redactor.redact(`${'a word '.repeat(20_000)}token-77-unused.`)).toMatch(/ word \[redacted\]\.$/);
+    expect(process.cpuUsage().user - user).toBeLessThan(200_000);
+  });
+
   test('ignores secrets of fewer than eight characters', () => {
     expect(new Redactor(['s3cret7', 's3cret78']).redact('s3cret7 s3cret78')).toBe('s3cret7 [redacted]');
   });
