@@ -12,6 +12,7 @@ import { Alarms } from '../base/alarms/alarms.ts';
 import type { Log } from '../base/errors/log.ts';
 import { Redactor } from '../base/errors/redact.ts';
 import { stopChildrenOnThrow } from '../base/supervision/stop-children-on-throw.ts';
+import { WorkSlices } from '../base/time/work-slices.ts';
 import type { ClusterPart, ClusterPartOptions } from '../cluster/cluster-part.ts';
 import { History } from '../history/history-part.ts';
 import { gatewayEnvironment } from '../mcp/links/stdio/child-env.ts';
@@ -172,7 +173,11 @@ export class GatewayRuntime {
     profiles?: ProfileEntries,
     digests: Partial<ConfigDigests> = {},
   ): Promise<CatalogDifference> {
-    this.redactor.add(...secrets);
+    const slices = new WorkSlices();
+    for (const secret of secrets) {
+      await slices.pause();
+      this.redactor.add(secret);
+    }
     const difference = await this.mcp.reload(catalog, profiles);
     this.node.use(digests);
     this.log.info(difference, 'catalog reloaded');

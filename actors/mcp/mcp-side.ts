@@ -104,7 +104,7 @@ export class McpSide implements Part {
   ): Promise<CatalogDifference> {
     this.#profileEntries = profiles;
     const applied = await this.#apply(catalog, profiles);
-    this.#serverSide.announce(applied.servers);
+    await this.#serverSide.announce(applied.servers);
     applyToClients(applied.profiles, { sessions: this.clients.sessions, servers: this.servers });
     this.#options.stateFolder.sweepLists();
     this.#learnIfConfigured();

@@ -5,6 +5,7 @@ import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import { forEachLimited } from '../base/bounds/for-each-limited.ts';
 import { type GatewayError, StoppedError } from '../base/errors/errors.ts';
 import { drainSupervisor } from '../base/supervision/supervision.ts';
+import { WorkSlices } from '../base/time/work-slices.ts';
 import { MERGED_ADDRESS, type Sessions } from './clients/sessions/sessions.ts';
 import type { MakePlacedLink } from './links/make-link.ts';
 import { type CatalogDifference, CatalogServers } from './servers/catalog-servers.ts';
@@ -79,9 +80,13 @@ export class ServerSide {
   }
 
   /** Notifies clients of lists that may have changed in a reload. */
-  announce({ added, changed, removed }: CatalogDifference): void {
+  async announce({ added, changed, removed }: CatalogDifference): Promise<void> {
     const { sessions } = this.#options;
-    for (const id of [...added, ...changed]) sessions.announce(id, everyListKind);
+    const slices = new WorkSlices();
+    for (const id of [...added, ...changed]) {
+      await slices.pause();
+      sessions.announce(id, everyListKind);
+    }
     if (removed.length > 0) sessions.announce(MERGED_ADDRESS, everyListKind);
   }
 

@@ -27,12 +27,13 @@ export function profileProblems(
     );
   if (catalog === undefined) return problems;
   const ids = Object.keys(catalog.servers);
+  const known = new Set(ids);
   const tags = [...new Set(Object.values(catalog.servers).flatMap((entry) => entry.tags))].sort();
   for (const [name, profile] of Object.entries(profiles)) {
     const path = joinPath('profiles', name);
     // Invalid items are undefined and already reported.
     for (const [index, id] of (profile?.servers ?? []).entries()) {
-      if (id === undefined || ids.includes(id)) continue;
+      if (id === undefined || known.has(id)) continue;
       const message = `the catalog has no server ${id}${adviceFor(id, ids)}`;
       problems.push(reader.problemAt(joinPath(`${path}.servers`, index), message));
     }

@@ -3,6 +3,8 @@
 
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { StdioEntry } from '../../../config/catalog/catalog-schema.ts';
+import { type GatewayEnvironment, launchOf } from '../links/stdio/child-env.ts';
 import type { Launch } from '../links/stdio/start-failure.ts';
 import { launcherOf } from './launcher.ts';
 import { type NpxFolder, npxFolder } from './npx-folder.ts';
@@ -24,11 +26,12 @@ export interface Installer {
 const npxShell = fileURLToPath(new URL('./npx-shell.sh', import.meta.url));
 
 /** Returns the installation for a command; undefined if the command is not recognised as a launcher. */
-export function installerOf(launch: Launch): Installer | undefined {
+export function installerOf(entry: StdioEntry, environment: GatewayEnvironment): Installer | undefined {
   // Windows has other shells, and the launchers are scripts there.
   if (process.platform === 'win32') return undefined;
-  const launcher = launcherOf(basename(launch.command), launch.args);
+  const launcher = launcherOf(basename(entry.command), entry.args);
   if (launcher === undefined) return undefined;
+  const launch = launchOf(entry, environment);
   const { program, packages, installArgs, checkArgs, npm } = launcher;
   const env = npm === undefined ? launch.env : { ...launch.env, ...npmVariables };
   const folder = npm && packages.length > 0 ? npxFolder(packages, npm.cache, launch) : undefined;

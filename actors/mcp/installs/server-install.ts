@@ -3,7 +3,7 @@
 
 import type { StdioEntry } from '../../../config/catalog/catalog-schema.ts';
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../base/errors/errors.ts';
-import { type GatewayEnvironment, launchOf } from '../links/stdio/child-env.ts';
+import type { GatewayEnvironment } from '../links/stdio/child-env.ts';
 import type { Installation } from './installation.ts';
 import { type Installer, installerOf } from './installer.ts';
 import type { Installs } from './installs.ts';
@@ -25,7 +25,7 @@ export class ServerInstall {
 
   constructor(options: ServerInstallOptions) {
     this.#options = options;
-    this.#installer = installerOf(launchOf(options.entry, options.environment));
+    this.#installer = installerOf(options.entry, options.environment);
   }
 
   /** The pending installation. */

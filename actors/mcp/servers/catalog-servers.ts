@@ -2,9 +2,9 @@
 // supervised actor, which runs its state machine. A changed server gets a new actor; the old actor accepts no
 // calls, completes its running calls, and stops.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
 import { entryHash } from '../../../config/catalog/entry-hash.ts';
+import { WorkSlices } from '../../base/time/work-slices.ts';
 import type { ManagedServer } from './managed-server.ts';
 import type { ServerRegistry } from './server-registry.ts';
 import type { SupervisedServer, SupervisedServers } from './supervised-servers.ts';
@@ -27,9 +27,6 @@ export interface CatalogServersOptions {
   onRemoved(server: ManagedServer): () => void;
 }
 
-/** Maximum time that a reload blocks other work. */
-const SLICE_MS = 10;
-
 export class CatalogServers {
   readonly #options: CatalogServersOptions;
   readonly #servers = new Map<string, SupervisedServer>();
@@ -45,19 +42,17 @@ export class CatalogServers {
   async apply(catalog: Catalog): Promise<CatalogDifference> {
     const { registry, supervised, onRemoved } = this.#options;
     const difference: CatalogDifference = { added: [], changed: [], removed: [], unchanged: [] };
+    const slices = new WorkSlices();
     for (const [id, current] of [...this.#servers]) {
+      await slices.pause();
       if (catalog.servers[id] !== undefined) continue;
       difference.removed.push(id);
       this.#servers.delete(id);
       registry.delete(id);
       supervised.remove(current, undefined, () => onRemoved(current.server));
     }
-    let sliceEndsAt = performance.now() + SLICE_MS;
     for (const [id, entry] of Object.entries(catalog.servers)) {
-      if (performance.now() > sliceEndsAt) {
-        await nextTurn();
-        sliceEndsAt = performance.now() + SLICE_MS;
-      }
+      await slices.pause();
       const hash = entryHash(entry);
       const current = this.#servers.get(id);
       if (current?.hash === hash) {

@@ -1,6 +1,6 @@
-// Servers under one supervisor, which starts their actors and restarts failed ones. XState parents slow down
-// with many children, so a few hundred servers are distributed over buckets: child supervisors with the same
-// machine.
+// Servers under one supervisor, which starts their actors and restarts failed ones. An XState parent copies the
+// list of its children at each event, so many servers are distributed over buckets: child supervisors with the
+// same machine.
 
 import type { AnyActorRef } from 'xstate';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
@@ -47,7 +47,7 @@ export interface SupervisedServer {
   readonly bucket: number;
 }
 
-const BUCKET_SIZE = 200;
+const BUCKET_SIZE = 50;
 
 export class SupervisedServers {
   readonly name: string;

@@ -21,8 +21,9 @@ export function patternsOf({ tools = ['*'] }: ProfileEntry): { allow: readonly s
 /** Returns a profile's filter. */
 export function profileFilter({ servers, tags, tools }: ProfileEntry, catalog: Catalog): ProfileFilter {
   const isEverything = servers === undefined && tags === undefined;
+  const named = new Set(servers);
   const ids = Object.entries(catalog.servers).flatMap(([id, entry]) =>
-    isEverything || servers?.includes(id) || entry.tags.some((tag) => tags?.includes(tag)) ? [id] : [],
+    isEverything || named.has(id) || entry.tags.some((tag) => tags?.includes(tag)) ? [id] : [],
   );
   return { servers: new Set(ids), isAllowed: toolsAllowed(tools, catalog) };
 }
