@@ -3,6 +3,7 @@
 
 import type { Part } from '../../actors/base/supervision/part.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
+import { SlicedJson } from './api/sliced-json.ts';
 import { BodyBudget } from './body/body-budget.ts';
 import { ApiKey, Identification } from './identification.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
@@ -24,6 +25,7 @@ export class HttpServices implements Part {
   readonly identification: Identification;
   /** Sends keepalive comments on idle streams. */
   readonly heartbeat = new Heartbeat();
+  readonly json = new SlicedJson();
   /** Memory budget for bodies of unverified senders. */
   readonly unverifiedBodies: BodyBudget;
   readonly reportFault: (error: unknown) => void;

@@ -2,6 +2,7 @@
 
 import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import type { AutomationFigures } from './api/automation-figures.ts';
+import type { SlicedJson } from './api/sliced-json.ts';
 import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';
 import type { RequestForwarder } from './nodes/request-forwarder.ts';
@@ -20,6 +21,8 @@ export type ServedGateway = Pick<
 export interface RouteContext extends ServedGateway {
   /** Sends keepalive comments on idle streams. */
   readonly heartbeat: Heartbeat;
+  /** Writes large responses. */
+  readonly json: SlicedJson;
   /** Figures for `GET /stats`; undefined if the gateway has no triggers. */
   readonly triggers: AutomationStatistics | undefined;
   /** Forwards requests to other nodes; undefined if the gateway is not in a cluster. */

@@ -16,6 +16,7 @@ import { profileStats } from './api/profile-stats.ts';
 import { viewIn } from './api/record-view.ts';
 import { serverDetails, serverRecord, serverStats } from './api/server-records.ts';
 import type { ServerList } from './api/server-shapes.ts';
+import { type LazyBody, lazyList, lazyRecord } from './api/sliced-json.ts';
 import type { Stats } from './api/stats-shapes.ts';
 import type { RouteAccess } from './identification.ts';
 import type { BodyHandler } from './listener/seam.ts';
@@ -68,6 +69,17 @@ const catching = (act: (routes: RouteContext, context: ExchangeContext) => void)
     } catch (error) {
       fail(routes, context, error);
     }
+  };
+};
+
+/** Responds with a body that may contain lazy lists (sliced-json.ts). */
+const inSlices = (bodyOf: (routes: RouteContext, context: ExchangeContext) => Promise<object>): Action => {
+  const respond = async (routes: RouteContext, context: ExchangeContext) => {
+    const body = await bodyOf(routes, context);
+    context.jsonText(200, await routes.json.write(body, () => context.reply.isDone));
+  };
+  return (routes, context) => () => {
+    respond(routes, context).catch((error: unknown) => fail(routes, context, error));
   };
 };
 
@@ -139,17 +151,17 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
     '/health': { gate: 'health', access: 'read', methods: readOnly(immediate(health)) },
     '/servers': {
       methods: readOnly(
-        catching((routes, context) => {
+        inSlices(async (routes, context) => {
           const text = textIn(routes, context);
-          const servers = routes.mcp.servers.all().map((server) => serverRecord(server, text));
-          context.json(200, { servers } satisfies ServerList);
+          const servers = lazyList(routes.mcp.servers.all(), (server) => serverRecord(server, text));
+          return { servers } satisfies LazyBody<ServerList>;
         }),
       ),
     },
     '/nodes': {
       methods: readOnly(immediate((routes, context) => context.json(200, nodesAnswer(routes.node)))),
     },
-    '/stats': { methods: readOnly(immediate(stats)) },
+    '/stats': { methods: readOnly(inSlices(stats)) },
     '/logs': { methods: readOnly(catching(handleLogs)) },
     '/history/calls': { methods: readOnly(catching(handleCalls)) },
     '/mcp': mcpRoute,
@@ -281,25 +293,20 @@ function health({ life, version, alarms, triggers, proofFor }: RouteContext, con
 /** Time that GET /stats gives the store to count deliveries. */
 const STATS_TIMEOUT_MS = 1_000;
 
-function stats(routes: RouteContext, context: ExchangeContext): void {
+async function stats(routes: RouteContext): Promise<LazyBody<Stats>> {
   const { mcp, life, node, triggers, alarms, redactor } = routes;
   const { router, sessions } = mcp.clients;
-  const ownStats: Stats = {
+  return {
     ...(node.cluster === undefined ? {} : { node: node.name }),
     uptime_seconds: life.startTime.ageSeconds,
     alarms: alarmRecords(alarms, redactor),
     requests: { ...router.counts },
     sessions: sessions.size,
     listens: sessions.listens,
-    servers: Object.fromEntries(mcp.servers.all().map((server) => [server.id, serverStats(server)])),
+    servers: lazyRecord(mcp.servers.all(), (server) => [server.id, serverStats(server)]),
     ...profileStats(mcp.clients),
+    ...(await triggers?.figures.stats(STATS_TIMEOUT_MS)),
   };
-  if (triggers === undefined) context.json(200, ownStats);
-  else
-    triggers.figures.stats(STATS_TIMEOUT_MS).then(
-      (more) => context.json(200, { ...ownStats, ...more }),
-      (error: unknown) => fail(routes, context, error),
-    );
 }
 
 async function reload(routes: RouteContext, context: ExchangeContext): Promise<void> {

@@ -12,7 +12,7 @@ import { errorMessage } from '../../../actors/mcp/jsonrpc/compose.ts';
 import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import { networkOf } from '../body/body-budget.ts';
-import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
+import type { Body, BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
 import { reasonPhrase, refusalCode, statusOf, statusOfFault } from '../status.ts';
 
 const validId = /^[A-Za-z0-9._:-]{1,128}$/;
@@ -100,7 +100,7 @@ export class ExchangeContext {
     this.jsonText(status, JSON.stringify(body), more);
   }
 
-  jsonText(status: number, text: string, more?: HeaderList): void {
+  jsonText(status: number, text: Body, more?: HeaderList): void {
     this.reply.send(status, this.headers(more, JSON_TYPE), text);
   }
 

@@ -51,6 +51,7 @@ export class NodeRequests {
     this.#dispatch = new Dispatch(http, {
       ...{ config, log, alarms, redactor, version, life, mcp, history, node, forwarder },
       heartbeat: http.heartbeat,
+      json: http.json,
       triggers: undefined,
       proofFor: () => [],
       reload: () => Promise.reject(new InternalError('another node cannot request a reload')),

@@ -1,5 +1,6 @@
-// Reload of a large catalog: a thread loads it, so the gateway serves clients meanwhile. A preloaded script
-// measures the processor time of the main thread between two turns of its event loop.
+// Reloads and lists of a large catalog: a thread loads it, and the gateway applies and lists it in slices, so
+// it serves clients meanwhile. A preloaded script measures the processor time of the main thread between two
+// turns of its event loop.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { ask } from '../../fixtures/clients/api-client.ts';
 import { startGateway, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 
 const SERVERS = 1_000;
-/** Longest turn while the catalog is loaded. In the main thread, parsing it takes more than 300 ms. */
+/** Longest turn. In one turn, parsing the catalog takes more than 300 ms, and removing it a second. */
 const MAX_TURN_MS = 150;
 const SECRET = 'a-token-in-the-catalog-4821';
 
@@ -34,7 +35,7 @@ const probe = (file: string) => `
   if (isMainThread) process.on('SIGUSR2', () => { longest = 0; });
   if (isMainThread) process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(longest)));`;
 
-test('a large catalog is reloaded without a stall, and its errors have positions', async () => {
+test('a large catalog is reloaded and listed without a stall, and its errors have positions', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'longest-turn');
   writeFileSync(join(folder, 'probe.cjs'), probe(file));
@@ -53,6 +54,15 @@ test('a large catalog is reloaded without a stall, and its errors have positions
   expect(refused.json.problems).toContainEqual(
     expect.stringMatching(/catalog\.yaml:1:\d+: servers\.last\.comand: unknown key/),
   );
+
+  const lists = Array.from({ length: 20 }, () =>
+    ['servers', 'stats'].map((path) => ask(`${gateway.url}/${path}`)),
+  );
+  for (const { json: list } of await Promise.all(lists.flat()))
+    expect(Object.keys(list.servers)).toHaveLength(SERVERS);
+
+  gateway.writeCatalog({});
+  expect((await reload()).json.removed).toHaveLength(SERVERS);
   expect(gateway.text()).not.toContain(SECRET);
   await gateway.stop();
   const longestMs = Number(readFileSync(file, 'utf8'));
