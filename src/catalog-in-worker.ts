@@ -5,10 +5,12 @@ import { stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import type { ServerEntry } from '../config/catalog/catalog-schema.ts';
 import { type CatalogLoader, type LoadedCatalog, loadCatalog } from '../config/load-config.ts';
+import type { SecretValues } from '../config/reader/secret-values.ts';
 
 /** Size up to which a file is parsed without a thread, in bytes. */
 const SMALL_BYTES = 65_536;
-const TIMEOUT_MS = 60_000;
+/** Limit for a hanging disk. Ten thousand servers need five seconds of processor time. */
+const TIMEOUT_MS = 300_000;
 
 export interface CatalogRequest {
   readonly path: string;
@@ -25,7 +27,7 @@ export type CatalogMessage =
       readonly secrets: readonly string[];
     };
 
-/** Rejects if the thread fails or takes too long. */
+/** If the thread fails or takes too long, the reason says so. */
 export const loadCatalogInWorker: CatalogLoader = async (path, environment, secrets, options) => {
   const size = await stat(path).then(
     (stats) => stats.size,
@@ -35,27 +37,39 @@ export const loadCatalogInWorker: CatalogLoader = async (path, environment, secr
   const { defaultIsolation } = options;
   const request: CatalogRequest = { path, environment: { ...environment }, options: { defaultIsolation } };
   const worker = new Worker(new URL('./catalog-worker.js', import.meta.url), { workerData: request });
-  const servers: Record<string, ServerEntry> = Object.create(null);
   try {
-    return await new Promise<LoadedCatalog>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`loading ${path} took too long`)), TIMEOUT_MS);
-      worker.once('error', reject);
-      worker.once('exit', () => {
-        clearTimeout(timer);
-        reject(new Error(`the thread that loads ${path} has ended`));
-      });
-      worker.on('message', (message: CatalogMessage) => {
-        if ('servers' in message) {
-          for (const [id, entry] of message.servers) servers[id] = entry;
-          // The next slice arrives in a later turn of the event loop.
-          setImmediate(() => worker.postMessage('next'));
-          return;
-        }
-        secrets.addAll(message.secrets);
-        resolve({ ...message.loaded, value: message.hasCatalog ? { servers } : undefined });
-      });
-    });
+    return await catalogFrom(worker, secrets);
+  } catch (error) {
+    const cause = (error as Error).message;
+    const remedy = 'reload again, or restart the gateway, which needs no thread to read the file';
+    return { problems: [], reason: `the thread that reads the file failed: ${cause}; ${remedy}` };
   } finally {
     await worker.terminate();
   }
 };
+
+/** Rejects if the thread fails or takes too long. */
+function catalogFrom(worker: Worker, secrets: SecretValues): Promise<LoadedCatalog> {
+  const servers: Record<string, ServerEntry> = Object.create(null);
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`it did not end within ${TIMEOUT_MS / 1000} s`)),
+      TIMEOUT_MS,
+    );
+    worker.once('error', reject);
+    worker.once('exit', (code) => {
+      clearTimeout(timer);
+      reject(new Error(`it ended with code ${code}`));
+    });
+    worker.on('message', (message: CatalogMessage) => {
+      if ('servers' in message) {
+        for (const [id, entry] of message.servers) servers[id] = entry;
+        // The next slice arrives in a later turn of the event loop.
+        setImmediate(() => worker.postMessage('next'));
+        return;
+      }
+      secrets.addAll(message.secrets);
+      resolve({ ...message.loaded, value: message.hasCatalog ? { servers } : undefined });
+    });
+  });
+}

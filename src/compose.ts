@@ -80,6 +80,7 @@ export async function compose(loaded: LoadedConfig, options: CliOptions): Promis
     const reloads = new Reloads({
       ...{ files, log, onProblems },
       applyCatalog: (next) => applyCatalog(gateway, log, next),
+      progress: () => gateway.mcp.reloadProgress,
       triggers: triggers && folders?.reloadOf(triggers),
       isStopping: () => life.isEnding,
     });

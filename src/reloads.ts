@@ -12,7 +12,7 @@ import { DeadlineError, InternalError, StoppedError } from '../actors/base/error
 import type { Log } from '../actors/base/errors/log.ts';
 import { CoalescedRuns } from '../actors/base/time/coalesced-runs.ts';
 import { within } from '../actors/base/time/within.ts';
-import type { CatalogDifference } from '../actors/mcp/servers/catalog-servers.ts';
+import type { CatalogDifference, CatalogProgress } from '../actors/mcp/servers/catalog-servers.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';
 import type { ConfigurationFiles } from './configuration-files.ts';
@@ -36,6 +36,8 @@ export interface TriggerReload {
 export interface ReloadsOptions {
   readonly files: Pick<ConfigurationFiles, 'read' | 'commit'>;
   applyCatalog(loaded: LoadedConfig): Promise<CatalogDifference>;
+  /** Undefined while no catalog is applied. */
+  progress?(): CatalogProgress | undefined;
   /** Undefined without triggers. */
   readonly triggers: TriggerReload | undefined;
   readonly isStopping: () => boolean;
@@ -66,11 +68,13 @@ export class Reloads {
    * - InternalError for internal errors. The message contains the changes so far.
    */
   request(): Promise<ReloadDifference> {
-    const { timeoutMs = TIMEOUT_MS, log } = this.#options;
+    const { timeoutMs = TIMEOUT_MS, log, progress } = this.#options;
     return within(timeoutMs, this.#runs.run(), () => {
-      log.error({ after_ms: timeoutMs }, 'a reload timed out; it continues');
+      const { applied, total } = progress?.() ?? {};
+      log.error({ after_ms: timeoutMs, applied, total }, 'a reload timed out; it continues');
+      const state = total === undefined ? '' : ` with ${applied} of ${total} servers applied`;
       throw new DeadlineError(
-        `the reload did not end within ${timeoutMs / 1000} s; it continues, and its result will be in the log`,
+        `the reload did not end within ${timeoutMs / 1000} s; it continues${state}, and its result will be in the log`,
       );
     });
   }

@@ -15,7 +15,7 @@ import type { ProfileDifference } from './clients/profiles/profiles.ts';
 import type { SessionStorage } from './clients/sessions/stored-sessions.ts';
 import type { MakePlacedLink } from './links/make-link.ts';
 import { ServerSide, type ServerSideOptions } from './server-side.ts';
-import type { CatalogDifference } from './servers/catalog-servers.ts';
+import type { CatalogDifference, CatalogProgress } from './servers/catalog-servers.ts';
 import type { RecentLines } from './servers/lines/recent.ts';
 import { ServerRegistry } from './servers/server-registry.ts';
 import type { SupervisedServers } from './servers/supervised-servers.ts';
@@ -95,6 +95,11 @@ export class McpSide implements Part {
     await this.#apply(this.#options.catalog, this.#profileEntries);
     // Deletes cache files of catalog entries that no longer exist.
     this.#options.stateFolder.sweepLists();
+  }
+
+  /** Progress of a running reload; undefined without one. */
+  get reloadProgress(): CatalogProgress | undefined {
+    return this.#serverSide.catalogProgress;
   }
 
   /** Applies the changes of the catalog and the profiles. Untouched servers keep processes and sessions. */

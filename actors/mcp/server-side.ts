@@ -8,7 +8,7 @@ import { drainSupervisor } from '../base/supervision/supervision.ts';
 import { WorkSlices } from '../base/time/work-slices.ts';
 import { MERGED_ADDRESS, type Sessions } from './clients/sessions/sessions.ts';
 import type { MakePlacedLink } from './links/make-link.ts';
-import { type CatalogDifference, CatalogServers } from './servers/catalog-servers.ts';
+import { type CatalogDifference, type CatalogProgress, CatalogServers } from './servers/catalog-servers.ts';
 import { everyListKind } from './servers/lists/lists.ts';
 import type { ManagedServer } from './servers/managed-server.ts';
 import { type ServerAudience, ServerFactory, type ServerSurroundings } from './servers/server-factory.ts';
@@ -66,6 +66,10 @@ export class ServerSide {
         };
       },
     });
+  }
+
+  get catalogProgress(): CatalogProgress | undefined {
+    return this.#catalogServers.progress;
   }
 
   /** Applies the changes of the catalog. */

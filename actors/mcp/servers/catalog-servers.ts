@@ -17,6 +17,12 @@ export interface CatalogDifference {
   readonly unchanged: string[];
 }
 
+/** Progress of a running `apply`, in servers of the catalog. */
+export interface CatalogProgress {
+  readonly applied: number;
+  readonly total: number;
+}
+
 export interface CatalogServersOptions {
   readonly registry: ServerRegistry;
   readonly supervised: SupervisedServers;
@@ -30,9 +36,15 @@ export interface CatalogServersOptions {
 export class CatalogServers {
   readonly #options: CatalogServersOptions;
   readonly #servers = new Map<string, SupervisedServer>();
+  #progress: CatalogProgress | undefined;
 
   constructor(options: CatalogServersOptions) {
     this.#options = options;
+  }
+
+  /** Undefined unless `apply` runs. */
+  get progress(): CatalogProgress | undefined {
+    return this.#progress;
   }
 
   /**
@@ -51,8 +63,10 @@ export class CatalogServers {
       registry.delete(id);
       supervised.remove(current, undefined, () => onRemoved(current.server));
     }
-    for (const [id, entry] of Object.entries(catalog.servers)) {
+    const entries = Object.entries(catalog.servers);
+    for (const [at, [id, entry]] of entries.entries()) {
       await slices.pause();
+      this.#progress = { applied: at, total: entries.length };
       const hash = entryHash(entry);
       const current = this.#servers.get(id);
       if (current?.hash === hash) {
@@ -66,6 +80,7 @@ export class CatalogServers {
       if (current !== undefined) supervised.remove(current, successor.server);
     }
     registry.use(catalog);
+    this.#progress = undefined;
     return difference;
   }
 }

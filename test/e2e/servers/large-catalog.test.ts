@@ -2,7 +2,7 @@
 // it serves clients meanwhile. A preloaded script measures the processor time of the main thread between two
 // turns of its event loop.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ask } from '../../fixtures/clients/api-client.ts';
@@ -21,9 +21,11 @@ const catalogOf = (changed: number) =>
     ]),
   );
 
-const probe = (file: string) => `
-  const { readFileSync, writeFileSync } = require('node:fs');
+/** `fault`: file that makes threads fail at their start. */
+const probe = (file: string, fault: string) => `
+  const { existsSync, readFileSync, writeFileSync } = require('node:fs');
   const { isMainThread } = require('node:worker_threads');
+  if (!isMainThread && existsSync(${JSON.stringify(fault)})) throw new Error('no memory is left');
   const cpuMs = () => Number(readFileSync('/proc/self/task/' + process.pid + '/schedstat', 'utf8').split(' ')[0]) / 1e6;
   let last = cpuMs();
   let longest = 0;
@@ -38,7 +40,8 @@ const probe = (file: string) => `
 test('a large catalog is reloaded and listed without a stall, and its errors have positions', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'longest-turn');
-  writeFileSync(join(folder, 'probe.cjs'), probe(file));
+  const fault = join(folder, 'fault');
+  writeFileSync(join(folder, 'probe.cjs'), probe(file, fault));
   const env = { NODE_OPTIONS: `--require ${join(folder, 'probe.cjs')}` };
   const gateway = await startGateway({ folder, servers: catalogOf(-1), env });
   const reload = () => ask(`${gateway.url}/admin/reload`, { method: 'POST' });
@@ -54,6 +57,18 @@ test('a large catalog is reloaded and listed without a stall, and its errors hav
   expect(refused.json.problems).toContainEqual(
     expect.stringMatching(/catalog\.yaml:1:\d+: servers\.last\.comand: unknown key/),
   );
+
+  writeFileSync(fault, '');
+  const failed = await reload();
+  expect([failed.status, failed.json.problems]).toEqual([
+    422,
+    [
+      expect.stringMatching(
+        /gateway\.yaml:1:\d+: .*catalog_path: .*the thread that reads the file failed: no memory is left; reload again, or restart/,
+      ),
+    ],
+  ]);
+  rmSync(fault);
 
   const lists = Array.from({ length: 20 }, () =>
     ['servers', 'stats'].map((path) => ask(`${gateway.url}/${path}`)),
