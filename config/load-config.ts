@@ -122,7 +122,7 @@ export async function loadConfig(
     return read;
   });
   const { catalog_path: catalogPath } = config;
-  const catalog = await loadOptionalCatalog(catalogPath, env, secrets, options);
+  const catalog = await loadOptionalCatalog(catalogPath, { env, fromFile }, secrets, options);
   if (catalog?.reason !== undefined) {
     problems.push(reader.problemAt('catalog_path', `${catalogPath}: ${catalog.reason}`));
   }
@@ -139,7 +139,7 @@ export async function loadConfig(
   }
   return {
     config: config as GatewayConfig,
-    catalog: withInheritedVariables(catalog.value ?? { servers: {} }, env, fromFile, secrets),
+    catalog: catalog.value ?? { servers: {} },
     secrets: secrets.list(),
     warnings: all,
     configPath,
@@ -156,8 +156,7 @@ export async function loadConfig(
  */
 function withInheritedVariables(
   { servers }: Catalog,
-  env: Environment,
-  fromFile: Readonly<Record<string, string>>,
+  { env, fromFile }: CatalogVariables,
   secrets: SecretValues,
 ): Catalog {
   const filled: Record<string, ServerEntry> = Object.create(null);
@@ -190,7 +189,7 @@ async function loadCatalogAlone(
   const secrets = new SecretValues();
   const start = new SourceFile(catalogPath, '');
   const load = options.catalogLoader ?? loadCatalog;
-  const loaded = await load(catalogPath, environment, secrets, options);
+  const loaded = await load(catalogPath, { env: environment, fromFile }, secrets, options);
   const { value, problems, reason, digest = '' } = loaded;
   if (reason !== undefined) throw new ConfigError([start.problem(0, reason)]);
   const { listen: listen_addr = DEFAULT_LISTEN, isListening } = options;
@@ -204,10 +203,17 @@ async function loadCatalogAlone(
     : [];
   const warnings = [...envProblems, ...exposureWarnings, ...sortByPosition(problems)];
   if (value === undefined || hasError(warnings)) throw new ConfigError(warnings);
-  const catalog = withInheritedVariables(value, environment, fromFile, secrets);
   const digests = { gateway: '', profiles: '', catalog: digest };
   return {
-    ...{ config, catalog, secrets: secrets.list(), warnings, configPath: '', catalogPath, environment },
+    ...{
+      config,
+      catalog: value,
+      secrets: secrets.list(),
+      warnings,
+      configPath: '',
+      catalogPath,
+      environment,
+    },
     digests,
   };
 }
@@ -274,31 +280,39 @@ export interface LoadedCatalog {
 /** Returns an empty catalog for '', because files for triggers need none; undefined for an invalid path. */
 async function loadOptionalCatalog(
   path: string | undefined,
-  env: Environment,
+  variables: CatalogVariables,
   secrets: SecretValues,
   options: LoadOptions,
 ): Promise<LoadedCatalog | undefined> {
   if (path === undefined) return undefined;
-  return path === '' ? { problems: [] } : (options.catalogLoader ?? loadCatalog)(path, env, secrets, options);
+  if (path === '') return { problems: [] };
+  return (options.catalogLoader ?? loadCatalog)(path, variables, secrets, options);
 }
 
-/** Loads the catalog, and adds its credentials to `secrets`. */
+export interface CatalogVariables {
+  /** Environment for references. */
+  readonly env: Environment;
+  /** Variables of the `.env` file, which servers inherit by name. */
+  readonly fromFile: Readonly<Record<string, string>>;
+}
+
+/** Loads the catalog with inherited variables, and adds its credentials to `secrets`. */
 export type CatalogLoader = (
   path: string,
-  env: Environment,
+  variables: CatalogVariables,
   secrets: SecretValues,
   options: Pick<LoadOptions, 'defaultIsolation'>,
 ) => Promise<LoadedCatalog>;
 
 export async function loadCatalog(
   path: string,
-  env: Environment,
+  variables: CatalogVariables,
   secrets: SecretValues,
   { defaultIsolation }: Pick<LoadOptions, 'defaultIsolation'>,
 ): Promise<LoadedCatalog> {
   const source = await readSourceFile(path);
   if (!(source instanceof SourceFile)) return { problems: [], reason: source.reason };
-  const reader = new SchemaReader(source, env, secrets);
+  const reader = new SchemaReader(source, variables.env, secrets);
   let digest = '';
   const read = await readTree(source, reader, 'servers (servers: {} for none)', (root) => {
     const catalog = readCatalog(reader, root, path, defaultIsolation);
@@ -307,7 +321,9 @@ export async function loadCatalog(
   });
   const hint = read.isBroken && !isTomlPath(path) ? foreignFormatHint(undefined, source.text) : undefined;
   if (hint !== undefined) read.problems.unshift(source.problem(0, hint));
-  return { ...read, digest };
+  const { value } = read;
+  if (value === undefined || hasError(read.problems)) return { ...read, digest };
+  return { ...read, digest, value: withInheritedVariables(value, variables, secrets) };
 }
 
 /**

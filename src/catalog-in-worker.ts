@@ -14,7 +14,7 @@ const TIMEOUT_MS = 300_000;
 
 export interface CatalogRequest {
   readonly path: string;
-  readonly environment: Parameters<CatalogLoader>[1];
+  readonly variables: Parameters<CatalogLoader>[1];
   readonly options: Parameters<CatalogLoader>[3];
 }
 
@@ -28,14 +28,14 @@ export type CatalogMessage =
     };
 
 /** If the thread fails or takes too long, the reason says so. */
-export const loadCatalogInWorker: CatalogLoader = async (path, environment, secrets, options) => {
+export const loadCatalogInWorker: CatalogLoader = async (path, variables, secrets, options) => {
   const size = await stat(path).then(
     (stats) => stats.size,
     () => 0,
   );
-  if (size <= SMALL_BYTES) return loadCatalog(path, environment, secrets, options);
+  if (size <= SMALL_BYTES) return loadCatalog(path, variables, secrets, options);
   const { defaultIsolation } = options;
-  const request: CatalogRequest = { path, environment: { ...environment }, options: { defaultIsolation } };
+  const request: CatalogRequest = { path, variables, options: { defaultIsolation } };
   const worker = new Worker(new URL('./catalog-worker.js', import.meta.url), { workerData: request });
   try {
     return await catalogFrom(worker, secrets);

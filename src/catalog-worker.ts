@@ -8,9 +8,9 @@ import type { CatalogMessage, CatalogRequest } from './catalog-in-worker.ts';
 
 const SLICE_SERVERS = 200;
 
-const { path, environment, options } = workerData as CatalogRequest;
+const { path, variables, options } = workerData as CatalogRequest;
 const secrets = new SecretValues();
-const { value, ...loaded } = await loadCatalog(path, environment, secrets, options);
+const { value, ...loaded } = await loadCatalog(path, variables, secrets, options);
 const entries = Object.entries(value?.servers ?? {});
 let sent = 0;
 const post = (message: CatalogMessage) => parentPort?.postMessage(message);

@@ -25,7 +25,7 @@ export function profileProblems(
     problems.push(
       reader.problemAt('profiles', `at most ${MAX_PROFILES} profiles are possible, found ${count}`),
     );
-  if (catalog === undefined) return problems;
+  if (catalog === undefined || count === 0) return problems;
   const ids = Object.keys(catalog.servers);
   const known = new Set(ids);
   const tags = [...new Set(Object.values(catalog.servers).flatMap((entry) => entry.tags))].sort();
