@@ -13,7 +13,7 @@ export class NamedBudget {
     this.#budget = new Budget(total);
   }
 
-  /** Acquires an amount. Returns its idempotent release; undefined above the share. */
+  /** Acquires an amount. Returns an idempotent release; undefined if the share is used up. */
   acquire(amount: number, name: string): (() => void) | undefined {
     const share = this.#shares.getOrCreate(name, () => new Share());
     if (!this.#budget.acquire(amount, share)) return undefined;

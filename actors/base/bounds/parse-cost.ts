@@ -10,7 +10,7 @@ const VALUE_COST = 1;
 /** Added to the cost of the value. */
 const MEMBER_COST = 3;
 
-/** Returns the cost of raw JSON; above `most` any number above `most`. */
+/** Returns the cost of raw JSON, counted up to `most`. */
 export function parseCost(bytes: Uint8Array, most: number): number {
   let cost = VALUE_COST;
   for (let at = 0; at < bytes.length && cost <= most; at += 1) {

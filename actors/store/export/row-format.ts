@@ -43,7 +43,7 @@ export function lineOf(table: ExportTable, row: ExportRow, now: number): string 
   return JSON.stringify(members);
 }
 
-/** Far above the values and levels of a row, which nests only its last failures. */
+/** A row has at most some hundred values. */
 const MAX_LINE_VALUES = 10_000;
 
 /** Parses a line of any kind. Throws StoreFileError. */

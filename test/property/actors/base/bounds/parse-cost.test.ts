@@ -13,10 +13,10 @@ function countIn(value: unknown): number {
   return members.reduce((sum: number, member) => sum + countIn(member), 1 + memberCost);
 }
 
-test('the cost of JSON counts its values, and members four times', () => {
+test('the cost of JSON counts values once, and members four times', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), (value, space) => {
-      // An empty array has no value, but its bracket counts in addition to the comma before it.
+      // The bracket of an array counts in addition to the comma before it, also without elements.
       const cost = costOf(JSON.stringify(value, undefined, space));
       const count = countIn(value);
       expect(cost).toBeGreaterThanOrEqual(count);
@@ -34,7 +34,7 @@ test.each([
   ['arrays', '[', '[],', '[]]'],
   ['members', '[', '{"":1},', '1]'],
   ['nested members', '[', `${'{"":'.repeat(200)}1${'}'.repeat(200)},`, '1]'],
-])('an output of %s within its limit can be parsed', (_, start, item, end) => {
+])('an output of %s within the size limit can be parsed', (_, start, item, end) => {
   const json = start + item.repeat(MAX_OUTPUT / item.length - 1) + end;
   expect(costOf(json)).toBeLessThan(MAX_PARSE_COST);
 });

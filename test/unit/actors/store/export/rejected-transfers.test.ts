@@ -277,7 +277,7 @@ test('an import does not read a line above the maximum length to its end', async
   expect(read).toBeLessThan(20);
 });
 
-test('an import rejects a line above the maximum length also if its end is already read', async () => {
+test('an import rejects a complete line above the maximum length', async () => {
   const parts = (async function* () {
     yield Buffer.from(`${' '.repeat(1_001)}\n`);
   })();
