@@ -1,5 +1,5 @@
-// Detects rules that guard calls: approvals and denials. If a gateway has such a rule, anonymous clients may
-// not call tools, because direct calls would bypass the rule.
+// Detects rules that restrict tool calls of agents, commands or flows: approvals and denials ("guards"). If a
+// gateway has such a rule, anonymous clients may not call tools, because direct calls would bypass the rule.
 
 import type { Agent } from './agents/agent.ts';
 import type { Fleet } from './fleets/fleet.ts';
@@ -7,7 +7,7 @@ import type { Flow, FlowBody, FlowNode } from './flows/flow.ts';
 import type { Target } from './triggers/target.ts';
 import type { Trigger } from './triggers/trigger.ts';
 
-/** Resource after validation. */
+/** Validated resource: one of the members is set, or none if the file has errors. */
 export interface GuardingResource {
   readonly trigger?: Trigger | undefined;
   readonly agent?: Agent | undefined;
@@ -22,12 +22,13 @@ interface GuardingResources {
   readonly flows: readonly Flow[];
 }
 
+/** A rule, with the resource that contains it. */
 export interface CallGuard {
   readonly kind: 'trigger' | Target['kind'];
   readonly name: string;
-  /** Rule in the file's notation. */
+  /** Rule as written in the file, such as `policy.ask`. */
   readonly rule: string;
-  /** Field of the rule, or the parent field. */
+  /** Path of the rule in the file, or of its parent field. */
   readonly path: string;
 }
 
@@ -41,7 +42,7 @@ export function findCallGuard({ triggers, agents, fleets, flows }: GuardingResou
   );
 }
 
-/** Returns the guard in a resource, including inline agents. */
+/** Returns the first guard in a resource or in the agents defined within it (inline agents), if any. */
 export function guardOf({ trigger, agent, fleet, flow }: GuardingResource): CallGuard | undefined {
   if (trigger?.commands.some(({ approval }) => approval !== undefined))
     return { kind: 'trigger', name: trigger.name, rule: 'requires_approval', path: 'spec.commands' };
@@ -59,7 +60,7 @@ function ruleOfAgent({ runtime }: Agent): string | undefined {
   return runtime.interrupted_calls === 'ask' ? 'interrupted_calls: ask' : undefined;
 }
 
-/** Returns the rule of an inline agent. Named agents are checked as separate resources. */
+/** Returns the rule of an inline agent. An agent named by a text is checked as a separate resource. */
 const ruleOfInline = (agent: string | Agent) => (typeof agent === 'string' ? undefined : ruleOfAgent(agent));
 
 const ruleOfFleet = ({ members }: Fleet) => firstOf(members, ({ agent }) => ruleOfInline(agent));

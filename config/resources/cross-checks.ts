@@ -11,6 +11,7 @@ import type { TriggerWithReader } from './triggers/trigger-type.ts';
 import { triggerTypes } from './triggers/trigger-types.ts';
 
 export interface CrossCheckContext {
+  /** Default agent in the gateway file (gateway.yaml), for triggers that name none. */
   readonly defaultAgent: string | undefined;
   /** True if referenced resources may be in files that were not loaded. */
   readonly isPartial: boolean;
@@ -18,7 +19,7 @@ export interface CrossCheckContext {
   readonly servers: readonly string[] | undefined;
 }
 
-/** Reports problems to the readers of the resources. */
+/** Adds problems to the readers of the resources, which know the positions of the fields. */
 export function crossCheck(resources: readonly ReadResource[], context: CrossCheckContext): void {
   checkNames(resources);
   checkTargets(resources, context);
@@ -59,9 +60,10 @@ function checkTargets(
   }
   if (defaultAgent === undefined) return;
   const target = agentTarget(defaultAgent);
-  // One error is sufficient: all these triggers have the same cause.
+  // If the default agent does not exist, one report is sufficient for all triggers that use it.
   const firstTrigger = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
   const fault = knownTargets.faultOf(target);
+  // A trigger that names the agent itself has the report already, from its references.
   if (fault === undefined || firstTrigger === undefined || firstTrigger.reader.has('spec.default_agent'))
     return;
   firstTrigger.reader.report(
@@ -75,7 +77,7 @@ function checkTargets(
 function checkTypes(resources: readonly ReadResource[]): void {
   const ofType = new Map<Trigger['type'], TriggerWithReader<object>[]>();
   for (const { reader, trigger } of resources) {
-    // With unset variables, two triggers cannot be compared.
+    // A config with unset variables has unknown values, which cannot be compared.
     if (trigger === undefined || reader.isUnset('spec.config')) continue;
     const all = ofType.get(trigger.type) ?? [];
     ofType.set(trigger.type, all);
@@ -84,6 +86,7 @@ function checkTypes(resources: readonly ReadResource[]): void {
   for (const [type, all] of ofType) triggerTypes[type].checkAll?.(all);
 }
 
+/** Reports triggers that share a webhook path, if their types differ or they accept the same events. */
 function checkPaths(resources: readonly ReadResource[]): void {
   const ownerOf = new Map<string, Trigger>();
   const earlierAt = new Map<string, Trigger[]>();
@@ -97,7 +100,7 @@ function checkPaths(resources: readonly ReadResource[]): void {
       continue;
     }
     const earlier = earlierAt.get(location) ?? [];
-    // Duplicate names have already been reported.
+    // Two triggers with the same name were reported by checkNames.
     const twin = earlier.find((other) => other.name !== trigger.name && isAmbiguous(other, trigger));
     earlierAt.set(location, earlier);
     earlier.push(trigger);
@@ -108,7 +111,7 @@ function checkPaths(resources: readonly ReadResource[]): void {
   }
 }
 
-/** Returns the first trigger for the key, and records a new one. */
+/** Returns the trigger of the key. Without one, adds the newcomer and returns it. */
 function firstOf(map: Map<string, Trigger>, key: string, newcomer: Trigger): Trigger {
   const first = map.get(key) ?? newcomer;
   map.set(key, first);
@@ -119,12 +122,12 @@ function isAmbiguous(a: Trigger, b: Trigger): boolean {
   return triggerTypes[a.type].isAmbiguous?.(a, b) ?? false;
 }
 
-/** Returns the location of the webhook; undefined for a trigger without one. */
+/** Returns the webhook's path, with host and port for a separate listener; undefined without a webhook. */
 function webhookLocation({ type, config }: Trigger): string | undefined {
   const { webhook } = triggerTypes[type];
   const path = 'path' in config ? config.path : undefined;
   if (webhook === undefined || path === undefined || webhook.isUsed?.(config) === false) return undefined;
-  // Port 0 represents the gateway's listener.
+  // Without an address, the trigger uses the gateway's listener, represented by port 0.
   const { host, port } = webhook.address?.(config) ?? { host: '', port: 0 };
   return port === 0 ? path : `${host}:${port}${path}`;
 }

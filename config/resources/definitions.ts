@@ -1,5 +1,5 @@
-// Reads the definitions (texts of the fleet and flow files) that are stored with runs. The values of
-// variables are current; the current files are not read.
+// Reads definitions: the texts of fleet and flow files that are stored with runs, so that a started run
+// continues unchanged if its file changes. Variables get their current values; the files are not read.
 
 import { ConfigError, hasError } from '../reader/problem.ts';
 import { SchemaReader } from '../reader/schema-reader.ts';
@@ -20,12 +20,14 @@ export interface DefinitionContext {
   /** Absolute path of the original file; paths in the definition are relative to its folder. */
   readonly file: string;
   readonly env: Environment;
-  /** Collects values of variables. */
+  /** Collects values of variables, to redact them in output. */
   readonly secrets: SecretValues;
 }
 
-interface Read<T> {
+interface ReadDefinition<T> {
+  /** The fleet or flow; undefined if the text has errors. */
   readonly found: T | undefined;
+  /** Agents and fleets defined within it; their readers have their problems. */
   readonly inline: readonly ReadResource[];
 }
 
@@ -50,8 +52,9 @@ export function fleetDefinition(text: string, context: DefinitionContext): Promi
 async function readStored<T>(
   text: string,
   { file, env, secrets }: DefinitionContext,
-  read: (reader: SchemaReader, spec: YamlTree) => Promise<Read<T>>,
+  read: (reader: SchemaReader, spec: YamlTree) => Promise<ReadDefinition<T>>,
 ): Promise<T> {
+  // Without text, because positions in the stored text are not positions in the current file.
   const source = new SourceFile(file, '');
   const reader = new SchemaReader(source, env, secrets);
   // With `warning`, a flow with an unsafe URL is loaded, and only the node with this URL fails.
@@ -65,6 +68,7 @@ async function readStored<T>(
   );
 }
 
+/** Returns undefined if the text is not JSON. */
 function treeIn(text: string): YamlTree | undefined {
   try {
     return definitionTree(text);

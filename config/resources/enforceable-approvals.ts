@@ -1,7 +1,7 @@
-// Checks that approvals can be enforced.
+// Checks that approvals (questions to people whether a call may proceed) can be enforced.
 //
-// - Decisions need verified senders. An unverified trigger is an error if approvers decide through this
-//   trigger, because any program on this machine could send the decision.
+// - Decisions need verified senders. A trigger that accepts unverified requests is an error if approvers
+//   decide through it, because any program on this machine could send the decision.
 // - If the gateway has no API key, a guard (an approval or a denial) requires the operator token from MCP
 //   clients; a warning is logged at startup.
 
@@ -16,28 +16,28 @@ import { platformOf, triggerTypes } from './triggers/trigger-types.ts';
 
 const UNVERIFIED_FIELD = 'spec.config.insecure_allow_unverified';
 
-/** Reports problems to the readers of the unverified triggers. */
+/** Adds errors to the readers of triggers that accept unverified requests. */
 export function checkEnforceable(resources: readonly ReadResource[]): void {
   for (const { trigger, reader, isUnverified } of resources) {
     if (trigger === undefined || isUnverified !== true) continue;
     const { proof, isChat } = triggerTypes[trigger.type];
     const remedy = `give the trigger ${proof?.setting ?? 'a proof of its senders'}`;
     const command = trigger.commands.find(({ approval }) => approval !== undefined);
-    const decided = isChat === true ? decidedThrough(trigger, resources) : undefined;
+    const decidedTarget = isChat === true ? decidedThrough(trigger, resources) : undefined;
     if (command !== undefined)
       reader.report(
         UNVERIFIED_FIELD,
         `approvals cannot be enforced: command ${command.command} requires approval, but any program on this machine could send it in the name of any user; ${remedy}`,
       );
-    else if (decided !== undefined)
+    else if (decidedTarget !== undefined)
       reader.report(
         UNVERIFIED_FIELD,
-        `approvals cannot be enforced: ${decided.kind} ${decided.name} requires approval, but any program on this machine could send the decision of an approver; ${remedy}`,
+        `approvals cannot be enforced: ${decidedTarget.kind} ${decidedTarget.name} requires approval, but any program on this machine could send the decision of an approver; ${remedy}`,
       );
   }
 }
 
-/** Warns of the first guard. The caller has checked that the gateway has no API key. */
+/** Warns of the first approval or denial. The caller has checked that the gateway has no API key. */
 export function warnOfAnonymousClients(resources: readonly ReadResource[]): void {
   for (const each of resources) {
     const guard = guardOf(each);
@@ -51,7 +51,7 @@ export function warnOfAnonymousClients(resources: readonly ReadResource[]): void
   }
 }
 
-/** Returns a target whose approvers could decide through the platform of `trigger`. */
+/** Returns an agent, fleet or flow whose approvers could decide through the platform of `trigger`. */
 function decidedThrough(trigger: Trigger, resources: readonly ReadResource[]): Target | undefined {
   const ofPlatform = resources.filter((each) => each.trigger?.type === trigger.type);
   const hasOwnApprovers = ofPlatform.some((each) => approversOf(each.trigger?.config).length > 0);
@@ -60,11 +60,12 @@ function decidedThrough(trigger: Trigger, resources: readonly ReadResource[]): T
     if (target === undefined) continue;
     const rules = [each, ...(each.inline ?? [])].flatMap(rulesOf);
     if (rules.some(({ approval_channel }) => isOnPlatform(approval_channel, trigger))) return target;
-    const isDecided = rules.some(
+    // Without approvers and channel, only the operator can decide (approver-checks.ts).
+    const haveApprovers = rules.some(
       ({ approvers, approval_channel }) =>
         hasOwnApprovers || approvers.length > 0 || approval_channel !== undefined,
     );
-    if (isDecided && ofPlatform.some((one) => leadsTo(one, target, resources))) return target;
+    if (haveApprovers && ofPlatform.some((one) => leadsTo(one, target, resources))) return target;
   }
   return undefined;
 }
@@ -75,6 +76,7 @@ function targetOf({ agent, fleet, flow }: ReadResource): Target | undefined {
   return flow && { kind: 'flow', name: flow.name };
 }
 
+/** Returns true for a channel such as `chatworkspace/C024OPS`, if this is the trigger's platform. */
 const isOnPlatform = (channel: string | undefined, { type }: Trigger) =>
   channel?.startsWith(`${platformOf(type)}/`) === true;
 

@@ -1,5 +1,5 @@
-// Parameters of commands that run a flow. A command may declare its own parameters; a command without any
-// takes over the parameters of its flow. Platform menus and help texts show them.
+// Parameters of commands that run a flow (a graph of steps). A command may declare its own parameters; a
+// command without parameters gets those of its flow. Menus of platforms and help texts show them.
 
 import { contentHash } from '../content-hash.ts';
 import { joinPath } from '../reader/field-path.ts';
@@ -10,8 +10,8 @@ import type { Binding } from './triggers/binding.ts';
 import type { Trigger } from './triggers/trigger.ts';
 
 /**
- * Returns the trigger with the flows' parameters for its commands. Reports a command whose own parameters
- * lack a required one of the flow.
+ * Returns the trigger with the flows' parameters for its commands. Reports own parameters of a command that
+ * lack a required parameter of the flow, or that the flow does not have.
  */
 export function withFlowParameters(
   { trigger, reader }: ReadResource,
@@ -25,6 +25,7 @@ export function withFlowParameters(
     checkBinding(reader, binding, flow);
     return binding;
   });
+  // Without changes the trigger keeps its hash, so that a reload does not restart it.
   if (commands.every((binding, index) => binding === trigger.commands[index])) return trigger;
   const parameters = commands.map((binding) => binding.parameters);
   return { ...trigger, commands, hash: contentHash({ trigger: trigger.hash, parameters }) };
@@ -33,6 +34,7 @@ export function withFlowParameters(
 function checkBinding(reader: SchemaReader, { command, parameters }: Binding, flow: Flow): void {
   const names = parameters.map(({ name }) => name);
   const missing = flow.parameters.find(({ name, required }) => required && !names.includes(name));
+  // The file may contain the command with or without a slash.
   const path = [`/${command}`, command]
     .map((key) => joinPath(joinPath('spec.commands', key), 'parameters'))
     .find((each) => reader.has(each));

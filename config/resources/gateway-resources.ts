@@ -8,19 +8,18 @@ import type { Environment } from '../reader/substitute.ts';
 import { type LoadedResources, loadResources } from './load-resources.ts';
 
 /**
- * `listen_addr` is undefined if unknown. Triggers that are allowed on loopback only, because they accept
- * unverified requests, are then not checked.
+ * `listen_addr` is undefined if unknown. Without it, triggers that accept unverified requests are not checked
+ * for their restriction to loopback.
  */
 export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'providers' | 'prices'> & {
   readonly listen_addr: string | undefined;
 };
 
 /**
- * Loads all resources. Never rejects because of file contents. `servers` are the ids of the catalog,
- * undefined if unknown. Adds the API keys of model providers to `secrets`, also those from the providers'
- * standard environment variables. `hasKey` is true if the gateway has an API key, and undefined during
- * validation. Except during validation, an unsafe URL in a flow is only a warning, because its node fails
- * without sending.
+ * Loads all resources. Never rejects because of file contents. `servers` are the ids of the catalog's
+ * servers, undefined if unknown. Adds the API keys of model providers to `secrets`, also keys from the
+ * providers' standard environment variables. `hasKey` is true if the gateway has an API key, and undefined
+ * during validation.
  */
 export function loadGatewayResources(
   { spec, platforms, listen_addr, providers, prices }: ResourceSettings,
@@ -29,6 +28,7 @@ export function loadGatewayResources(
   servers: readonly string[] | undefined,
   hasKey?: boolean,
 ): Promise<LoadedResources> {
+  // Called only because it adds the API keys of the providers to `secrets`.
   usableProviders(providers, env, secrets);
   return loadResources({
     triggers: spec.triggers.directory,
@@ -37,6 +37,7 @@ export function loadGatewayResources(
     flows: spec.flows.directory,
     env,
     secrets,
+    // At run time a warning is sufficient: the flow node with the unsafe URL fails without sending.
     unsafeUrls: hasKey === undefined ? 'error' : 'warning',
     defaultAgent: spec.runtime.default_agent,
     platforms,

@@ -1,4 +1,4 @@
-// Collects the inline agents of fleets and flows.
+// Collects inline agents: agents that are defined within a fleet or flow file, instead of a separate file.
 
 import type { Agent } from './agents/agent.ts';
 import type { Fleet } from './fleets/fleet.ts';

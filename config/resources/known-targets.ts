@@ -1,5 +1,5 @@
-// Names of agents, fleets and flows that triggers and other resources can refer to, including those with
-// errors.
+// Names of agents, fleets and flows ("targets") that triggers and other resources can refer to. Includes the
+// names of files with errors, so that a reference to such a file is not reported as unknown.
 
 import type { Problem } from '../reader/problem.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
@@ -35,7 +35,7 @@ export class KnownTargets {
     return this.#names[kind];
   }
 
-  /** Returns the severity for unknown names. */
+  /** Returns the severity of an unknown name: a warning if all targets of the kind may be in other files. */
   severityOf(kind: TargetKind): Problem['severity'] {
     return this.#isPartial && this.#names[kind].size === 0 ? 'warning' : 'error';
   }

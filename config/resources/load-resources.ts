@@ -1,7 +1,7 @@
-// Loads triggers, agents, fleets and flows: parse, substitute, validate, apply defaults, and check against
-// each other. Problems are returned with positions; file contents never cause an exception. Resources with
-// errors are omitted; the caller decides whether to use the valid resources. The result is deterministic:
-// resources are sorted by file name.
+// Loads triggers, agents, fleets and flows: parses the files, substitutes variables, validates, applies
+// defaults, and checks the resources against each other. Problems are returned with positions; file contents
+// never cause an exception. Resources with errors are omitted; the caller decides whether to use the valid
+// resources. The result is deterministic: resources are sorted by file name.
 
 import { clientKeys } from '../catalog/dialects/dialect.ts';
 import { treeDigest } from '../config-hash.ts';
@@ -36,8 +36,9 @@ export interface LoadResourcesOptions {
   readonly triggers?: string | undefined;
   /** Folder with agent files. */
   readonly agents?: string | undefined;
-  /** Folders with fleet and flow files. */
+  /** Folder with fleet files. */
   readonly fleets?: string | undefined;
+  /** Folder with flow files. */
   readonly flows?: string | undefined;
   /** Further files and folders. Each may contain all kinds of resources. */
   readonly files?: readonly string[] | undefined;
@@ -49,11 +50,13 @@ export interface LoadResourcesOptions {
    * was not loaded, are warnings.
    */
   readonly isLenient?: boolean | undefined;
-  /** See `SchemaReader.unsafeUrls`. @default 'error' */
+  /** Severity of unsafe URLs in flows. With `warning`, only the node with the URL fails. @default 'error' */
   readonly unsafeUrls?: Problem['severity'] | undefined;
+  /** Default agent in the gateway file (gateway.yaml), for triggers that name none. */
   readonly defaultAgent?: string | undefined;
+  /** Platform settings in the gateway file: defaults for the triggers of a platform. */
   readonly platforms?: Platforms | undefined;
-  /** Providers, prices and servers that agents may name. Names of an undefined member are not checked. */
+  /** Model providers, prices and tool servers that agents may name. Undefined members are not checked. */
   readonly agentContext?: AgentContext | undefined;
   /** True if the gateway has an API key; undefined during validation only. */
   readonly hasKey?: boolean | undefined;
@@ -107,6 +110,7 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
       break;
     }
   }
+  // Files for a different machine may refer to agents, fleets and flows that exist only there.
   const isPartial = isLenient && agents === undefined;
   crossCheck(resources, { defaultAgent, isPartial, servers: options.agentContext?.servers });
   const flowsByName = new Map(
@@ -171,7 +175,7 @@ async function readFile(
   return { resources: usableResources, problems, digests };
 }
 
-/** Documents between two `---` may be empty. */
+/** Returns true for an empty document, for example between two lines `---`. */
 function isEmpty(root: YamlTree): boolean {
   return root.kind === 'scalar' && root.value === null;
 }
@@ -214,26 +218,29 @@ function kindFault(root: YamlTree, kind: string | undefined): string {
     : `unknown kind; did you mean ${near}?`;
 }
 
+/** Keys that identify a catalog (file of tool servers). */
 const catalogKeys = ['servers', ...clientKeys];
+/** Keys that identify a gateway file (gateway.yaml). */
 const gatewayKeys = ['listen_addr', 'catalog_path', 'http_port', 'platforms', 'providers'];
 
 /**
- * Returns the advice for a document without `kind`: a different kind of file, or agents in the format of
- * another program, which has no header, or a mapping of several agents.
+ * Returns the advice for a document without `kind`. It may be a catalog or a gateway file, an agent in the
+ * format of another program without a header, or a mapping of several agents.
  */
 function missingKindAdvice(root: YamlTree): string {
   const hasAny = (keys: readonly string[]) => keys.some((key) => memberOf(root, key) !== undefined);
   if (hasAny(catalogKeys)) return 'this is a catalog, checked with --catalog FILE --check';
   if (hasAny(gatewayKeys)) return 'this is a gateway file, checked with --config FILE --check';
-  const head = 'apiVersion: example.com/v1, kind: Agent, metadata: { name: NAME }, and under spec';
+  const header = 'apiVersion: example.com/v1, kind: Agent, metadata: { name: NAME }, and under spec';
   if (memberOf(root, 'spec') !== undefined) return `expected ${resourceKinds.join(', ')}`;
-  if (memberOf(root, 'model') !== undefined) return `write an agent as ${head} the content of this document`;
+  if (memberOf(root, 'model') !== undefined)
+    return `write an agent as ${header} the content of this document`;
   if (memberOf(root, 'agents') !== undefined)
-    return `write each agent as a separate document: ${head} the content below its name`;
+    return `write each agent as a separate document: ${header} the content below its name`;
   return `expected ${resourceKinds.join(', ')}`;
 }
 
-/** Redacts messages: names in them may be values of variables (A9). */
+/** Masks secrets in messages: a name in a message may be the value of a variable (A9). */
 function redactValues(problems: readonly Problem[], secrets: SecretValues): readonly Problem[] {
   const values = secrets.list();
   return problems.map((problem) => {
@@ -242,6 +249,7 @@ function redactValues(problems: readonly Problem[], secrets: SecretValues): read
   });
 }
 
+/** Sorts by line and column. The files keep the order in which they first occur. */
 function sortByPosition(problems: readonly Problem[]): Problem[] {
   const files = [...new Set(problems.map(({ file }) => file))];
   const ranks = new Map(files.map((file, index) => [file, index]));

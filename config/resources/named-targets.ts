@@ -1,4 +1,5 @@
-// Collects the targets (agents, fleets and flows) to which triggers, fleets and flows refer.
+// Collects targets: the agents, fleets and flows that a trigger, fleet or flow refers to by name. Agents and
+// fleets that are defined within another file are not targets, but the names in them are included.
 
 import type { Fleet } from './fleets/fleet.ts';
 import type { Flow, FlowBody } from './flows/flow.ts';

@@ -1,5 +1,5 @@
-// Schema of platform settings in the gateway file: enabled, webhook path, and defaults for fields of
-// `spec.config`.
+// Schema of `platforms` in the gateway file (gateway.yaml): settings for all triggers of a platform. These
+// are `enabled`, the path of the webhook, and defaults for fields of `spec.config`.
 
 import * as Type from 'typebox';
 import type { Platforms } from './resource-context.ts';
@@ -16,7 +16,8 @@ const platformSchema = (type: TypeName) => ({
     enabled: Type.Boolean({ description: 'false disables all triggers of the platform.' }),
     ...(triggerTypes[type].webhook === undefined
       ? {}
-      : { webhook_path: withoutDefault(webhookPath('Path of the webhook.', '/')) }),
+      : // The default '/' of the path is removed again.
+        { webhook_path: withoutDefault(webhookPath('Path of the webhook.', '/')) }),
     ...Object.fromEntries(
       Object.entries(triggerTypes[type].config.properties)
         .filter(([key]) => !ownFields.includes(key))
@@ -25,7 +26,7 @@ const platformSchema = (type: TypeName) => ({
   },
 });
 
-/** A default would override the default of the trigger. */
+/** Removes the default of a schema: it would count as set for the platform, and override that of the type. */
 function withoutDefault(schema: Type.TSchema): Type.TSchema {
   const { default: _, ...rest } = schema as Type.TSchema & { readonly default?: unknown };
   return rest;

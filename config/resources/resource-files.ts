@@ -1,5 +1,5 @@
-// Lists the files of triggers, agents, fleets and flows: files in folders, except hidden files and
-// subfolders, and explicitly named files.
+// Lists the files of triggers, agents, fleets and flows: explicitly named files, and the YAML and JSON files
+// in folders. Hidden files and subfolders are skipped.
 
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -10,7 +10,7 @@ const extensions = ['.yaml', '.yml', '.json'];
 /** Maximum number of files. Larger folders are probably a mistake. */
 const MAX_FILES = 5000;
 
-/** Returns distinct absolute paths, folder by folder, in the order of names. Never rejects. */
+/** Returns distinct absolute paths in the given order; files in a folder by name. Never rejects. */
 export async function resourceFiles(
   filesAndFolders: readonly string[],
 ): Promise<{ readonly files: readonly string[]; readonly problems: readonly Problem[] }> {
@@ -23,6 +23,7 @@ export async function resourceFiles(
     else for (const file of found.files) files.add(file);
   }
   if (files.size <= MAX_FILES) return { files: [...files], problems };
+  // The problem needs a position; it is reported at the first file or folder.
   const [first = ''] = filesAndFolders;
   const message = `found ${files.size} files; only the first ${MAX_FILES} are loaded`;
   problems.push(new SourceFile(resolve(first), '').problem(0, message));

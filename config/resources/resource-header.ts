@@ -1,4 +1,5 @@
-// Common fields of all resources: apiVersion, kind and metadata.
+// Schema of the fields that all resource files (triggers, agents, fleets, flows) share: apiVersion, kind and
+// metadata.
 
 import * as Type from 'typebox';
 import { textByKey } from '../text-schema.ts';
@@ -6,7 +7,7 @@ import { textByKey } from '../text-schema.ts';
 /** DNS label, RFC 1123, section 2.1: at most 63 characters. */
 const dnsLabel = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';
 
-/** As in Kubernetes: a DNS name of 253 characters, a slash, and a name of 63. */
+/** Maximum length of a label's key, as in Kubernetes: a DNS name of 253, a slash, and a name of 63. */
 const MAX_KEY = 253 + 1 + 63;
 
 const textsByName = (description: string) =>
@@ -15,7 +16,7 @@ const textsByName = (description: string) =>
     patternErrorMessage: 'a name without spaces',
   });
 
-/** Returns the resource fields for this kind, except `spec`. */
+/** Returns the schemas of the fields for this kind, without `spec`. */
 export function resourceHeader<Kind extends string>(kind: Kind) {
   return {
     apiVersion: Type.String({
@@ -30,7 +31,7 @@ export function resourceHeader<Kind extends string>(kind: Kind) {
           description: 'Unique name among resources of this kind.',
           pattern: dnsLabel,
           patternErrorMessage: '1 to 63 of a-z 0-9 and -, beginning and ending with a letter or digit',
-          // The API shows the name, see reader/visible-values.ts.
+          // Allows the API to show the value, see reader/visible-values.ts.
           shownAs: 'name',
         }),
         namespace: Type.Optional(Type.String({ description: 'Ignored: a gateway has a single namespace.' })),

@@ -1,5 +1,5 @@
-// Translates agents in the notations of other programs to the fields of agent-schema.ts: field aliases, model
-// settings in a mapping, other forms of memory. Unsupported fields are refused with a remedy.
+// Translates agents in the notations of other programs to the fields of agent-schema.ts: other field names,
+// model settings in a mapping, other forms of memory. Refuses unsupported fields with a remedy.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { type FieldTable, refuse, refusing, translateFields } from '../../reader/field-table.ts';
@@ -22,11 +22,12 @@ const asServers = 'use mcp_servers instead';
 const NO_EFFECT =
   'the storage setting is ignored: conversations are in the store of the gateway; write memory: { messages: 40 }, or none';
 
-/** Model settings, next to `model` or in a `model` mapping. */
+/** Translations of model settings, next to `model` or in a `model` mapping. */
 const settings: FieldTable = {
   maxTokens: 'max_tokens',
   timeoutSeconds: 'timeout_seconds',
   timeout_secs: 'timeout_seconds',
+  // Each inner object has fields with related messages.
   ...refusing({
     ...{ api_key: ofProvider, apiKey: ofProvider, base_url: ofProvider, baseUrl: ofProvider },
     ...{ top_p: notPassedOn, topP: notPassedOn, top_k: notPassedOn, topK: notPassedOn, seed: notPassedOn },
@@ -34,6 +35,7 @@ const settings: FieldTable = {
   }),
 };
 
+/** Translations of all fields in an agent's `spec`. */
 const fields: FieldTable = {
   ...settings,
   instructions: 'system_prompt',
@@ -89,18 +91,19 @@ function liftSettings(reader: SchemaReader, agent: YamlMap, path: string, key: s
     name === 'name' || name === 'model_id' ? 'model' : undefined,
   );
   const [provider, model] = ['provider', 'model'].map((name) => memberOf(mapping, name));
-  const whole = withSettings(reader, rest, without(mapping, 'provider', 'model'), fieldPath, path);
+  const withoutModel = withSettings(reader, rest, without(mapping, 'provider', 'model'), fieldPath, path);
   reader.recordPosition(fieldPath, pair.keyOffset, pair.value.offset);
   const [providerName, modelName] = [textOf(provider), textOf(model)];
   if (model !== undefined && providerName !== undefined && modelName !== undefined)
-    return withPairs(whole, { ...pair, value: scalarLike(model, `${providerName}:${modelName}`) });
+    return withPairs(withoutModel, { ...pair, value: scalarLike(model, `${providerName}:${modelName}`) });
   reader.report(
     fieldPath,
     'expected PROVIDER:MODEL, such as google:gemini-2.5-flash, or a mapping with provider and name',
   );
-  return whole;
+  return withoutModel;
 }
 
+/** Adds the model settings in `mapping` to the agent. Refuses other fields, and fields that the agent has. */
 function withSettings(
   reader: SchemaReader,
   agent: YamlMap,
@@ -126,8 +129,8 @@ function withProvider(reader: SchemaReader, agent: YamlMap, path: string): YamlM
   const rest = without(agent, 'provider');
   const [model, prefix] = [textOf(memberOf(rest, 'model')), textOf(provider.value)];
   if (model !== undefined && prefix !== undefined) {
-    const whole = model.startsWith(`${prefix}:`) ? model : `${prefix}:${model}`;
-    return withMember(rest, 'model', (value) => scalarLike(value, whole));
+    const modelName = model.startsWith(`${prefix}:`) ? model : `${prefix}:${model}`;
+    return withMember(rest, 'model', (value) => scalarLike(value, modelName));
   }
   refuse(reader, path, provider, 'needs a model; or write model: PROVIDER:MODEL');
   return rest;
@@ -138,13 +141,14 @@ const store = /^(?:in[_-]?memory|(?:file|sqlite|redis|postgres(?:ql)?):?.*?(?::(
 const storeKeys = ['type', 'backend', 'provider', 'persistence', 'enabled'];
 const countKeys = ['max_messages', 'maxMessages', 'max_context_messages'];
 
-/** Converts `memory` to `none` or `{ messages }`, with a warning if it names a store. */
+/** Converts `memory` to `none` or the limits of the schema, with a warning if it names a store. */
 function memory(value: YamlTree, reader: SchemaReader, path: string): YamlTree {
   const enabled = memberOf(value, 'enabled');
   const isOff = enabled?.kind === 'scalar' && enabled.value === false;
   const text = textOf(value) ?? '';
   if (isOff || /^(?:none|off|disabled)$/i.test(text)) return scalarLike(value, 'none');
   const found = store.exec(text);
+  // A value that names no store is checked by the schema.
   if (found === null && !storeKeys.some((key) => memberOf(value, key) !== undefined)) return value;
   reader.recordPosition(path, value.offset, value.offset);
   reader.report(path, NO_EFFECT, 'warning');

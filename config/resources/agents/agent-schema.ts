@@ -1,4 +1,5 @@
-// Agent schema: instructions, tools and runtime. agent-aliases.ts translates other notations.
+// Schema of agent files: an agent answers events with a model and tools, or with an external program
+// (`runtime`). Before validation, agent-aliases.ts translates the notations of other programs.
 
 import * as Type from 'typebox';
 import { toolPattern } from '../../catalog/catalog-schema.ts';
@@ -30,9 +31,11 @@ const modelName = (description: string) =>
     description,
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*:\\S(.*\\S)?$',
     patternErrorMessage: 'PROVIDER:MODEL, such as google:gemini-2.5-flash',
+    // Allows the API to show the value, see reader/visible-values.ts.
     shownAs: 'name',
   });
 
+/** Schema of glob patterns for tool names. */
 const patterns = (description: string) =>
   Type.Array(toolPattern, { description, default: [], maxItems: 1000 });
 

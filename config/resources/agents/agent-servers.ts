@@ -1,5 +1,5 @@
-// Reads an agent's tool servers. Inline servers use the catalog reader and support all fields; references to
-// the catalog contain only the name and a tool filter.
+// Reads an agent's tool servers. An inline server is defined in the agent's file, with all fields of the
+// catalog. A reference to a server of the catalog contains only its name and a tool filter.
 
 import { dirname } from 'node:path';
 import { type ServerEntry, withCredentials } from '../../catalog/catalog-schema.ts';
@@ -10,7 +10,7 @@ import type { AgentSpec } from './agent-schema.ts';
 import type { AgentServer } from './model-runtime.ts';
 import type { WrittenToolServer } from './tool-server-schema.ts';
 
-/** Fields in references to the catalog. */
+/** Allowed fields of a reference to the catalog. */
 const referenceKeys = ['name', 'server', 'tools', 'enabled', 'disabled'];
 
 /**
@@ -51,11 +51,12 @@ function readServer(
     reader.reportKey(path, `needs a command, or a url${advice}`);
     return undefined;
   }
-  // `shared`: the agent is its only client, so it needs no process per client.
+  // With isolation `shared` all calls use one process: the agent is the only client of its inline server.
   const entry = normaliseEntry(reader, { isolation: 'shared', ...fields }, path, dirname(file));
   return entry === undefined || name === undefined ? undefined : { name, entry, tools: entry.tools };
 }
 
+/** Tool filter that allows all tools. */
 const allTools = { allow: ['*'], deny: [] };
 
 function readReference(
@@ -81,7 +82,7 @@ function readReference(
   };
 }
 
-/** Adds shared variables to a local server; `credentials` are those in `env`. */
+/** Adds the agent's variables `env` to a local inline server; `credentials` are the secrets in `env`. */
 function withVariables(
   server: AgentServer,
   env: Readonly<Record<string, string>>,

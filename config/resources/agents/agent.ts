@@ -3,7 +3,7 @@
 import type { ModelRuntime } from './model-runtime.ts';
 import type { TextFormat } from './text-format.ts';
 
-/** Agent runtime: a program with a URL, a script for tests, or the gateway with a model. */
+/** Runs the agent: the gateway with a model, an external program with a URL, or a script for tests. */
 export type AgentRuntime =
   | ModelRuntime
   | {
@@ -12,23 +12,27 @@ export type AgentRuntime =
       readonly headers: Readonly<Record<string, string>>;
       readonly timeout_seconds: number;
     }
-  | { readonly kind: 'scripted' /** Absolute path. */; readonly script: string };
+  | {
+      readonly kind: 'scripted';
+      /** Absolute path of the script. */
+      readonly script: string;
+    };
 
 export interface Agent {
   readonly name: string;
   readonly description: string | undefined;
-  /** PROVIDER:MODEL. */
+  /** PROVIDER:MODEL or `scripted:FILE`; undefined if the file names no model. */
   readonly model: string | undefined;
-  /** Form of the answers. */
+  /** Markup of the answers. */
   readonly format: TextFormat;
   readonly runtime: AgentRuntime;
-  /** Tool filter as written in the file. For agents with a model, `runtime` has its parsed patterns. */
+  /** Glob patterns of allowed tools, as written in the file; empty = all tools. */
   readonly tools: readonly string[];
-  /** Names of the servers. */
+  /** Names of the agent's tool servers. */
   readonly mcp_servers: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Absolute path. */
+  /** Absolute path of the agent's file. */
   readonly file: string;
   /** Hash of the content; a reload restarts only agents whose hash has changed. */
   readonly hash: string;

@@ -1,6 +1,6 @@
-// Serialises an agent's `spec`: started runs continue with the same definition (R4, begun-row.ts). The text
-// is created before substitution: it contains variable names, never their values, so it can be stored in the
-// journal of a run (A9, ARCHITECTURE.md).
+// Serialises the `spec` of an agent, fleet or flow. A run stores this text, its definition, when it starts,
+// and continues with it even if the file changes (R4, begun-row.ts). The text contains names of variables,
+// never their values, because a stored run must contain no credentials (A9, ARCHITECTURE.md).
 
 import { plainValue } from '../../reader/yaml-members.ts';
 import type { YamlPair, YamlTree } from '../../reader/yaml-tree.ts';

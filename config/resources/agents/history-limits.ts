@@ -1,7 +1,7 @@
-// Limits for stored conversations (actors/automation/conversations/job.ts). Each turn reads and writes the
-// whole history, so the limits also apply to an agent's memory settings.
+// Limits for the stored history of a conversation (actors/automation/conversations/job.ts), which is read and
+// written for each event. An agent's memory cannot exceed these limits, because it is taken from the history.
 
-/** Maximum messages. */
+/** Maximum messages of a conversation. */
 export const MAX_HISTORY_MESSAGES = 40;
-/** Maximum total length, in UTF-16 units. */
+/** Maximum total length of these messages, in UTF-16 units. */
 export const MAX_HISTORY_CHARACTERS = 32_768;

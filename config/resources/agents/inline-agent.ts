@@ -1,5 +1,5 @@
-// Reads an inline agent: an agent's `spec` within a fleet member or a flow node. Other resources cannot refer
-// to this agent.
+// Reads an inline agent: an agent's `spec` within a fleet member or a flow node. Other files cannot refer to
+// this agent.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
@@ -8,11 +8,13 @@ import type { ReadResource } from '../resource-context.ts';
 import type { Agent } from './agent.ts';
 import { readAgent } from './read-agent.ts';
 
+/** An agent or fleet within another resource, before it is read. */
 export interface InlineResource {
-  /** Derived name, such as `review/style`. */
+  /** Name that combines the fleet or flow with its member or node, such as `review/style`. */
   readonly name: string;
+  /** Absolute path. */
   readonly file: string;
-  /** Path of the mapping with the `spec`. */
+  /** Field path of the mapping that contains the `spec`. */
   readonly path: string;
   readonly spec: YamlTree;
 }
@@ -20,7 +22,7 @@ export interface InlineResource {
 export interface ReadInlineAgent {
   /** The agent; undefined if the spec has errors. */
   readonly agent: Agent | undefined;
-  /** For checks across all agents. */
+  /** The agent with the reader that has its problems, for checks across all agents. */
   readonly resource: ReadResource;
 }
 
@@ -32,5 +34,6 @@ export async function readInlineAgent(
   const inner = reader.createInnerReader(path);
   const read = await readAgent(inner, inlineRoot('Agent', spec), file);
   const agent = read.agent && { ...read.agent, name };
+  // Without kind and name, so that other resources cannot refer to the agent.
   return { agent, resource: { kind: undefined, name: undefined, reader: inner, agent } };
 }

@@ -1,5 +1,5 @@
-// Checks agents with a model against the gateway file and the catalog: providers, servers, and prices for a
-// cost limit.
+// Checks the names in agents with a model. The model providers, and prices for a cost limit, must be in the
+// gateway file (gateway.yaml); the tool servers must be in the catalog.
 
 import type { Prices, WrittenProviders } from '../../gateway-file/provider-schema.ts';
 import { findProvider } from '../../gateway-file/providers.ts';
@@ -9,7 +9,7 @@ import { suggest } from '../../reader/suggest.ts';
 import type { ReadResource, ServerPosition } from '../resource-context.ts';
 import type { ModelRuntime } from './model-runtime.ts';
 
-/** Providers, servers and prices that agents may name; undefined parts are unknown. */
+/** Providers, servers and prices that agents may name. Names of an undefined member are not checked. */
 export interface AgentContext {
   readonly providers?: WrittenProviders | undefined;
   readonly prices?: Prices | undefined;
@@ -19,11 +19,11 @@ export interface AgentContext {
 
 interface Context extends AgentContext {
   readonly env: Environment;
-  /** True if the files are for a different machine, where variables and gateway file may differ. */
+  /** True if the files are for a different machine, whose variables and gateway file may differ. */
   readonly isLenient: boolean;
 }
 
-/** Reports problems to the readers of the agents. */
+/** Adds problems to the readers of the agents, which know the positions of the fields. */
 export function checkModels(resources: readonly ReadResource[], context: Context): void {
   for (const { reader, agent, servers = [] } of resources) {
     if (agent?.runtime.kind !== 'model') continue;
@@ -39,6 +39,7 @@ function checkProviders(
   { providers = {}, env, isLenient }: Context,
 ): void {
   for (const [index, { provider }] of models.entries()) {
+    // An empty provider is the placeholder of a model with an error, which was reported.
     if (provider === '') continue;
     const found = findProvider(provider, providers, env);
     if (!('fault' in found)) continue;
@@ -55,6 +56,7 @@ function checkServers(
 ): void {
   if (catalogIds === undefined) return;
   for (const { name, entry } of servers) {
+    // A server with an entry is defined in the agent's file.
     if (entry !== undefined || catalogIds.includes(name)) continue;
     const near = suggest(name, catalogIds);
     const advice = near === undefined ? '' : `; did you mean ${near}?`;

@@ -16,13 +16,14 @@ export interface AgentServer {
   readonly name: string;
   /** Entry of an inline server; undefined for a server of the catalog. */
   readonly entry: ServerEntry | undefined;
-  /** Glob patterns for tool names; `deny` takes precedence. */
+  /** Filter by glob patterns for tool names; `deny` takes precedence. */
   readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[] };
 }
 
 /**
- * Tool policy in the order deny, ask, allow. Patterns match TOOL, SERVER/TOOL or SERVER__TOOL; `destructive`
- * and `readonly` match server hints.
+ * Tool policy: tools in `deny` are hidden, tools in `ask` need approval, and other tools are allowed.
+ * Patterns match TOOL, SERVER/TOOL or SERVER__TOOL; `destructive` and `readonly` match the hints that servers
+ * give for their tools.
  */
 export interface ToolPolicy extends ApprovalRules {
   readonly deny: readonly string[];
@@ -32,7 +33,7 @@ export interface ToolPolicy extends ApprovalRules {
 export interface AgentMemory {
   /** Maximum number of previous messages; 0 disables the memory. */
   readonly messages: number;
-  /** Limit for all texts together, in UTF-16 units. */
+  /** Maximum total length of these messages, in UTF-16 units. */
   readonly characters: number;
 }
 
@@ -55,20 +56,20 @@ export interface ModelRuntime {
   readonly max_tokens: number | undefined;
   /** Maximum model calls per run; the last call has no tools. */
   readonly max_iterations: number;
-  /** Working time, without the time spent waiting for people. */
+  /** Maximum working time per run, without the time spent waiting for people. */
   readonly timeout_seconds: number;
-  /** Retries per model call. */
+  /** Maximum retries per model call. */
   readonly retries: number;
   readonly servers: readonly AgentServer[];
   /** Patterns of TOOL, SERVER/TOOL or SERVER__TOOL; empty for all tools of the servers. */
   readonly tools: readonly string[];
   readonly policy: ToolPolicy;
-  /** Handling of started calls with effects but no result. */
+  /** Handling of tool calls whose outcome is unknown after a crash. */
   readonly interrupted_calls: 'tell' | 'repeat' | 'ask' | 'fail';
   readonly memory: AgentMemory;
   /** JSON Schema of the answer, with type `object`. */
   readonly output_schema: Readonly<Record<string, unknown>> | undefined;
   readonly budget: AgentBudget;
-  /** Agent file as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
+  /** `spec` as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
   readonly definition: string;
 }

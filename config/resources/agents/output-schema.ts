@@ -1,5 +1,6 @@
-// Validates an agent's `output_schema`: only keywords that models and the answer check support. The schema is
-// literal: `${NAME}` is not substituted. Patterns must be valid for RE2, so that checks take bounded time.
+// Validates an agent's `output_schema`, the JSON Schema of its answers. It may contain only keywords that
+// models and the check of answers support. Variables (`${NAME}`) are not substituted in it. Patterns must be
+// valid for RE2, so that checks take bounded time.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -12,15 +13,18 @@ type Json = Readonly<Record<string, unknown>>;
 const MAX_CHARACTERS = 65_536;
 
 const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
-/** Keywords with a schema, a list of schemas, or schemas by name. */
+/** Keywords with one schema. */
 const inner = new Set(['items', 'additionalProperties', 'not']);
+/** Keywords with a list of schemas. */
 const innerLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+/** Keywords with schemas by name. */
 const innerMaps = new Set(['properties']);
+/** Keywords with a number. */
 const numbers = [
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'],
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
 ];
-/** Annotations, ignored by validation. */
+/** Keywords that describe the schema; validation ignores them. */
 const notes = ['$schema', 'title', 'description', 'default', 'examples', 'format', 'deprecated', '$comment'];
 const others = ['type', 'enum', 'const', 'required', 'pattern', 'uniqueItems'];
 const supportedKeywords = new Set([...inner, ...innerLists, ...innerMaps, ...numbers, ...notes, ...others]);
@@ -48,6 +52,7 @@ export function readOutputSchema(
 }
 
 function check(reader: SchemaReader, schema: unknown, path: string): void {
+  // In JSON Schema, `true` and `false` are schemas too.
   if (typeof schema === 'boolean') return;
   if (!isJson(schema)) reader.report(path, 'should be a schema: a mapping');
   else checkKeywords(reader, schema, path);
@@ -85,6 +90,7 @@ function faultOf(key: string, value: unknown): string | undefined {
     return Array.isArray(value) && value.length > 0 ? undefined : 'should be a list of values';
   if (key === 'required') return isTexts(value) ? undefined : 'should be a list of names';
   if (key === 'uniqueItems') return typeof value === 'boolean' ? undefined : 'should be true or false';
+  // `const` and the descriptions may have any value.
   if (key !== 'pattern') return undefined;
   if (typeof value !== 'string') return 'should be a regular expression';
   const compiled = compilePattern(value);

@@ -1,5 +1,5 @@
-// Reads an agent from a document, and selects its runtime: a program with a URL, a script, or the gateway
-// with a model.
+// Reads an agent from a document, and selects the runtime that produces its answers: an external program with
+// a URL, a script for tests, or the gateway with a model.
 
 import { dirname, resolve } from 'node:path';
 import { contentHash } from '../../content-hash.ts';
@@ -36,7 +36,7 @@ export async function readAgent(reader: SchemaReader, root: YamlTree, file: stri
     (reader.has('spec.runtime') ? undefined : readModel(reader, written, file));
   if (runtime !== undefined && runtime.kind !== 'model') {
     refuseModelFields(reader);
-    // The external program uses the servers itself; problems are reported nevertheless.
+    // Called only to report problems: the external program uses the servers itself.
     readServers(reader, spec, file);
   }
   const read = { kind: 'Agent', name, reader };
@@ -57,6 +57,7 @@ export async function readAgent(reader: SchemaReader, root: YamlTree, file: stri
   return { ...read, agent, servers: positionsOf(reader, spec.mcp_servers) };
 }
 
+/** Returns the tool servers with their paths in the file, for later checks against the catalog. */
 function positionsOf(reader: SchemaReader, servers: AgentSpec['mcp_servers']): ServerPosition[] {
   return servers.flatMap((each, index) => {
     const item = joinPath('spec.mcp_servers', index);
@@ -71,7 +72,7 @@ function namesOf(servers: AgentSpec['mcp_servers']): string[] {
   );
 }
 
-/** Reports fields that need a model: without one, restrictions among them would have no effect. */
+/** Reports fields that need a model. Without a model, restrictions such as `policy` would have no effect. */
 function refuseModelFields(reader: SchemaReader): void {
   for (const key of Object.keys(modelFields)) {
     const path = joinPath('spec', key);
@@ -79,7 +80,7 @@ function refuseModelFields(reader: SchemaReader): void {
   }
 }
 
-/** Returns the script. Its text is part of the hash: a changed script means a changed agent. */
+/** Returns the script of `model: scripted:FILE`. Its text is part of the agent's hash, to detect changes. */
 async function scriptOf(
   reader: SchemaReader,
   model: string | undefined,
@@ -88,10 +89,10 @@ async function scriptOf(
   if (model?.startsWith(SCRIPTED_PREFIX) !== true) return undefined;
   const path = resolve(dirname(file), model.slice(SCRIPTED_PREFIX.length));
   const source = await readSourceFile(path);
-  const isThere = source instanceof SourceFile;
-  for (const fault of isThere ? readScript(source).faults : [source.reason])
+  const isReadable = source instanceof SourceFile;
+  for (const fault of isReadable ? readScript(source).faults : [source.reason])
     reader.report('spec.model', `${path}: ${fault}`);
-  return isThere ? { path, text: source.text } : undefined;
+  return isReadable ? { path, text: source.text } : undefined;
 }
 
 function readExternalRuntime(
@@ -106,14 +107,14 @@ function readExternalRuntime(
     return { kind: 'scripted', script };
   }
   if (http === undefined) return undefined;
-  // A missing URL was reported, or comes from a variable that will be set on the machine of the gateway.
+  // A missing value was reported, or comes from a variable that will be set on the gateway's machine.
   const { url, headers, timeout_seconds }: Partial<typeof http> = http;
   checkAddress(new Fields(reader, RUNTIME_PATH), 'url', url);
   checkHeaderNames(reader, headers ?? {});
   return { kind: 'http', url: url ?? '', headers: headers ?? {}, timeout_seconds: timeout_seconds ?? 0 };
 }
 
-/** Headers that frame the request, or that the gateway sets itself. */
+/** Headers that the gateway sets itself. */
 const ownHeaders = new Set([
   'accept',
   'connection',

@@ -1,5 +1,5 @@
-// Reads the definition (text of the agent file) that is stored with a run. The values of variables are
-// current; the agent's current file is not read.
+// Reads an agent's definition: the text of its `spec` that is stored with a run, so that a started run
+// continues unchanged if the agent's file changes. Variables get their current values; the file is not read.
 
 import { ConfigError, hasError } from '../../reader/problem.ts';
 import { SchemaReader } from '../../reader/schema-reader.ts';
@@ -22,6 +22,7 @@ export function readDefinition(
   secrets: SecretValues,
   file: string,
 ): ModelRuntime {
+  // Without text, because positions in the stored text are not positions in the current file.
   const source = new SourceFile(file, '');
   const reader = new SchemaReader(source, env, secrets);
   const runtime = fromText(reader, text, file);
@@ -34,10 +35,13 @@ export function readDefinition(
   return runtime;
 }
 
+/** Returns undefined if the text is not JSON or sets no model. */
 function fromText(reader: SchemaReader, text: string, file: string): ModelRuntime | undefined {
   try {
     const spec = { key: 'spec', keyOffset: 0, value: definitionTree(text) };
-    return readModel(reader, readSpec(reader, { kind: 'map', offset: 0, pairs: [spec] }, true), file);
+    const isSpecOnly = true;
+    const written = readSpec(reader, { kind: 'map', offset: 0, pairs: [spec] }, isSpecOnly);
+    return readModel(reader, written, file);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -1,4 +1,5 @@
-// Converts an agent's validated `spec` to its model runtime, and checks rules that the schema cannot express.
+// Converts an agent's validated `spec` to its model runtime: the settings of an agent that the gateway runs
+// with a model and tools. Checks rules that the schema cannot express.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults } from '../../reader/fill-defaults.ts';
@@ -24,6 +25,7 @@ export function readModel(
   checkVariables(reader, spec, servers);
   checkMemory(reader, spec);
   if (!reader.has('spec.model') || tree === undefined) return undefined;
+  // Taken apart because these members are optional in the schema, but always present in the runtime.
   const { approval_channel, ...policy } = spec.policy;
   const { tokens, tool_calls, cost } = spec.budget;
   return {
@@ -50,8 +52,8 @@ export function readModel(
 }
 
 /**
- * Placeholder for a model with an error, or for a model from a variable that will be set later: provider and
- * model are ''.
+ * Replaces a model with an error, or a model from a variable that will be set later. Its provider and model
+ * name are ''.
  */
 const UNKNOWN = ':';
 
@@ -66,6 +68,7 @@ function memoryOf(written: AgentSpec['memory']): AgentMemory {
   return written === 'none' ? { ...filled, messages: 0 } : filled;
 }
 
+/** Warns of memory limits above the limits of the stored history. */
 function checkMemory(reader: SchemaReader, { memory }: AgentSpec): void {
   if (typeof memory !== 'object') return;
   const limits = { messages: MAX_HISTORY_MESSAGES, characters: MAX_HISTORY_CHARACTERS };
@@ -78,6 +81,7 @@ function checkMemory(reader: SchemaReader, { memory }: AgentSpec): void {
       );
 }
 
+/** Reports tools without a server, an empty list of tools, and names of other programs' built-in tools. */
 function checkTools(
   reader: SchemaReader,
   { tools, mcp_servers }: AgentSpec,
@@ -101,13 +105,13 @@ function checkTools(
     }
 }
 
-/** Warns of SERVER/TOOL patterns with unknown servers, which match no tool. */
+/** Warns of patterns SERVER/TOOL whose server is not among the agent's servers: they match no tool. */
 function checkServerPatterns(reader: SchemaReader, { tools, policy, mcp_servers }: AgentSpec): void {
   if (reader.isFaulty('spec.mcp_servers')) return;
   const serverNames = mcp_servers.flatMap((each) =>
     typeof each === 'object' ? (each.name ?? each.server ?? []) : (each ?? []),
   );
-  // A server with an error is missing in the list, and may be the server of the pattern.
+  // A server without a name has an error, and may be the server of a pattern.
   if (serverNames.length < mcp_servers.length || serverNames.length === 0) return;
   const lists = { 'spec.tools': tools, 'spec.policy.ask': policy.ask, 'spec.policy.deny': policy.deny };
   for (const [path, patterns] of Object.entries(lists))
@@ -121,6 +125,7 @@ function checkServerPatterns(reader: SchemaReader, { tools, policy, mcp_servers 
     }
 }
 
+/** Warns of variables without a local inline server that could use them. */
 function checkVariables(reader: SchemaReader, { env }: AgentSpec, servers: readonly AgentServer[]): void {
   if (Object.keys(env).length === 0 || servers.some(({ entry }) => entry?.runtime === 'stdio')) return;
   reader.reportKey('spec.env', 'has no effect: mcp_servers has no inline local server', 'warning');

@@ -9,10 +9,11 @@ import { translateAgent } from './agent-aliases.ts';
 import { type AgentSpec, agentSchema, agentSpecSchema } from './agent-schema.ts';
 import { readOutputSchema } from './output-schema.ts';
 
+/** Valid parts of an agent's `spec`, with defaults. */
 export interface WrittenSpec {
   readonly spec: AgentSpec;
   readonly output_schema: Readonly<Record<string, unknown>> | undefined;
-  /** Tree before translation; undefined if `spec` is missing. */
+  /** `spec` before the translation of aliases; undefined if it is missing. */
   readonly tree: YamlTree | undefined;
 }
 
@@ -21,7 +22,10 @@ export type WrittenAgent = Written<Type.Static<typeof agentSchema>>;
 const OUTPUT_SCHEMA = 'output_schema';
 const specAlone = Type.Object({ spec: agentSpecSchema });
 
-/** Reads a whole document, or a mapping with only the `spec`. Reports and omits invalid parts. */
+/**
+ * Reads a document, or with `isAlone` a mapping that contains only the `spec`. Reports and omits invalid
+ * parts.
+ */
 export function readSpec(
   reader: SchemaReader,
   root: YamlTree,
@@ -29,7 +33,7 @@ export function readSpec(
 ): WrittenSpec & { readonly document: WrittenAgent | undefined } {
   const tree = memberOf(root, 'spec');
   const translatedRoot = withMember(root, 'spec', (spec) => translateAgent(reader, spec, 'spec'));
-  // The output schema is literal and may contain anything.
+  // The output schema is read separately, because variables in it are not substituted.
   const schemaTree = memberOf(memberOf(translatedRoot, 'spec'), OUTPUT_SCHEMA);
   const rootWithoutSchema = withMember(translatedRoot, 'spec', (spec) =>
     withoutMembers(spec, [OUTPUT_SCHEMA]),

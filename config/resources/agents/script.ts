@@ -7,7 +7,7 @@ import { plainValue } from '../../reader/yaml-members.ts';
 import { parseYamlTree } from '../../reader/yaml-tree.ts';
 import { compilePattern, type Pattern } from '../fields/patterns.ts';
 
-/** Card for chats, in the format of agents. */
+/** Card (message with fields and buttons) for chats, in the format that agents use in answers. */
 export interface ScriptCard {
   readonly title?: string;
   readonly fields?: readonly Readonly<Record<string, string>>[];
@@ -15,20 +15,23 @@ export interface ScriptCard {
 }
 
 export interface ScriptRule {
-  /** Pattern that the text of an event must contain. */
+  /** Pattern for the text of an event; a part of the text must match. */
   readonly text: Pattern | undefined;
   /** Command that the rule answers, without the leading slash. */
   readonly command: string | undefined;
+  /** Name of the event that the rule answers. */
   readonly event: string | undefined;
+  /** Answer, with placeholders such as `{{input}}`. */
   readonly answer: string;
   /** Optional card in addition to the answer. */
   readonly card: ScriptCard | undefined;
   /** Structured answer for programs: votes in fleets, conditions in flows. */
   readonly data: Readonly<Record<string, unknown>> | undefined;
+  /** Delay of the answer within the attempt. */
   readonly delay_ms: number;
   /** Time for which the event waits in the store before its answer, across restarts. */
   readonly wait_ms: number;
-  /** Number of first attempts that fail. */
+  /** Number of attempts at an event that fail before one succeeds. */
   readonly fail: number;
 }
 

@@ -1,6 +1,6 @@
-// Translates tools and tool servers in foreign notations, where an item of `tools` can be a tool, a server or
-// a disabled tool. The schema's fields are `tools`, `mcp_servers` and `policy.deny`. Foreign built-in tools
-// are refused, because only servers provide tools here.
+// Translates tools and tool servers of agents in the notations of other programs, where an item of `tools`
+// can be a tool, a server or a disabled tool. The schema's fields are `tools`, `mcp_servers` and
+// `policy.deny`. Refuses tools that are built into other programs, because only servers provide tools here.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { type FieldTable, translateFields } from '../../reader/field-table.ts';
@@ -15,6 +15,7 @@ import {
 } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlTree } from '../../reader/yaml-tree.ts';
 
+/** Translations of the fields of tool servers. */
 const servers: FieldTable = {
   mcp_servers: {
     fields: {
@@ -27,13 +28,13 @@ const servers: FieldTable = {
   },
 };
 
-/** Built-in tools of similar programs. Refused unless a server is named. */
+/** Built-in tools of other programs. Refused unless a server is named. */
 const foreignBuiltIns = new Set([
   ...['shell', 'bash', 'exec', 'http', 'file', 'filesystem', 'git', 'kubectl', 'helm', 'docker', 'terraform'],
   ...['argocd', 'flux', 'aws', 'gcloud', 'az', 'slack', 'github', 'pagerduty', 'prometheus', 'grafana'],
 ]);
 
-/** Converts servers by name, the format of desktop clients, to a list. */
+/** Converts a mapping of servers by name, the format of desktop clients, to a list. */
 export function toolServers(servers: YamlTree, reader: SchemaReader, path: string): YamlTree {
   if (servers.kind !== 'map') return servers;
   const items = servers.pairs.map(({ key, keyOffset, value }, index): YamlTree => {
@@ -156,13 +157,13 @@ function itemFault(item: YamlMap): string {
   return builtInFault([word === '' ? 'it' : word.slice(0, 60)]);
 }
 
-/** Describes tools that no server provides, with the remedy. */
+/** Returns the error message about tools that no server provides, with the remedy. */
 export function builtInFault(names: readonly string[]): string {
   const list = names.slice(0, 5).join(', ');
   return `${list} ${names.length === 1 ? 'is' : 'are'} not built in: add a tool server under mcp_servers, and list its tools here, or omit tools`;
 }
 
-/** Returns true for names of foreign built-in tools. */
+/** Returns true for names of tools that are built into other programs. */
 export const isForeignBuiltIn = (name: string) => foreignBuiltIns.has(name.toLowerCase());
 
 const pairOf = (key: string, value: YamlTree) => ({ key, keyOffset: value.offset, value });

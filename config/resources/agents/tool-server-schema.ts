@@ -1,4 +1,5 @@
-// Schema for tool servers in agents: inline servers with the catalog's fields, or references to the catalog.
+// Schema of tool servers in agent files: inline servers, which are defined there with the fields of the
+// catalog, or references to servers of the catalog.
 
 import * as Type from 'typebox';
 import { desktopFields, serverIdPattern } from '../../catalog/catalog-schema.ts';
@@ -9,7 +10,7 @@ const nameMeaning = '1 to 64 of A-Z a-z 0-9 . _ -';
 const serverName = (description: string) =>
   Type.String({ description, pattern: serverIdPattern, patternErrorMessage: nameMeaning, shownAs: 'name' });
 
-/** Server before normalisation, with invalid parts removed. */
+/** Server as written in the file, without invalid parts and before defaults are applied. */
 export type WrittenToolServer = WrittenEntry & { readonly name?: string; readonly server?: string };
 
 export const toolServersSchema = Type.Unsafe<readonly (string | WrittenToolServer | undefined)[]>({
@@ -29,6 +30,7 @@ export const toolServersSchema = Type.Unsafe<readonly (string | WrittenToolServe
           // The catalog's fields, and their aliases in files of desktop clients.
           ...desktopFields,
         },
+        // Exactly one of these fields defines the kind of server: local, remote, or of the catalog.
         oneOf: ['command', 'url', 'server'].map((key) => ({ required: [key] })),
       },
     ],

@@ -1,5 +1,5 @@
-// Translates fleets in the syntax of other programs to the fields of fleet-schema.ts. Unsupported fields and
-// modes are refused with a remedy.
+// Translates fleets (several agents that work on one event) in the syntax of other programs to the fields of
+// fleet-schema.ts. Refuses unsupported fields and modes with a remedy.
 
 import { type FieldTable, refusing, translateFields } from '../../reader/field-table.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -8,11 +8,13 @@ import type { YamlTree } from '../../reader/yaml-tree.ts';
 
 const toolServer = 'is not supported: share data through a tool server';
 
+/** Reasons and remedies for unsupported modes. */
 const modes: Readonly<Record<string, string>> = {
   swarm: 'is not supported: use peer, or a Trigger for each kind of request',
   deep: 'is not supported: use an Agent with max_iterations',
 };
 
+/** Refused fields of votes. */
 const votes = refusing({
   distribution: 'is not supported: every member of a tier runs',
   min_confidence: 'is not supported: the confidence reported by models is not reliable; use min_votes',
@@ -44,7 +46,7 @@ const fields: FieldTable = {
 export const translateFleet = (reader: SchemaReader, spec: YamlTree): YamlTree =>
   translateFields(reader, spec, 'spec', fields);
 
-/** Reports an unsupported mode and replaces it, so that the rest is checked without further errors. */
+/** Reports an unsupported mode. Replaces it, so that the other fields are checked without further errors. */
 function coordination(written: YamlTree, reader: SchemaReader, path: string): YamlTree {
   const mode = memberOf(written, 'mode');
   const word = textOf(mode) ?? '';
@@ -59,6 +61,6 @@ function coordination(written: YamlTree, reader: SchemaReader, path: string): Ya
 /** Reports `ask` in `on_none`. Replaces `on_none` with `fail` if it has no other field. */
 function withoutAsk(onNone: YamlTree, reader: SchemaReader, path: string): YamlTree {
   const rest = translateFields(reader, onNone, path, refusedAsk);
-  const isRefused = memberOf(onNone, 'ask') !== undefined && rest.kind === 'map' && rest.pairs.length === 0;
-  return isRefused ? scalarLike(onNone, 'fail') : rest;
+  const hadOnlyAsk = memberOf(onNone, 'ask') !== undefined && rest.kind === 'map' && rest.pairs.length === 0;
+  return hadOnlyAsk ? scalarLike(onNone, 'fail') : rest;
 }

@@ -1,4 +1,5 @@
-// Checks a fleet's agents: they must exist, and the answers of voters must have the voted field.
+// Checks the agents of a fleet (several agents that work on one event), once all files are loaded. The agents
+// must exist, a manager must be able to lead, and the answers of voting members must have the voted field.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { Problem } from '../../reader/problem.ts';
@@ -8,8 +9,9 @@ import type { Agent } from '../agents/agent.ts';
 import type { Consensus, Fleet, FleetMember } from './fleet.ts';
 
 /**
- * `agents` contains all agents by name, undefined for those with errors. `severity` applies to unknown names:
- * they may be in files that were not loaded. `within` is the path if the fleet is inline.
+ * `agents` contains all agents by name; undefined for an agent with errors. `severity` applies to unknown
+ * names, which may be in files that were not loaded. `within` is the path of a fleet that is defined within a
+ * flow.
  */
 export function checkFleet(
   reader: SchemaReader,
@@ -29,14 +31,15 @@ export function checkFleet(
       reader.report(fieldPath, `there is no agent ${member.agent}${advice}`, severity);
       continue;
     }
+    // An agent with errors was reported.
     if (agent === undefined) continue;
     checkVoter(reader, path, fleet, member, agent);
-    checkLeader(reader, path, fleet, member, agent);
+    checkManager(reader, path, fleet, member, agent);
   }
 }
 
-/** A hierarchical fleet's leader calls the members as tools. */
-function checkLeader(
+/** Reports a manager without a model: in mode hierarchical, its model calls the members as tools. */
+function checkManager(
   reader: SchemaReader,
   path: string,
   { coordination }: Fleet,
@@ -50,7 +53,10 @@ function checkLeader(
     );
 }
 
-/** Checks the answers of a model. The answers of programs and scripts are unknown in advance. */
+/**
+ * Reports a voting member whose `output_schema` lacks the voted field. Programs and scripts have no schema,
+ * so their answers are unknown in advance.
+ */
 function checkVoter(
   reader: SchemaReader,
   path: string,
@@ -59,9 +65,9 @@ function checkVoter(
   agent: Agent,
 ): void {
   const { coordination } = fleet;
-  const by = 'by' in coordination ? coordination.by : undefined;
-  if (typeof by !== 'object' || agent.runtime.kind !== 'model' || !doesVote(fleet, by, member)) return;
-  const fault = fieldFault(agent.runtime.output_schema, by.field);
+  const vote = 'by' in coordination ? coordination.by : undefined;
+  if (typeof vote !== 'object' || agent.runtime.kind !== 'model' || !doesVote(fleet, vote, member)) return;
+  const fault = fieldFault(agent.runtime.output_schema, vote.field);
   if (fault !== undefined) reader.report(joinPath(path, 'name'), `${member.name} cannot vote: ${fault}`);
 }
 
@@ -75,6 +81,7 @@ function doesVote({ members }: Fleet, { on_none }: Consensus, { name, tier }: Fl
   return name !== decider && tier === Math.max(...voters.map((each) => each.tier));
 }
 
+/** Returns the reason why answers with this schema cannot be compared by the field, if any. */
 function fieldFault(
   schema: Readonly<Record<string, unknown>> | undefined,
   field: string,

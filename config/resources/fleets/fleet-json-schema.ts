@@ -1,4 +1,5 @@
-// JSON Schema for fleets, used by editors, including inline agents, which the reader validates separately.
+// JSON Schema of fleet files for editors. Adds inline agents (defined within the fleet), which the gateway
+// reads with a separate schema.
 
 import { toFileSchema } from '../../json-schema/json-schema-form.ts';
 import type { SchemaNode } from '../../reader/schema-descriptions.ts';
@@ -7,13 +8,13 @@ import { fleetSchema } from './fleet-schema.ts';
 
 const fileSchema = toFileSchema(fleetSchema);
 
-/** Inline agent. */
+/** JSON Schema of an inline agent. */
 export const inlineAgent = {
   ...toFileSchema(agentSpecSchema),
   description: 'Inline agent, instead of a name.',
 };
 
-/** Returns the schema without dialect and title, with the alias of the kind. */
+/** Returns the schema without `$schema` and `title`. `kind` also accepts the alias AgentFleet. */
 export function fleetFile(): SchemaNode {
   const { kind, spec, ...rest } = fileSchema.properties ?? {};
   const kinds = { description: kind?.description, enum: ['Fleet', 'AgentFleet'] };

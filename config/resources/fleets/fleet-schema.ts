@@ -1,4 +1,5 @@
-// Fleet schema: members and their coordination.
+// Schema of fleet files. In a fleet several agents, its members, work on one event; a mode of coordination
+// decides in which order they run and how their answers are combined.
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
@@ -11,6 +12,7 @@ const memberName = (description: string) =>
     description,
     pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,47}$',
     patternErrorMessage: 'a name of A-Z a-z 0-9 _ -, beginning with a letter',
+    // Allows the API to show the value, see reader/visible-values.ts.
     shownAs: 'name',
   });
 

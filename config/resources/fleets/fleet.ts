@@ -5,25 +5,32 @@ import type { AgentBudget } from '../agents/model-runtime.ts';
 
 export interface FleetMember {
   readonly name: string;
-  /** Agent name, or an inline agent. */
+  /** Name of an agent, or an agent that is defined in the fleet's file. */
   readonly agent: string | Agent;
+  /** Description for a manager, who leads the other members. */
   readonly description: string | undefined;
-  /** Weight in thousandths. */
+  /** Weight of the vote in thousandths, so that sums are exact. */
   readonly weight: number;
   readonly isManager: boolean;
-  /** Tier, from 1. Tiers run one after another. */
+  /** Group in mode `tiered`, from 1. The groups run one after another. */
   readonly tier: number;
 }
 
+/** Vote of the members on one field of their answers. */
 export interface Consensus {
   /** Field of the answers' `output_schema`. */
   readonly field: string;
   readonly algorithm: 'majority' | 'unanimous' | 'weighted';
+  /** Quorum. */
   readonly min_votes: number;
-  /** Fallback for votes with no result: the fleet fails, or the member decides. */
+  /** Fallback for votes with no result: the fleet fails, or the member with this name decides. */
   readonly on_none: 'fail' | { readonly agent: string };
 }
 
+/**
+ * Execution of the members: one after another, as tools of a manager, or in parallel (`tiered`: group by
+ * group). `by` combines the answers: a vote, all answers by member name (`merge`), or the manager's answer.
+ */
 export type Coordination =
   | { readonly mode: 'pipeline' }
   | { readonly mode: 'hierarchical' }
@@ -31,21 +38,21 @@ export type Coordination =
 
 export interface Fleet {
   readonly name: string;
-  /** Absolute path. */
+  /** Absolute path of the fleet's file. */
   readonly file: string;
-  /** Content hash. */
+  /** Hash of the content, to detect changes at a reload. */
   readonly hash: string;
   readonly description: string | undefined;
   readonly members: readonly FleetMember[];
   readonly coordination: Coordination;
-  /** Reaction to failures of non-voting members: fail the fleet, or skip the member. */
+  /** Effect of a failed member, if there is no vote: the fleet fails, or the member is skipped. */
   readonly on_failure: 'fail' | 'skip';
   /** Budget of tokens and cost for all members together. */
   readonly budget: AgentBudget;
-  /** Working time, without the time spent waiting for people. */
+  /** Maximum working time, without the time spent waiting for people. */
   readonly timeout_seconds: number;
   /** Maximum concurrent members. */
   readonly concurrency: number;
-  /** Fleet file as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
+  /** `spec` as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
   readonly definition: string;
 }

@@ -1,4 +1,5 @@
-// Reads a fleet from a document. fleet-checks.ts checks its agents once all files are loaded.
+// Reads a fleet (several agents that work on one event) from a document, together with the inline agents that
+// the document defines. fleet-checks.ts checks the named agents once all files are loaded.
 
 import type * as Type from 'typebox';
 import { contentHash } from '../../content-hash.ts';
@@ -22,7 +23,7 @@ type WrittenMember = Spec['agents'][number];
 export interface ReadFleet {
   /** The fleet; undefined if the file has errors. */
   readonly fleet: Fleet | undefined;
-  /** Inline agents of the fleet. */
+  /** Agents that the fleet defines itself, with the readers that have their problems. */
   readonly inline: readonly ReadResource[];
 }
 
@@ -52,6 +53,7 @@ export async function readFleet(
   const members: FleetMember[] = [];
   const inline: ReadInlineAgent[] = [];
   for (const [index, written] of (document?.spec?.agents ?? []).entries()) {
+    // A member without a valid name was reported.
     if (written?.name === undefined) continue;
     const path = joinPath('spec.agents', index);
     const inlineSpec = agents?.kind === 'list' ? memberOf(agents.items[index], 'spec') : undefined;
@@ -71,8 +73,8 @@ export async function readFleet(
   const coordination = coordinationOf(reader, spec, members);
   checkMembers(reader, spec, members);
   const inlineResources = inline.map(({ resource }) => resource);
-  const isWhole = !hasError(reader.problems) && inline.every(({ agent }) => agent !== undefined);
-  if (name === undefined || tree === undefined || coordination === undefined || !isWhole)
+  const isValid = !hasError(reader.problems) && inline.every(({ agent }) => agent !== undefined);
+  if (name === undefined || tree === undefined || coordination === undefined || !isValid)
     return { fleet: undefined, inline: inlineResources };
   const { tokens, tool_calls, cost } = spec.budget;
   const { description, on_failure, timeout_seconds, concurrency } = spec;
@@ -99,13 +101,14 @@ function memberOfFleet(written: WrittenMember, inline: ReadInlineAgent | undefin
     name,
     agent: inline?.agent ?? agent,
     description: description ?? inline?.agent?.description,
-    // Thousandths: sums of whole numbers are exact.
+    // In thousandths, because sums of whole numbers are exact.
     weight: Math.round(weight * 1_000),
     isManager: role === 'manager',
     tier,
   };
 }
 
+/** Reports contradictions. Returns undefined if the mode or the combination of answers is missing. */
 function coordinationOf(
   reader: SchemaReader,
   { coordination }: Spec,
@@ -140,13 +143,15 @@ function coordinationOf(
   } = consensus as Partial<typeof consensus>;
   if (typeof on_none === 'object' && !members.some(({ name }) => name === on_none.agent))
     reader.report(`${path}.consensus.on_none`, `there is no member ${on_none.agent}`);
+  // A missing field was reported, so the fleet is not used.
   return { mode, by: { field: field ?? '', algorithm, min_votes, on_none } };
 }
 
+/** Reports a missing or second manager; `setting` is the setting that needs a manager. */
 function checkManager(reader: SchemaReader, members: readonly FleetMember[], setting: string): void {
-  const managers = members.filter(({ isManager }) => isManager).length;
-  if (managers !== 1)
-    reader.report('spec.agents', `${setting} needs a single member with role: manager, found ${managers}`);
+  const count = members.filter(({ isManager }) => isManager).length;
+  if (count !== 1)
+    reader.report('spec.agents', `${setting} needs a single member with role: manager, found ${count}`);
 }
 
 function checkMembers(reader: SchemaReader, { coordination }: Spec, members: readonly FleetMember[]): void {
@@ -156,8 +161,8 @@ function checkMembers(reader: SchemaReader, { coordination }: Spec, members: rea
     if (seen.has(name))
       reader.report(joinPath(joinPath('spec.agents', index), 'name'), `is a duplicate: ${name}`);
     seen.add(name);
-    const tier = joinPath(joinPath('spec.agents', index), 'tier');
-    if (coordination?.mode !== 'tiered' && reader.has(tier))
-      reader.reportKey(tier, 'only has an effect in mode tiered', 'warning');
+    const tierPath = joinPath(joinPath('spec.agents', index), 'tier');
+    if (coordination?.mode !== 'tiered' && reader.has(tierPath))
+      reader.reportKey(tierPath, 'only has an effect in mode tiered', 'warning');
   }
 }

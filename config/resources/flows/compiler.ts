@@ -1,5 +1,5 @@
-// Compiles a flow's templates and expressions, and collects the names in them. flow-names.ts checks these
-// names when all nodes are known.
+// Compiles the expressions of a flow, and its templates (texts with expressions in `{{ }}`). Collects the
+// names of nodes and parameters in them; flow-names.ts checks these names when all nodes are known.
 
 import * as Type from 'typebox';
 import type { Variables } from '../../expressions/environment.ts';
@@ -19,9 +19,11 @@ import { checkedVariables, type NameUse } from './flow-names.ts';
 
 const anyText = Type.String();
 
+/** Methods have the `path` of the field in the file, and the id of its `node`. Errors go to the reader. */
 export class Compiler {
   readonly #reader: SchemaReader;
   readonly #variables: Variables;
+  /** Compiled texts with the names in them. */
   readonly uses: NameUse[] = [];
 
   constructor(reader: SchemaReader, variables: Variables) {
@@ -61,11 +63,12 @@ export class Compiler {
     this.uses.push({ path, text, references: partReferences(parts), node, isAfterNode: false });
     const url = urlTemplate(parts, allowed);
     if ('message' in url) {
-      // With severity `warning` the flow is loaded, but the node of this URL does not send.
+      // With severity `warning` the flow is loaded, but the node with this URL fails without sending.
       const severity = this.#reader.unsafeUrls;
       this.#reader.reportWithin(path, text, url.at, url.message, severity);
       return severity === 'error' ? undefined : failingUrl(url.message);
     }
+    // URLs with a literal host encode the values of their expressions, so `encode()` there is redundant.
     for (const { content, at } of url.hasLiteralHost ? parts : [])
       if (typeof content === 'object' && content.functions.has('encode'))
         this.#reader.reportWithin(
@@ -110,13 +113,14 @@ export class Compiler {
       this.#reader.reportWithin(path, text, read.at, read.message);
       return undefined;
     }
+    // A result type may have parameters: `list` accepts `list<string>`.
     if (read.type !== 'dyn' && !types.some((type) => read.type.startsWith(type)))
       this.#reader.report(path, `returns ${read.type}, expected ${types.join(' or ')}`);
     this.uses.push({ path, text, references: read.references, node, isAfterNode });
     return read;
   }
 
-  /** Compiles any value. Returns undefined if it reported an error. */
+  /** Compiles the texts in any value of the file. Returns undefined if it reported an error. */
   value(tree: YamlTree | undefined, path: string, node: string): ValueTemplate | undefined {
     if (tree === undefined) return undefined;
     this.#reader.recordPosition(path, tree.offset, tree.offset);
@@ -128,8 +132,8 @@ export class Compiler {
       const members = tree.pairs.map(
         ({ key, value }) => [key, this.value(value, joinPath(path, key), node)] as const,
       );
-      const isWhole = members.every(([, member]) => member !== undefined);
-      return isWhole
+      const areAllValid = members.every(([, member]) => member !== undefined);
+      return areAllValid
         ? { kind: 'map', members: Object.fromEntries(members) as Record<string, ValueTemplate> }
         : undefined;
     }

@@ -1,4 +1,5 @@
-// Checks that the agents, fleets and servers named in a flow exist, including names in loops.
+// Checks that the agents, fleets and tool servers that a flow names exist, once all files are loaded. Nodes
+// within loops are included.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { Problem } from '../../reader/problem.ts';
@@ -9,14 +10,15 @@ import type { Flow, FlowBody } from './flow.ts';
 import { didYouMean } from './flow-names.ts';
 
 export interface AvailableTargets {
-  /** All agents by name; undefined for those with errors. */
+  /** All agents by name; undefined for an agent with errors. */
   readonly agents: ReadonlyMap<string, Agent | undefined>;
+  /** All fleets by name. */
   readonly fleets: { keys(): Iterable<string> };
-  /** Ids of the catalog; not checked if undefined. */
+  /** Ids of the catalog's tool servers; if undefined, servers are not checked. */
   readonly servers: readonly string[] | undefined;
 }
 
-/** `severity` applies to unknown names: they may be in files that were not loaded. */
+/** `severity` applies to unknown names, which may be in files that were not loaded. */
 export function checkFlow(
   reader: SchemaReader,
   flow: Flow,

@@ -1,5 +1,5 @@
-// Checks the graph of a flow or loop, whose edges are its connections and the `on_error` of its nodes: it
-// must have no cycles, duplicate connections or unknown nodes.
+// Checks the graph of a flow, or of a loop within it. The edges are the connections, and the `on_error` of a
+// node (its next node after a failure). Cycles, duplicate connections and unknown nodes are errors.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -7,6 +7,7 @@ import { didYouMean } from './flow-names.ts';
 
 interface FileNode {
   readonly id: string;
+  /** Id of the next node after a failure. */
   readonly on_error: string | undefined;
 }
 
@@ -23,7 +24,10 @@ export interface CheckedGraph {
   before(id: string): ReadonlySet<string>;
 }
 
-/** Reports cycles, unknown and duplicate names. `path` is the path of the flow or loop. */
+/**
+ * Reports cycles, unknown and duplicate names. `path` is the path of the flow or loop in the file. Invalid
+ * nodes and connections are undefined.
+ */
 export function checkGraph(
   reader: SchemaReader,
   path: string,
@@ -32,11 +36,11 @@ export function checkGraph(
 ): CheckedGraph {
   const ids = checkIds(reader, path, nodes);
   const areNodesKnown = ({ from, to, path: namePaths }: Edge): boolean => {
-    const isKnown = ids.includes(to);
-    if (!isKnown) reader.report(namePaths.to, `there is no node ${to}${didYouMean(to, ids)}`);
+    const isToKnown = ids.includes(to);
+    if (!isToKnown) reader.report(namePaths.to, `there is no node ${to}${didYouMean(to, ids)}`);
     const isFromKnown = ids.includes(from);
     if (!isFromKnown) reader.report(namePaths.from, `there is no node ${from}${didYouMean(from, ids)}`);
-    return isKnown && isFromKnown;
+    return isToKnown && isFromKnown;
   };
   const errorEdges = errorEdgesOf(path, nodes).filter(areNodesKnown);
   const connectionEdges = connectionEdgesOf(path, connections).filter(areNodesKnown);
@@ -70,6 +74,7 @@ function connectionEdgesOf(
   });
 }
 
+/** Reports duplicate ids. Returns all ids. */
 function checkIds(
   reader: SchemaReader,
   path: string,
@@ -107,7 +112,9 @@ function findCycle(
   ids: readonly string[],
   edges: readonly Edge[],
 ): { readonly path: string; readonly nodes: readonly string[] } | undefined {
+  /** Nodes that lead to no cycle. */
   const done = new Set<string>();
+  /** Nodes from the start of the search to the current node. */
   const visitedIds: string[] = [];
   const visit = (id: string): ReturnType<typeof findCycle> => {
     visitedIds.push(id);
@@ -129,6 +136,7 @@ function findCycle(
   return undefined;
 }
 
+/** Returns a function for the nodes before a node, directly or through others. */
 function predecessorsIn(edges: readonly Edge[]): (id: string) => ReadonlySet<string> {
   const cache = new Map<string, ReadonlySet<string>>();
   return (id) => {

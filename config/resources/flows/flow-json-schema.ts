@@ -1,5 +1,5 @@
-// JSON Schema for flows, used by editors: a node's `type` determines its `config`. The reader validates nodes
-// separately, with the same schemas.
+// JSON Schema of flow files for editors: a node's `type` determines its `config`. The gateway reads the nodes
+// separately, with the same schemas per type.
 
 import type { TSchema } from 'typebox';
 import { toFileSchema } from '../../json-schema/json-schema-form.ts';
@@ -11,6 +11,7 @@ import { connectionSchema, flowSchema, nodeSchema } from './flow-schema.ts';
 import { allNodeTypeNames, resolveNodeType } from './node-aliases.ts';
 import { nodeSchemas, nodeTypes } from './node-schemas.ts';
 
+/** Member of `config` that may have any value, or that is read separately. */
 type UntypedMember = { readonly key: string; readonly isRequired?: boolean; readonly schema: object };
 
 const any = (description: string) => ({ description });
@@ -18,7 +19,7 @@ const anyByName = (description: string) => ({ description, type: 'object' });
 
 const inlineFleet = { ...fleetSpec(), description: 'Inline fleet, instead of a name.' };
 
-/** Members of `config` outside the reader's schemas. */
+/** Members of `config` that nodeSchemas does not contain. */
 const untypedMemberSchemas: Readonly<Partial<Record<NodeType, readonly UntypedMember[]>>> = {
   Agent: [{ key: 'spec', schema: inlineAgent }],
   Fleet: [{ key: 'spec', schema: inlineFleet }],
@@ -37,7 +38,7 @@ const untypedMemberSchemas: Readonly<Partial<Record<NodeType, readonly UntypedMe
   End: [{ key: 'output', schema: any('Output of the flow; texts may contain templates.') }],
 };
 
-/** Returns the schema without dialect and title, with the alias of the kind. */
+/** Returns the schema without `$schema` and `title`. `kind` also accepts the alias AgentFlow. */
 export function flowFile(): object {
   const file = toFileSchema(flowSchema);
   const { kind, spec, ...rest } = file.properties ?? {};
@@ -88,14 +89,14 @@ const namesOf = (type: NodeType) =>
 
 function configOf(type: NodeType): SchemaNode {
   const nodeSchema = toFileSchema(nodeSchemas[type] as TSchema);
-  const free = untypedMemberSchemas[type] ?? [];
+  const untyped = untypedMemberSchemas[type] ?? [];
   const required = [
     ...((nodeSchema.required ?? []) as readonly string[]),
-    ...free.filter(({ isRequired }) => isRequired === true).map(({ key }) => key),
+    ...untyped.filter(({ isRequired }) => isRequired === true).map(({ key }) => key),
   ];
   const properties = {
     ...nodeSchema.properties,
-    ...Object.fromEntries(free.map(({ key, schema }) => [key, schema])),
+    ...Object.fromEntries(untyped.map(({ key, schema }) => [key, schema])),
   };
   return { ...nodeSchema, ...(required.length > 0 ? { required } : {}), properties } as SchemaNode;
 }

@@ -1,6 +1,6 @@
-// Variables in the expressions of flows. `steps` and `parameters` have checked members: an expression may
-// refer only to nodes that run before its own node, and to declared parameters. `input`, `event` and `user`
-// are not checked further.
+// Variables in the expressions of flows. Members of `steps` (outputs of nodes) and `parameters` are checked:
+// an expression may refer only to nodes that run before its own node, and to declared parameters. Members of
+// `event` are not checked.
 
 import type { Variables } from '../../expressions/environment.ts';
 import type { Reference } from '../../expressions/expression.ts';
@@ -10,6 +10,7 @@ import { suggest } from '../../reader/suggest.ts';
 /** Variables whose member names are checked. */
 export const checkedVariables = ['steps', 'parameters'];
 
+/** Variables with their types in all expressions; `dyn` is known only at run time. */
 export const flowVariables: Variables = {
   steps: 'map<string, dyn>',
   parameters: 'map<string, string>',
@@ -18,18 +19,20 @@ export const flowVariables: Variables = {
   user: 'string',
 };
 
-/** Additional variables in a loop: the current item, and the index from 0. */
+/** Variables of nodes in a loop: in addition, the current item and the index from 0. */
 export const loopVariables: Variables = { ...flowVariables, item: 'dyn', index: 'int' };
 
 /**
- * Loop condition variables: the index from 0, and the result of the previous iteration (null before the
- * first).
+ * Additional variables of a loop's condition `while`: the index from 0, and the result of the previous
+ * iteration (null before the first).
  */
 export const whileVariables: Variables = { index: 'int', last: 'dyn' };
 
 /** An expression with its references to checked variables. */
 export interface NameUse {
+  /** Path of the field in the file. */
   readonly path: string;
+  /** Text of the field, for the positions of errors. */
   readonly text: string;
   /** References to members of `checkedVariables` only. */
   readonly references: readonly Reference[];
@@ -46,6 +49,7 @@ export interface KnownNames {
   readonly nodes: readonly string[];
 }
 
+/** Reports references to unknown parameters and nodes, and to nodes that do not run before. */
 export function checkNames(reader: SchemaReader, uses: readonly NameUse[], known: KnownNames): void {
   for (const { path, text, references, node, isAfterNode } of uses)
     for (const { variable, member, at } of references) {

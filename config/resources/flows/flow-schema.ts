@@ -1,4 +1,5 @@
-// Flow schema, with the fields shared by all nodes.
+// Schema of flow files (graphs of nodes that answer an event). It has only the fields that all nodes share;
+// node-schemas.ts has the `config` per type of node.
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
@@ -6,6 +7,7 @@ import { name } from '../../text-schema.ts';
 import { resourceHeader } from '../resource-header.ts';
 import { parameterSchema } from '../triggers/binding-schema.ts';
 
+/** Pattern of a node's id. */
 export const nodeId = '^[A-Za-z_][A-Za-z0-9_-]{0,63}$';
 
 const id = (description: string) =>
@@ -13,6 +15,7 @@ const id = (description: string) =>
     description,
     pattern: nodeId,
     patternErrorMessage: 'a name of A-Z a-z 0-9 _ -, beginning with a letter',
+    // Allows the API to show the value, see reader/visible-values.ts.
     shownAs: 'name',
   });
 

@@ -1,5 +1,5 @@
-// The type of a flow (a graph of steps that answers an event) after validation, including defaults: nodes,
-// their work, and connections.
+// The type of a flow (a graph of nodes that answers an event) after validation, including defaults: the
+// nodes, the work of each node, and the connections.
 
 import type { Expression } from '../../expressions/expression.ts';
 import type { Template, ValueTemplate } from '../../expressions/template.ts';
@@ -11,9 +11,12 @@ import type { Parameter } from '../triggers/binding.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
 
-/** Work of a node, by node type. Texts are templates; a value with a single expression keeps its type. */
+/**
+ * Work of a node, by node type. Texts are templates, with expressions in `{{ }}`. A text that is a single
+ * expression results in the value of the expression, of any type.
+ */
 export type NodeWork =
-  /** Agent name or inline agent; likewise for fleets. */
+  /** Name of the agent, or an agent defined in the flow's file; likewise for fleets. */
   | { readonly type: 'Agent'; readonly agent: string | Agent; readonly input: Template }
   | { readonly type: 'Fleet'; readonly fleet: string | Fleet; readonly input: Template }
   | {
@@ -22,7 +25,7 @@ export type NodeWork =
       readonly tool: string;
       readonly arguments: ValueTemplate;
       readonly timeout_seconds: number;
-      /** Handling of calls with unknown outcome. */
+      /** Handling of a call whose outcome is unknown after a crash. */
       readonly interrupted_calls: 'fail' | 'repeat';
     }
   | {
@@ -44,7 +47,9 @@ export type NodeWork =
       readonly type: 'Loop';
       /** List with an iteration per member; undefined for a loop with `while`. */
       readonly over: Expression | undefined;
+      /** Condition for the next iteration; undefined for a loop with `over`. */
       readonly while: Expression | undefined;
+      /** Maximum iterations. */
       readonly max: number;
       readonly body: FlowBody;
     }
@@ -60,6 +65,7 @@ export interface NodeRetry {
   readonly attempts: number;
   readonly min_backoff_seconds: number;
   readonly max_backoff_seconds: number;
+  /** Backoff multiplier. */
   readonly factor: number;
 }
 
@@ -68,25 +74,29 @@ export interface FlowNode {
   readonly description: string | undefined;
   readonly work: NodeWork;
   readonly retry: NodeRetry;
-  /** Next node after a failure. */
+  /** Id of the next node after a failure. */
   readonly on_error: string | undefined;
-  /** Required connections of a `Join`. Other nodes start when all incoming connections are decided. */
+  /** Incoming connections that a `Join` needs. Other nodes start when it is known which ones are taken. */
   readonly strategy: 'all' | 'any' | 'majority';
 }
 
-/** Connection condition, evaluated after its node has succeeded. */
+/** Condition of a connection, evaluated after the node that it leaves has succeeded. */
 export type When =
+  /** `else`: if no other connection of the node is taken. */
   | { readonly kind: 'always' | 'else' }
   /** Decision at an `Approval`. */
   | { readonly kind: 'approved' | 'denied' | 'expired' }
   | { readonly kind: 'expression'; readonly expression: Expression };
 
 export interface FlowConnection {
+  /** Id of a node. */
   readonly from: string;
+  /** Id of the next node. */
   readonly to: string;
   readonly when: When;
 }
 
+/** Graph of a flow, or of a loop within it. */
 export interface FlowBody {
   readonly nodes: readonly FlowNode[];
   readonly connections: readonly FlowConnection[];
@@ -96,12 +106,12 @@ export interface Flow extends FlowBody {
   readonly name: string;
   readonly description: string | undefined;
   readonly parameters: readonly Parameter[];
-  /** Total duration, including waits. */
+  /** Maximum total duration, including waits. */
   readonly timeout_seconds: number;
-  /** Absolute path. */
+  /** Absolute path of the flow's file. */
   readonly file: string;
-  /** Content hash. */
+  /** Hash of the content, to detect changes at a reload. */
   readonly hash: string;
-  /** Flow file as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
+  /** `spec` as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
   readonly definition: string;
 }

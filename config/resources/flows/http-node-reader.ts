@@ -1,4 +1,5 @@
-// Reads the `config` of HTTP nodes.
+// Reads the `config` of a flow's HTTP node, which sends a request. A URL that is completely the result of an
+// expression must begin with one of the prefixes in `url_allow`.
 
 import type { Template } from '../../expressions/template.ts';
 import { readPrefix } from '../../expressions/url-prefix.ts';
@@ -23,14 +24,14 @@ export function readHttpNode(node: NodeToRead): NodeWork | undefined {
   const method = config.method as HttpMethod;
   if (tree !== undefined && (method === 'GET' || method === 'HEAD'))
     reader.reportKey(pathOf('body'), `a ${method} has no body`);
-  const isWhole =
+  const isValid =
     headers.every(([, each]) => each !== undefined) && (tree === undefined || body !== undefined);
-  if (url === undefined || !isWhole) return undefined;
+  if (url === undefined || !isValid) return undefined;
   return {
     type: 'HTTP',
     method,
     url,
-    // The author of the file has chosen a literal host, so it may be private.
+    // A literal host was chosen by the author of the file, so its address may be private.
     allow_private: (config.allow_private as boolean | undefined) ?? url.hasLiteralHost,
     headers: Object.fromEntries(headers) as Record<string, Template>,
     body,
@@ -39,8 +40,8 @@ export function readHttpNode(node: NodeToRead): NodeWork | undefined {
 }
 
 /**
- * Returns undefined if `url_allow` is missing or empty. An invalid value, which was reported, returns no
- * prefixes, so that the URL is not reported too.
+ * Returns the prefixes in `url_allow`; undefined if it is missing or empty. For an invalid value, which was
+ * reported, returns an empty list, so that the URL is not reported too.
  */
 function allowedPrefixes({ reader, path, config }: NodeToRead): readonly URL[] | undefined {
   const listPath = joinPath(path, 'url_allow');

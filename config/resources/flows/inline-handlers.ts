@@ -1,5 +1,5 @@
-// Reads inline agents and fleets (`spec`) in a flow's nodes, including the nodes of loops. Inline agents and
-// fleets are read before the nodes, which look them up by path.
+// Reads inline agents and fleets: a node of a flow may define its agent or fleet in `config.spec`, instead of
+// a name. They are read before the nodes, also in loops; the node then looks them up by path.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -16,18 +16,21 @@ import { resolveNodeType } from './node-aliases.ts';
 export interface InlineHandlers {
   /** Inline agents by the path of the node's `config`. */
   readonly agents: ReadonlyMap<string, Agent>;
+  /** Inline fleets, likewise. */
   readonly fleets: ReadonlyMap<string, Fleet>;
-  /** All inline resources, including invalid resources. */
+  /** All inline agents and fleets, also those with errors, with the readers that have their problems. */
   readonly resources: readonly ReadResource[];
 }
 
+/** Position of the search: the flow, or a loop within it. */
 interface SearchPosition {
-  /** Prefix of derived names. */
+  /** Beginning of the names of inline agents and fleets. */
   readonly prefix: string;
   readonly path: string;
   readonly depth: number;
 }
 
+/** Inline agent or fleet before it is read. */
 interface InlineHandler {
   readonly kind: 'Agent' | 'Fleet';
   readonly name: string;

@@ -1,9 +1,11 @@
-// Names of node types in other programs. Unsupported types are refused with an alternative.
+// Names of flow nodes' types: also accepts names from other programs. Unsupported types of other programs are
+// refused with an alternative.
 
 import { suggest } from '../../reader/suggest.ts';
 import type { NodeType } from './flow.ts';
 import { nodeTypes } from './node-schemas.ts';
 
+/** Node types by name in other programs, in lower case. */
 const aliases: Readonly<Record<string, NodeType>> = {
   slack: 'Response',
   telegram: 'Response',
@@ -15,6 +17,7 @@ const aliases: Readonly<Record<string, NodeType>> = {
   sleep: 'Wait',
 };
 
+/** Reasons and alternatives for unsupported types. */
 const refused: Readonly<Record<string, string>> = {
   script: 'flows do not run programs: put it into a tool server, and use a Tool',
   shell: 'flows do not run programs: put it into a tool server, and use a Tool',
@@ -23,8 +26,10 @@ const refused: Readonly<Record<string, string>> = {
   flow: 'nested flows are not supported: write the nodes here',
 };
 
+/** Normalises a name for comparison. */
 const plain = (word: string) => word.toLowerCase().replace(/[_-]/g, '');
 
+/** Returns the usual notation of an alias, for editors. */
 function displayName(word: string): string {
   return word === 'agentfleet' ? 'AgentFleet' : word.charAt(0).toUpperCase() + word.slice(1);
 }

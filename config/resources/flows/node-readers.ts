@@ -1,4 +1,5 @@
-// Reads the `config` of nodes, by node type.
+// Reads the `config` of a flow's nodes, by node type: compiles its texts, and checks rules that the schemas
+// (node-schemas.ts) cannot express.
 
 import type { Template, ValueTemplate } from '../../expressions/template.ts';
 import { joinPath } from '../../reader/field-path.ts';
@@ -15,9 +16,11 @@ const pathIn = ({ path }: NodeToRead, key: string) => joinPath(path, key);
 
 const textField = ({ config }: NodeToRead, key: string) => config[key] as string | undefined;
 
+/** Compiles a text field; undefined without the field, or if it has an error, which is reported. */
 const template = (node: NodeToRead, key: string): Template | undefined =>
   node.compiler.template(textField(node, key), pathIn(node, key), node.id);
 
+/** Compiles a field with any value; undefined like `template`. */
 const value = (node: NodeToRead, key: string): ValueTemplate | undefined =>
   node.compiler.value(memberOf(node.tree, key), pathIn(node, key), node.id);
 
@@ -25,20 +28,21 @@ const value = (node: NodeToRead, key: string): ValueTemplate | undefined =>
 const inputOf = (node: NodeToRead): Template | undefined =>
   node.compiler.template(textField(node, 'input') ?? '{{ input }}', pathIn(node, 'input'), node.id);
 
-/** Returns the referenced name, or the inline agent or fleet. */
+/** Returns the name of the agent or fleet, or the one defined in the node's `spec`. */
 function targetOf<T>(node: NodeToRead, key: 'agent' | 'fleet', inlineTargets: ReadonlyMap<string, T>) {
   const name = textField(node, key);
   const isNamed = node.reader.has(pathIn(node, key));
-  const isWritten = memberOf(node.tree, 'spec') !== undefined;
-  if (isNamed && isWritten)
+  const isInline = memberOf(node.tree, 'spec') !== undefined;
+  if (isNamed && isInline)
     node.reader.reportKey(pathIn(node, key), `contradicts spec, which has ${anOf[key]} inline`);
-  if (!isNamed && !isWritten)
+  if (!isNamed && !isInline)
     node.reader.report(node.path, `needs ${key}: NAME, or spec with ${anOf[key]} inline`);
-  return isWritten ? inlineTargets.get(node.path) : name;
+  return isInline ? inlineTargets.get(node.path) : name;
 }
 
 const anOf = { agent: 'an agent', fleet: 'a fleet' } as const;
 
+/** Node types whose `config` has no further fields. */
 const emptyNode =
   (type: 'Conditional' | 'Parallel' | 'Join'): Read =>
   () => ({ type });
@@ -109,6 +113,7 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   },
   Transform: (node) => {
     const set = value(node, 'set');
+    // The compiler has reported the error in `set`.
     if (set === undefined && memberOf(node.tree, 'set') !== undefined) return undefined;
     if (set?.kind === 'map') return { type: 'Transform', set: set.members };
     node.reader.report(pathIn(node, 'set'), 'should be a mapping of names to values');
@@ -133,6 +138,7 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   },
   End: (node) => {
     const output = value(node, 'output');
+    // The compiler has reported the error in `output`.
     if (output === undefined && memberOf(node.tree, 'output') !== undefined) return undefined;
     return { type: 'End', status: node.config.status as 'done' | 'failed', output };
   },

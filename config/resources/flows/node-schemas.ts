@@ -1,5 +1,5 @@
-// Schemas of `config` by node type, without members that may have any value (`arguments`, `body`, `set`,
-// `output`).
+// Schemas of the `config` of a flow's nodes, by node type. They lack the members that are read separately
+// (`untypedMembers`), such as a Tool's `arguments`, which may have any value, and a Loop's nodes.
 
 import * as Type from 'typebox';
 import { serverIdPattern } from '../../catalog/catalog-schema.ts';
@@ -12,6 +12,7 @@ const input = Type.Optional(
   Type.String({ description: 'Input; a template. Default: the input of the flow.' }),
 );
 
+// In a node, the timeout of an approval is named `timeout_seconds`, as in other nodes.
 const { approval_timeout_seconds, ...decisionFields } = approvalFields;
 
 export const nodeSchemas = {
@@ -22,13 +23,14 @@ export const nodeSchemas = {
       description: 'Id of a server in the catalog.',
       pattern: serverIdPattern,
       patternErrorMessage: '1 to 64 of A-Z a-z 0-9 . _ -',
+      // Allows the API to show the value, see reader/visible-values.ts.
       shownAs: 'name',
     }),
     tool: name('Tool to call.'),
     timeout_seconds: seconds('Call timeout.', 300),
     interrupted_calls: Type.Enum(['fail', 'repeat'], {
       description:
-        'Handling of a call with unknown outcome: fail the node, or repeat the call with the same key.',
+        'Handling of a call with unknown outcome: fail the node, or repeat the call with the same idempotency key.',
       default: 'fail',
     }),
   }),
@@ -45,7 +47,8 @@ export const nodeSchemas = {
     },
     url_allow: Type.Optional(
       Type.Array(text('Prefix: scheme, host and path, up to a slash.'), {
-        description: 'Allowed prefixes for a url that is a single template: https://api.example.com/v1/.',
+        description:
+          'Allowed prefixes for a url that is a single template; for example, https://api.example.com/v1/.',
         maxItems: 32,
       }),
     ),
@@ -104,7 +107,7 @@ export const nodeSchemas = {
 
 export const nodeTypes = Object.keys(nodeSchemas) as readonly NodeType[];
 
-/** Members of `config` with any value, which are read separately. */
+/** Members of `config` that are read separately: any value, an inline agent or fleet, or a loop's graph. */
 export const untypedMembers: Readonly<Partial<Record<NodeType, readonly string[]>>> = {
   Agent: ['spec'],
   Fleet: ['spec'],

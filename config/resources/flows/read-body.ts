@@ -1,5 +1,5 @@
-// Reads nodes and connections in flows and loops: validates each node by its type, compiles expressions, and
-// checks nodes and connections against each other.
+// Reads the body of a flow or loop, its nodes and connections: validates each node by its type, compiles
+// expressions, and checks nodes and connections against each other.
 
 import type * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
@@ -24,7 +24,9 @@ export interface BodyToRead {
   /** Mapping with `nodes` and `connections`. */
   readonly tree: YamlTree | undefined;
   readonly path: string;
+  /** Names of the flow's parameters. */
   readonly parameters: readonly string[];
+  /** Agents and fleets that the flow defines itself. */
   readonly inline: InlineHandlers;
   /** For a loop: the nodes before it, and the nesting depth. */
   readonly loop?: { readonly before: ReadonlySet<string>; readonly depth: number } | undefined;
@@ -33,7 +35,7 @@ export interface BodyToRead {
 type WrittenNode = Written<Type.Static<typeof nodeSchema>>;
 type WrittenConnection = Partial<Type.Static<typeof connectionSchema>>;
 
-/** Members that all types of nodes have. The `config` of the node is read later, by its type. */
+/** Node before its `config` is read, with the members that all types of nodes have. */
 interface NodeHead {
   readonly id: string;
   readonly on_error: string | undefined;
@@ -46,7 +48,7 @@ interface NodeHead {
 /** Returns the body of the flow or loop; undefined if it has errors, which are reported. */
 export function readBody(body: BodyToRead): FlowBody | undefined {
   const { reader, path, loop, parameters } = body;
-  const previousProblems = reader.problems.length;
+  const problemsBefore = reader.problems.length;
   const heads = readHeads(body);
   const connections = readConnections(body);
   const graph = checkGraph(reader, path, heads, connections);
@@ -73,7 +75,7 @@ export function readBody(body: BodyToRead): FlowBody | undefined {
     nodes: [...new Set([...ids, ...outer])],
     before: (id) => new Set([...outer, ...graph.before(id)]),
   });
-  return reader.problems.slice(previousProblems).some(({ severity }) => severity === 'error')
+  return reader.problems.slice(problemsBefore).some(({ severity }) => severity === 'error')
     ? undefined
     : { nodes, connections: validConnections };
 }
@@ -89,6 +91,7 @@ function readHeads({ reader, tree, path }: BodyToRead): readonly (NodeHead | und
   return list.items.map((item, index) => readHead(reader, item, joinPath(listPath, index)));
 }
 
+/** Returns undefined for a node without a valid id, which is reported. */
 function readHead(reader: SchemaReader, tree: YamlTree, path: string): NodeHead | undefined {
   reader.registerAdvice(path, nodeAdvice);
   const written = reader.read(nodeSchema, withoutMembers(tree, ['config']), path) as WrittenNode | undefined;
@@ -161,7 +164,7 @@ function readNode(
     if (member !== undefined) reader.recordPosition(joinPath(path, key), member.offset, member.offset);
   }
   const schema = nodeSchemas[type];
-  // The schema lacks the untyped members. They are registered so that suggestions for unknown keys know them.
+  // The schema lacks these members. They are registered, so that a misspelt key gets a suggestion.
   reader.registerAliases(path, untypedKeys);
   const validConfig = reader.read(schema, withoutMembers(config, untypedKeys), path);
   const depth = (loop?.depth ?? 0) + 1;

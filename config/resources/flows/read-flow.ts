@@ -1,4 +1,5 @@
-// Reads a flow from a document. flow-checks.ts checks its references once all files are loaded.
+// Reads a flow (a graph of nodes that answers an event) from a document, together with the agents and fleets
+// that the document defines. flow-checks.ts checks the names in it once all files are loaded.
 
 import type * as Type from 'typebox';
 import { contentHash } from '../../content-hash.ts';
@@ -19,7 +20,7 @@ type WrittenFlow = Written<Type.Static<typeof flowSchema>>;
 export interface ReadFlow {
   /** The flow; undefined if the file has errors. */
   readonly flow: Flow | undefined;
-  /** Inline agents and fleets of the flow. */
+  /** Agents and fleets that the flow defines itself, with the readers that have their problems. */
   readonly inline: readonly ReadResource[];
 }
 
@@ -33,6 +34,7 @@ export async function readFlow(
   file: string,
   inlineName?: string,
 ): Promise<ReadFlow> {
+  // In flows, an invalid `${` may be meant as a template.
   reader.noReferenceAdvice = ', or {{ steps.ID.output }} for the output of a node';
   const tree = memberOf(root, 'spec');
   const rootWithKind = withMember(root, 'kind', (kind) =>
@@ -42,6 +44,7 @@ export async function readFlow(
   const rootWithoutBody = withMember(rootWithKind, 'spec', (spec) =>
     withoutMembers(spec, ['nodes', 'connections', 'trigger']),
   );
+  // These fields are read by readBody. They are registered, so that a misspelt key gets a suggestion.
   reader.registerAliases('spec', ['nodes', 'connections']);
   const document = reader.read(flowSchema, rootWithoutBody, '') as WrittenFlow | undefined;
   const spec = fillDefaults(flowSpecSchema, (document?.spec ?? {}) as never);
@@ -55,12 +58,13 @@ export async function readFlow(
   const inline = await readInlineHandlers(reader, { name: name ?? 'flow', file, spec: tree });
   const { resources, agents, fleets } = inline;
   const body = tree && readBody({ reader, tree, path: 'spec', parameters: names, inline });
-  const isWhole = [reader, ...resources.map((each) => each.reader)].every((each) => !hasError(each.problems));
-  if (name === undefined || tree === undefined || body === undefined || !isWhole)
+  const isValid = [reader, ...resources.map((each) => each.reader)].every((each) => !hasError(each.problems));
+  if (name === undefined || tree === undefined || body === undefined || !isValid)
     return { flow: undefined, inline: resources };
   const definition = definitionOf(tree);
   const { description, timeout_seconds } = spec;
   const inlineHashes = [...agents.values(), ...fleets.values()].map((each) => each.hash);
+  // The name `written` is part of the hash, so it is not changed.
   const hash = contentHash({ name, definition, written: inlineHashes });
   return {
     flow: { name, description, parameters, timeout_seconds, ...body, file, hash, definition },
@@ -68,6 +72,7 @@ export async function readFlow(
   };
 }
 
+/** Reports `spec.trigger` of other programs, with the remedy. */
 function refuseTrigger(reader: SchemaReader, spec: YamlTree | undefined): void {
   if (spec?.kind !== 'map') return;
   for (const { key, keyOffset, value } of spec.pairs)
