@@ -1,15 +1,17 @@
-// Addresses of platforms, all configurable for proxies, self-hosted installations and tests.
+// URLs of platforms' APIs in trigger files: schema and check. All such URLs are configurable, for proxies,
+// self-hosted installations and tests.
 
 import * as Type from 'typebox';
 import type { Fields } from '../triggers/trigger-type.ts';
 
-/** Schema for API base URLs. */
+/** Returns the schema of a URL field; without a default, the field is required. */
 export function address(description: string, byDefault?: string) {
   return Type.String({
     description,
     ...(byDefault === undefined ? {} : { default: byDefault }),
     pattern: '^https?://[^\\s]+$',
     patternErrorMessage: 'an address that begins with https:// or http://',
+    // Allows the API to show the value, see reader/visible-values.ts.
     shownAs: 'address',
   });
 }

@@ -1,5 +1,5 @@
-// Checks triggers that share a bot: a bot receives its updates in a single way and has a single menu, and
-// only the secret identifies the bot in webhook requests.
+// Checks BotMessenger triggers that share a bot. A bot receives its updates (messages) in a single way, by
+// polling or by a webhook, and has a single menu. In webhook requests, only the secret identifies the bot.
 
 import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { TriggerWithReader } from '../triggers/trigger-type.ts';
@@ -21,7 +21,7 @@ interface BotConfig {
 type OfBot = TriggerWithReader<BotConfig>;
 type BotTrigger = TriggerOf<string, BotConfig>;
 
-/** Reports conflicts between triggers of the type. */
+/** Reports conflicts between BotMessenger triggers. */
 export function checkBots(all: readonly OfBot[]): void {
   // Warns of different tokens for one bot: the part before the colon is the id of the bot.
   warnOfTwoCredentials(all, 'bot_token', ({ bot_token, api_root }) =>
@@ -40,6 +40,7 @@ export function checkBots(all: readonly OfBot[]): void {
   }
 }
 
+/** Reports a difference between two triggers of the same bot. */
 function checkDelivery({ reader, trigger: { config } }: OfBot, other: BotTrigger | undefined): void {
   if (other === undefined) return;
   const differing = (['mode', 'api_root', 'secret_token', 'webhook_url'] as const).find(
@@ -53,6 +54,7 @@ function checkDelivery({ reader, trigger: { config } }: OfBot, other: BotTrigger
   );
 }
 
+/** Reports that another bot has the same webhook path and secret. */
 function checkSecret({ reader }: OfBot, other: BotTrigger | undefined): void {
   if (other === undefined) return;
   const fieldPath = reader.has('spec.config.secret_token') ? 'spec.config.secret_token' : 'spec.config';
@@ -62,11 +64,12 @@ function checkSecret({ reader }: OfBot, other: BotTrigger | undefined): void {
   );
 }
 
+/** Reports that the triggers of a bot together have too many commands. */
 function checkMenu({ reader, trigger: { commands } }: OfBot, others: readonly BotTrigger[]): void {
   const max = botMenu.maxCommands;
   const earlierNames = new Set(others.flatMap((each) => each.commands.map(({ command }) => command)));
   const allNames = new Set([...earlierNames, ...commands.map(({ command }) => command)]);
-  // Only the trigger that exceeds the limit is reported.
+  // Only the trigger that exceeds the limit is reported. readBindings checks the commands of one trigger.
   if (earlierNames.size <= max && allNames.size > max && others.length > 0)
     reader.report(
       'spec.commands',
@@ -79,6 +82,6 @@ function isSameBot({ config: a }: BotTrigger, { config: b }: BotTrigger): boolea
 }
 
 function shareWebhook({ config: a }: BotTrigger, { config: b }: BotTrigger): boolean {
-  const areSent = a.mode === 'webhook' && b.mode === 'webhook';
-  return areSent && a.path === b.path && a.secret_token === b.secret_token;
+  const areWebhooks = a.mode === 'webhook' && b.mode === 'webhook';
+  return areWebhooks && a.path === b.path && a.secret_token === b.secret_token;
 }

@@ -1,4 +1,4 @@
-// Filters shared by chat triggers: channels, users and text patterns.
+// Schemas of the filters that chat triggers share in `spec.config`: channels, users, bots and text patterns.
 
 import * as Type from 'typebox';
 

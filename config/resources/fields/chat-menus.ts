@@ -1,5 +1,5 @@
-// Checks the commands that CommunityChat shows in its menu, across the application's triggers. The platform
-// refuses a whole menu that exceeds a limit.
+// Checks the command menu of a CommunityChat application. The triggers of an application share its menu, and
+// the platform refuses a whole menu that exceeds a limit.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { Binding } from '../triggers/binding.ts';
@@ -12,17 +12,17 @@ const PARAMETER = /^[-_a-z0-9]{1,32}$/;
 /** Built-in commands, listed in the menu in addition to the commands of the files. */
 const BUILT_IN = ['agent', 'task', 'fleet', 'flow'];
 
-/** Fields that identify a menu. */
+/** `application_id` and `api_root` identify a menu; with `register: never` the trigger is not in the menu. */
 interface MenuConfig {
   readonly application_id: string;
   readonly api_root: string;
   readonly register: string;
 }
 
-type OfChat = TriggerWithReader<MenuConfig>;
+type TriggerWithMenu = TriggerWithReader<MenuConfig>;
 
 /** Reports menus that the platform would refuse. */
-export function checkMenus(all: readonly OfChat[]): void {
+export function checkMenus(all: readonly TriggerWithMenu[]): void {
   /** Names of the commands in each menu, so far. */
   const namesByMenu = new Map<string, Set<string>>();
   for (const { reader, trigger } of all) {
@@ -32,10 +32,11 @@ export function checkMenus(all: readonly OfChat[]): void {
     if (config.register === 'never') continue;
     const menu = JSON.stringify([config.application_id, config.api_root]);
     const names = namesByMenu.get(menu) ?? new Set(BUILT_IN);
-    const wasFull = names.size > chatMenu.maxCommands;
+    const wasExceeded = names.size > chatMenu.maxCommands;
     for (const { command } of commands) names.add(command);
     namesByMenu.set(menu, names);
-    if (!wasFull && names.size > chatMenu.maxCommands)
+    // Only the trigger that exceeds the limit is reported.
+    if (!wasExceeded && names.size > chatMenu.maxCommands)
       reader.report(
         'spec.commands',
         `all triggers of this application together, with ${BUILT_IN.join(', ')}, have ${names.size} commands; the platform allows ${chatMenu.maxCommands}`,
@@ -43,7 +44,8 @@ export function checkMenus(all: readonly OfChat[]): void {
   }
 }
 
-function checkCommand(reader: OfChat['reader'], { command, parameters }: Binding): void {
+/** Reports parameters that the platform would refuse. */
+function checkCommand(reader: TriggerWithMenu['reader'], { command, parameters }: Binding): void {
   const written = joinPath('spec.commands', `/${command}`);
   const path = reader.has(written) ? written : joinPath('spec.commands', command);
   const list = joinPath(path, 'parameters');

@@ -1,13 +1,13 @@
-// Parses cron expressions: five fields, six with seconds first, or a name such as @daily. node-schedule
-// accepts invalid expressions silently, so they are checked here, with messages for operators. A valid
-// expression has a next time.
+// Parses the cron expressions of schedules: five fields, six with seconds first, or a name such as @daily.
+// The package node-schedule accepts invalid expressions silently, so they are checked here, with messages for
+// operators. An expression without any date, such as February 30, is invalid too.
 
 interface FieldKind {
   readonly name: string;
   readonly low: number;
   readonly high: number;
   readonly words?: readonly string[];
-  /** Form of values with an L, the last of a month. */
+  /** Form of values with an L, for the last day or weekday of a month. The group is the text before the L. */
   readonly last?: RegExp;
 }
 
@@ -36,7 +36,7 @@ const nicknames: Readonly<Record<string, string>> = {
 /** February has 29 days, for leap years. */
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Values per field. */
+/** Values that match, per field. */
 export interface CronFields {
   readonly seconds: ReadonlySet<number>;
   readonly minutes: ReadonlySet<number>;
@@ -53,7 +53,7 @@ export interface CronFields {
   readonly isEitherDay: boolean;
 }
 
-/** Returns the error message, if any. */
+/** Returns the error message for an invalid expression, or for one that never occurs. */
 export function cronFault(expression: string): string | undefined {
   const parsed = parseCron(expression);
   if (typeof parsed === 'string') return parsed;
@@ -64,7 +64,7 @@ export function cronFault(expression: string): string | undefined {
     : undefined;
 }
 
-/** Suggests the expression for an interval such as `5m`, if the interval divides an hour or a day. */
+/** Returns advice for an interval such as `5m` instead of an expression, if it divides an hour or a day. */
 function expressionFor(text: string): string {
   const [, digits, unit] = /^(?:every )?(\d{1,2}) ?(m|h)(?:in|ins|inutes?|ours?)?$/i.exec(text) ?? [];
   const count = Number(digits);
@@ -118,6 +118,7 @@ interface FieldValues {
   readonly last: ReadonlySet<number>;
 }
 
+/** Never used at run time: a placeholder for the compiler. */
 const none: FieldValues = { values: new Set(), last: new Set() };
 
 /** Returns the field's values, or an error message. */

@@ -1,7 +1,7 @@
-// Validates Ed25519 public keys (RFC 8032, section 5.1.3). With most invalid keys, no signature would ever
-// match; with weak keys, such as zeros, any sender could forge signatures.
+// Validates the Ed25519 public keys (RFC 8032, section 5.1.3) that verify a platform's requests. With most
+// invalid keys, no signature would ever match; with weak keys, such as zeros, any sender could forge them.
 
-/** Prime of the field: all coordinates are smaller. */
+/** Prime of the curve's field: all coordinates are smaller. */
 const P = 2n ** 255n - 19n;
 /** Constant d of the curve. */
 const D = mod(-121_665n * inverse(121_666n));
@@ -25,7 +25,7 @@ function squareOfX(y: bigint): bigint | undefined {
   return power(x2, (P - 1n) / 2n) <= 1n ? x2 : undefined;
 }
 
-/** Three doublings of such a point result in the neutral point. */
+/** Returns true for a weak key: three doublings of its point result in the neutral point, whose y is 1. */
 function isOfSmallOrder(y: bigint): boolean {
   let doubled = y;
   for (let i = 0; i < 3; i += 1) {

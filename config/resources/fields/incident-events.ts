@@ -1,4 +1,5 @@
-// Known incident events. `incident` matches all of them.
+// Known events of IncidentManager triggers, which are also the commands of these triggers. `incident` matches
+// all of them.
 
 import { suggest } from '../../reader/suggest.ts';
 
@@ -36,6 +37,7 @@ export const incidentEvents: readonly string[] = [
 /** Returns the error message if the event is unknown. */
 export function incidentEventFault(name: string): string | undefined {
   if (name === ANY_INCIDENT || incidentEvents.includes(name)) return undefined;
+  // The vendor's test event and events of services are known, but not handled.
   if (name === 'pagey.ping' || /^service(\.|$)/.test(name))
     return `${name} is not supported: only events of incidents are, and ${ANY_INCIDENT} matches all of them`;
   const near = suggest(name, [ANY_INCIDENT, ...incidentEvents]);

@@ -1,15 +1,16 @@
-// Warns of different credentials for the same platform account, such as an incomplete rotation. An account's
-// triggers share a rate limit and a connection with the credential loaded last, so the behaviour would depend
-// on the order of files.
+// Warns of different credentials for the same platform account, for example after an incomplete rotation. The
+// triggers of an account share a rate limit and a connection, which uses the credential loaded last. The
+// behaviour would depend on the order of files.
 
 import type { TriggerWithReader } from '../triggers/trigger-type.ts';
 
-/** Compares `field` of enabled triggers with the same account. */
+/** Compares the credential `field` of enabled triggers with the same account. */
 export function warnOfTwoCredentials<Config>(
   all: readonly TriggerWithReader<Config>[],
   field: keyof Config & string,
   accountOf: (config: Config) => string,
 ): void {
+  /** First trigger of each account. */
   const first = new Map<string, TriggerWithReader<Config>['trigger']>();
   for (const { reader, trigger } of all) {
     if (!trigger.enabled) continue;

@@ -1,12 +1,13 @@
-// Regular expressions for untrusted texts, with RE2: matching takes time linear in the length of the text and
-// never throws. Flags are supported at the beginning: `(?i)help`.
+// Compiles regular expressions from files, which are matched against texts of any sender. RE2 matches in time
+// linear in the length of the text and never throws. Flags are supported at the beginning: `(?i)help`.
 
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 
 const MAX_PATTERN = 1000;
-/** Maximum number of characters that are searched. */
+/** Number of characters of a text that are searched; the rest is ignored. */
 const MAX_TEXT = 16_384;
 
+/** Returns true if a part of the text matches. */
 export type Pattern = (text: string) => boolean;
 
 /** Returns the compiled pattern, or an error message. */

@@ -1,8 +1,9 @@
-// Warns of names in lists that platforms compare by id only: a name would silently exclude every user. This
-// is only a warning, since a platform may change its id format.
+// Warns of names in a trigger's list that platforms compare by id only, such as roles: a name in the list
+// would never match. This is only a warning, because a platform may change the format of its ids.
 
 import type { Fields } from '../triggers/trigger-type.ts';
 
+/** Format of an id. */
 export interface IdForm {
   readonly pattern: RegExp;
   /** Description such as `a role, which is a number`. */
@@ -16,6 +17,7 @@ export function warnOfNames(
   items: readonly string[],
   { pattern, description }: IdForm,
 ): void {
+  // A list with an error is reported already.
   if (fields.isFaulty(key)) return;
   const index = items.findIndex((item) => !pattern.test(item));
   if (index === -1) return;

@@ -1,4 +1,5 @@
-// Known issue tracker events, with aliases.
+// Known events of IssueTracker triggers, which are also the commands of these triggers. Their names are
+// neutral: `tracker:` replaces the prefix of the vendor.
 
 import { suggest } from '../../reader/suggest.ts';
 
@@ -17,7 +18,7 @@ export type TrackerEvent = (typeof trackerEvents)[number];
 const VENDOR_PREFIX = 'jira:';
 const NEUTRAL_PREFIX = 'tracker:';
 
-/** Returns the event's neutral name. `writtenName` has the neutral prefix or the vendor's. */
+/** Returns the neutral name of an event, if known. `writtenName` has the neutral prefix or the vendor's. */
 export function trackerEventOf(writtenName: string): TrackerEvent | undefined {
   const name = writtenName.startsWith(VENDOR_PREFIX)
     ? NEUTRAL_PREFIX + writtenName.slice(VENDOR_PREFIX.length)
@@ -25,7 +26,7 @@ export function trackerEventOf(writtenName: string): TrackerEvent | undefined {
   return trackerEvents.find((event) => event === name);
 }
 
-/** Returns the error message if the name is not a neutral name. */
+/** Returns the error message if the name is not the neutral name of a known event. */
 export function trackerEventFault(name: string): string | undefined {
   if (trackerEvents.some((event) => event === name)) return undefined;
   const plainName = name.replace(/^\/?(?:jira:|tracker:)?/, '');

@@ -1,6 +1,7 @@
-// Value type after `fillDefaults`: every member is present, and members without value and default are
-// undefined. (`Type.Optional` alone would allow absent members.)
+// Type of a config after `fillDefaults` has added the defaults: every member is present, and members without
+// value and default are undefined. (The type of `Type.Optional` alone would allow absent members.)
 
+/** Objects with arbitrary keys, such as headers, stay unchanged. */
 export type Filled<T> = T extends readonly (infer Item)[]
   ? readonly Filled<Item>[]
   : T extends object

@@ -1,6 +1,6 @@
-// Identifies the app for workspace chat triggers. An app's triggers share one connection, one order of
-// outbound messages and the rate limits. An app has a bot token per workspace, but a single app-level token
-// and signing secret.
+// Identifies the app (registered bot) of ChatWorkspace triggers. An app's triggers share one connection, one
+// order of outbound messages and the rate limits. An app has a bot token per workspace, but a single
+// app-level token and signing secret.
 
 import { createHash } from 'node:crypto';
 import type { TriggerWithReader } from '../triggers/trigger-type.ts';
@@ -22,12 +22,12 @@ interface AppConfig extends AppCredentials {
 const APP_TOKEN = /^xapp-\d+-([A-Z0-9]+)-/;
 const BOT_TOKEN = /^xoxb-(\d+)-/;
 
-/** Returns the app id in an app-level token. */
+/** Returns the app id that an app-level token contains. */
 export function appInToken(token: string | undefined): string | undefined {
   return APP_TOKEN.exec(token ?? '')?.[1];
 }
 
-/** Returns the app id. Without one, returns a hash that identifies the app without revealing its secret. */
+/** Returns the app id. If it is unknown, returns a hash of the secret, which identifies the app as well. */
 export function appOf({ app_token, app_id, signing_secret }: AppCredentials): string {
   const id = appInToken(app_token) ?? app_id;
   if (id !== undefined) return id;
@@ -50,8 +50,9 @@ export function checkApps<Config extends AppConfig>(all: readonly TriggerWithRea
   });
 }
 
-/** The platform sends events to an app in a single way. */
+/** Reports an app in two modes: the platform sends events to an app either by socket or by http. */
 function checkModes<Config extends AppConfig>(all: readonly TriggerWithReader<Config>[]): void {
+  /** First trigger of each app. */
   const first = new Map<string, TriggerWithReader<Config>['trigger']>();
   for (const { reader, trigger } of all) {
     if (!trigger.enabled) continue;

@@ -1,4 +1,4 @@
-// IANA time zones, as supported by Node.
+// Checks the names of IANA time zones in schedules. The zones are those of Node.
 
 import { suggest } from '../../reader/suggest.ts';
 
@@ -10,7 +10,7 @@ export function zoneFault(name: string): string | undefined {
 }
 
 function isZone(name: string): boolean {
-  // Excludes offsets such as +02:00, which ignore daylight saving time.
+  // Excludes offsets such as +02:00, which Node accepts, because they ignore daylight saving time.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;

@@ -1,4 +1,5 @@
-// Schema and checks of triggers for BotMessenger, a messenger with bots and a command menu.
+// Schema and checks of triggers for BotMessenger (Telegram), a messenger with bots and a command menu. The
+// gateway polls for messages, or receives them by a webhook.
 
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
@@ -51,6 +52,7 @@ const botMessengerConfigSchema = Type.Object(
 
 export type BotMessengerConfig = Filled<Type.Static<typeof botMessengerConfigSchema>>;
 
+/** Format of a bot's token. */
 const token = /^[0-9]{1,20}:[A-Za-z0-9_-]{3,256}$/;
 /** Command format of the platform's menu. */
 const menuCommand = /^\/?[a-z0-9_]{1,32}$/;
@@ -58,7 +60,9 @@ const menuCommand = /^\/?[a-z0-9_]{1,32}$/;
 export const botMessengerType: TriggerType<BotMessengerConfig> = {
   config: botMessengerConfigSchema,
   menu: botMenu,
+  // By default, the mention of a user in an answer notifies the user.
   mentions: 'allow',
+  // Without `welcome` in the trigger file, there is no message to new conversations.
   welcome: 'if-written',
   webhook: { isUsed: ({ mode }) => mode === 'webhook' },
   isChat: true,

@@ -1,5 +1,5 @@
-// Schema and checks of triggers for BusinessMessenger, a messenger for businesses with a webhook and a cloud
-// API.
+// Schema and checks of triggers for BusinessMessenger (WhatsApp), a messenger for businesses. It sends
+// messages to a webhook and receives answers by its cloud API.
 
 import * as Type from 'typebox';
 import { secret, text } from '../../text-schema.ts';
@@ -41,7 +41,7 @@ const businessMessengerConfigSchema = Type.Object(
   { description: 'Messenger for businesses.' },
 );
 
-/** Config with defaults; `app_secret` is '' only with insecure_allow_unverified. */
+/** Config with defaults. `app_secret` is '' only for a trigger with `insecure_allow_unverified`. */
 export type BusinessMessengerConfig = Omit<
   Filled<Type.Static<typeof businessMessengerConfigSchema>>,
   'app_secret'
@@ -56,6 +56,7 @@ const OLDEST_SUPPORTED_VERSION = 21;
 export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   config: businessMessengerConfigSchema,
   isChat: true,
+  // Without `welcome` in the trigger file, there is no message to new conversations.
   welcome: 'if-written',
   webhook: {},
   proof: { setting: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
@@ -97,9 +98,9 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
 type NumberTrigger = TriggerOf<string, BusinessMessengerConfig>;
 
 /**
- * Returns true if a message may match both triggers: they accept a common sender, and both have rules or they
- * have a common command. A trigger with lists of senders takes precedence over a trigger without, so they do
- * not overlap. The patterns of rules are not compared.
+ * Returns true if a message may match both triggers: they accept a common sender, and both have rules for
+ * texts (`spec.routing`) or they have a common command. A trigger with lists of senders takes precedence over
+ * a trigger without lists, so they do not overlap. The words of rules are not compared.
  */
 function doMessagesOverlap(a: NumberTrigger, b: NumberTrigger): boolean {
   if (a.config.phone_number_id !== b.config.phone_number_id || a.config.app_secret !== b.config.app_secret)

@@ -1,4 +1,5 @@
-// Schema and checks of triggers for ChatWorkspace, a workspace chat with a socket or signed requests.
+// Schema and checks of triggers for ChatWorkspace (Slack), a workspace chat. It sends events through a socket
+// of the gateway, or as signed requests.
 
 import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
@@ -48,7 +49,7 @@ const chatWorkspaceConfigSchema = Type.Object(
 
 type FilledConfig = Filled<Type.Static<typeof chatWorkspaceConfigSchema>>;
 
-/** Config with defaults and with the effective mode. */
+/** Config with defaults. `mode` is set, also if the file has none. */
 export type ChatWorkspaceConfig = Omit<FilledConfig, 'mode'> & { readonly mode: 'socket' | 'http' };
 
 /** Format of slash commands on the platform. */
@@ -62,7 +63,9 @@ type Workspace = TriggerOf<string, ChatWorkspaceConfig>;
 export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   config: chatWorkspaceConfigSchema,
   isChat: true,
+  // Without `welcome` in the trigger file, there is no message to new conversations.
   welcome: 'if-written',
+  // By default, the mention of a user in an answer does not notify the user.
   mentions: 'none',
   webhook: { isUsed: ({ mode }) => mode === 'http' },
   isAmbiguous: doMessagesOverlap,
@@ -86,6 +89,7 @@ export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   },
 };
 
+/** Returns the mode in the file, or else the mode for the secret in the file. Reports a missing secret. */
 function modeOf({ mode }: Pick<Partial<FilledConfig>, 'mode'>, fields: Fields): 'socket' | 'http' {
   const byDefault = fields.has('app_token') ? 'socket' : 'http';
   if (mode === 'socket' && !fields.has('app_token')) fields.report('mode', 'socket needs an app_token');
@@ -96,21 +100,22 @@ function modeOf({ mode }: Pick<Partial<FilledConfig>, 'mode'>, fields: Fields): 
   return mode ?? byDefault;
 }
 
-/** Warns of swapped tokens. */
+/** Warns of swapped tokens. Reports an app id that contradicts the app-level token. */
 function checkTokens({ bot_token, app_token, app_id }: ChatWorkspaceConfig, fields: Fields): void {
   // The schema reports a missing token.
   if (bot_token && !bot_token.startsWith('xoxb-'))
     fields.report('bot_token', 'does not look like a bot token, which begins with xoxb-', 'warning');
   if (app_token && !app_token.startsWith('xapp-'))
     fields.report('app_token', 'does not look like an app-level token, which begins with xapp-', 'warning');
-  const inToken = appInToken(app_token);
-  if (app_id !== undefined && inToken !== undefined && inToken !== app_id)
-    fields.report('app_id', `differs from the app of the app_token, which is ${inToken}`);
+  const appOfToken = appInToken(app_token);
+  if (app_id !== undefined && appOfToken !== undefined && appOfToken !== app_id)
+    fields.report('app_id', `differs from the app of the app_token, which is ${appOfToken}`);
 }
 
 /**
- * A channel's name in one trigger and its id in another are not recognised as the same channel, because the
- * files do not contain the id of a name.
+ * Returns true if a command may match both triggers. A trigger with a filter takes precedence over a trigger
+ * without this filter, so they do not overlap. A channel's name in one trigger and its id in another are not
+ * recognised as the same channel, because the files do not contain the id of a name.
  */
 function doMessagesOverlap(a: Workspace, b: Workspace): boolean {
   return (

@@ -1,4 +1,5 @@
-// Schema and checks of triggers for CommunityChat, a community chat with signed interactions.
+// Schema and checks of triggers for CommunityChat (Discord), a community chat. It sends interactions (uses of
+// commands and buttons) as signed requests.
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
@@ -54,12 +55,13 @@ export type CommunityChatConfig = Filled<Type.Static<typeof communityChatConfigS
 /** Format of ids on the platform. */
 const DIGITS = /^\d+$/;
 
-/** Portable command names; the platform allows more characters in some languages. */
+/** Names of commands with common characters only; the platform allows others in some languages. */
 const commandName = /^\/?[-_a-z0-9]{1,32}$/;
 
 export const communityChatType: TriggerType<CommunityChatConfig> = {
   config: communityChatConfigSchema,
   menu: chatMenu,
+  // By default, the mention of a user in an answer does not notify the user.
   mentions: 'none',
   webhook: {},
   isChat: true,
@@ -120,8 +122,8 @@ type Chat = TriggerOf<string, CommunityChatConfig>;
 
 /**
  * Returns true if an interaction may match both triggers. Roles are not compared, because a user may have
- * roles of both triggers. A channel's name and an id may be the same channel. A trigger with channels has
- * priority over a trigger without, so they do not overlap.
+ * roles of both triggers. A channel's name and an id may be the same channel. A trigger with channels takes
+ * precedence over a trigger without channels, so they do not overlap.
  */
 function doInteractionsOverlap(a: Chat, b: Chat): boolean {
   if (a.config.public_key !== b.config.public_key) return false;

@@ -74,7 +74,7 @@ const httpConfigSchema = Type.Object(
   { description: 'Requests from any program.' },
 );
 
-/** Clock tolerance of the specification's own libraries. */
+/** Default clock tolerance of scheme `standard`, as in the libraries of Standard Webhooks. */
 const STANDARD_WINDOW_SECONDS = 300;
 
 /**
@@ -104,6 +104,7 @@ export const httpType: TriggerType<HttpConfig> = {
   describeSource({ config }, url) {
     const { methods, path, port, host = '127.0.0.1' } = config;
     const address = `${port === undefined ? url : urlOf({ host, port })}${path}`;
+    // With port 0 the port is unknown until the start.
     const isOpen = isUnverifiedConfig(config) && port !== 0 && methods.includes('POST');
     return { text: `${methods.join(', ')} ${address}`, openUrl: isOpen ? address : undefined };
   },
@@ -157,8 +158,8 @@ function isUnverifiedConfig({ webhook_secret, required_headers, scheme }: HttpCo
 }
 
 /**
- * Returns true if a header proves the sender. `*` accepts any value and proves nothing. An unreadable value
- * is assumed to be valid.
+ * Returns true if a required header proves the sender. `*` accepts any value and proves nothing. An invalid
+ * value was reported, and counts as a proof to avoid a second error.
  */
 function isVerifiedByHeader({ required_headers }: HttpConfig, fields: Fields): boolean {
   const values = Object.values(required_headers);
@@ -201,6 +202,7 @@ function lowerCased(headers: Readonly<Record<string, string>>, fields: Fields): 
   return result;
 }
 
+/** Returns true if a request may pass the checks of both triggers. */
 function doRequestsOverlap(a: HttpConfig, b: HttpConfig): boolean {
   if (!a.methods.some((method) => b.methods.includes(method))) return false;
   if ((a.scheme === 'jwt') !== (b.scheme === 'jwt') || a.jwt?.issuer !== b.jwt?.issuer) return false;

@@ -1,4 +1,4 @@
-// Schema and checks of triggers for IncidentManager, which sends webhooks about incidents.
+// Schema and checks of triggers for IncidentManager (PagerDuty), which sends webhooks about incidents.
 
 import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
@@ -109,6 +109,7 @@ function checkBase(fields: Fields, key: 'api_url' | 'events_url', text: string):
 
 type IncidentTrigger = TriggerOf<string, IncidentManagerConfig>;
 
+/** Returns true if an event may match both triggers. */
 function doIncidentsOverlap(a: IncidentTrigger, b: IncidentTrigger): boolean {
   const isSame = (one: string, other: string) => one === other;
   const [as, bs] = [secretsOf(a.config), secretsOf(b.config)];
@@ -119,7 +120,7 @@ function doIncidentsOverlap(a: IncidentTrigger, b: IncidentTrigger): boolean {
   return commandsInCommon(a, b).length > 0;
 }
 
-/** Returns [''] for unsigned events, if no secrets are set. */
+/** Returns the accepted secrets; without secrets, `['']` represents unsigned events. */
 function secretsOf({ webhook_secret, webhook_secrets }: IncidentManagerConfig): readonly string[] {
   const all = webhook_secret === undefined ? webhook_secrets : [webhook_secret, ...webhook_secrets];
   return all.length === 0 ? [''] : all;

@@ -1,4 +1,4 @@
-// Schema and checks of triggers for IssueTracker, which sends webhooks about issues.
+// Schema and checks of triggers for IssueTracker (Jira), which sends webhooks about issues.
 
 import * as Type from 'typebox';
 import { maxTimerSeconds } from '../../duration-schema.ts';
@@ -129,16 +129,20 @@ function checkCredentials(fields: Fields): void {
     fields.report('jql_filter', 'needs email and api_token: the tracker evaluates the filter');
 }
 
+/** Reports fields that have no effect with the chosen verification of requests. */
 function checkProof(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void {
   if (!fields.has('webhook_secret') && fields.has('webhook_secret_previous'))
     fields.reportKey('webhook_secret_previous', 'requires webhook_secret, which is missing');
-  const useless = (key: string, only: string) => {
+  const checkMode = (key: string, only: string) => {
     if (fields.has(key) && mode !== only)
       fields.reportKey(key, `only has an effect with auth_mode: ${only}`, 'warning');
   };
-  useless('auth_header', 'static');
-  useless('signed_path', 'jwt');
+  checkMode('auth_header', 'static');
+  checkMode('signed_path', 'jwt');
 }
+
+/** Types of issues are compared regardless of case. */
+const AS_CASELESS = true;
 
 type Tracker = TriggerOf<string, IssueTrackerConfig>;
 
@@ -151,12 +155,14 @@ function doEventsOverlap(a: Tracker, b: Tracker): boolean {
   // Each event contains the address of its tracker.
   if (!isSameProof || a.config.base_url !== b.config.base_url) return false;
   const commands = commandsInCommon(a, b);
-  const isSprint = (command: string | undefined) => command === undefined || command.startsWith('sprint_');
-  if (commands.some(isSprint)) return true;
-  const same = (one: string, other: string) => one === other;
+  // Commands are names of events. Undefined stands for the default agents, which also get sprint events.
+  const mayBeSprint = (command: string | undefined) =>
+    command === undefined || command.startsWith('sprint_');
+  if (commands.some(mayBeSprint)) return true;
+  const isSame = (one: string, other: string) => one === other;
   return (
     commands.length > 0 &&
-    doListsOverlap(a.config.projects, b.config.projects, same) &&
-    doListsOverlap(a.config.issue_types, b.config.issue_types, same, true)
+    doListsOverlap(a.config.projects, b.config.projects, isSame) &&
+    doListsOverlap(a.config.issue_types, b.config.issue_types, isSame, AS_CASELESS)
   );
 }

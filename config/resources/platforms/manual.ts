@@ -45,7 +45,7 @@ export const manualType: TriggerType<ManualConfig> = {
 /** Warns of allowed commands that do not exist. With a default agent, any command name is valid. */
 function checkAllowedCommands({ reader, trigger }: TriggerWithReader<ManualConfig>): void {
   const path = 'spec.config.allowed_commands';
-  // A list in the platform settings applies to all triggers and may name further commands.
+  // A list in the platform settings (gateway.yaml) applies to all triggers and may name further commands.
   if (trigger.default_target !== undefined || !reader.has(path)) return;
   const commands = trigger.commands.map(({ command }) => command);
   for (const [index, name] of trigger.config.allowed_commands.entries()) {

@@ -1,4 +1,4 @@
-// Schema and checks of triggers for RepoHost: webhooks from a repository host.
+// Schema and checks of triggers for RepoHost (GitHub): webhooks from the first repository host.
 
 import { repoHostEventNames } from '../repository-hosts/repohost-events.ts';
 import { repoType } from '../repository-hosts/type.ts';

@@ -1,10 +1,10 @@
-// Schema and checks of triggers for RepoHostB, a repository host with nested groups, and verification by a
-// token or a signature.
+// Schema and checks of triggers for RepoHostB (GitLab): webhooks from the second repository host. It has
+// nested groups of repositories, and verifies requests by a token or a signature.
 
 import { repoHostBEventNames } from '../repository-hosts/repohostb-events.ts';
 import { repoType } from '../repository-hosts/type.ts';
 
-/** Maximum depth of nested groups, plus the repository. */
+/** Maximum number of parts in a repository's path: 20 nested groups, and the repository. */
 const MAX_PARTS = 21;
 
 export const repoHostBType = repoType({

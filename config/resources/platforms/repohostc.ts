@@ -1,4 +1,4 @@
-// Schema and checks of triggers for RepoHostC: webhooks from a third repository host.
+// Schema and checks of triggers for RepoHostC (Bitbucket): webhooks from the third repository host.
 
 import { repoHostCEventNames } from '../repository-hosts/repohostc-events.ts';
 import { repoType } from '../repository-hosts/type.ts';

@@ -1,4 +1,4 @@
-// Schema and checks of schedules with cron expressions.
+// Schema and checks of Schedule triggers, which create events at the times of a cron expression.
 
 import * as Type from 'typebox';
 import { text } from '../../text-schema.ts';
@@ -36,8 +36,8 @@ export const scheduleType: TriggerType<ScheduleConfig> = {
   complete(config, fields) {
     const fault = config.cron === undefined ? undefined : cronFault(config.cron);
     if (fault !== undefined) fields.report('cron', fault);
-    const unknown = zoneFault(config.timezone);
-    if (unknown !== undefined) fields.report('timezone', unknown);
+    const unknownZone = zoneFault(config.timezone);
+    if (unknownZone !== undefined) fields.report('timezone', unknownZone);
     return config;
   },
 };

@@ -1,4 +1,5 @@
-// Schema and checks of triggers for TeamChat, a team chat whose service sends activities with a token.
+// Schema and checks of triggers for TeamChat (Microsoft Teams), a team chat. Its service sends activities
+// (messages and other events) with a token that proves the sender.
 
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
@@ -17,7 +18,7 @@ import { webhookPath } from '../triggers/webhook-path.ts';
 const ids = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
 
-/** Metadata of the platform's connector. */
+/** Default of `openid_metadata_url`: describes the keys that sign the tokens of the service. */
 export const teamChatMetadata = 'https://login.botframework.com/v1/.well-known/openidconfiguration';
 
 const teamChatConfigSchema = Type.Object(
@@ -68,8 +69,9 @@ export type TeamChatConfig = Omit<Filled<Type.Static<typeof teamChatConfigSchema
   readonly token_url: string;
 };
 
-/** Tenant of multi-tenant bots. */
+/** Replaces the tenant id in the token endpoint of multi-tenant bots. */
 const MANY_TENANTS = 'botframework.com';
+/** Host of the vendor's token endpoints. */
 const PROVIDER = 'login.microsoftonline.com';
 /** National clouds of the vendor, whose tokens have another issuer and scope. */
 const OTHER_CLOUDS = /(?:^|\.)(?:azure|microsoft|microsoftonline|botframework)\.(?:us|cn)$/i;
@@ -85,7 +87,9 @@ const TENANT = {
 export const teamChatType: TriggerType<TeamChatConfig> = {
   config: teamChatConfigSchema,
   isChat: true,
+  // Without `welcome` in the trigger file, a new conversation gets the list of commands.
   welcome: 'always',
+  // By default, the mention of a user in an answer does not notify the user.
   mentions: 'none',
   webhook: {},
   isAmbiguous: (a, b) =>
@@ -131,7 +135,7 @@ export const teamChatType: TriggerType<TeamChatConfig> = {
 type Chats = TriggerOf<string, TeamChatConfig>;
 
 /**
- * Returns true if a channel may match both triggers. A trigger with a list has priority over a trigger
+ * Returns true if a channel may match both triggers. A trigger with a list takes precedence over a trigger
  * without a list, so they do not overlap.
  */
 function doChannelsOverlap(a: Chats, b: Chats): boolean {
@@ -141,7 +145,7 @@ function doChannelsOverlap(a: Chats, b: Chats): boolean {
   return doListsOverlap(as, bs, (one, other) => one === other);
 }
 
-/** Reports http addresses: a forged identity provider could grant access or collect the secret. */
+/** Reports http URLs, because a forged identity provider could grant access or collect the secret. */
 function checkProvider(fields: Fields, key: string, text: string | undefined): void {
   checkAddress(fields, key, text);
   if (text === undefined || !URL.canParse(text)) return;
@@ -151,7 +155,7 @@ function checkProvider(fields: Fields, key: string, text: string | undefined): v
   if (OTHER_CLOUDS.test(hostname)) fields.report(key, OTHER_CLOUD);
 }
 
-/** Returns the tenant in an address of the vendor. */
+/** Returns the tenant in a token endpoint of the vendor; undefined for other URLs. */
 function tenantAt(tokenUrl: string | undefined): string | undefined {
   if (tokenUrl === undefined || !URL.canParse(tokenUrl)) return undefined;
   const { hostname, pathname } = new URL(tokenUrl);
@@ -159,6 +163,7 @@ function tenantAt(tokenUrl: string | undefined): string | undefined {
 }
 
 function hostFault(item: string): string | undefined {
+  // Only an emulator on this machine may use http.
   const [, local] = /^http:\/\/([^/]*)$/i.exec(item) ?? [];
   if (!HOST.test(local ?? item) || !URL.canParse(`https://${local ?? item}`))
     return 'is not a host such as chat.example.com or chat.example.com:8443';

@@ -1,4 +1,5 @@
-// Schema for repository host triggers. The hosts differ in descriptions and defaults.
+// Schema of `spec.config` for triggers of repository hosts (GitHub, GitLab, Bitbucket). The hosts differ only
+// in descriptions and defaults.
 
 import * as Type from 'typebox';
 import { maxTimerSeconds } from '../../duration-schema.ts';
@@ -8,23 +9,26 @@ import type { Filled } from '../fields/with-defaults.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
 
+/** Schema of a list of names. */
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
 
-/** Descriptions and defaults per host. */
+/** Descriptions and defaults of a host. */
 export interface RepoConfigTexts {
   readonly description: string;
-  /** Description of the secret. */
+  /** Description of `webhook_secret`. */
   readonly secret: string;
   /** Examples such as `pull_request or pull_request.opened`. */
   readonly events: string;
   /** Example such as `owner/repo`. */
   readonly repository: string;
+  /** Default path of the webhook. */
   readonly path: string;
-  /** Description of the token. */
+  /** Description of `token`. */
   readonly token: string;
+  /** Default base URL of the API. */
   readonly apiUrl: string;
-  /** Default of `replay_window_seconds`. */
+  /** Sentence about the default of `replay_window_seconds`. */
   readonly replayWindow: string;
 }
 
@@ -33,7 +37,7 @@ export function repoConfigSchema({
   secret: secretDescription,
   events,
   repository,
-  ...words
+  ...texts
 }: RepoConfigTexts) {
   return Type.Object(
     {
@@ -44,9 +48,9 @@ export function repoConfigSchema({
       repo_events: names(`Events to handle, such as ${events}; empty = all.`),
       repositories: names(`Repositories to handle, as ${repository} with wildcards; empty = all.`),
       branches: names('Branches to handle, with wildcards such as release/*; empty = all.'),
-      path: webhookPath('Path of the webhook.', words.path),
-      token: Type.Optional(secret(words.token)),
-      api_url: address('Base URL of the API.', words.apiUrl),
+      path: webhookPath('Path of the webhook.', texts.path),
+      token: Type.Optional(secret(texts.token)),
+      api_url: address('Base URL of the API.', texts.apiUrl),
       ignore_senders: names('Users to ignore, in addition to the user of the token.'),
       commands_from: Type.Enum(['writers', 'everyone'], {
         description:
@@ -59,7 +63,7 @@ export function repoConfigSchema({
       }),
       replay_window_seconds: Type.Optional(
         Type.Number({
-          description: `Time during which the same signed body with another id is a duplicate. ${words.replayWindow}`,
+          description: `Time during which the same signed body with another id is a duplicate. ${texts.replayWindow}`,
           minimum: 0,
           maximum: maxTimerSeconds,
         }),
@@ -70,7 +74,7 @@ export function repoConfigSchema({
   );
 }
 
-/** Config with defaults; `webhook_secret` is '' only with insecure_allow_unverified. */
+/** Config with defaults. `webhook_secret` is '' only for a trigger with `insecure_allow_unverified`. */
 export type RepoConfig = Omit<
   Filled<Type.Static<ReturnType<typeof repoConfigSchema>>>,
   'webhook_secret' | 'commands_from' | 'reviews'

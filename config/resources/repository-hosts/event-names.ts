@@ -1,17 +1,18 @@
-// Repository host events, for `repo_events` and as commands: `event`, or `event.action`. Some hosts use
-// another separator; the dot is always accepted.
+// Names of a repository host's events: `event`, or `event.action`. A trigger has such names in `repo_events`
+// and as its commands. Some hosts use another separator; the dot is always accepted.
 
 import { suggest } from '../../reader/suggest.ts';
 
 /** Command in a comment: a slash and a word. */
 const COMMENT_COMMAND = /^\/[A-Za-z][\w-]{0,63}$/;
 
+/** The known events of one repository host. */
 export class EventNames {
-  /** Actions by event, possibly none. */
+  /** Actions by event; an empty list for an event without actions. */
   readonly actions: Readonly<Record<string, readonly string[]>>;
   readonly #separator: string;
 
-  /** `separator` is the sign of the host between event and action. */
+  /** `separator` is the character between event and action in the host's notation. */
   constructor(actions: Readonly<Record<string, readonly string[]>>, separator = '.') {
     this.actions = actions;
     this.#separator = separator;
@@ -54,7 +55,7 @@ export class EventNames {
   }
 }
 
-/** Returns true if some event matches all lists. */
+/** Returns true if some event matches all lists. An empty list matches every event. */
 export function haveEventInCommon(lists: readonly (readonly string[])[]): boolean {
   const [first = [], ...others] = lists.filter((list) => list.length > 0);
   if (others.length === 0) return true;

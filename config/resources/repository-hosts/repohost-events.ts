@@ -1,4 +1,4 @@
-// Known events of a repository host of type RepoHost, by event with actions.
+// Known events of GitHub (type RepoHost, the first repository host), with the actions of each event.
 
 import { EventNames } from './event-names.ts';
 

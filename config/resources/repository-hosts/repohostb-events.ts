@@ -1,11 +1,12 @@
-// Known events of GitLab (RepoHostB, the second repository host), by the `object_kind` of the payload, with
-// their actions. For pipelines, jobs and deployments the action is the status.
+// Known events of GitLab (type RepoHostB, the second repository host), by the `object_kind` of the payload,
+// with their actions. For pipelines, jobs and deployments the action is the status.
 //
 // Excludes events not related to a repository (members, groups, vulnerabilities), and `access_token`, which
 // the gateway itself triggers to test a hook (`repohostb/hooks.ts`).
 
 import { EventNames } from './event-names.ts';
 
+/** Actions that issues and merge requests share. */
 const changes = ['open', 'update', 'close', 'reopen'] as const;
 
 /** Statuses of pipelines and jobs. */

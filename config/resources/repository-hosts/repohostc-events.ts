@@ -1,5 +1,5 @@
-// Known events of a repository host of type RepoHostC, by event with actions. In the event header, a colon
-// separates event and action: `repo:push`.
+// Known events of Bitbucket (type RepoHostC, the third repository host), with the actions of each event. In
+// the host's notation a colon separates event and action: `repo:push`.
 
 import { EventNames } from './event-names.ts';
 

@@ -1,4 +1,5 @@
-// Rules shared by all repository host triggers, parameterised with descriptions and events per host.
+// Creates the trigger type of a repository host (GitHub, GitLab, Bitbucket) from the texts and events of the
+// host. The checks are the same for all hosts.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { checkAddress } from '../fields/address.ts';
@@ -14,9 +15,13 @@ import { type RepoConfig, type RepoConfigTexts, repoConfigSchema } from './confi
 import { type EventNames, haveEventInCommon } from './event-names.ts';
 import { branchFault, repositoryFault } from './wildcards.ts';
 
+/** Differences between the hosts. */
 interface RepoRules {
+  /** Descriptions and defaults of the config. */
   readonly texts: RepoConfigTexts;
+  /** Maturity level in the documentation. */
   readonly maturity: 'Stable' | 'Experimental';
+  /** Known events of the host. */
   readonly events: EventNames;
   /**
    * Events without a branch, or with several. Every branch filter of a trigger accepts them, so
@@ -29,9 +34,12 @@ interface RepoRules {
   readonly secretFault?: (secret: string) => string | undefined;
 }
 
+/** Repository names are compared regardless of case. */
+const AS_CASELESS = true;
+
 type Repos = TriggerOf<string, RepoConfig>;
 
-/** Properties that decide if two triggers accept the same event, with normalised event names. */
+/** Members of a trigger that decide if it accepts an event, with normalised event names. */
 interface RepoCommands extends Pick<Repos, 'commands' | 'default_target'> {
   readonly config: Pick<RepoConfig, 'repo_events'>;
 }
@@ -58,7 +66,9 @@ export function repoType({
     proof: { setting: 'a webhook_secret', isGiven: (_, fields) => fields.has('webhook_secret') },
     isAmbiguous(a, b) {
       if (!haveSecretInCommon(a.config, b.config)) return false;
-      if (!doListsOverlap(a.config.repositories, b.config.repositories, doNamesOverlap, true)) return false;
+      const { repositories } = a.config;
+      if (!doListsOverlap(repositories, b.config.repositories, doNamesOverlap, AS_CASELESS)) return false;
+      // With disjoint branches, only events without a single branch can match both triggers.
       const areOfOneBranch = doListsOverlap(a.config.branches, b.config.branches, doNamesOverlap);
       return doCommandsOverlap(plain(a), plain(b), areOfOneBranch ? [[]] : withoutOneBranch);
     },
@@ -91,7 +101,7 @@ export function repoType({
   };
 }
 
-/** Reports commands from writers without a token, since only the repository host knows the permissions. */
+/** Reports commands for users with write access if there is no token to query the users' permissions. */
 function checkWriters({ reader, trigger: { config, commands } }: TriggerWithReader<RepoConfig>): void {
   if (config.commands_from === 'everyone' || config.token !== undefined || reader.has('spec.config.token'))
     return;

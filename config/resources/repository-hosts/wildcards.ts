@@ -1,5 +1,5 @@
-// Checks patterns for repositories and branches: `*` matches within a segment, `**` matches everything, `?`
-// matches a character.
+// Checks the patterns for repositories and branches in triggers of repository hosts. `*` matches any text
+// without a slash, `**` any text, and `?` one character.
 
 /**
  * Returns the error message if an `owner/repo` pattern is invalid. Hosts with nested groups allow more parts.

@@ -1,13 +1,14 @@
-// Detects ambiguous triggers: two triggers that accept and handle the same event. Disjoint filters are not
-// ambiguous. For two wildcards only the fixed prefix and suffix are compared, so some disjoint wildcards
-// count as ambiguous.
+// Compares the commands and filters of two triggers, to warn of ambiguous triggers: both accept and handle
+// the same event. For two patterns with wildcards only the text before the first and after the last wildcard
+// is compared, so some patterns count as overlapping although no name matches both.
 
 import type { TriggerOf } from './trigger-of.ts';
 
 type TriggerCommands = Pick<TriggerOf<string, unknown>, 'commands' | 'default_target'>;
 
 /**
- * Returns the commands that both triggers handle with the same rank; undefined represents the default agent.
+ * Returns the commands that both triggers have. Undefined in the list means that both have a default agent,
+ * which handles all other events.
  */
 export function commandsInCommon(a: TriggerCommands, b: TriggerCommands): readonly (string | undefined)[] {
   const names = new Set(b.commands.map(({ command }) => command));
@@ -21,6 +22,7 @@ interface Secrets {
   readonly webhook_secret_previous: string | undefined;
 }
 
+/** Returns true if a request can be valid for both triggers, by a common secret or without a signature. */
 export function haveSecretInCommon(a: Secrets, b: Secrets): boolean {
   const others = secretsOf(b);
   return secretsOf(a).some((secret) => others.includes(secret));
@@ -31,7 +33,10 @@ function secretsOf({ webhook_secret = '', webhook_secret_previous }: Secrets): r
   return webhook_secret_previous === undefined ? [webhook_secret] : [webhook_secret, webhook_secret_previous];
 }
 
-/** Returns true if a value can match both lists. An empty list matches everything. */
+/**
+ * Returns true if a value can match both lists. An empty list matches everything. `doMeet` compares two
+ * items; with `isCaseless` their case is ignored.
+ */
 export function doListsOverlap(
   a: readonly string[],
   b: readonly string[],

@@ -1,5 +1,5 @@
-// Reads a command's approval: runs wait until an approver has decided. A command without a possible approver
-// is an error, because its runs would wait unnoticed.
+// Reads the approval of a trigger's command (`requires_approval`): each run waits until an approver has
+// decided. A command without a possible approver is an error, because its runs would wait unnoticed.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults } from '../../reader/fill-defaults.ts';
@@ -7,7 +7,10 @@ import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { type ApprovalRules, approvalFields } from '../approval-rules.ts';
 import { approvalSchema, type WrittenBinding } from './binding-schema.ts';
 
-/** Returns undefined for a command without approval. `triggerApprovers` are the trigger's approvers. */
+/**
+ * Returns the rules; undefined for a command without approval. `path` is the path of the command.
+ * `triggerApprovers` are the approvers of the trigger, for commands that name none.
+ */
 export function readApproval(
   reader: SchemaReader,
   written: WrittenBinding,
@@ -17,7 +20,7 @@ export function readApproval(
   const has = (key: string) => reader.has(joinPath(path, key));
   const keys = Object.keys(approvalFields).filter(has);
   if (written.requires_approval !== true) {
-    // An invalid value was reported, and may be meant as true.
+    // An invalid value of requires_approval was reported. It may mean true, so there is no further warning.
     for (const key of has('requires_approval') && written.requires_approval === undefined ? [] : keys)
       reader.reportKey(joinPath(path, key), 'has no effect without requires_approval', 'warning');
     return undefined;

@@ -1,9 +1,11 @@
-// Schema of a trigger's command: the target (agent, fleet or flow) and the parameters.
+// Schema of a binding, an entry in a trigger's `commands`: a command with its target (agent, fleet or flow),
+// its parameters and its approval.
 
 import * as Type from 'typebox';
 import { text } from '../../text-schema.ts';
 import { approvalFields } from '../approval-rules.ts';
 
+/** Parameter of a command or of a flow. */
 export const parameterSchema = Type.Object({
   name: Type.String({
     description: 'Name of the parameter.',
@@ -34,9 +36,10 @@ export const bindingSchema = Type.Object({
 
 export const approvalSchema = Type.Object(approvalFields);
 
-/** Value from `SchemaReader`, without invalid parts; invalid list items are undefined. */
+/** Parameter as written in the file, without invalid parts. */
 export type WrittenParameter = Partial<Type.Static<typeof parameterSchema>>;
 
+/** Binding as written in the file, without invalid parts; invalid list items are undefined. */
 export type WrittenBinding = Omit<Partial<Type.Static<typeof bindingSchema>>, 'parameters' | 'approvers'> & {
   readonly approvers?: readonly (string | undefined)[];
   readonly parameters?: readonly (WrittenParameter | undefined)[];

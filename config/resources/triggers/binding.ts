@@ -3,19 +3,21 @@
 import type { ApprovalRules } from '../approval-rules.ts';
 import type { Target } from './target.ts';
 
+/** Parameter of a command or of a flow. */
 export interface Parameter {
   readonly name: string;
+  /** Prompts for a missing value. */
   readonly required: boolean;
   readonly description: string | undefined;
   readonly default: string | undefined;
 }
 
 export interface Binding {
-  /** The leading slash is removed. Keeps the slash if the commands of the trigger's type are event names. */
+  /** Without a leading slash, except for trigger types whose commands are names of events. */
   readonly command: string;
   readonly target: Target;
   readonly description: string | undefined;
   readonly parameters: readonly Parameter[];
-  /** Approval required before each run. Default approvers: the approvers of the trigger. */
+  /** Rules of the approval before each run; undefined if the command needs no approval. */
   readonly approval?: ApprovalRules | undefined;
 }

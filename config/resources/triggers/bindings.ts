@@ -1,4 +1,4 @@
-// Reads a trigger's commands (bindings).
+// Reads a trigger's bindings: each command in `spec.commands` with its target (agent, fleet or flow).
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -10,7 +10,7 @@ import type { TriggerType } from './trigger-type.ts';
 
 const commandsPath = 'spec.commands';
 
-/** Referenced target with position. */
+/** Agent, fleet or flow that a trigger names, with the path of the name in the file. */
 export interface TargetReference {
   readonly target: Target;
   readonly path: string;
@@ -23,12 +23,13 @@ export function readBindings(
   type: TriggerType,
   approvers: readonly string[],
 ): { readonly bindings: readonly Binding[]; readonly references: readonly TargetReference[] } {
-  /** Keys in the file by normalised command. */
+  /** Keys in the file by normalised command, to detect two notations of a command. */
   const earlier = new Map<string, string>();
   const bindings: Binding[] = [];
   const references: TargetReference[] = [];
   for (const [key, binding] of Object.entries(written)) {
     const path = joinPath(commandsPath, key);
+    // If commands are names of events, the slash marks a command in a comment, and is kept.
     const isWholeKey = !key.startsWith('/') || type.hasEventNames === true;
     const command = isWholeKey ? key : key.slice(1);
     const plainCommand = type.plainCommand?.(command) ?? command;
@@ -50,7 +51,7 @@ export function readBindings(
   return { bindings, references };
 }
 
-/** `count` is the number of commands so far, including this one. */
+/** Reports a command that does not fit the platform's menu. `count` includes this command. */
 function checkMenu(
   reader: SchemaReader,
   { description = '' }: WrittenBinding,
@@ -76,6 +77,7 @@ function targetsOf(binding: WrittenBinding): readonly Target[] {
   });
 }
 
+/** Reports a command without a target, or with several. */
 function checkTarget(reader: SchemaReader, path: string): void {
   const targets = targetKinds.filter((key) => reader.has(joinPath(path, key)));
   if (targets.length === 0) reader.reportKey(path, 'has no target: set an agent, a fleet or a flow');

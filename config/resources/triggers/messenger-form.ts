@@ -1,5 +1,6 @@
-// Reads the alternative form of business messenger triggers: `spec.platform`, `spec.webhook.path` and
-// `spec.routing`. The platform settings in the gateway file contain its credentials.
+// Reads the alternative form of BusinessMessenger triggers. It has `spec.platform`, `spec.webhook.path` and
+// `spec.routing` (rules for texts) instead of type, config and commands. The credentials are in the platform
+// settings of the gateway file (gateway.yaml).
 
 import { contentHash } from '../../content-hash.ts';
 import { joinPath } from '../../reader/field-path.ts';
@@ -31,6 +32,7 @@ interface WrittenRule {
   readonly agent?: string;
 }
 
+/** Trigger in this form as written in the file, without invalid parts. */
 type WrittenForm = Omit<WrittenTrigger, 'spec'> & {
   readonly spec?: WrittenTrigger['spec'] & {
     readonly platform?: string;
@@ -39,7 +41,10 @@ type WrittenForm = Omit<WrittenTrigger, 'spec'> & {
   };
 };
 
-/** Reports problems to `reader`. A trigger with only `spec.platform` is handled by untyped-trigger.ts. */
+/**
+ * Reports problems to `reader`. If the file has no other field of this form and `spec.platform` is not a
+ * text, the trigger is refused by untyped-trigger.ts.
+ */
 export function readMessengerForm(
   reader: SchemaReader,
   root: YamlTree,
@@ -88,6 +93,7 @@ export function readMessengerForm(
   return { ...read, trigger };
 }
 
+/** Returns the valid rules, and the agents that rules and default name. */
 function readRouting(
   reader: SchemaReader,
   { rules = [], default_agent }: WrittenRouting,
@@ -123,9 +129,9 @@ function readMessengerConfig(
       platformDefaults[key] === undefined && !Object.hasOwn(type.config.properties[key] ?? {}, 'default'),
   );
   if (missing.length > 0) {
-    // The files may be used on a machine whose configuration has the settings.
+    // A warning if the files will be used on a different machine, which may have the settings.
     const severity = reader.unsetVariables;
-    // The platform settings call the token `access_token`.
+    // In the platform settings, the usual name of the token is `access_token`.
     const names = missing.map((key) => (key === 'bot_token' ? 'access_token' : key)).join(', ');
     const message = `credentials are missing: set ${names} under platforms.${platformOf(TYPE)} in the gateway file, or as NAME_env`;
     reader.report('spec.platform', message, severity);

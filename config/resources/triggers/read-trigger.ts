@@ -1,5 +1,5 @@
-// Reads a trigger from a document: translates aliases, validates against its type's schema, applies platform
-// and schema defaults, and checks rules that the schema cannot express.
+// Reads a trigger from a document: translates aliases, validates against its type's schema, applies the
+// defaults of platform settings (gateway.yaml) and schema, and checks rules that the schema cannot express.
 
 import * as Type from 'typebox';
 import { contentHash } from '../../content-hash.ts';
@@ -45,7 +45,7 @@ export function readTrigger(
   return readOfType(reader, root, type, file, context);
 }
 
-/** Returns the type. It determines the schema, so a variable (`${NAME}`) in it is substituted first. */
+/** Returns the type in the file. A variable in it is replaced first, because the schema depends on the type. */
 function readTypeName(reader: SchemaReader, tree: YamlTree | undefined): string | undefined {
   const word = textOf(tree);
   if (tree === undefined || word?.includes('${') !== true) return word;
@@ -66,7 +66,7 @@ function readOfType(
   const fields = Object.keys((rules.config as { readonly properties?: object }).properties ?? {});
   reader.registerAdvice('spec', triggerAdvice(type, fields));
   reader.registerAdvice('spec.config', conditionAdvice(fields, ''));
-  // `requiring`: a required field may be missing if the platform settings of the gateway file contain it.
+  // A required field may be missing if the platform settings contain it.
   const written = reader.read(triggerSchema([type], requiring(rules.config, platformDefaults)), root, '') as
     | WrittenTrigger
     | undefined;
@@ -82,7 +82,7 @@ function readOfType(
   else if (rules.maturity === 'Experimental')
     reader.report('spec.type', `${type} is Experimental: test it before relying on it`, 'warning');
   const name = written?.metadata?.name;
-  const fallback =
+  const defaultReferences =
     spec.default_agent === undefined
       ? []
       : [{ target: agentTarget(spec.default_agent), path: 'spec.default_agent' }];
@@ -90,8 +90,7 @@ function readOfType(
     kind: 'Trigger',
     name,
     reader,
-    references: [...references, ...fallback],
-    // The trigger accepts events whose sender is not verified.
+    references: [...references, ...defaultReferences],
     isUnverified: isUnverified(reader, config, platformDefaults, rules),
   };
   if (name === undefined || config === undefined || hasError(reader.problems)) return read;

@@ -1,5 +1,5 @@
-// Reads a trigger's `spec.config`: merges it with the platform settings, and validates it against its type's
-// schema and rules.
+// Reads a trigger's `spec.config`: merges it with the platform settings in the gateway file (gateway.yaml),
+// and checks it by the rules of its type. read-trigger.ts has validated it against the schema.
 
 import type { TObject } from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
@@ -13,13 +13,13 @@ import { Fields, type ListenAddress, type TriggerType } from './trigger-type.ts'
 import { checkUnverified } from './unverified.ts';
 import { checkWebhookPath } from './webhook-path.ts';
 
-/** Fields of webhook types. */
+/** Fields that trigger types with a webhook share. */
 interface WebhookFields {
   readonly path?: string;
   readonly insecure_allow_unverified?: boolean;
 }
 
-/** Returns the platform settings that apply to all triggers of the type. */
+/** Returns the platform settings as defaults for fields of `spec.config`. */
 export function platformDefaultsOf(
   platform: PlatformSettings,
   { webhook }: TriggerType,
@@ -30,7 +30,7 @@ export function platformDefaultsOf(
   return { ...path, ...Object.fromEntries(written) };
 }
 
-/** Makes fields optional that the platform settings already contain. */
+/** Returns the schema without the requirement of fields that the platform settings contain. */
 export function requiring(config: TObject, platformDefaults: Readonly<Record<string, unknown>>): TObject {
   const required = (config.required ?? []).filter((key) => platformDefaults[key] === undefined);
   return { ...config, required } as TObject;
@@ -72,15 +72,13 @@ function checkWebhook(
   listen: ListenAddress | undefined,
 ): void {
   const address = webhook?.address?.(config);
+  // Without a separate address, the path must not be a path of the gateway.
+  const isOnGateway = address === undefined;
   if (webhook !== undefined && config.path !== undefined && webhook.isUsed?.(config) !== false)
-    checkWebhookPath(fields, config.path, address === undefined);
-  if (proof !== undefined && !proof.isGiven(config, fields))
-    checkUnverified(
-      fields,
-      config.insecure_allow_unverified === true,
-      proof.setting,
-      (address ?? listen)?.host,
-    );
+    checkWebhookPath(fields, config.path, isOnGateway);
+  if (proof === undefined || proof.isGiven(config, fields)) return;
+  const isAllowed = config.insecure_allow_unverified === true;
+  checkUnverified(fields, isAllowed, proof.setting, (address ?? listen)?.host);
 }
 
 /**
@@ -92,6 +90,7 @@ function withoutBadLists(written: Readonly<Record<string, unknown>>): Readonly<R
   return Object.fromEntries(Object.entries(written).filter(([, value]) => isGood(value)));
 }
 
+/** Reports invalid regular expressions in the field `patterns` of chats. */
 function checkPatterns(reader: SchemaReader, patterns: unknown): void {
   if (!Array.isArray(patterns)) return;
   for (const [index, pattern] of patterns.entries()) {
@@ -101,7 +100,8 @@ function checkPatterns(reader: SchemaReader, patterns: unknown): void {
 }
 
 /**
- * Warns of secrets in the file. `config` is the tree before translation; `aliases` are other names of fields.
+ * Warns of secrets that are written in the file. `config` is the tree before the translation of aliases;
+ * `aliases` are other names of fields.
  */
 export function warnOfLiteralSecrets(
   reader: SchemaReader,
@@ -137,6 +137,7 @@ export function warnOfLiteralSecrets(
   }
 }
 
+/** Returns true for a schema that marks its values as secret. */
 const isSecret = (schema: object | undefined): boolean =>
   schema !== undefined && 'writeOnly' in schema && schema.writeOnly === true;
 

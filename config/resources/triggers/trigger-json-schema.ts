@@ -1,4 +1,5 @@
-// JSON Schema for triggers, used by editors: `spec.type` determines `spec.config`.
+// JSON Schema of trigger files for editors: `spec.type` determines `spec.config`. A file with `spec.platform`
+// has the alternative form of BusinessMessenger.
 
 import * as Type from 'typebox';
 import { toFileSchema } from '../../json-schema/json-schema-form.ts';
@@ -7,7 +8,7 @@ import { allTypeNames, fieldAliases, resolveType } from '../aliases.ts';
 import { messengerFormSchema, triggerSchema } from './trigger-schema.ts';
 import { type TypeName, triggerTypes, typeNames } from './trigger-types.ts';
 
-/** Returns the schema without dialect and title. */
+/** Returns the schema without `$schema` and `title`. */
 export function triggerFile(): object {
   const { properties = {}, ...rest } = toFileSchema(triggerSchema(allTypeNames, Type.Object({})));
   const messenger = toFileSchema(messengerFormSchema).properties?.spec;

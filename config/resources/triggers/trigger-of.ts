@@ -1,20 +1,23 @@
-// Fields common to all trigger types, validated, with defaults and substituted variables. The union type is
-// in trigger.ts, because each trigger type imports this file.
+// The type of a trigger after validation, with defaults and substituted variables, for any type of `config`.
+// The union of all types is in trigger.ts, because the file of each trigger type imports this file.
 
 import type { Binding } from './binding.ts';
 import type { Target } from './target.ts';
 
-/** Rule in triggers with `spec.routing`. */
+/** Rule for texts in `spec.routing`, the alternative form of BusinessMessenger triggers. */
 export interface TextRule {
   /** Lower-case texts; an event matches if its text contains one of them. */
   readonly contains: readonly string[];
   readonly target: Target;
 }
 
+/** Repetition of failed events. */
 export interface TriggerRetry {
+  /** Maximum attempts, including the first. */
   readonly attempts: number;
   readonly min_backoff_seconds: number;
   readonly max_backoff_seconds: number;
+  /** Backoff multiplier. */
   readonly factor: number;
 }
 
@@ -23,7 +26,7 @@ export interface TriggerOf<Type extends string, Config> {
   readonly type: Type;
   readonly config: Config;
   readonly commands: readonly Binding[];
-  /** The trigger's own default, or the default of the gateway's configuration. */
+  /** Agent for events without a command: of the trigger, or else of the gateway file (gateway.yaml). */
   readonly default_target: Target | undefined;
   /** Rules for text that contains no command. The first match decides, before `default_target`. */
   readonly rules?: readonly TextRule[] | undefined;
@@ -31,7 +34,7 @@ export interface TriggerOf<Type extends string, Config> {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly retry: TriggerRetry;
-  /** Time limit of one attempt. */
+  /** Time limit of one attempt to handle an event. */
   readonly timeout_seconds: number;
   /** `reply`: the sender of an event is notified when the event fails or is delayed. */
   readonly on_failure: 'reply' | 'silent';
@@ -39,7 +42,7 @@ export interface TriggerOf<Type extends string, Config> {
   readonly mentions: 'none' | 'allow';
   /** Message to a conversation that the bot joins; empty = none, undefined = default of the type. */
   readonly welcome?: string | undefined;
-  /** Absolute path. */
+  /** Absolute path of the trigger's file. */
   readonly file: string;
   /** Hash of the whole trigger, with the values of variables. Equal hashes need no reload. */
   readonly hash: string;

@@ -17,9 +17,11 @@ export function readOptions(
     mentions,
     welcome,
   }: NonNullable<WrittenTrigger['spec']>,
-  { isChat = false, mentions: defaultMentions, welcome: defaultWelcome }: TriggerType,
+  { isChat = false, mentions: defaultMentions, welcome: welcomeOfType }: TriggerType,
 ) {
-  if (defaultWelcome === undefined && reader.has('spec.welcome'))
+  // Types without a value for `welcome` or `mentions` do not support the option. The default message of
+  // `welcome` is not applied here: the platform's adapter chooses it if `welcome` is undefined.
+  if (welcomeOfType === undefined && reader.has('spec.welcome'))
     reader.reportKey(
       'spec.welcome',
       'has no effect for this type: its platform does not report new conversations; remove it',

@@ -1,5 +1,5 @@
-// Trigger schema; types differ only in `spec.type` and `spec.config`, plus the alternative form for the
-// business messenger.
+// Schema of trigger files. Trigger types differ only in `spec.type` and `spec.config`. BusinessMessenger also
+// has an alternative form, with `spec.platform` and rules for texts instead of commands.
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
@@ -126,7 +126,7 @@ export const messengerFormSchema = Type.Object({
   ),
 });
 
-/** Value from the reader, without invalid parts; fields common to all types. */
+/** Trigger as written in the file, without invalid parts: the fields that all types share. */
 export interface WrittenTrigger {
   readonly metadata?: {
     readonly name?: string;

@@ -1,4 +1,4 @@
-// Describes a trigger's event source for the terminal.
+// Describes the source of a trigger's events for the output on the terminal, such as its webhook URL.
 
 import type { Trigger } from './trigger.ts';
 import type { TriggerSource } from './trigger-type.ts';

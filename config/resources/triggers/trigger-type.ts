@@ -1,6 +1,6 @@
 // Interface for trigger types: the schema of `spec.config`, and rules that the schema cannot express.
-// Adapters in actors/platforms handle inbound events and answers. Each type is an object in a separate file;
-// trigger-types.ts lists them. Other code does not distinguish types by name.
+// Each type is an object in platforms/, and trigger-types.ts lists them. Other code does not distinguish
+// types by name. At run time, the adapters in actors/platforms handle the events and answers of a type.
 
 import type * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
@@ -14,7 +14,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Webhook settings per type. The schema contains `path`, with the type's default (`webhookPath`). */
+/** Webhook of a type. Its schema contains `path`, with the type's default (`webhookPath`). */
 export interface WebhookRules<Config> {
   /** Returns true if the path is used. Default: always. */
   isUsed?(config: Config): boolean;
@@ -22,11 +22,11 @@ export interface WebhookRules<Config> {
   address?(config: Config): ListenAddress | undefined;
 }
 
-/** Verification of senders. The schema contains `insecure_allow_unverified` for a trigger without it. */
+/** Verification of senders. The field `insecure_allow_unverified` allows a trigger without it. */
 export interface ProofRules<Config> {
   /** Setting that enables the verification, for messages, such as `a webhook_secret`. */
   readonly setting: string;
-  /** `fields` contains the file's fields, valid or not. */
+  /** Returns true if the setting is in the file, valid or not. */
   isGiven(config: Config, fields: Fields): boolean;
 }
 
@@ -37,20 +37,23 @@ export interface TriggerSource {
   readonly openUrl?: string | undefined;
 }
 
-/** Rules for manual runs. */
+/** Runs that an operator starts manually. */
 export interface ByHandRules<Config> {
+  /** Returns true if the operator must confirm each run. */
   requiresConfirmation(config: Config): boolean;
-  /** Replaces `timeout_seconds`; also returns the field name. */
+  /** Returns the time limit that replaces `timeout_seconds`, with the name of its field. */
   timeLimit(config: Config): { readonly seconds: number; readonly field: string } | undefined;
 }
 
-/** Trigger and reader, for checks across triggers. */
+/** Trigger, with the reader to which checks across triggers report problems. */
 export interface TriggerWithReader<Config> {
   readonly reader: SchemaReader;
   readonly trigger: TriggerOf<string, Config>;
 }
 
+/** `Config` is the type of `spec.config` after defaults are applied. */
 export interface TriggerType<Config = object> {
+  /** Schema of `spec.config`. */
   readonly config: Type.TObject;
   /** Maturity level in the documentation. */
   readonly maturity?: 'Stable' | 'Experimental';
@@ -81,11 +84,12 @@ export interface TriggerType<Config = object> {
   readonly menu?: {
     readonly maxCommands: number;
     readonly maxDescription: number;
-    /** True if each guild has a separate menu. */
+    /** True if each guild (a server of the chat platform) has a separate menu. */
     readonly hasGuilds?: boolean;
   };
   /** Set for types with a webhook. */
   readonly webhook?: WebhookRules<Config>;
+  /** Set for types that can verify senders and allow a trigger without verification. */
   readonly proof?: ProofRules<Config>;
   /**
    * Returns true if both triggers, with the same path, may accept the same event: then only the order of
@@ -100,7 +104,7 @@ export interface TriggerType<Config = object> {
   readonly byHand?: ByHandRules<Config>;
 }
 
-/** Reports problems at mapping members. */
+/** Fields of a mapping such as `spec.config`: returns their state in the file, and reports problems there. */
 export class Fields {
   readonly #reader: SchemaReader;
   readonly #path: string;
@@ -133,6 +137,7 @@ export class Fields {
     return this.#reader.isFaulty(this.#at(key));
   }
 
+  /** Reports a problem at a member's key. */
   reportKey(key: string, message: string, severity: Problem['severity'] = 'error'): void {
     this.#reader.reportKey(this.#at(key), message, severity);
   }
@@ -147,6 +152,7 @@ export class Fields {
     return this.#reader.countBelow(this.#at(key)) <= Object.keys(members).length;
   }
 
+  /** Returns the path of a member; '' stands for the whole mapping. */
   #at(key: string): string {
     return key === '' ? this.#path : joinPath(this.#path, key);
   }

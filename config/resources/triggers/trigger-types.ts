@@ -37,12 +37,13 @@ type Types = typeof types;
 
 export type TypeName = keyof Types;
 
+/** Type of `spec.config` after defaults are applied. */
 export type ConfigOf<Name extends TypeName> = Types[Name] extends TriggerType<infer Config> ? Config : never;
 
 export const triggerTypes: Readonly<Record<TypeName, TriggerType>> = types;
 export const typeNames = Object.keys(types) as readonly TypeName[];
 
-/** Returns the type's platform name, used in keys, ids and paths. */
+/** Returns the platform's name, for keys of conversations, ids and paths. */
 export function platformOf(type: TypeName): string {
   return type.toLowerCase();
 }

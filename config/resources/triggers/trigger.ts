@@ -1,4 +1,4 @@
-// Union of all triggers, and the trigger per type.
+// The type of a validated trigger: the union of all trigger types, and a type for each of them.
 
 import type { TriggerOf } from './trigger-of.ts';
 import type { ConfigOf, TypeName } from './trigger-types.ts';

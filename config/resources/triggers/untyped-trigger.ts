@@ -1,5 +1,5 @@
-// Reads triggers with a missing or unknown type. These triggers are always refused, but the other fields are
-// checked too.
+// Reads triggers with a missing or unknown type. Such a trigger is always refused, but its other fields are
+// checked too, so that all problems are reported together.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { suggest } from '../../reader/suggest.ts';
@@ -10,7 +10,7 @@ import type { ReadResource } from '../resource-context.ts';
 import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
 import { typeNames } from './trigger-types.ts';
 
-/** Checks everything except the config, whose schema is unknown. `word` is the type in the file. */
+/** Checks everything except the config, whose schema is unknown. `word` is the type in the file, if any. */
 export function readWithoutType(
   reader: SchemaReader,
   root: YamlTree,
@@ -19,6 +19,7 @@ export function readWithoutType(
   const rootWithoutConfig = withMember(root, 'spec', (spec) =>
     withoutMembers(spec, ['type', 'config', 'platform']),
   );
+  // The type and the config are removed above, so their schemas are placeholders.
   const schema = triggerSchema([''], { type: 'object' });
   const specSchema = schema.properties.spec;
   const schemaWithoutRequired = {

@@ -1,18 +1,19 @@
-// Refuses a source without verification of senders, unless the operator allows it explicitly and the listener
-// is on loopback.
+// Refuses a trigger that does not verify the senders of its requests, unless the file allows it explicitly
+// and the listener is on loopback.
 
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import type { Fields } from './trigger-type.ts';
 
+/** Schema of the field that allows it. */
 export const insecureAllowUnverified = Type.Boolean({
   description: 'Accept unverified requests (loopback only).',
   default: false,
 });
 
 /**
- * Reports a source without verification. `setting` is the missing setting; `host` is the listener's host,
- * undefined if unknown.
+ * Reports a trigger without verification. `isAllowed` is true if the file allows it; `setting` is the missing
+ * setting; `host` is the listener's host, undefined if unknown.
  */
 export function checkUnverified(
   fields: Fields,

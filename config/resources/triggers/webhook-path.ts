@@ -1,4 +1,4 @@
-// Paths of webhooks: their format, and paths reserved for the gateway.
+// Checks the paths of triggers' webhooks: their format, and paths that are reserved for the gateway.
 
 import * as Type from 'typebox';
 import type { Fields, ListenAddress } from './trigger-type.ts';
@@ -30,7 +30,10 @@ export function webhookPath(description: string, byDefault: string) {
   });
 }
 
-/** Reports a path that is unreachable or would hide a path of the gateway. */
+/**
+ * Reports a path that no client can request. With `isOnGateway` the webhook uses the listener of the gateway;
+ * then a path of the gateway is reported too.
+ */
 export function checkWebhookPath(fields: Fields, path: string, isOnGateway: boolean): void {
   const segments = path.split('/');
   if (segments.includes('.') || segments.includes('..')) {
@@ -43,7 +46,7 @@ export function checkWebhookPath(fields: Fields, path: string, isOnGateway: bool
   }
 }
 
-/** Reports a port that is also the gateway's. */
+/** Reports a trigger's port that is also the gateway's, and a host without a port. */
 export function checkOwnPort(
   fields: Fields,
   { host, port }: { readonly host: string | undefined; readonly port: number | undefined },
