@@ -45,7 +45,7 @@ export function readTrigger(
   return readOfType(reader, root, type, file, context);
 }
 
-/** Returns the type in the file. A variable in it is replaced first, because the schema depends on the type. */
+/** Returns the type in the file. A variable in it is replaced, because the type determines the schema. */
 function readTypeName(reader: SchemaReader, tree: YamlTree | undefined): string | undefined {
   const word = textOf(tree);
   if (tree === undefined || word?.includes('${') !== true) return word;

@@ -19,8 +19,8 @@ export function readOptions(
   }: NonNullable<WrittenTrigger['spec']>,
   { isChat = false, mentions: defaultMentions, welcome: welcomeOfType }: TriggerType,
 ) {
-  // Types without a value for `welcome` or `mentions` do not support the option. The default message of
-  // `welcome` is not applied here: the platform's adapter chooses it if `welcome` is undefined.
+  // A type that does not support `welcome` or `mentions` has no value for it. The value for `welcome` is used
+  // only for this check: the default message is chosen when a bot joins a conversation.
   if (welcomeOfType === undefined && reader.has('spec.welcome'))
     reader.reportKey(
       'spec.welcome',
