@@ -156,7 +156,7 @@ ${more}`;
     ]);
   });
 
-  test('appear in no problem message', async () => {
+  test('are in no problem message, even if the field of a secret is invalid', async () => {
     const { problems } = await folder.loadCatalog(
       `servers:
   a:

@@ -104,7 +104,7 @@ describe('a warning about an unredactable secret', () => {
     }
   });
 
-  test('appears at most 51 times per file; the last one announces omitted warnings', async () => {
+  test('appears at most 51 times per file, and the last warning mentions that others are omitted', async () => {
     const variables = Array.from({ length: 70 }, (_, index) => `TOKEN_${index}: t`);
     const { lines } = await folder.loadCatalog(
       `servers: { a: { command: x, env: { ${variables.join(', ')} } } }\n`,

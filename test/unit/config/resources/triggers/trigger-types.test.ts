@@ -476,7 +476,7 @@ describe('a trigger without spec.type', () => {
     },
   );
 
-  test('with alternative fields and a platform that is not text gets only one error', async () => {
+  test('with spec.routing and a mapping as spec.platform gets one error, about the platform', async () => {
     const { errors } = await folder.loadText(
       messenger('  platform: { name: whatsapp }\n  routing: { default_agent: echo }\n'),
     );

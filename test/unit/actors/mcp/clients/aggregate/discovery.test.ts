@@ -129,7 +129,7 @@ test('a server removed before its start delays no list', async () => {
   expect(removed.listeners).toBe(0);
 });
 
-test('discovery checks servers whose known lists are equal for all clients only once until a change', async () => {
+test('discovery checks lists that are equal for all clients once, and again only after a change', async () => {
   let checks = 0;
   const servers = Array.from({ length: 100 }, (_, n) => new ListedServer(`s${n}`, { tools: ['t'] }));
   for (const { entry } of servers)

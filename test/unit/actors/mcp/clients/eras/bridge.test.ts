@@ -306,7 +306,7 @@ describe('a modern client at a legacy server', () => {
     expect(recorder.error?.message).toMatch(/^the response arrived while the call was suspended/);
   });
 
-  test('gets the connection of the longest suspended call if no connection is free', async () => {
+  test('takes the connection of the call that waits longest for its client, if no connection is free', async () => {
     managed.end();
     managed = new FakeManagedServer({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
     const first = await startSuspendedCall({ ...caller, clientInfo: { name: 'first' } });
@@ -492,7 +492,7 @@ describe('requests to a server whose protocol era is being detected', () => {
   });
 });
 
-describe('exclusive connections (each for one modern request at a time at a legacy server)', () => {
+describe('connections that each serve one modern request at a time (exclusive)', () => {
   const user: ExclusiveUser = { onServerRequest: () => {}, onServerNotification: () => {} };
 
   /** Opens the exclusive connection with a call. */
@@ -534,7 +534,7 @@ describe('exclusive connections (each for one modern request at a time at a lega
     expect(exclusives.take(of('token:alice'), user)).toBe(first);
   });
 
-  test('of absent clients at a remote server are dropped when other clients connect', async () => {
+  test('to a remote server are dropped if their client is absent when another client connects', async () => {
     const fake = { hasManualInitialize: false };
     const pool = { max: 9, in_flight: 8, waiting: 8 };
     managed = new FakeManagedServer(
@@ -701,7 +701,7 @@ describe('a legacy client at a modern server', () => {
     expect(session.inFlight).toBe(0);
   });
 
-  test('that ends its session during a server request receives one error, and the server no message', async () => {
+  test('gets one error if it ends its session during a question of the server, which gets no answer', async () => {
     const { recorder, link } = await callWithInput({ inputRequests: { a: elicitation } });
     session.end('over');
     expect(recorder.ends).toHaveLength(1);
