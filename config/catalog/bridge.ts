@@ -1,5 +1,6 @@
-// Builds a configuration for a single remote server, for programs that receive only a URL. The catalog reader
-// validates it, so `${VAR}`, URL checks, header checks and redaction work as in a catalog file.
+// Builds the configuration of gateway-stdio for a single remote server, if the program receives a URL and
+// headers as options instead of a file. The catalog reader validates the URL and the headers, so `${VAR}`,
+// checks and the redaction of secrets work as in a catalog file.
 
 import { gatewaySchema } from '../gateway-file/gateway-schema.ts';
 import type { LoadedConfig } from '../load-config.ts';
@@ -15,14 +16,14 @@ import { readCatalog } from './read-catalog.ts';
 /** Id of the single server. */
 export const BRIDGED = 'remote';
 
-/** Timeout that is longer than any call, because client and server set the timeouts. */
+/** Timeout that is longer than any call: client and server end calls by their own timeouts. */
 const DAY_SECONDS = 86_400;
 
 type Bridged = Pick<LoadedConfig, 'config' | 'catalog' | 'secrets'> & {
   readonly warnings: readonly string[];
 };
 
-/** Returns the configuration, or error messages that contain no values. */
+/** Returns the configuration, or error messages that do not contain the URL or a header value. */
 export function bridgeTo(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -47,9 +48,11 @@ export function bridgeTo(
   const { root, problems } = parseYamlTree(source);
   const catalog = root && readCatalog(reader, root, '');
   const all = [...problems, ...reader.problems];
+  // The user has written options, not a file, so messages omit file positions and the path of the server.
   const toMessages = (some: readonly Problem[]) =>
     some.map(({ message }) => message.replace(`servers.${BRIDGED}.`, ''));
   if (catalog === undefined || hasError(all)) return { problems: toMessages(all.filter(isError)) };
+  // The program uses neither a listener nor a catalog file nor a state folder.
   const config = fillDefaults(gatewaySchema, { listen_addr: '', catalog_path: '', state_dir: '' });
   return { config, catalog, secrets: secrets.list(), warnings: toMessages(all) };
 }

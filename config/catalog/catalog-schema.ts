@@ -1,6 +1,7 @@
 // Schemas and types of the catalog, the file that lists the MCP servers. `writtenEntrySchema` describes an
 // entry in the file, where local and remote servers have one schema. `StdioEntry` and `RemoteEntry` are
 // validated entries with defaults, distinguished by `runtime`. All share one declaration of the fields.
+// SchemaNode (reader/schema-descriptions.ts) explains the keywords `secretBy` and `shownAs`.
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../duration-schema.ts';
@@ -17,11 +18,11 @@ export const toolPattern = Type.String({
   patternErrorMessage: 'a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]]',
 });
 
-/** Without a default, an omitted list differs from an empty list. */
+/** List of tool patterns. Without `byDefault`, an omitted list stays undefined and differs from an empty list. */
 const toolPatterns = (description: string, byDefault?: string[]) =>
   Type.Array(toolPattern, { description, ...(byDefault === undefined ? {} : { default: byDefault }) });
 
-// `Type.Partial` would load TypeBox's type engine: 8 ms at each start.
+// Schema with optional fields only. `Type.Partial` would load TypeBox's type engine: 8 ms at each start.
 const partial = <P extends Type.TProperties>(properties: P) =>
   Type.Unsafe<Partial<Type.Static<Type.TObject<P>>>>({ type: 'object', properties });
 
@@ -135,7 +136,7 @@ const sharedFields = {
   ),
 };
 
-/** Default of `install_timeout_seconds`; entry hashes omit it. */
+/** Default of `install_timeout_seconds`. Hashes of entries omit this default (entry-hash.ts). */
 export const DEFAULT_INSTALL_SECONDS = 600;
 
 const stdioFields = {
@@ -181,7 +182,9 @@ const remoteFields = {
   headers: headersByName('HTTP headers sent with every request.'),
 };
 
+/** Fields that only local servers have. */
 export const stdioKeys = Object.keys(stdioFields);
+/** Fields that only remote servers have. */
 export const remoteKeys = Object.keys(remoteFields);
 
 const isolationMeaning =
@@ -201,6 +204,7 @@ export const remoteEntrySchema = Type.Object({
   ...sharedFields,
 });
 
+/** Fields of an entry in the file, local or remote. */
 const writtenFields = {
   runtime: Type.Enum(['stdio', 'http', 'sse'], {
     description:
@@ -219,13 +223,13 @@ export const writtenKeys = Object.keys(writtenFields);
 /** Entry under `servers`; `command` and `url` exclude each other. */
 export const writtenEntrySchema = partial(writtenFields);
 
-/** Field aliases of client programs. */
+/** Fields that client programs use in place of the catalog's fields. */
 export const clientFields = {
   type: Type.Enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse'], {
     description: 'Alias of runtime in files of desktop clients.',
   }),
   disabled: Type.Boolean({ description: 'Opposite of enabled, in files of desktop clients.' }),
-  // Other lists, such as alwaysAllow, control approval prompts of the client.
+  // Other lists of tools, such as alwaysAllow, are ignored: they control approval prompts of the client.
   disabledTools: toolPatterns('Alias of tools.deny in files of desktop clients; both lists apply.'),
   excludeTools: toolPatterns('Alias of disabledTools.'),
   enabledTools: toolPatterns('Alias of tools.allow in files of desktop clients.'),
@@ -251,7 +255,7 @@ const rewrittenFields = {
 /** Fields of the catalog, and their aliases in client programs. */
 export const desktopFields = { ...writtenFields, ...clientFields };
 
-/** Entry under `mcpServers`. */
+/** Entry under `mcpServers`, the key for servers in files of client programs. */
 export const desktopEntrySchema = partial({ ...desktopFields, ...rewrittenFields });
 
 interface WithCredentials {

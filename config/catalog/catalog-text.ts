@@ -1,5 +1,5 @@
-// Finds positions in a catalog's text by the parser's source tokens, and replaces text there. An edit is a
-// list of replacements.
+// Functions for edits that change only a part of a catalog's text, and keep its formatting and comments
+// (edit-catalog.ts). An edit is a list of replacements at positions, which come from the parser's tokens.
 
 import { type CST, isCollection, isPair, isScalar, type Node, type Pair } from 'yaml';
 
@@ -11,13 +11,15 @@ export interface TextReplacement {
 }
 
 export interface EditRefusal {
+  /** Reason why the file is not edited. */
   readonly refusal: string;
 }
 
 /** Applies the replacements, which must not overlap. */
 export function applyReplacements(text: string, replacements: readonly TextReplacement[]): string {
   let result = text;
-  // Replacements are applied from the end, so that earlier positions stay valid.
+  // Replacements are applied from the end, so that earlier positions stay valid. An insertion at the start of
+  // another replacement is applied after it.
   for (const { start, end, text } of [...replacements].sort((a, b) => b.start - a.start || b.end - a.end))
     result = result.slice(0, start) + text + result.slice(end);
   return result;
@@ -42,6 +44,7 @@ export function indentAt(text: string, at: number): string {
   return /^[ \t]*/.exec(text.slice(lineStart(text, at)))?.[0] ?? '';
 }
 
+/** Types of tokens before a pair that do not belong to it. */
 const gaps = ['space', 'comment', 'newline', 'comma'];
 
 /** Returns the start of the pair: its key, or the key's anchor or tag. */
@@ -73,6 +76,7 @@ function endOfNode(node: unknown): number {
   return (node as Node | null)?.range?.[1] ?? 0;
 }
 
+/** Returns the pair's tokens, which the parser adds with the option `keepSourceTokens`. */
 function tokensOf(pair: Pair): Partial<CST.CollectionItem> {
   return (pair as Pair & { srcToken?: CST.CollectionItem }).srcToken ?? {};
 }

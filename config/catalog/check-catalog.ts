@@ -1,5 +1,5 @@
-// Validates a catalog's text as the gateway would read it. Unset variables cause warnings only, because the
-// check rarely runs in the gateway's environment.
+// Validates the text of a catalog, for commands that edit it: the text is checked before it is written. Unset
+// variables cause warnings only, because these commands rarely run in the gateway's environment.
 
 import type { Problem } from '../reader/problem.ts';
 import { SchemaReader } from '../reader/schema-reader.ts';
@@ -13,6 +13,7 @@ import { readCatalog } from './read-catalog.ts';
 export interface CheckedCatalog {
   readonly catalog: Catalog;
   readonly problems: readonly Problem[];
+  /** Credentials to redact in messages. */
   readonly secrets: readonly string[];
 }
 

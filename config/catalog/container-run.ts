@@ -2,15 +2,15 @@
 // server process is then a child of the container engine (Docker, Podman), not of the gateway.
 
 export interface ContainerRun {
-  /** Number of the engine's own arguments, before the subcommand. */
+  /** Index of the subcommand (`run` or `container`), after the engine's own options. */
   readonly subcommandAt: number;
-  /** Number of the arguments up to and including `run`. */
+  /** Number of arguments up to and including `run`. The options of `run` follow. */
   readonly headLength: number;
   /** True with `--name`. */
   readonly hasName: boolean;
   /** True with `--rm`: the engine removes the container when it ends. */
   readonly isRemoved: boolean;
-  /** Fault of the options, with the remedy, if the gateway cannot talk to the server. */
+  /** Reason why the gateway cannot talk to the server with these options, and the remedy. */
   readonly fault: string | undefined;
 }
 

@@ -15,7 +15,7 @@ import {
   type TextReplacement,
 } from './catalog-text.ts';
 
-/** Servers of a block mapping, possibly none, and the pair whose value the mapping is. */
+/** Servers of a block mapping, possibly none, and the pair that has the mapping as its value. */
 export interface BlockList {
   readonly items: readonly Pair[];
   readonly owner: Pair;
@@ -27,7 +27,7 @@ export type EntryToWrite = Readonly<Record<string, unknown>>;
 /** Default indentation per level, in spaces. */
 const DEFAULT_STEP = 2;
 
-/** Appends a server, or replaces an existing one. */
+/** Appends a server, or replaces the existing server `replaced`. */
 export function addToBlock(
   text: string,
   list: BlockList,
@@ -78,11 +78,12 @@ export function removeFromBlock(
   const lacksFinalBreak = end === text.length && !text.endsWith('\n');
   const replacement = { start: lacksFinalBreak ? start - lineBreakOf(text).length : start, end, text: '' };
   if (items.length > 1) return [replacement];
-  const empty = colonEnd(owner);
-  return [{ start: empty, end: empty, text: ' {}' }, replacement];
+  // Without a server, the key of the servers gets an empty mapping as its value.
+  const valueStart = colonEnd(owner);
+  return [{ start: valueStart, end: valueStart, text: ' {}' }, replacement];
 }
 
-/** Inserts `disablingLine`, such as `enabled: false`, as the first line. */
+/** Inserts `disablingLine`, such as `enabled: false`, as the entry's first line. */
 export function switchOffInBlock(
   text: string,
   entry: YAMLMap,
@@ -120,6 +121,7 @@ export function linesOf(
     .join('');
 }
 
+/** Lists with a longer JSON text have a line per item. */
 const MAX_FLOW_LIST_CHARS = 90;
 
 function columnOf(text: string, pair: Pair): number {
@@ -134,7 +136,7 @@ function endOfLines(text: string, pair: Pair, column: number): number {
   return pastDeeperComments(text, from, column);
 }
 
-/** Returns the relative indent for an entry's fields. */
+/** Returns the indentation of an entry's fields relative to the server's name, as in the other entries. */
 function stepOf(text: string, { items, owner }: BlockList, column: number): number {
   for (const { value } of items) {
     const first = isMap(value) && value.flow !== true ? value.items[0] : undefined;

@@ -53,6 +53,7 @@ export function editCatalog(text: string, requestedEdit: CatalogEdit, path = '')
     requestedEdit.do === 'add'
       ? { ...requestedEdit, entry: format.entry(requestedEdit.entry) }
       : requestedEdit;
+  // `yaml` has the comments of JSON in YAML notation. Its positions are equal to the positions in `text`.
   const { text: yaml, comments } = withYamlComments(source);
   const servers = findServers(yaml);
   const names = servers === undefined ? [] : servers.map.items.map(keyOf);
@@ -77,6 +78,7 @@ function isReadOnly(source: SourceFile): boolean {
   if (isTomlPath(source.path) || isBundlePath(source.path)) return true;
   const { root } = parseYamlTree(source);
   if (root === undefined || serversKeys.some((key) => memberOf(root, key) !== undefined)) return false;
+  // Files with the servers below another key, such as settings of an editor, are only read.
   return nestedServers(root) !== undefined;
 }
 
@@ -176,7 +178,7 @@ function switchExistingField(
 
 type Addition = Extract<CatalogEdit, { do: 'add' }>;
 
-/** Adds to a file without servers: empty, only comments, or `servers:` with no value. */
+/** Adds the first server: the file is empty, has only comments, or has `servers:` with no value. */
 function addFirst(text: string, edit: Addition): TextReplacement[] | EditRefusal {
   const { contents } = parseText(text);
   const pair = isMap(contents) ? contents.items.find((item) => serversKeys.includes(keyOf(item))) : undefined;
@@ -256,7 +258,7 @@ function isExpectedResult(
   return isDeepStrictEqual(after, { ...root, [key]: servers });
 }
 
-/** Returns the changed fields of a server that is enabled or disabled. */
+/** Returns the fields that enable or disable a server, with their new values. */
 function switchOf(entry: unknown, isEnabled: boolean, disablingLine: FileFormat['disablingLine']): object {
   const has = (key: string) => isRecord(entry) && Object.hasOwn(entry, key);
   if (!has('disabled') && !has('enabled'))

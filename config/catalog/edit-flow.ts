@@ -15,7 +15,7 @@ import {
 } from './catalog-text.ts';
 import type { FileFormat } from './dialects/export-entry.ts';
 
-/** Appends a member, or replaces an existing one. */
+/** Appends a member, or replaces the value of the existing member `replaced`. */
 export function addToFlow(
   text: string,
   map: YAMLMap,
@@ -36,6 +36,7 @@ export function addToFlow(
   const last = map.items.at(-1) as Pair | undefined;
   if (last === undefined) {
     const inner = text.slice(open + 1, close - 1);
+    // The mapping contains only comments. The member is added after them.
     if (inner.trim() !== '')
       return [{ start: close - 1, end: close - 1, text: `${member}${isMultiline ? eol : ''}` }];
     const [before, after] = isMultiline ? [eol + indent, eol + indentAt(text, open)] : ['', ''];
@@ -68,6 +69,7 @@ export function removeFromFlow(text: string, map: YAMLMap, pair: Pair): TextRepl
   const comma = commaAfter(map, index);
   const afterComma = (comma ?? end - 1) + 1;
   if (map.items.length === 1) {
+    // A mapping without comments becomes `{}`.
     const isAlone = (text.slice(open + 1, start) + text.slice(afterComma, close - 1)).trim() === '';
     return [isAlone ? { start: open + 1, end: close - 1, text: '' } : { start, end: afterComma, text: '' }];
   }
@@ -105,14 +107,16 @@ export function switchOffInFlow(
   if (first === undefined) return { refusal: 'the entry is empty' };
   const at = startOf(first);
   const gap = text.slice(open + 1, at);
+  // The key gets quotes if the first key has quotes, as in JSON.
   const field = text[at] === '"' ? disablingLine.replace(/\w+/, '"$&"') : disablingLine;
+  // The white space before the first member is repeated. A gap with a comment is not.
   const space = gap.trim() !== '' ? ' ' : gap === '' ? ' ' : gap;
   return [{ start: at, end: at, text: `${field},${space}` }];
 }
 
 interface Layout {
   readonly isMultiline: boolean;
-  /** Indent of the members. */
+  /** Indentation of the members. */
   readonly indent: string;
   /** Indentation per level. */
   readonly unit: string;
@@ -123,6 +127,7 @@ function layoutOf(text: string, map: YAMLMap): Layout {
   const outer = indentAt(text, open);
   const first = map.items[0] as Pair | undefined;
   if (first === undefined) {
+    // An empty mapping has no layout of its own, so it gets the layout of the file.
     const unit = /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
     return { isMultiline: text.trimEnd().includes('\n') || outer !== '', indent: outer + unit, unit };
   }

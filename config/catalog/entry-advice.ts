@@ -1,4 +1,5 @@
-// Names and value formats that other programs use for catalog fields. Used in hints for unknown keys.
+// Names and value formats that other programs use for catalog fields. Messages about unknown keys and values
+// in the wrong format contain the advice.
 
 import {
   type AliasAdvice,
@@ -26,16 +27,17 @@ export function entryAdvice(entry: YamlTree): AliasAdvice {
       : replacementAdvice('env', `env: { API_KEY: "\${API_KEY}" }, with the name that the server reads`);
   const url = () => replacementAdvice('url', 'url: http://HOST:PORT/mcp');
   const suggestField = (field: string) => () => replacementAdvice(field);
+  // Keys are in lower case, without `_` and `-`.
   const names = {
-    timeout: timeout('request_timeout_seconds'),
-    timeoutms: timeout('request_timeout_seconds', true),
-    timeoutsec: timeout('request_timeout_seconds'),
-    requesttimeoutms: timeout('request_timeout_seconds', true),
-    tooltimeout: timeout('request_timeout_seconds'),
-    tooltimeoutsec: timeout('request_timeout_seconds'),
-    startuptimeout: timeout('start_timeout_seconds'),
-    startuptimeoutms: timeout('start_timeout_seconds', true),
-    startuptimeoutsec: timeout('start_timeout_seconds'),
+    timeout: adviseSeconds('request_timeout_seconds'),
+    timeoutms: adviseSeconds('request_timeout_seconds', 'ms'),
+    timeoutsec: adviseSeconds('request_timeout_seconds'),
+    requesttimeoutms: adviseSeconds('request_timeout_seconds', 'ms'),
+    tooltimeout: adviseSeconds('request_timeout_seconds'),
+    tooltimeoutsec: adviseSeconds('request_timeout_seconds'),
+    startuptimeout: adviseSeconds('start_timeout_seconds'),
+    startuptimeoutms: adviseSeconds('start_timeout_seconds', 'ms'),
+    startuptimeoutsec: adviseSeconds('start_timeout_seconds'),
     transport: adviseRuntime,
     transporttype: adviseRuntime,
     protocol: adviseRuntime,
@@ -74,6 +76,7 @@ export function entryAdvice(entry: YamlTree): AliasAdvice {
   return { names, forms };
 }
 
+/** Advice for catalog fields with a value in the format of another program. */
 const forms: AliasAdvice['forms'] = {
   args: (value) =>
     value.kind === 'scalar' ? 'write each argument as an item: args: [first, "second one"]' : undefined,
@@ -86,7 +89,9 @@ const forms: AliasAdvice['forms'] = {
   tools: (value) => (value.kind === 'list' ? 'write tools: { allow: [first, second] }' : undefined),
 };
 
-function timeout(field: string, isMs = false): (value: YamlTree) => string {
+/** Returns advice to write `field` in seconds. Without `unit`, the size of the number decides on its unit. */
+function adviseSeconds(field: string, unit?: 'ms'): (value: YamlTree) => string {
+  const isMs = unit === 'ms';
   return (value) => {
     const number = numberIn(value);
     const seconds =

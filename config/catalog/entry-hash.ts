@@ -1,5 +1,5 @@
-// Hash of a catalog entry. It identifies the entry's cached lists, and a reload compares it to detect
-// changes.
+// Hash of a catalog entry. The cache stores the lists of a server (tools, prompts, resources) under this
+// hash, and a reload restarts the servers whose hash has changed.
 
 import { contentHash } from '../content-hash.ts';
 import { DEFAULT_INSTALL_SECONDS, type ServerEntry } from './catalog-schema.ts';
@@ -12,7 +12,7 @@ const newerDefaults: Readonly<Record<string, unknown>> = {
 
 /** Returns 16 hexadecimal characters. Ignores tags, and credentials, which are derived from other fields. */
 export function entryHash(entry: ServerEntry): string {
-  const { tags: _, credentials: __, ...counting } = entry;
-  const fields = Object.entries(counting).filter(([name, value]) => newerDefaults[name] !== value);
+  const { tags: _, credentials: __, ...hashed } = entry;
+  const fields = Object.entries(hashed).filter(([name, value]) => newerDefaults[name] !== value);
   return contentHash(Object.fromEntries(fields));
 }

@@ -1,5 +1,6 @@
-// Reads the servers of a client's file or a catalog for import, with the catalog's field names.
-// References such as `${VAR}` are not replaced by values. Invalid entries are skipped and reported.
+// Reads the servers that the command `servers import` copies from a client's file or a catalog. The entries
+// have the catalog's field names. References such as `${VAR}` are not replaced by values. Invalid entries are
+// skipped and reported.
 
 import { dirname, resolve } from 'node:path';
 import type { Problem } from '../reader/problem.ts';
@@ -25,7 +26,10 @@ export interface ImportableServer {
   readonly project: string | undefined;
 }
 
-/** `hasServers` is false if the file contains no server list, such as editor settings. */
+/**
+ * Returns the servers and problems of a file. `hasServers` is false for a file without a server list, such as
+ * the settings of an editor. It is true for an invalid file, so that the command reports the problems.
+ */
 export function importableServers(
   source: SourceFile,
   { root, problems, isBroken } = parseYamlTree(source),
@@ -51,6 +55,7 @@ export function importableServers(
   for (const { project, find } of lists) {
     const reader = new SchemaReader(source, {}, new SecretValues());
     reader.unknownKeys = 'warning';
+    // References stay in the entries, so it does not matter here that all variables are unset.
     reader.isUnsetReported = false;
     const list = find(reader);
     if (list !== undefined) servers.push(...serversIn(reader, list, source, project));
@@ -65,6 +70,7 @@ function serversIn(
   source: SourceFile,
   project: string | undefined,
 ): ImportableServer[] {
+  // Variables of an `envFile` become references, so that the import copies no secrets.
   const dialect = list.dialect && { ...list.dialect, envFiles: 'references' as const };
   return list.map.pairs.flatMap((pair) => {
     const read = readServer(reader, pair, { ...list, dialect }, source.path);
@@ -75,27 +81,27 @@ function serversIn(
   });
 }
 
-/** Claude Code stores all projects' servers in a single file per user. */
+/** Returns the servers of each project: Claude Code stores those of all projects in one file per user. */
 function projectLists(root: YamlTree, path: string): { project: string; list: CatalogServerMap }[] {
   const projects = memberOf(root, 'projects');
   return (projects?.kind === 'map' ? projects.pairs : []).flatMap(({ key: project, value }) => {
     const map = memberOf(value, 'mcpServers');
     if (map?.kind !== 'map' || map.pairs.length === 0) return [];
-    const off = memberOf(value, 'disabledMcpServers');
-    const names = off?.kind === 'list' ? off.items.map(textOf) : [];
+    const disabled = memberOf(value, 'disabledMcpServers');
+    const disabledNames = disabled?.kind === 'list' ? disabled.items.map(textOf) : [];
     const dialect = {
       ...dialectOf(root, map, 'mcpServers', path),
       folder: project,
       workspace: project,
-      isOff: (name: string) => names.includes(name),
+      isOff: (name: string) => disabledNames.includes(name),
     };
     return [{ project, list: { key: 'mcpServers', map, dialect } }];
   });
 }
 
 /**
- * Returns the entry with the catalog's field names and absolute paths. Unknown keys are reported and omitted.
- * A server of a project gets the project folder as `cwd`, because its client starts it there.
+ * Returns the entry with the catalog's field names and absolute paths, without unknown keys, which the reader
+ * has reported. A server of a project gets the project folder as `cwd`, because its client starts it there.
  */
 function ownEntry(written: OwnEntry, folder: string, workspace: string | undefined): OwnEntry {
   const { type, runtime, disabled, enabled, tools, disabledTools, excludeTools, ...others } = written;
@@ -118,6 +124,7 @@ function ownEntry(written: OwnEntry, folder: string, workspace: string | undefin
     ...rest,
     ...(Object.keys(toolFilter).length === 0 ? {} : { tools: toolFilter }),
   };
+  // Fields of the other kind of server: many clients write them empty in every entry.
   const stray = isLocal ? ['headers'] : ['args', 'env', 'inherit_env'];
   return Object.fromEntries(
     Object.entries(gatewayEntry).filter(([key, value]) => {

@@ -1,5 +1,6 @@
-// Normalises a validated catalog entry: determines local or remote, applies the defaults for that kind,
-// resolves paths, and checks rules that concern several fields.
+// Converts a catalog entry, as the file contains it, to a complete entry. Decides if the server is local (a
+// program) or remote (a URL), applies the defaults of this kind, resolves paths, and checks rules that
+// concern several fields.
 
 import { resolve } from 'node:path';
 import type { Static } from 'typebox';
@@ -24,8 +25,8 @@ import { isOwnHeader } from './own-headers.ts';
 export type WrittenEntry = Written<Static<typeof desktopEntrySchema>>;
 
 /**
- * `folder` is the catalog's folder. Returns undefined, with problems reported, if the entry has neither or
- * both of command and url.
+ * Paths of the entry are relative to `folder`. Returns undefined, with a problem reported, if the entry has
+ * neither or both of command and url.
  */
 export function normaliseEntry(
   reader: SchemaReader,
@@ -62,11 +63,12 @@ export function normaliseEntry(
 /** Returns the path of a field of the entry. */
 type PathTo = (key: string) => string;
 
+/** Reports fields of the other kind of server, such as `headers` in the entry of a local server. */
 function refuseStrayKeys(reader: SchemaReader, pathTo: PathTo, isLocal: boolean): void {
   const [side, other] = isLocal ? ['command', 'remote servers (url)'] : ['url', 'local servers (command)'];
   for (const key of isLocal ? remoteKeys : stdioKeys) {
     if (!reader.has(pathTo(key))) continue;
-    // In a desktop client's file this is harmless: many write `args: []` and `env: {}` in every entry.
+    // The severity is a warning in a desktop client's file: many clients write `args: []` in every entry.
     reader.reportKey(pathTo(key), `is for ${other} only; this server has a ${side}`, reader.unknownKeys);
   }
 }
@@ -128,6 +130,7 @@ function localEntry(reader: SchemaReader, written: WrittenEntry, pathTo: PathTo,
       'warning',
     );
   }
+  // Invalid arguments are undefined; they are already reported.
   const args = (written.args ?? []).map((each) => each ?? '');
   const fault = containerRunIn(command, args)?.fault;
   if (fault !== undefined) reader.report(pathTo('args'), fault, 'warning');

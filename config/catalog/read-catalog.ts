@@ -1,6 +1,7 @@
-// Reads a catalog from its tree. The native dialect (`servers`) is strict: unknown keys and invalid entries
-// are errors. In the files of clients, unknown keys are warnings, and an invalid entry is skipped with a
-// warning if another entry is valid.
+// Reads a catalog, the file that lists the MCP servers, from its parsed tree. A dialect is the format of a
+// client program, such as an editor. The native format (`servers`) is strict: unknown keys and invalid
+// entries are errors. In a dialect, unknown keys are warnings, and an invalid entry is skipped with a warning
+// if another entry is valid.
 
 import { dirname } from 'node:path';
 import { joinPath } from '../reader/field-path.ts';
@@ -24,7 +25,7 @@ import { normaliseEntry, type WrittenEntry } from './normalise-entry.ts';
 
 const serverId = new RegExp(serverIdPattern);
 
-/** Reports problems to `reader`. The catalog then contains the entries that could be read. */
+/** Returns the entries that could be read, and reports problems to `reader`. */
 export function readCatalog(
   reader: SchemaReader,
   root: YamlTree,
@@ -34,6 +35,7 @@ export function readCatalog(
   const servers: Record<string, ServerEntry> = Object.create(null);
   const list = findServers(reader, root, file);
   if (list === undefined) return { servers };
+  /** Names in the file, by the id derived from each. */
   const claimedBy = new Map<string, string>();
   const invalidEntries: { readonly from: number; readonly to: number }[] = [];
   for (const pair of list.map.pairs) {
@@ -79,6 +81,7 @@ export function readServer(
   if (tree === undefined) return undefined;
   const id = dialect === undefined ? checkId(reader, pair, path) : deriveId(reader, pair, path);
   reader.registerAdvice(path, entryAdvice(tree));
+  // References in `args` may name a variable that the entry itself sets in `env`.
   reader.registerVariables(joinPath(path, 'args'), memberOf(tree, 'env'));
   // Entries in the files of desktop clients share one schema. It includes the aliases of all clients.
   const schema = dialect === undefined ? writtenEntrySchema : desktopEntrySchema;
@@ -89,10 +92,12 @@ export function readServer(
   return { id, path, tree, entry };
 }
 
+/** Mapping with the servers of a file. */
 export interface CatalogServerMap {
+  /** Path of the mapping in the file: `servers`, `mcpServers`, or a nested key. */
   readonly key: string;
   readonly map: YamlMap;
-  /** Undefined for the native dialect. */
+  /** Undefined for the native format. */
   readonly dialect: Dialect | undefined;
 }
 
@@ -120,6 +125,7 @@ export function findServers(
   }
   const isNative = pair?.key === 'servers' && !isVsCodeFile(root, pair.value, file);
   reader.unknownKeys = isNative || pair === undefined ? 'error' : 'warning';
+  // Claude Code's file without servers of the user: those of projects are below `projects`.
   const isClaudeCode = pair === undefined && memberOf(root, 'projects') !== undefined;
   if (isNative || (pair === undefined && !isClaudeCode)) reader.checkKeys(root, keys, '');
   if (pair === undefined) {
@@ -174,7 +180,7 @@ function checkId(reader: SchemaReader, { key }: YamlPair, path: string): string 
   return undefined;
 }
 
-/** Converts a name to an id, as far as possible. */
+/** Converts a name to an id. The result may be invalid, for example empty. */
 export function plainId(name: string): string {
   return name
     .normalize('NFKD')
