@@ -17,7 +17,7 @@ export interface ConfigDigests {
   readonly resources: string;
 }
 
-/** Node settings: name, addresses, paths and logging. */
+/** Settings that may differ per cluster node: name, addresses, paths and logging. */
 const nodeSettings = [
   ...['node', 'listen_addr', 'http_port', 'allowed_hosts', 'state_dir', 'log_level', 'catalog_path'],
   // These fields have no effect on the gateway.
@@ -32,6 +32,7 @@ export function gatewayDigests(
   isSecret: IsSecret,
 ): Pick<ConfigDigests, 'gateway' | 'profiles'> {
   const profiles = memberOf(root, 'profiles');
+  // In `spec`, the listen address and the paths of folders may differ per node.
   const common = withMember(withoutMembers(root, [...nodeSettings, 'profiles']), 'spec', (spec) =>
     withoutEmpty(
       folders.reduce(
@@ -50,7 +51,7 @@ export function treeDigest(tree: YamlTree, isSecret: IsSecret): string {
   return digest(treePrint(tree, isSecret));
 }
 
-/** Combines the digests, independent of files and order. */
+/** Combines the digests of each file's triggers, agents, fleets and flows, independent of files and order. */
 export function resourcesDigest(byFile: ReadonlyMap<string, readonly string[]> | undefined): string {
   return [...(byFile?.values() ?? [])].flat().sort().join(' ');
 }

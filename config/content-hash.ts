@@ -1,5 +1,5 @@
-// Hash for values from files: equal values need no reload. The order of keys does not change the hash; the
-// order of list items does.
+// Hash of a configured value, such as a catalog entry: a reload skips values with an unchanged hash. The
+// order of keys does not change the hash; the order of list items does.
 
 import { createHash } from 'node:crypto';
 import { canonical } from './value-schema/schema-parts.ts';

@@ -40,7 +40,7 @@ export interface LoadedConfig {
   readonly catalogPath: string;
   /** Environment for references: the process environment and the `.env` next to the file. */
   readonly environment: Environment;
-  /** Digests of both files for config-hash.ts; resources have a separate digest. */
+  /** Digests of both files for config-hash.ts. Triggers, agents, fleets and flows have a separate digest. */
   readonly digests: Omit<ConfigDigests, 'resources'>;
 }
 
@@ -187,11 +187,12 @@ async function loadCatalogAlone(
   const catalogPath = resolve(path);
   const { environment, fromFile, problems: envProblems } = await environmentBeside(catalogPath, processEnv);
   const secrets = new SecretValues();
-  const start = new SourceFile(catalogPath, '');
+  // Creates problems at the start of the catalog.
+  const fileStart = new SourceFile(catalogPath, '');
   const load = options.catalogLoader ?? loadCatalog;
   const loaded = await load(catalogPath, { env: environment, fromFile }, secrets, options);
   const { value, problems, reason, digest = '' } = loaded;
-  if (reason !== undefined) throw new ConfigError([start.problem(0, reason)]);
+  if (reason !== undefined) throw new ConfigError([fileStart.problem(0, reason)]);
   const { listen: listen_addr = DEFAULT_LISTEN, isListening } = options;
   const config = fillDefaults(gatewaySchema, {
     listen_addr,
@@ -199,7 +200,7 @@ async function loadCatalogAlone(
     state_dir: resolve(dirname(catalogPath), '.gateway'),
   });
   const exposureWarnings = isListening
-    ? exposureMessages(config).map((message) => start.problem(0, message, 'warning'))
+    ? exposureMessages(config).map((message) => fileStart.problem(0, message, 'warning'))
     : [];
   const warnings = [...envProblems, ...exposureWarnings, ...sortByPosition(problems)];
   if (value === undefined || hasError(warnings)) throw new ConfigError(warnings);
@@ -261,8 +262,8 @@ async function resourceProblems(
  * requested server.
  */
 function serverIds(catalog: LoadedCatalog | undefined): readonly string[] | undefined {
-  const good = validCatalog(catalog);
-  return good === undefined ? undefined : Object.keys(good.servers);
+  const valid = validCatalog(catalog);
+  return valid === undefined ? undefined : Object.keys(valid.servers);
 }
 
 function validCatalog(catalog: LoadedCatalog | undefined): Catalog | undefined {
@@ -319,6 +320,7 @@ export async function loadCatalog(
     digest = treeDigest(root, secrets.isSecretScalar);
     return catalog;
   });
+  // A file with broken syntax may be a valid file of another client in a format other than YAML.
   const hint = read.isBroken && !isTomlPath(path) ? foreignFormatHint(undefined, source.text) : undefined;
   if (hint !== undefined) read.problems.unshift(source.problem(0, hint));
   const { value } = read;

@@ -1,6 +1,6 @@
-// Creates the gateway's entry for a client's file. The entry contains no key: it refers to a variable in the
-// client's syntax. For a client without variable substitution, the entry starts a program that substitutes
-// the variable itself.
+// Creates the entry that connects a client program (desktop app, editor) to the gateway, for the client's own
+// configuration file. The entry contains no API key: it refers to a variable in the client's syntax. For a
+// client without variable substitution, the entry starts a program that substitutes the variable itself.
 
 import type { Client } from './client.ts';
 
@@ -60,10 +60,10 @@ export function entryFor(client: Client, connection: ClientConnection): ClientEn
 }
 
 function programEntry(client: Client, { command, args, variables }: ProgramToStart): ClientEntries {
-  // If the client passes on its variables, `env` needs no member for them. If it also substitutes nothing, a
-  // member would replace the variable's value by the literal text of the reference.
-  const isNaming = !(client.reference === 'none' && client.isPassingEnvironment);
-  const variableNames = isNaming ? variables : [];
+  // If the client passes on its variables and substitutes nothing, `env` is omitted: the program inherits the
+  // values, and a member of `env` would replace a value by the literal text of the reference.
+  const needsEnv = !(client.reference === 'none' && client.isPassingEnvironment);
+  const variableNames = needsEnv ? variables : [];
   const env = Object.fromEntries(variableNames.map((name) => [name, referenceTo(client, name)]));
   const entry = {
     ...(client.programType === undefined ? {} : { type: client.programType }),
@@ -74,7 +74,7 @@ function programEntry(client: Client, { command, args, variables }: ProgramToSta
   return { entry, inputs: inputsFor(client, variableNames) };
 }
 
-/** For a client without substitution, the reference is a placeholder for the value. */
+/** Returns the reference. For a client without substitution, it is a placeholder that the user replaces. */
 function referenceTo({ reference }: Client, name: string): string {
   if (reference === 'input') return `\${input:${inputId(name)}}`;
   return reference === 'env' ? `\${env:${name}}` : `\${${name}}`;

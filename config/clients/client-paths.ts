@@ -1,5 +1,5 @@
-// Locations of user files per operating system. Written without node:path: the inspector page runs in a
-// browser, and tests check the paths of all systems.
+// Builds the paths of clients' configuration files for each operating system. Does not use node:path, because
+// the inspector page in the browser also shows the paths, and tests check the paths of all systems.
 
 import type { ClientFile, ClientScope, Machine } from './client.ts';
 

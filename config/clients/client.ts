@@ -36,7 +36,9 @@ export type ClientId =
 
 export interface Client {
   readonly id: ClientId;
+  /** Name in messages. */
   readonly label: string;
+  /** Key that contains the servers. */
   readonly root: ServersKey;
   /** Address fields; undefined if entries can only start programs. */
   readonly remote:

@@ -1,5 +1,6 @@
-// Prepares JSON for expressions. The CEL library detects types by the property `constructor`, so it refuses
-// an object with a member of this name. A Map hides its members from this check.
+// Prepares JSON for expressions in CEL (Common Expression Language). The CEL library detects types by the
+// property `constructor`, so it refuses an object with a member of this name. A Map hides its members from
+// this check.
 
 const prepared = new WeakMap<object, unknown>();
 

@@ -1,5 +1,5 @@
-// Expression language of conditions and templates: CEL with typed variables, without state or side effects.
-// An expression can only access the variables passed to it.
+// Expression language of conditions and templates in flows: CEL (Common Expression Language) with typed
+// variables, without state or side effects. An expression can only access the variables passed to it.
 //
 // Expressions are limited in nodes and depth, so parsing is fast. Evaluation has a budget of steps and bytes
 // (CEL2, evaluation-budget.ts). Constructs that would exceed the budget for ordinary values are refused:
@@ -22,7 +22,10 @@ const arithmetic = {
 
 let base: Environment | undefined;
 
-/** Numbers in JSON are doubles in CEL, but literals are integers, so arithmetic accepts both together. */
+/**
+ * Creates the environment that all expressions share, without variables. Numbers in JSON are doubles in CEL,
+ * but literals are integers, so arithmetic accepts both together.
+ */
 function baseEnvironment(): Environment {
   const environment = new Environment({
     homogeneousAggregateLiterals: false,
@@ -78,6 +81,7 @@ export function findForbidden(node: ASTNode, isInLoop = false): ForbiddenConstru
   return undefined;
 }
 
+/** Yields a node and all nodes below it. */
 export function* nodesOf(node: ASTNode): Iterable<ASTNode> {
   yield node;
   for (const child of nodesIn(node.args)) yield* nodesOf(child);

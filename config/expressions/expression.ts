@@ -1,5 +1,6 @@
-// Parses and type-checks an expression, and lists the names it refers to. After that, evaluation can only
-// fail because of the values: a missing key or an unsuitable type. Results are JSON.
+// Parses and type-checks a CEL expression (Common Expression Language), and lists the names it refers to.
+// After that, evaluation can only fail because of the values: a missing key, an unsuitable type, or too much
+// work for the budget. Results are JSON.
 
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { environmentFor, findForbidden, nodesOf, type Variables } from './environment.ts';
@@ -67,6 +68,7 @@ export function readExpression(
     const { valid, type, error } = parsed.check();
     if (!valid) return findForeignOperator(text) ?? faultOf(error);
     compilePatterns(parsed.ast);
+    // Each evaluation replaces the budget.
     const meter: Meter = { budget: new EvaluationBudget() };
     meterNodes(parsed.ast, meter);
     return {
@@ -119,6 +121,7 @@ export const isFault = (read: Expression | ExpressionFault): read is ExpressionF
 
 function referencesIn(root: ASTNode, trackedNames: ReadonlySet<string>): readonly Reference[] {
   const references: Reference[] = [];
+  /** Nodes of variables with a member access, which are not also references to the whole variable. */
   const owners = new Set<ASTNode>();
   for (const node of nodesOf(root)) {
     if (node.op === '.' || node.op === '[]') {

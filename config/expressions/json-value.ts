@@ -14,6 +14,7 @@ const MAX_LEVELS = 100;
 export function jsonOf(value: unknown, budget: EvaluationBudget, levels = MAX_LEVELS): unknown {
   budget.spendSteps(1);
   const json = shallowJson(value);
+  // A character of a text takes up to two bytes.
   if (typeof json === 'string') budget.spendBytes(2 * json.length);
   if (typeof json !== 'object' || json === null) return json;
   if (levels === 0) throw new RangeError(`the value is nested deeper than ${MAX_LEVELS} levels`);

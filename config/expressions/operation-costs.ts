@@ -44,6 +44,7 @@ const functions: Readonly<Record<string, Cost>> = {
     budget.spendSteps(searchSteps(text, pattern));
   },
   json: ([value], budget) => spendValue(value, budget),
+  // The size of a text is found by a walk through its characters.
   size: spendConversion,
   join: ([list, separator], budget) => {
     if (!Array.isArray(list)) return;

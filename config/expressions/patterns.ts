@@ -36,6 +36,7 @@ export function compilePattern(pattern: string): RE2JS {
 export function compileSteps(pattern: string): number {
   assertLength(pattern);
   if (cache.has(pattern)) return 0;
+  // A counted repetition such as `a{100}` is compiled as this number of copies.
   const repetitions = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].flatMap(([, least, most]) => [
     Number(least),
     Number(most ?? 0),

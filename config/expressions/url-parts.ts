@@ -28,6 +28,7 @@ export function splitUrl(
       urlPart.pieces.push(content);
       continue;
     }
+    // The first text begins with the origin, which is already in the first part.
     const text = at === 0 ? content.slice(origin.length) : content;
     for (const token of text.split(/([/?&#])/)) {
       const isDelimiter = token === '#' || (isQuery ? token === '&' : token === '/' || token === '?');
@@ -62,8 +63,8 @@ export function renderPart(
   const text = urlPart.pieces
     .map((piece) => (typeof piece === 'string' ? piece : encodedValue(piece.evaluate(values, budget), piece)))
     .join('');
-  const what = urlPart.delimiter === '/' ? 'path segment' : 'query parameter';
-  if (text === '') throw refusal(urlPart, `leaves a ${what} empty: give it a value`);
+  const partName = urlPart.delimiter === '/' ? 'path segment' : 'query parameter';
+  if (text === '') throw refusal(urlPart, `leaves a ${partName} empty: give it a value`);
   const dots = dotsIn(urlPart, text);
   if (dots !== undefined)
     throw refusal(

@@ -50,7 +50,7 @@ export function urlTemplate(
   };
 }
 
-/** Replaces an invalid URL: rendering always throws. */
+/** Returns a template in place of an invalid URL: the flow can be loaded, but rendering the URL throws. */
 export function failingUrl(message: string): UrlTemplate {
   return {
     hasLiteralHost: false,

@@ -34,7 +34,7 @@ export function withoutPlatforms(root: YamlTree): YamlTree {
 /** Keys that are also allowed in `spec`, in addition to `platforms`. */
 const liftableKeys = ['providers', 'prices'];
 
-/** Moves these keys from `spec` to the top level. */
+/** Moves `liftableKeys` from `spec` to the top level. Reports a key that is in both places. */
 export function liftSpecKeys(reader: SchemaReader, root: YamlTree): YamlTree {
   const spec = memberOf(root, 'spec');
   if (root.kind !== 'map' || spec?.kind !== 'map') return root;
@@ -51,7 +51,7 @@ export function liftSpecKeys(reader: SchemaReader, root: YamlTree): YamlTree {
     : rootWithoutKeys;
 }
 
-/** Returns the listen address; undefined if it is invalid. `config` is the file without defaults. */
+/** Returns the listen address; undefined if it is invalid. `config` lacks fields that are invalid. */
 export function daemonListenAddr(reader: SchemaReader, config: Written<GatewayConfig>): string | undefined {
   const { listen_addr, http_port } = config;
   const { host, port } = config.spec?.server ?? {};

@@ -38,7 +38,7 @@ export function isLoopback(host: string): boolean {
   return loopbackNames.has(lower) || lower === '::1' || /^127(\.\d{1,3}){3}$/.test(lower);
 }
 
-/** Local names for listeners on all addresses. */
+/** Names by which this machine reaches a listener on all addresses. */
 const LOCAL_NAMES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': 'localhost' };
 
 /** Returns the listener's URL for clients on this machine. */

@@ -15,7 +15,7 @@ export function withListenAddr(root: YamlTree, listen: string): YamlTree {
   const rest = withMember(others, 'spec', (spec) => withoutMembers(spec, ['server']));
   if (rest.kind !== 'map') return rest;
   // Problems with the address are reported at the position of the replaced address.
-  const place = memberOf(root, 'listen_addr') ?? root;
-  const pair = { key: 'listen_addr', keyOffset: place.offset, value: scalarLike(place, listen) };
+  const replaced = memberOf(root, 'listen_addr') ?? root;
+  const pair = { key: 'listen_addr', keyOffset: replaced.offset, value: scalarLike(replaced, listen) };
   return { ...rest, pairs: [...rest.pairs, pair] };
 }

@@ -1,4 +1,5 @@
-// Checks dependencies between the settings of this gateway as a node of a cluster.
+// Checks the settings of this gateway as a node of a cluster (several gateways with one database) for rules
+// that concern several fields.
 
 import { resolve } from 'node:path';
 import type { Written } from '../reader/fill-defaults.ts';

@@ -41,6 +41,7 @@ export async function checkNodeFiles(reader: SchemaReader, { node }: Written<Gat
         ? 'is not the key of node.tls.cert'
         : 'cannot be used as PEM';
       reader.report(`node.tls.${field}`, `${tls[field]}: ${why}`);
+      // The key is checked against the certificate, so it cannot be checked without one.
       if (field === 'cert') return;
     }
   }

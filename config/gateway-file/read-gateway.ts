@@ -124,7 +124,7 @@ function checkListenAddr(reader: SchemaReader, text: string | undefined): void {
   }
 }
 
-/** An explicit `enabled: true` must not expose the inspector to other machines unless a key is set. */
+/** Reports an explicit `enabled: true` that exposes the inspector to other machines without an API key. */
 function checkInspector(
   reader: SchemaReader,
   { inspector, listen_addr, api_key }: Written<GatewayConfig>,
@@ -157,10 +157,10 @@ function checkAuth(reader: SchemaReader, { auth, api_key }: Written<GatewayConfi
   if (fault !== undefined) reader.report(`auth.jwt.${fault.field}`, fault.message);
 }
 
-/** Further shell syntax, reported in keys only: other values may contain it literally. */
+/** Further shell syntax, reported in API keys and secrets only: other values may contain it literally. */
 const otherShellForm = /^(?:\$(?:env:)?[A-Za-z_]\w*|%\w+%|\$\(.*\)|`.*`)$/;
 
-/** Reports shell syntax in keys as an error; in other values the reader reports at most a warning. */
+/** Reports shell syntax in API keys and secrets as an error. In other values it causes at most a warning. */
 function checkShellKeys(reader: SchemaReader, root: YamlTree): void {
   const providers = memberOf(root, 'providers');
   const keys = [
@@ -203,8 +203,8 @@ export function exposureMessages({ listen_addr, api_key, inspector }: Written<Ga
 }
 
 /**
- * An empty variable must not disable authentication by accident. `${NAME:-}` allows that explicitly, but is
- * not suggested.
+ * Reports an empty `api_key`, because an empty variable must not disable authentication by accident.
+ * `${NAME:-}` allows that explicitly, but is not suggested.
  */
 function checkEmptyKey(reader: SchemaReader, root: YamlTree): void {
   const key = memberOf(root, 'api_key');

@@ -47,7 +47,8 @@ function translateSettings(reader: SchemaReader, settings: YamlTree, type: TypeN
     path,
     Object.fromEntries([...variables, ...aliases]),
   );
-  // Only these names are registered: suggestions must not contain `_env` names of fields of triggers.
+  // Replaces the names that `translateFields` has registered: suggestions should contain `_env` names of
+  // aliases, but not of every field.
   reader.registerAliases(
     path,
     aliases.flatMap(([name]) => [name, `${name}_env`]),

@@ -18,8 +18,12 @@ import { mapValues, toFileSchema } from './json-schema-form.ts';
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
-const entry = { ...toFileSchema(writtenEntrySchema), oneOf: kinds(true) };
-const desktopEntry = { ...toFileSchema(desktopEntrySchema), oneOf: kinds(false), additionalProperties: true };
+const entry = { ...toFileSchema(writtenEntrySchema), oneOf: kinds('native') };
+const desktopEntry = {
+  ...toFileSchema(desktopEntrySchema),
+  oneOf: kinds('client'),
+  additionalProperties: true,
+};
 
 export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent' | 'fleet' | 'flow', object> = {
   gateway: { $schema: dialect, title: 'Gateway configuration', ...gatewayFile() },
@@ -74,6 +78,7 @@ function gatewayFile(): object {
     ...properties?.platforms,
     properties: mapValues(toFileSchema(platformsSchema).properties ?? {}, (platform) => ({
       ...platform,
+      // `FIELD_env: NAME` gives a field the value of the variable NAME.
       patternProperties: { _env$: { type: 'string' } },
     })),
     additionalProperties: { type: 'object' },
@@ -81,8 +86,9 @@ function gatewayFile(): object {
   return { ...rest, properties: { ...properties, platforms }, if: resourceFormSchema, else: { required } };
 }
 
-/** Local and remote variants; the native dialect refuses the fields of the other kind. */
-function kinds(isStrict: boolean): object[] {
+/** Returns the local and the remote variant. In a native catalog each refuses the fields of the other. */
+function kinds(format: 'native' | 'client'): object[] {
+  const isStrict = format === 'native';
   const without = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, false]));
   const addresses = isStrict ? ['url'] : ['url', 'httpUrl', 'serverUrl'];
   return [

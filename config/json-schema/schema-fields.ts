@@ -1,6 +1,6 @@
-// Presents the published schemas as a tree of fields with readable paths: `gateway.limits.body_bytes`,
-// `trigger.spec.config.path`. Lists and maps do not add a level (`catalog.servers.command`). Conditional
-// parts, such as trigger type settings, have the condition attached.
+// Presents the published schemas as a tree of fields with readable paths, for the command `explain`:
+// `gateway.limits.body_bytes`, `trigger.spec.config.path`. Lists and maps do not add a level
+// (`catalog.servers.command`). Conditional parts, such as trigger type settings, have the condition attached.
 
 import { jsonSchemas } from './json-schemas.ts';
 

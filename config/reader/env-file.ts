@@ -62,7 +62,7 @@ export async function readEnvFile(path: string): Promise<EnvFile> {
   return { values, problems: [problemOf(warning, 'warning'), ...problems] };
 }
 
-/** Dangling links and unreadable folders count as present, so that they are reported. */
+/** Returns true also for dangling links and files in unreadable folders, so that they are reported. */
 async function isPresent(path: string): Promise<boolean> {
   const found = await readSourceFile(path);
   return found instanceof SourceFile || found.reason !== 'the file does not exist';

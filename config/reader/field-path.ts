@@ -15,7 +15,10 @@ export function fieldName(path: string): string {
   return quoted === undefined ? plain : JSON.parse(quoted);
 }
 
-/** Returns the path within the file; `prefix` is the path of the inner document with the field. */
+/**
+ * Returns the path within the file of a field in an inner document, such as an agent inside a fleet file.
+ * `prefix` is the path of the inner document.
+ */
 export function prefixPath(prefix: string, path: string): string {
   return prefix === '' || path === '' ? prefix + path : `${prefix}.${path}`;
 }

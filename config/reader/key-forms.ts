@@ -1,5 +1,5 @@
 // Recognises API keys in any text: token formats of well-known services, and long words with letters and
-// digits.
+// digits. The public hash of the configuration omits these keys, and commands detect them in arguments.
 
 /** Token formats of services: model providers, code hosts, cloud platforms, chats and other tools. */
 const tokenForms = [

@@ -1,6 +1,6 @@
-// Advice for another value in the place of a mapping: for `retry: 3` it is `retry: { attempts: 3 }`. The form
-// comes from the schema. A value of the file may be a credential, so the advice contains only numbers and
-// booleans from it (A9, ARCHITECTURE.md).
+// Advice for a field that expects a mapping, but has another value: for `retry: 3` the advice is
+// `retry: { attempts: 3 }`. The schema determines the form. A value of the file may be a credential, so the
+// advice contains only numbers and booleans from the file (A9, ARCHITECTURE.md).
 
 import { fieldName } from './field-path.ts';
 import type { SchemaNode } from './schema-descriptions.ts';

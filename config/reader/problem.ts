@@ -27,7 +27,7 @@ export function hasError(problems: readonly Problem[]): boolean {
 /**
  * The configuration has errors, and nothing was started or changed. `POST /reload` responds with 422.
  *
- * @remedy Correct each line in the message. `--check` validates the files.
+ * @remedy Correct the files at the positions in the message. `--check` validates the files.
  */
 export class ConfigError extends Error {
   readonly code = 'ERR_CONFIG';

@@ -77,6 +77,7 @@ export function foundInFile(
   text: unknown,
 ): string {
   if (tree.kind === 'map') return 'a mapping';
+  // The number completes "expected a list of at most 8, found 9".
   if (tree.kind === 'list') return schema.maxItems === undefined ? 'a list' : `${tree.items.length}`;
   if (names.length > 0)
     return `${text === '' ? 'nothing' : 'something else'} in ${names.map((name) => `\${${name}}`).join(' and ')}`;

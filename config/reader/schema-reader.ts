@@ -31,7 +31,7 @@ export class SchemaReader {
   isUnsetReported = true;
   /** Severity of unsafe URLs in flows. With `warning` the flow is loaded, but its node does not send. */
   unsafeUrls: Problem['severity'] = 'error';
-  /** Additional advice for a `${` that is not a reference. */
+  /** Advice of the caller, appended to the error for a `${` that is not a reference. */
   noReferenceAdvice = '';
   readonly #source: SourceFile;
   readonly #env: Environment;
@@ -49,11 +49,11 @@ export class SchemaReader {
   /** Number of warnings about secrets that cannot be redacted. */
   #unredacted = 0;
 
-  /** Readers of inner documents, by path. */
+  /** Readers of inner documents, such as an agent inside a fleet file, by path. */
   readonly #inner = new Map<string, SchemaReader>();
   readonly #prefix: string;
 
-  /** `prefix` is the path of the value within its file. */
+  /** `prefix` is the path of an inner document within its file; '' for a whole file. */
   constructor(source: SourceFile, env: Environment, secrets: SecretValues, prefix = '') {
     this.#source = source;
     this.#env = env;
@@ -233,14 +233,15 @@ export class SchemaReader {
     return result;
   }
 
+  /** Reads a scalar by `schema`. Messages describe `unionSchema`, which may have `schema` as an option. */
   #readScalar(schema: SchemaNode, unionSchema: SchemaNode, scalar: YamlScalar, path: string): unknown {
     if (typeof scalar.value !== 'string') {
       if (isValid(schema, scalar.value)) return scalar.value;
       return this.#mismatch(unionSchema, scalar, path);
     }
-    const { text, used, names, isWhole } = this.#substituted(scalar, path, schema.writeOnly === true);
+    const { text, used, names, isResolved } = this.#substituted(scalar, path, schema.writeOnly === true);
     const value = names.length > 0 ? coerce(schema, text) : text;
-    const isAccepted = isWhole && isValid(schema, value);
+    const isAccepted = isResolved && isValid(schema, value);
     const origin = originOf(schema, path);
     if (origin !== undefined) this.#credentials.add(path, text, origin);
     const secretTexts = origin === 'named' ? [text] : [];
@@ -250,7 +251,7 @@ export class SchemaReader {
       this.#credentials.add(path, variableValue, isNamed ? 'named' : 'supplied');
       if (isNamed && origin !== 'named' && schema.type === 'string') secretTexts.push(variableValue);
     }
-    if (!isWhole) return undefined;
+    if (!isResolved) return undefined;
     if (!isAccepted) return this.#mismatch(unionSchema, scalar, path, names, value);
     // #checkShellForm already reports shell syntax.
     if (shellForm(String(scalar.value)) === undefined) this.#checkRedaction(scalar, path, secretTexts);
@@ -273,6 +274,7 @@ export class SchemaReader {
     );
   }
 
+  /** Substitutes the references in a scalar. `isResolved` is false if one is invalid or unset. */
   #substituted(scalar: YamlScalar, path: string, isSecret: boolean) {
     const written = this.#source.text.slice(scalar.offset, scalar.end);
     const env = this.#environments.get(path.replace(/\[\d+\]$/, '')) ?? this.#env;
@@ -294,7 +296,7 @@ export class SchemaReader {
       );
     }
     this.#checkShellForm(scalar, path, isSecret);
-    return { text, used, names, isWhole: faults.length === 0 };
+    return { text, used, names, isResolved: faults.length === 0 };
   }
 
   /** Reports shell syntax. The message does not repeat a secret, even if it looks like a variable name. */

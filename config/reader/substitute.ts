@@ -17,7 +17,7 @@ export interface Substitution {
 }
 
 interface SubstitutionFault {
-  /** Index of the `${` in the input, from 0; escapes count too. */
+  /** Number of `${` before this one in the input; escaped ones count too. */
   readonly reference: number;
   /** Name of the variable; '' if the reference is invalid. */
   readonly name: string;

@@ -50,7 +50,7 @@ function deepBracket(text: string): number | undefined {
   return undefined;
 }
 
-/** Returns a value that is too deep. Keys with dots have no brackets. */
+/** Returns a value that is nested too deeply without brackets, by keys with dots (`a.b.c = 1`). */
 function deepValue(root: YamlTree): YamlTree | undefined {
   let level: readonly YamlTree[] = [root];
   for (let depth = 0; depth < MAX_DEPTH; depth += 1) level = level.flatMap(childrenOf);

@@ -1,5 +1,6 @@
-// Prints a configuration file as text for a public hash, independent of key order and secrets. A reference
-// such as `${VAR}` is printed, the value of the variable is not.
+// Prints a configuration file as text for the public hash by which cluster nodes are compared. The text does
+// not depend on key order and secrets: it contains references such as `${VAR}`, but not the values of the
+// variables.
 //
 // Secrets are replaced by a mark and the names of the variables in them: values that the schema (or, without
 // one, the name) declares secret; values below `env` and `headers`; addresses beyond the host; values after

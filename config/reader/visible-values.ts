@@ -1,5 +1,5 @@
-// Decides which variable values may be shown. The rest are secrets, redacted everywhere, so a false positive
-// would corrupt every message (A9, ARCHITECTURE.md).
+// Decides which values of variables may be shown. All other values are redacted as secrets in every message,
+// so an ordinary word must not count as a secret: messages would lose it (A9, ARCHITECTURE.md).
 //
 // A value is shown only if its schema gives a reason: the gateway itself shows the name or path (`shownAs`),
 // it is an address without possible keys, or it is a valid number, boolean or enum value. Invalid values, and

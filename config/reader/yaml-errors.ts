@@ -22,7 +22,7 @@ export function syntaxMessage(
   return `YAML syntax: ${messages[code]?.(text, offset, message, openedOn) ?? packageMessage(code, message)}${referenceHint(text, offset)}`;
 }
 
-/** Text after the colon may be from the file. */
+/** Returns the package's message without the text after the colon, if it may be from the file. */
 function packageMessage(code: YamlFault['code'], message: string): string {
   return code === 'UNEXPECTED_TOKEN' ? message.replace(/: .*$/s, '') : message;
 }
@@ -99,8 +99,9 @@ function wrongIndent(text: string, offset: number, message: string, openedOn?: n
   if (open !== undefined) return open;
   const spaces = indentOf(lineAt(text, offset));
   const above = linesAbove(text, offset);
-  const same = above.find((line) => indentOf(line) <= spaces);
-  if (same !== undefined && indentOf(same) === spaces && isItem(same) !== isItem(lineAt(text, offset)))
+  const outer = above.find((line) => indentOf(line) <= spaces);
+  // The nearest line that is not deeper has the same indentation, but is of the other kind.
+  if (outer !== undefined && indentOf(outer) === spaces && isItem(outer) !== isItem(lineAt(text, offset)))
     return MIXED_COLLECTION_FAULT;
   const levels = levelsOf(above).filter((level) => level !== spaces);
   if (levels.length === 0) return undefined;
@@ -151,7 +152,7 @@ const isItem = (line: string): boolean => /^\s*-(?:\s|$)/.test(line);
 
 /** Maximum number of lines above that are compared: enough for manually indented files. */
 const MAX_LINES_ABOVE = 200;
-/** Assumed length of these lines, in characters, so that a long file is not divided as a whole. */
+/** Assumed length of these lines, in characters, so that only a part of a long file is split into lines. */
 const MAX_LINE_CHARS = 100;
 
 /** Returns the non-empty lines above, nearest first. */
@@ -164,7 +165,7 @@ function linesAbove(text: string, offset: number): string[] {
   return near.filter((line) => !/^\s*(?:#.*)?$/.test(line)).reverse();
 }
 
-/** Returns the open indentation levels at the end, deepest first. */
+/** Returns the indentations at which the next line may continue, deepest first. `above`: nearest line first. */
 function levelsOf(above: readonly string[]): number[] {
   const levels: number[] = [];
   for (const line of above) {

@@ -170,7 +170,7 @@ function syntaxProblems(
   });
 }
 
-/** After a syntax error, the rest of the line is misread too. */
+/** Returns the first problem of each line: after a syntax error, the rest of the line is misread too. */
 function firstOfEachLine(problems: readonly Problem[]): Problem[] {
   const first = new Map<number, Problem>();
   for (const problem of problems) {

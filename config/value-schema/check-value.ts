@@ -55,7 +55,7 @@ class Check {
   }
 
   value(schema: unknown, value: unknown, path: ValuePath, depth: number): Finding[] {
-    // A long text's cost is proportional to its length.
+    // A text costs another step per 1024 characters, because the check of a longer text takes more time.
     this.#steps += 1 + (typeof value === 'string' ? value.length >> 10 : 0);
     const isTooMuch = this.#steps > MAX_STEPS || depth > MAX_DEPTH;
     if (isTooMuch && this.#finds === undefined) return this.#markUnchecked('deep nesting');
@@ -85,7 +85,7 @@ class Check {
     return this.#finds?.(pattern, text);
   }
 
-  /** True if a value without findings is certainly valid. */
+  /** True if a value without findings is certainly valid: with patterns, the check has no limits. */
   get isComplete(): boolean {
     return this.#finds !== undefined;
   }
@@ -186,6 +186,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
     pattern: ({ check, wanted, value, path }) => {
       if (typeof value !== 'string') return [];
       const isFound = typeof wanted === 'string' ? check.isFound(wanted, value) : undefined;
+      // Without a pattern engine the result is undefined: not checked.
       return isFound === false ? [{ path, text: `must match ${wanted}` }] : isFound && [];
     },
     uniqueItems: ({ wanted, value, path }) => {
@@ -260,7 +261,8 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
 function checkAlternatives({ check, value, path, depth }: RuleInput, schemas: readonly unknown[]): Finding[] {
   const all = schemas.map((schema) => check.value(schema, value, path, depth + 1));
   if (all.some((found) => found.length === 0)) return [];
-  // If only one alternative accepts this kind of value, its errors are more specific.
+  // An error at the value itself, not at a member, means that the alternative expects another kind of value.
+  // If only one alternative accepts this kind, its errors are more specific.
   const sameKind = all.filter((found) => !found.some((each) => each.path.length === path.length));
   return sameKind.length === 1 && sameKind[0] !== undefined
     ? sameKind[0]

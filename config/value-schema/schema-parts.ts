@@ -1,6 +1,6 @@
-// Resolves references and combinations in a JSON Schema of unknown origin: tools, forms and answers. Nothing
-// is fetched or executed. The inspector page in the browser imports this file too, so it uses no Node
-// modules.
+// Resolves references (`$ref`) and combinations (`allOf`, `anyOf`, `oneOf`) in a JSON Schema of unknown
+// origin: for tools, forms and answers of models. Nothing is fetched or executed. The inspector page in the
+// browser imports this file too, so it uses no Node modules.
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

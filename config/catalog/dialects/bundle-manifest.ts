@@ -1,5 +1,6 @@
-// Reads the manifest of an MCP bundle (`manifest.json`, also in an unpacked folder) as an entry with the
-// catalog's fields. Format: github.com/modelcontextprotocol/mcpb, MANIFEST.md.
+// Reads the manifest of an MCP bundle, a ZIP archive with the files of one server, as an entry with the
+// catalog's fields. The manifest is `manifest.json` in the archive or in the unpacked folder. Format:
+// github.com/modelcontextprotocol/mcpb, MANIFEST.md.
 
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -25,7 +26,7 @@ export function serversOfManifest(root: YamlTree): { readonly pair: YamlPair } {
   return { pair: { key: 'server', keyOffset: offset, value: { kind: 'map', offset, pairs: [pair] } } };
 }
 
-/** Programs for bundles without `mcp_config`. */
+/** Programs for bundles without `mcp_config`, by type of server. A `binary` is itself the program. */
 const launchers: Readonly<Record<string, readonly string[]>> = {
   node: ['node'],
   python: ['python'],
@@ -75,7 +76,7 @@ function expandLists(entry: YamlTree, settings: YamlTree | undefined): YamlTree 
   });
 }
 
-/** Returns the defaults of the settings by name; undefined for secrets, and if a required one is missing. */
+/** Returns the settings' default values by name; undefined for a secret, or a required setting without one. */
 export function settingsOf(root: YamlTree): ReadonlyMap<string, string | undefined> {
   const settings = memberOf(root, 'user_config');
   const members = settings?.kind === 'map' ? settings.pairs : [];
@@ -101,7 +102,10 @@ export function bundleFolder(path: string): string {
   return isBundlePath(path) ? path.replace(/\.\w+$/, '') : dirname(path);
 }
 
-/** Returns the folder variables of a bundle, or the reason why one is not available. */
+/**
+ * Returns the value of a folder variable such as `__dirname`, or the reason why it is not available. Returns
+ * undefined for another name.
+ */
 export function bundleVariable(
   name: string,
   path: string,
@@ -111,7 +115,7 @@ export function bundleVariable(
     return existsSync(join(folder, 'manifest.json'))
       ? { text: folder }
       : { text: '', fault: `unpack the bundle first (unzip FILE -d FOLDER): ${folder} has no manifest.json` };
-  const [, known] = /^(DESKTOP|DOCUMENTS|DOWNLOADS)$/.exec(name) ?? [];
-  if (known === undefined) return undefined;
-  return { text: join(homedir(), `${known[0]}${known.slice(1).toLowerCase()}`) };
+  const [, userFolder] = /^(DESKTOP|DOCUMENTS|DOWNLOADS)$/.exec(name) ?? [];
+  if (userFolder === undefined) return undefined;
+  return { text: join(homedir(), `${userFolder[0]}${userFolder.slice(1).toLowerCase()}`) };
 }

@@ -1,12 +1,13 @@
-// Field tables for clients with different entry fields: client field → catalog fields. import-entry.ts
-// handles fields that several clients share.
+// Field tables of clients whose entries have their own field names: client field → catalog field. Some
+// targets (`enabledTools`, `disabledTools`, `timeout`) are names that several clients share; import-entry.ts
+// and normalise-entry.ts translate them.
 
 import { memberOf, scalarLike, textOf } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 import { transportOf } from '../transport-words.ts';
 import type { DialectClient } from './dialect.ts';
 
-/** Field of the catalog, or a function that returns the catalog's members for a member of the file. */
+/** New name of the field, or a function that returns the new members for a member of the file. */
 type Rule = string | ((pair: YamlPair) => readonly YamlPair[]);
 
 const omitted: Rule = () => [];
@@ -62,7 +63,7 @@ const goose: Readonly<Record<string, Rule>> = {
 
 const tables: Partial<Record<DialectClient, Readonly<Record<string, Rule>>>> = { codex, opencode, goose };
 
-/** Returns an entry with the catalog's members. Mappings from several fields are merged. */
+/** Returns the translated entry. Mappings that several fields produce, such as `headers`, are merged. */
 export function withCatalogFields(entry: YamlMap, client: DialectClient): YamlMap {
   const table = { ...common, ...tables[client] };
   const pairs: YamlPair[] = [];

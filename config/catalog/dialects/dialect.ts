@@ -1,5 +1,6 @@
-// Detects which client program (desktop app, editor, terminal assistant) owns a catalog file, and collects
-// the context for its entries: base folder, `inputs`, and servers disabled outside their entry.
+// Detects the dialect of a catalog file: the format of a client program (desktop app, editor, terminal
+// assistant). Collects the context for its entries: base folder, `inputs` (values that VS Code prompts for),
+// and servers disabled outside their entry.
 //
 // A file with `servers` is a native catalog, or a file of VS Code. It counts as a file of VS Code if it
 // contains keys or fields that only VS Code allows.
@@ -47,7 +48,7 @@ export interface Dialect {
 /** Top-level keys for servers in files of clients. */
 export const clientKeys = ['mcpServers', 'context_servers'] as const;
 
-/** Fields that only VS Code's entries have. */
+/** Fields of VS Code's entries that entries of a native catalog do not have. */
 const vsCodeFields = ['type', 'envFile', 'dev', 'gallery', 'sandbox', 'sandboxEnabled'];
 
 /** Returns true if `servers` is in VS Code's dialect. */
@@ -95,7 +96,10 @@ function hasField(servers: YamlTree, fields: readonly string[]): boolean {
   return servers.pairs.some(({ value }) => fields.some((field) => memberOf(value, field) !== undefined));
 }
 
-/** The parent of a folder such as `.vscode` is the project folder or the home folder. */
+/**
+ * Returns the base folder, and the project folder if the file is in a project. The parent of a folder such as
+ * `.vscode` is the project folder or the home folder.
+ */
 function foldersOf(path: string): { folder: string; workspace: string | undefined } {
   const fileFolder = dirname(path);
   const isInProject = basename(path) === '.mcp.json';
@@ -118,7 +122,10 @@ function inputsOf(root: YamlTree): Inputs {
   return inputs;
 }
 
-/** Reads Gemini's lists, in the current and in the previous format. */
+/**
+ * Returns a test for servers disabled by Gemini's lists, in the current and in the previous format. A file of
+ * `any` client may also be from Gemini.
+ */
 function disabledServers(root: YamlTree, client: DialectClient): (name: string) => boolean {
   if (client !== 'gemini' && client !== 'any') return () => false;
   const mcp = memberOf(root, 'mcp');

@@ -20,7 +20,7 @@ export interface FileFormat {
 
 const nativeFormat: FileFormat = { disablingLine: 'enabled: false', entry: (ours) => ours };
 
-/** Returns the file's format; the native format if the file cannot be parsed. */
+/** Returns the file's format; the native format if the file has no servers or cannot be parsed. */
 export function formatOf(source: SourceFile): FileFormat {
   const { root } = parseYamlTree(source);
   const key = ['servers', ...clientKeys].find((each) => memberOf(root, each)?.kind === 'map');

@@ -1,4 +1,5 @@
-// Detects files of unsupported clients, for error messages.
+// Detects files of clients that the gateway cannot read in their present form, for error messages: files of
+// unsupported clients, and files of Codex whose name does not end in .toml.
 
 import { memberOf } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
@@ -7,8 +8,9 @@ const SUPPORTED_FILES = 'supported files are listed in docs/clients.md';
 
 interface ForeignFormat {
   readonly client: string;
-  /** Remedy. */
+  /** Change that makes the file readable. */
   readonly advice: string;
+  /** Matches the text of a file that may not be valid YAML. */
   readonly textPattern?: RegExp;
   matchesTree?(root: YamlTree): boolean;
 }

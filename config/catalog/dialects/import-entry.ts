@@ -23,13 +23,13 @@ const ignoredFields = [
   ...['dev', 'gallery', 'version', 'sandbox', 'sandboxEnabled', 'settings', 'source', 'remote'],
 ];
 
-/** Clients that have servers which only the client itself can start. */
+/** Names of clients that have servers which only the client itself can start. */
 const extensionOwners: Partial<Record<DialectClient, string>> = { zed: 'Zed', goose: 'Goose' };
 
 /** Address fields, in order of precedence. */
 const addressFields = ['httpUrl', 'serverUrl', 'url'];
 
-/** Converts numeric variables to text, and drops headers that the gateway sets itself. */
+/** Converts numbers to text. Omits empty variables, and headers that the gateway sets itself. */
 const valueConverters: FieldTable = {
   env: { value: (env) => textMembers(env, ({ value }) => !isNull(value)) },
   headers: {
@@ -158,6 +158,7 @@ const timeoutUnits: Partial<Record<DialectClient, 'ms' | 'seconds'>> = {
   goose: 'seconds',
 };
 
+/** Converts `timeout` to seconds. A long timeout also raises the limit for the whole request. */
 function withTimeout(entry: YamlMap, { client }: Dialect): YamlMap {
   const pair = entry.pairs.find(({ key }) => key === 'timeout');
   const value = pair && plainValue(pair.value);
@@ -193,6 +194,7 @@ function withEnvFile(reader: SchemaReader, entry: YamlMap, path: string, dialect
   const addedPairs = Object.entries(variables.values)
     .filter(([name]) => !has(envMap, name))
     .map(([name, text]) => {
+      // A value may contain `${`, which is escaped so that it is not read as a reference.
       const value = dialect.envFiles === 'references' ? `\${${name}}` : text.replaceAll('${', () => '$${');
       return { key: name, keyOffset: pair.keyOffset, value: scalarLike(pair.value, value) };
     });

@@ -13,7 +13,7 @@ interface Translated {
   readonly fault?: string;
 }
 
-/** Variables that only make sense in the editor. */
+/** Variables that only the editor can replace, also with other prefixes, such as `config:` or `command:`. */
 const editorsOnly =
   /^(?:file|fileBasename|fileBasenameNoExtension|fileDirname|fileExtname|relativeFile|relativeFileDirname|lineNumber|columnNumber|selectedText|execPath|extensionInstallFolder|defaultBuildTask|cwd)$|^(?!env:|input:)[A-Za-z]+:(?!-)/;
 
@@ -66,6 +66,7 @@ function replacement(name: string, { client, path, workspace, inputs }: Dialect)
 const outsideOfProjects = (name: string) =>
   `\${${name.split(':', 1)[0]}} needs a project folder, and this file is not in a project (such as PROJECT/.vscode/mcp.json); write the path`;
 
+/** Returns `:-TEXT` for an input with a default; '' if a reference cannot contain the default. */
 function defaultOf(id: string, inputs: Inputs): string {
   const text = inputs.get(id);
   return text === undefined || /\}|\$\{/.test(text) ? '' : `:-${text}`;

@@ -1,4 +1,5 @@
-// Finds servers below nested keys and in formats of single clients, and identifies the client.
+// Finds the servers in a file without the usual top-level keys such as `mcpServers`: below nested keys, as in
+// VS Code's settings, or in the format of a single client. Identifies the client.
 
 import { memberOf, textOf } from '../../reader/yaml-members.ts';
 import type { YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
