@@ -9,7 +9,7 @@ import type { YamlTree } from './reader/yaml-tree.ts';
 
 /** Digests of the parts that are applied independently. */
 export interface ConfigDigests {
-  /** Gateway file (gateway.yaml) without profiles: settings that need a restart. */
+  /** Gateway file (gateway.yaml) without profiles (named subsets of servers): settings that need a restart. */
   readonly gateway: string;
   readonly profiles: string;
   readonly catalog: string;

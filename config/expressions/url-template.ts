@@ -22,7 +22,7 @@ const ORIGIN = /^https?:\/\/[^/?#\\\s]+/i;
 const LITERAL_HOST =
   'should begin with http:// or https:// and a host without {{ }}; or make the whole url one {{ }}, with url_allow';
 
-/** Parses a trimmed URL. `allowed` lists prefixes for single expressions. */
+/** Parses a trimmed URL. `allowed` lists the prefixes for a URL that is a single expression. */
 export function urlTemplate(
   parts: readonly TemplatePart[],
   allowed: readonly URL[] | undefined,

@@ -46,7 +46,7 @@ export function profileProblems(
   return problems;
 }
 
-/** Completes a message with a similar name, or with the available names. */
+/** Returns the end of a message: a similar name, or the available names. */
 function adviceFor(written: string, names: readonly string[]): string {
   const near = suggest(written, names);
   if (near !== undefined) return `; did you mean ${near}?`;

@@ -23,6 +23,7 @@ export const providerName = '[A-Za-z0-9][A-Za-z0-9._-]{0,62}';
 /** Pattern of keys that can be sent in a header. */
 export const sendableKeyPattern = '^([!-~]([ -~]*[!-~])?)?$';
 
+/** Mapping from names that match the pattern `key`; `keyMeaning` describes the names in messages. */
 const byName = <Member extends Type.TSchema>(
   key: string,
   keyMeaning: string,

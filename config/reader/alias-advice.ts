@@ -6,7 +6,7 @@
 
 import type { YamlTree } from './yaml-tree.ts';
 
-/** Returns a replacement, if any. */
+/** Returns the advice on a key with this value, if any. */
 type Advice = (value: YamlTree) => string | undefined;
 
 export interface AliasAdvice {

@@ -1,4 +1,5 @@
-// Parses a configuration file to a tree: YAML, JSON or TOML, by the name of the file.
+// Parses a configuration file to a tree. A name that ends in .toml means TOML, the format of some clients.
+// Any other file is parsed as YAML, which includes JSON.
 
 import type { SourceFile } from './source-file.ts';
 import { type ParsedYaml, parseYamlTree } from './yaml-tree.ts';

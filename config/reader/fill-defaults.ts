@@ -1,4 +1,5 @@
-// Adds the schema's defaults to a validated value.
+// Adds the schema's defaults to a value that SchemaReader has validated. The reader itself returns only the
+// fields of the file.
 
 import type { Static, TSchema } from 'typebox';
 import type { SchemaNode } from './schema-descriptions.ts';

@@ -1,4 +1,4 @@
-// Lists the environment variables that configuration files require.
+// Lists the environment variables that configuration files require, by their references `${NAME}`.
 
 import { parse } from 'yaml';
 

@@ -1,4 +1,5 @@
-// Compares values with a schema node: kinds of values before the substitution, scalars after it.
+// Compares values with a schema node: kinds of values (mapping, list, scalar) before the substitution of
+// `${VAR}`, the values of scalars after it.
 
 import type { SchemaNode } from './schema-descriptions.ts';
 import type { YamlTree } from './yaml-tree.ts';

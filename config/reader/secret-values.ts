@@ -22,7 +22,7 @@ export class SecretValues {
     for (const each of credentials) this.#values.add(each);
   }
 
-  /** Records whether the schema marks the scalar as secret, regardless of the value. */
+  /** Records if the schema marks the scalar as secret, for the public hash, which omits all secrets. */
   recordSecrecy(scalar: object, isSecret: boolean): void {
     this.#secrecy.set(scalar, isSecret || this.#secrecy.get(scalar) === true);
   }

@@ -1,4 +1,4 @@
-// The only user of the `yaml` package. Returns a plain tree with offsets. Aliases are shared, never copied.
+// Parses YAML to a plain tree with offsets, for all readers. YAML aliases share one value and are not copied.
 // Reports duplicate keys, and refuses alias bombs, circular aliases, custom tags, unlimited nesting, and
 // several documents if one is expected. JSON is parsed as YAML, so it has positions and may contain comments.
 //

@@ -28,7 +28,7 @@ export interface Checked {
 /** Tests if the text contains a match of the pattern, in bounded time. */
 export type FindPattern = (pattern: string, text: string) => boolean;
 
-/** Validates a value. Patterns are only checked with `finds`. */
+/** Validates a value. Patterns are only checked with the pattern engine `finds`. */
 export function checkValue(schema: unknown, value: unknown, finds?: FindPattern): Checked {
   const check = new Check(schema, finds);
   const findings = check.value(schema, value, [], 0);
