@@ -61,6 +61,7 @@ export class CatalogServers {
       difference.removed.push(id);
       this.#servers.delete(id);
       registry.delete(id);
+      // `remove` calls `onRemoved` now, and the function that it returns after the stop.
       supervised.remove(current, undefined, () => onRemoved(current.server));
     }
     const entries = Object.entries(catalog.servers);

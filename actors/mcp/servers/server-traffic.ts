@@ -1,6 +1,7 @@
 // Creates and connects the parts that carry a managed server's traffic: connections (the pool), calls,
-// detection of the protocol era, and messages that the server sends by itself. Each part receives the parts
-// created before it. Events of the pool use later parts, which exist before the first connection opens.
+// detection of the protocol era (sessions up to 2025-11-25, or stateless requests since 2026-07-28), and
+// messages that the server sends by itself. Each part receives the parts created before it. Events of the
+// pool use later parts, which exist before the first connection opens.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { Log } from '../../base/errors/log.ts';
@@ -88,7 +89,8 @@ export class ServerTraffic {
       // A private connection declares the capabilities of its client instead (connection-setup.ts).
       capabilities: {},
     };
-    const probing = {
+    /** Options for a connection to the server, in the pool or to probe its era. */
+    const connecting = {
       server: id,
       startTimeoutMs: entry.start_timeout_seconds * 1000,
       introduction,
@@ -96,7 +98,7 @@ export class ServerTraffic {
     };
     this.tasks = options.tasks ?? new TaskRecords(isLocal ? 'process' : 'server');
     this.pool = new Pool({
-      ...probing,
+      ...connecting,
       isolation: entry.isolation,
       max: entry.pool.max,
       forwardsRoots: entry.forward_roots,
@@ -114,14 +116,15 @@ export class ServerTraffic {
     const demand = new ServerDemand({ entry, handle, life, wake });
     this.demand = demand;
     this.eras = new ServerEras({
-      ...probing,
+      ...connecting,
       setting: entry.era,
       cache,
       untilStartable: async () => {
         await demand.untilStartable();
         const whenInstalled = install?.ensure();
         if (whenInstalled === undefined) return;
-        // The state machine of the server handles a failed start.
+        // A failed installation only ends the probes here. The state machine of the server, which
+        // `demand.start` notifies, handles the failure.
         demand.start();
         await whenInstalled.catch(() => this.eras.kill());
       },

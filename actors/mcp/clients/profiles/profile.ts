@@ -1,6 +1,6 @@
 // A profile: some servers and tools at an own address (/mcp/@NAME), with own lists, search, notifications and
 // counters. Listed items can be called, read, subscribed to and completed; everything else gets the response
-// for an unknown name. Names are the same as at /mcp.
+// for an unknown name. Names are the same as at /mcp. Invariant, cited elsewhere by its tag:
 //
 // PFL2  a client in a profile receives nothing from servers outside, except for calls that started before the
 //       server left the profile.
@@ -44,7 +44,7 @@ export class Profile implements MergedView {
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
   readonly search: ToolSearch | undefined;
-  /** Numbers of the list changes, for list_changed notifications. */
+  /** Sequence numbers of the list changes, for list_changed notifications. */
   readonly changes = new ListChanges();
   /** Request counters for GET /stats. */
   readonly counts = { total: 0, failed: 0, tool_errors: 0, in_flight: 0 };

@@ -44,7 +44,7 @@ export interface ListenStreamOptions {
   readonly caller: ModernCaller;
   /** Principal (verified sender) and address of the client. The stream counts towards their session limit. */
   readonly owner: SessionOwner;
-  /** Shares of the principal in the limits of calls. @default shares of this stream alone */
+  /** Parts of the call limits that the principal uses. @default separate parts for this stream */
   readonly shares?: ClientShares | undefined;
   readonly outlet: Outlet;
   /** Name and version in the final result. */
@@ -61,7 +61,7 @@ export class ListenStream implements CallOwner {
   readonly shares: ClientShares;
   /** Sequence number for display, assigned by Sessions. */
   number = 0;
-  /** Number of the latest list change (list-changes.ts) at the client's last notification; not a time. */
+  /** Sequence number of the latest list change that the client was notified of (list-changes.ts). */
   notifiedAt = 0;
   /** Start, by performance.now(). */
   readonly openedAt = performance.now();
@@ -70,7 +70,7 @@ export class ListenStream implements CallOwner {
   /** Modern clients send stateless requests; legacy clients have sessions. */
   readonly era = 'modern';
   readonly isListener = true;
-  /** Required by CallOwner for connections of one client to legacy servers. A listen stream has none. */
+  /** Version for a client's own connections to legacy servers. Unused: a listen stream has no connections. */
   readonly protocolVersion = latestSessionVersion;
   readonly description: ClientDescription;
   /** Lists to notify about; set before the acknowledgement. */

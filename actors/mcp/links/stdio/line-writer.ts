@@ -92,6 +92,7 @@ export class LineWriter {
     const slice = this.#waiting.splice(0, count);
     this.#waitingBytes -= size;
     if (size <= SLICE_BYTES) return this.#output.write(joinMessages(slice, size));
+    // A slice above the limit contains a single message, so one line end is written after the loop.
     this.#output.cork();
     for (const { bytes } of slice) {
       replaceLineBreaks(bytes);

@@ -179,7 +179,10 @@ export class Call implements TimedEntry<Call> {
     this.#startTimer(now);
   }
 
-  /** Pauses the limits until `resume`, while a modern client (stateless, 2026-07-28) prepares its retry. */
+  /**
+   * Pauses the limits until `resume`. A modern client (stateless, 2026-07-28) has received a question of the
+   * server as its result, and sends the request again with the answer.
+   */
   suspend(): void {
     this.pause(suspension);
   }
@@ -189,7 +192,7 @@ export class Call implements TimedEntry<Call> {
     return this.#asksForLog || this.envelope.meta(metaKeys.logLevel) !== undefined;
   }
 
-  /** True while a modern client prepares its retry. */
+  /** True while a modern client answers a question of the server: see `suspend`. */
   get isSuspended(): boolean {
     return this.#limits?.isPausedBy(suspension) === true;
   }
@@ -217,7 +220,7 @@ export class Call implements TimedEntry<Call> {
     this.#exchange.drop();
   }
 
-  /** Restarts the time without progress. */
+  /** Restarts the timer for calls without progress, because the server has reported progress. */
   touch(): void {
     if (this.isDone) return;
     const now = performance.now();
@@ -235,7 +238,7 @@ export class Call implements TimedEntry<Call> {
 
   #timeoutReason(): string {
     const advice =
-      'raise request_timeout_seconds (progress) or max_request_seconds of this server if it needs longer';
+      'raise request_timeout_seconds (without progress) or max_request_seconds of this server if it needs longer';
     if (this.connection !== undefined) return `without a response; ${advice}`;
     const failure = this.#terms.failureSince?.(this.acceptedAt);
     return failure === undefined

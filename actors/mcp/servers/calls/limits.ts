@@ -52,7 +52,7 @@ export class CallLimits {
     return this.#pauses.has(key);
   }
 
-  /** Restarts the time without progress. */
+  /** Restarts the timer for calls without progress. */
   touch(now: number): void {
     this.#activeAt = now;
   }
