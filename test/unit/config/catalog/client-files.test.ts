@@ -262,7 +262,7 @@ describe('a JSON file', () => {
     expect([lines, servers.a]).toMatchObject([[], { url }]);
   });
 
-  test("in the catalog's own format has an error for an unknown key, and so has YAML with fields of VS Code", async () => {
+  test('with an unknown key is refused in the native format, and so is a YAML file with fields of VS Code', async () => {
     const own = await load('own.json', '{"servers":{"a":{"command":"x","zebra":1}}}');
     expect(own.lines).toEqual(['1:32: error: servers.a.zebra: unknown key']);
     const yaml = await load('own.yaml', 'inputs: []\nservers: { a: { command: x, type: stdio } }\n');
