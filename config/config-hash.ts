@@ -9,8 +9,9 @@ import type { YamlTree } from './reader/yaml-tree.ts';
 
 /** Digests of the parts that are applied independently. */
 export interface ConfigDigests {
-  /** Gateway file (gateway.yaml) without profiles (named subsets of servers): settings that need a restart. */
+  /** Gateway file (gateway.yaml) without profiles: settings that need a restart. */
   readonly gateway: string;
+  /** Profiles (named subsets of servers) in the gateway file, which a reload applies. */
   readonly profiles: string;
   readonly catalog: string;
   /** Digests of all triggers, agents, fleets and flows. */

@@ -138,6 +138,7 @@ export async function loadConfig(
     throw new ConfigError(all);
   }
   return {
+    // Without errors, every required field is set.
     config: config as GatewayConfig,
     catalog: catalog.value ?? { servers: {} },
     secrets: secrets.list(),
@@ -330,7 +331,7 @@ export async function loadCatalog(
 
 /**
  * Parses a file and reads its tree. With broken syntax, reports syntax errors only: other problems would be
- * misleading.
+ * misleading. `content` is the expected content, for the error about an empty file.
  */
 async function readTree<T>(
   source: SourceFile,

@@ -18,7 +18,7 @@ export const toolPattern = Type.String({
   patternErrorMessage: 'a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]]',
 });
 
-/** List of tool patterns. Without `byDefault`, an omitted list stays undefined and differs from an empty list. */
+/** List of tool patterns. Without `byDefault`, an omitted list stays undefined, unlike an empty list. */
 const toolPatterns = (description: string, byDefault?: string[]) =>
   Type.Array(toolPattern, { description, ...(byDefault === undefined ? {} : { default: byDefault }) });
 

@@ -129,6 +129,7 @@ function columnOf(text: string, pair: Pair): number {
   return at - lineStart(text, at);
 }
 
+/** Returns the end of the pair's lines, and of the deeper comments below them. */
 function endOfLines(text: string, pair: Pair, column: number): number {
   const end = endOf(pair);
   // A multi-line text includes the final line break.

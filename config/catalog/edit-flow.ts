@@ -43,6 +43,7 @@ export function addToFlow(
     return [{ start: open + 1, end: close - 1, text: `${before}${member}${after}` }];
   }
   const end = endOf(last);
+  /** Trailing comma of the mapping, if any. */
   const comma = commaAfter(map, map.items.length - 1);
   if (!isMultiline) {
     if (comma !== undefined) return [{ start: comma + 1, end: comma + 1, text: ` ${member},` }];
@@ -73,10 +74,13 @@ export function removeFromFlow(text: string, map: YAMLMap, pair: Pair): TextRepl
     const isAlone = (text.slice(open + 1, start) + text.slice(afterComma, close - 1)).trim() === '';
     return [isAlone ? { start: open + 1, end: close - 1, text: '' } : { start, end: afterComma, text: '' }];
   }
+  // A member before others is removed with its comma and the white space up to the next member.
   if (index < map.items.length - 1) {
     const space = /^\s*/.exec(text.slice(afterComma))?.[0].length ?? 0;
     return [{ start, end: afterComma + space, text: '' }];
   }
+  // The last member is removed with the white space before it. Without a trailing comma, the comma of the
+  // previous member is removed too.
   const space = /\s*$/.exec(text.slice(open + 1, start))?.[0].length ?? 0;
   const before = commaAfter(map, index - 1);
   const replacements =
@@ -91,6 +95,7 @@ export function removeFromFlow(text: string, map: YAMLMap, pair: Pair): TextRepl
     ];
   }
   const from = Math.max(start - space, (before ?? open) + 1);
+  // Two adjacent replacements are joined.
   if (replacements.length > 0 && from === (before ?? 0) + 1)
     return [{ start: before ?? from, end: afterComma, text: '' }];
   return [...replacements, { start: from, end: afterComma, text: '' }];

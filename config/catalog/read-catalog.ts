@@ -115,6 +115,7 @@ export function findServers(
     return undefined;
   }
   const keys = ['servers', ...clientKeys];
+  // Two of these keys in one file are an error: see `other` below.
   const [pair, other] = keys.flatMap((key) => root.pairs.find((each) => each.key === key) ?? []);
   const nested = pair === undefined ? nestedServers(root) : undefined;
   if (nested !== undefined) return findNestedServers(reader, nested, file);

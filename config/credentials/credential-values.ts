@@ -75,6 +75,7 @@ function suppliedParts(value: string, origin: CredentialOrigin): CredentialPart[
   }
   const [, user = '', path = '', query = '', hash = ''] = parsed;
   const parameters = query.split('&').map((each) => each.slice(each.indexOf('=') + 1));
+  // Parts of a URL are often ordinary words, also if the whole URL has a credential name.
   return partsOf([user, ...path.split('/'), ...parameters, hash], 'supplied');
 }
 

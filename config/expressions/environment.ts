@@ -28,6 +28,7 @@ let base: Environment | undefined;
  */
 function baseEnvironment(): Environment {
   const environment = new Environment({
+    // Literal lists and maps may contain values of several types, as in JSON.
     homogeneousAggregateLiterals: false,
     limits: {
       maxAstNodes: 2_000,

@@ -159,7 +159,7 @@ function compilePatterns(root: ASTNode): void {
   }
 }
 
-/** Uses only the first line from library errors; the other lines repeat the expression. */
+/** Converts an error of the library. Uses only the first line; the other lines repeat the expression. */
 function faultOf(thrown: unknown): ExpressionFault {
   const { summary, message, range } = (thrown ?? {}) as {
     readonly summary?: unknown;

@@ -91,7 +91,7 @@ export function readParts(
   return parts;
 }
 
-/** Returns all expressions' references, with positions in the template: after `{{`, which has 2 characters. */
+/** Returns all expressions' references, with positions in the template; 2 is the length of `{{`. */
 export function partReferences(parts: readonly TemplatePart[]): readonly Reference[] {
   return parts.flatMap(({ content, at }) =>
     typeof content === 'string' ? [] : content.references.map((each) => ({ ...each, at: at + 2 + each.at })),

@@ -189,7 +189,7 @@ export function schemaOf({ definitions, kind }: SchemaField): PublishedSchema {
   return Object.keys(needed).length === 0 ? part : { ...part, $defs: needed };
 }
 
-/** Returns the condition's first accepted value. */
+/** Returns the condition as text: its first accepted value, or the members that it requires. */
 function conditionOf(condition: PublishedSchema | undefined): string | undefined {
   for (const part of Object.values(condition?.properties ?? {})) {
     if (typeof part !== 'object') continue;

@@ -10,7 +10,7 @@ import type { YamlPair, YamlTree } from './yaml-tree.ts';
 export interface FieldRule {
   /** Field of the schema; undefined for the same name. */
   readonly to?: string;
-  /** Converts the value at `path`, after its `fields`. */
+  /** Converts the value at `path`, after the rules in `fields` have converted its fields. */
   readonly value?: (value: YamlTree, reader: SchemaReader, path: string) => YamlTree;
   /** Rules for the fields of the value or its items. */
   readonly fields?: FieldTable;

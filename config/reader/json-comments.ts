@@ -29,6 +29,7 @@ export function withYamlComments(
   const { text } = source;
   const { comments, openAt } = commentsIn(source);
   const inYaml = (comment: string, { start, end }: CommentSpan) => {
+    // In YAML, a comment needs white space before it, and extends to the end of the line.
     const isApart = start === 0 || /\s/.test(text[start - 1] ?? '');
     const isLast = /^[ \t]*(?:\r?\n|$)/.test(text.slice(end));
     if (!isApart || !isLast) return blank(comment);

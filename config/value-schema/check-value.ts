@@ -54,6 +54,7 @@ class Check {
     this.#finds = finds;
   }
 
+  /** Returns the errors of a value by a schema; `path` is the position of this value in the whole value. */
   value(schema: unknown, value: unknown, path: ValuePath, depth: number): Finding[] {
     // A text costs another step per 1024 characters, because the check of a longer text takes more time.
     this.#steps += 1 + (typeof value === 'string' ? value.length >> 10 : 0);

@@ -92,6 +92,7 @@ function flatCommand(pair: YamlPair): readonly YamlPair[] {
   return pair.value.pairs.map((inner) => (inner.key === 'path' ? { ...inner, key: 'command' } : inner));
 }
 
+/** Translates the references in all texts of a tree into the gateway's syntax. */
 function withReferences(reader: SchemaReader, tree: YamlTree, path: string, dialect: Dialect): YamlTree {
   const inner = (value: YamlTree, key: string | number) =>
     withReferences(reader, value, joinPath(path, key), dialect);
