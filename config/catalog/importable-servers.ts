@@ -81,7 +81,7 @@ function serversIn(
   });
 }
 
-/** Returns the servers of each project: Claude Code stores those of all projects in one file per user. */
+/** Returns the servers of each project: Claude Code stores the servers of all projects in one file. */
 function projectLists(root: YamlTree, path: string): { project: string; list: CatalogServerMap }[] {
   const projects = memberOf(root, 'projects');
   return (projects?.kind === 'map' ? projects.pairs : []).flatMap(({ key: project, value }) => {

@@ -126,7 +126,7 @@ export function findServers(
   }
   const isNative = pair?.key === 'servers' && !isVsCodeFile(root, pair.value, file);
   reader.unknownKeys = isNative || pair === undefined ? 'error' : 'warning';
-  // Claude Code's file without servers of the user: those of projects are below `projects`.
+  // Claude Code's file may have servers of projects only. They are below `projects`.
   const isClaudeCode = pair === undefined && memberOf(root, 'projects') !== undefined;
   if (isNative || (pair === undefined && !isClaudeCode)) reader.checkKeys(root, keys, '');
   if (pair === undefined) {

@@ -166,7 +166,7 @@ function linesAbove(text: string, offset: number): string[] {
   return near.filter((line) => !/^\s*(?:#.*)?$/.test(line)).reverse();
 }
 
-/** Returns the indentations that the next line may have, deepest first. The nearest line above is first. */
+/** Returns the possible indentations of the next line, deepest first. `above` begins with the nearest line. */
 function levelsOf(above: readonly string[]): number[] {
   const levels: number[] = [];
   for (const line of above) {
