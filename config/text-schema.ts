@@ -1,5 +1,5 @@
 // Schemas for texts, and for texts by name such as headers and environment variables. Variables with a name
-// such as API_TOKEN are credentials (A9, ARCHITECTURE.md), and so are headers with an opaque value: one that
+// such as API_TOKEN are credentials (A9, ARCHITECTURE.md), and so are headers with an opaque value, which
 // does not consist of readable words, numbers or paths (credentials/plain-values.ts).
 
 import * as Type from 'typebox';

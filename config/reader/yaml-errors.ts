@@ -166,7 +166,7 @@ function linesAbove(text: string, offset: number): string[] {
   return near.filter((line) => !/^\s*(?:#.*)?$/.test(line)).reverse();
 }
 
-/** Returns the possible indentations of the next line, deepest first. `above` begins with the nearest line. */
+/** Returns the possible indentations of the next line, deepest first. `above` has the nearest line first. */
 function levelsOf(above: readonly string[]): number[] {
   const levels: number[] = [];
   for (const line of above) {
