@@ -82,7 +82,7 @@ export class ListenStream implements CallOwner {
   readonly #qualified = new Set<string>();
   readonly #rawId: string;
   readonly #options: Omit<ListenStreamOptions, 'caller'>;
-  /** Messages received before the acknowledgement; undefined from then on. */
+  /** Messages received before the acknowledgement; undefined afterwards. */
   #earlyMessages: Message[] | undefined = [];
   #earlyBytes = 0;
 
