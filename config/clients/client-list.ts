@@ -1,4 +1,5 @@
-// Supported clients, with their documentation and limits. "Variables" are environment variables.
+// Client programs that can be connected to the gateway, with their documentation and limits. "Variables" are
+// environment variables.
 //
 // - Claude Desktop: modelcontextprotocol.io/docs/develop/connect-local-servers. The file supports only
 //   programs; addresses are added in the settings ("connectors"). No variable substitution; passes on few

@@ -1,6 +1,6 @@
-// Recognises values exempt from redaction. Words, numbers and paths are common in messages; redacting them
-// would make errors unreadable. For values under credential names the strict rule isPlainValue decides; for
-// other values isOrdinaryText decides.
+// Recognises values that are not redacted in messages: words, numbers and paths are common there, and errors
+// without them would be unreadable. For values under credential names, such as API_TOKEN, the strict rule
+// isPlainValue decides; for other values isOrdinaryText decides.
 
 /** Minimum length for redaction; shorter values match inside ordinary text. */
 export const MIN_CREDENTIAL_LENGTH = 8;

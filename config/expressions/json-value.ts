@@ -1,5 +1,5 @@
-// Converts results of expressions to JSON: CEL integers are BigInts, timestamps and durations are library
-// objects.
+// Converts results of CEL expressions to JSON: the CEL library returns integers as BigInts, and timestamps
+// and durations as objects of its own.
 
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import type { EvaluationBudget } from './evaluation-budget.ts';

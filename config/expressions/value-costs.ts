@@ -1,5 +1,6 @@
-// Costs, in steps of the evaluation budget, of operations that walk through their operands. The walk spends
-// the cost of a member before it continues with the next member (CEL2, evaluation-budget.ts).
+// Costs of operations in expressions that walk through their operands, such as comparisons of lists. A cost
+// is a number of steps of the evaluation budget. The walk spends the cost of a member before it continues
+// with the next member (CEL2, evaluation-budget.ts).
 
 import type { EvaluationBudget } from './evaluation-budget.ts';
 

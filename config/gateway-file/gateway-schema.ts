@@ -36,7 +36,7 @@ const textsByName = (description: string) => textByKey('^\\S+$', Type.String(), 
 const port = (description: string) =>
   Type.Optional(Type.Integer({ description, minimum: 0, maximum: 65_535 }));
 
-/** Fields of the resource form (daemon-form.ts), with apiVersion, kind and metadata as in trigger files. */
+/** Fields of the resource form (daemon-form.ts): apiVersion, kind, metadata and spec as in trigger files. */
 const daemonFields = {
   apiVersion: Type.Optional(Type.String({ description: 'GROUP/VERSION; ignored.' })),
   kind: Type.Optional(Type.String({ description: 'Kind of resource; ignored.' })),

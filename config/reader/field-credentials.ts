@@ -1,5 +1,5 @@
-// Collects a file's credentials by field path. Schema, field name and value determine the credentials; see
-// config/credentials.
+// Collects the credentials in a file by field path, for redaction. The schema, the field's name and the value
+// decide if a value is a credential; see config/credentials.
 
 import { isCredentialName } from '../credentials/credential-names.ts';
 import { type CredentialOrigin, credentialsIn } from '../credentials/credential-values.ts';

@@ -27,7 +27,7 @@ export class SchemaReader {
   unknownKeys: Problem['severity'] = 'error';
   /** Severity of unset variables: warning if the file will be used on a different machine. */
   unsetVariables: Problem['severity'] = 'error';
-  /** Enables reports of unset variables; false if the caller prompts for them. */
+  /** Enables reports of unset variables; false if the caller prompts for them or keeps the references. */
   isUnsetReported = true;
   /** Severity of unsafe URLs in flows. With `warning` the flow is loaded, but its node does not send. */
   unsafeUrls: Problem['severity'] = 'error';

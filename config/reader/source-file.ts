@@ -1,6 +1,6 @@
-// Configuration file text, with conversion of offsets to line and column. Only regular UTF-8 files of at most
-// 4 MiB are read; in an MCP bundle, its manifest. An unusable file is returned as a reason, not thrown: the
-// caller knows the position to report.
+// Text of a configuration file, with conversion of offsets to line and column. Only regular UTF-8 files of at
+// most 4 MiB are read. An MCP bundle is a ZIP archive with a server's files, and only its manifest is read.
+// For an unusable file the result is a reason, not an exception: the caller knows the position to report.
 
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';

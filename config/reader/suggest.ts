@@ -1,5 +1,5 @@
-// Suggests the key that was probably meant. Ignores case, `_` and `-`, so `idleTimeoutSeconds` matches. A
-// prefix (`idle_timeout`) matches too.
+// Suggests the known key that is most similar to an unknown key, for messages. Ignores case, `_` and `-`, so
+// `idleTimeoutSeconds` matches `idle_timeout_seconds`. A prefix (`idle_timeout`) matches too.
 
 /** Returns the closest of `known`, or undefined if none is close. */
 export function suggest(written: string, known: readonly string[]): string | undefined {

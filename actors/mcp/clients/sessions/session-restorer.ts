@@ -82,7 +82,7 @@ export class SessionRestorer {
     const { records, sessions } = this.#options;
     if (records === undefined) return undefined;
     // Waits while another request restores this session. The session is then in memory. After a failure, one
-    // of the waiting requests tries again, and the others wait for it: hence a loop.
+    // of the waiting requests tries again, and the other requests wait for it: hence a loop.
     for (let pending = this.#lookups.get(id); pending !== undefined; pending = this.#lookups.get(id))
       await pending.catch(() => {});
     const session = sessions.find(id, endpoint, principal);
