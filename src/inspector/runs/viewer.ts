@@ -11,6 +11,7 @@ import type { Runs } from '../../../actors/agents/runs/runs.ts';
 import { hasEnded } from '../../../actors/agents/runs/state.ts';
 import { MAX_STEP_TEXT, StepViews } from '../../../actors/agents/runs/step-view.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { Step } from '../../../actors/store/run.ts';
 import type { Store } from '../../../actors/store/store.ts';
 import { RecordView } from '../../http/api/record-view.ts';
 import { runDetails, stepRecord } from '../../http/api/run-records.ts';
@@ -22,6 +23,8 @@ export const MAX_STEPS = 500;
 /** Delay of an update, so that later changes are sent with it. */
 const SEND_MS = 100;
 const POLL_MS = 2_000;
+/** Size of the steps that are prepared in one turn of the event loop: a few milliseconds. */
+const SLICE_CHARS = 262_144;
 /** Polls between two heartbeats: 14 s. */
 const HEARTBEAT_POLLS = 7;
 const NO_STEPS = { steps: [], nextAfter: undefined };
@@ -31,7 +34,7 @@ const FEED_HOLDER = { trigger: 'inspector' };
 export interface RunViewerHost {
   readonly runs: Pick<Runs, 'run'>;
   readonly store: Pick<Store, 'steps'>;
-  readonly feed: Pick<RunFeed, 'watch' | 'textOf'>;
+  readonly feed: Pick<RunFeed, 'watch' | 'textOf' | 'turns'>;
   readonly redactor: Redactor;
   /** Called when the viewer is closed. */
   onEnd(): void;
@@ -166,16 +169,28 @@ export class RunViewer {
         this.#isStale = true;
         return;
       }
-      const page = await this.#host.store.steps(this.#id, this.#sentSteps);
+      const { store, feed } = this.#host;
+      const page = await store.steps(this.#id, this.#sentSteps);
       if (page.length === 0) return;
-      const records = page.map((step) => {
-        this.#plan.add(step);
-        return stepRecord(this.#steps.next(step));
-      });
-      this.#sentSteps = page.at(-1)?.n ?? count;
-      const steps = records.filter(({ n }) => n > count - MAX_STEPS);
-      if (steps.length > 0) this.#send({ kind: 'steps', data: { steps } });
+      const views = this.#steps;
+      const [first = [], ...others] = slicesOf(page);
+      this.#sendSlice(first, count);
+      for (const slice of others)
+        await feed.turns.run(() => {
+          // After a restart, the journal is read again.
+          if (!this.#isClosed && this.#steps === views) this.#sendSlice(slice, count);
+        });
     }
+  }
+
+  #sendSlice(slice: readonly Step[], count: number): void {
+    const records = slice.map((step) => {
+      this.#plan.add(step);
+      return stepRecord(this.#steps.next(step));
+    });
+    this.#sentSteps = slice.at(-1)?.n ?? count;
+    const steps = records.filter(({ n }) => n > count - MAX_STEPS);
+    if (steps.length > 0) this.#send({ kind: 'steps', data: { steps } });
   }
 
   /** Sends changed nodes and members. If the stream is full, a later update sends them. */
@@ -211,4 +226,19 @@ export class RunViewer {
     if (this.#isClosed) return;
     this.#isFull = !this.#stream.write(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`);
   }
+}
+
+/** Divides a page into slices of SLICE_CHARS; the last step of a slice may exceed it. */
+function* slicesOf(page: readonly Step[]): Generator<readonly Step[]> {
+  let slice: Step[] = [];
+  let chars = 0;
+  for (const step of page) {
+    slice.push(step);
+    chars += step.text.length;
+    if (chars < SLICE_CHARS) continue;
+    yield slice;
+    slice = [];
+    chars = 0;
+  }
+  if (slice.length > 0) yield slice;
 }

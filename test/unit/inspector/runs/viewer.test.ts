@@ -127,6 +127,17 @@ describe('a viewer of a run', () => {
     expect(steps()).toHaveLength(4);
   });
 
+  test('receives large steps in slices, between which other work runs', async () => {
+    const calls = Array.from({ length: 12 }, (_, n) => call(`c${n}`));
+    const results = calls.map(({ id }) => resultRow(id, 'a word '.repeat(20_000)));
+    const { steps, receivedMessages } = viewerOf({
+      rows: [begunRow('Look.'), answerRow(1, '', calls), ...results],
+    });
+    await vi.waitFor(() => expect(steps()).toHaveLength(14));
+    expect(steps().map(({ n }) => n)).toEqual(Array.from({ length: 14 }, (_, at) => at + 1));
+    expect(receivedMessages.filter(({ kind }) => kind === 'steps')).toHaveLength(6);
+  });
+
   test('receives no secret in steps, text or record', async () => {
     const { feed, receivedMessages } = viewerOf({
       rows: [begunRow(SECRET), answerRow(1, SECRET, [call('c1')]), callRow('c1')],
