@@ -27,7 +27,7 @@ export type CatalogMessage =
       readonly secrets: readonly string[];
     };
 
-/** If the thread fails or takes too long, the reason says so. */
+/** If the thread fails or takes too long, `reason` contains the cause and the remedy. */
 export const loadCatalogInWorker: CatalogLoader = async (path, variables, secrets, options) => {
   const size = await stat(path).then(
     (stats) => stats.size,

@@ -1,6 +1,6 @@
-// Servers under one supervisor, which starts their actors and restarts failed ones. An XState parent copies the
-// list of its children at each event, so many servers are distributed over buckets: child supervisors with the
-// same machine.
+// Servers under one supervisor, which starts their actors and restarts failed ones. An XState parent copies
+// the list of its children at each event. Therefore the servers are distributed over buckets: child
+// supervisors with the same machine.
 
 import type { AnyActorRef } from 'xstate';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';

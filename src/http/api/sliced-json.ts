@@ -1,5 +1,5 @@
 // Writes large JSON in slices, between which other requests continue: the records of ten thousand servers
-// take over 100 ms. The bytes equal those of JSON.stringify.
+// take over 100 ms. The output is the same as of JSON.stringify.
 
 import { WorkTurns } from '../../../actors/base/time/work-turns.ts';
 
