@@ -28,7 +28,7 @@ test('lazy and plain bodies have the bytes of JSON.stringify', async () => {
   expect(await textOf({})).toBe('{}');
 });
 
-/** Records of which each takes 2 ms. */
+/** Records that take 2 ms each. */
 const slowRecords = (count: number, isRead: (n: number) => void = () => {}) =>
   lazyList(Array.from({ length: count }).keys(), (n) => {
     for (const end = performance.now() + 2; performance.now() < end; );
