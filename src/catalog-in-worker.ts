@@ -4,7 +4,12 @@
 import { stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import type { ServerEntry } from '../config/catalog/catalog-schema.ts';
-import { type CatalogLoader, type LoadedCatalog, loadCatalog } from '../config/load-config.ts';
+import {
+  type CatalogLoader,
+  type CatalogVariables,
+  type LoadedCatalog,
+  loadCatalog,
+} from '../config/load-config.ts';
 import type { SecretValues } from '../config/reader/secret-values.ts';
 
 /** Size up to which a file is parsed without a thread, in bytes. */
@@ -14,7 +19,7 @@ const TIMEOUT_MS = 300_000;
 
 export interface CatalogRequest {
   readonly path: string;
-  readonly variables: Parameters<CatalogLoader>[1];
+  readonly variables: CatalogVariables;
   readonly options: Parameters<CatalogLoader>[3];
 }
 
