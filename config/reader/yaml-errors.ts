@@ -27,6 +27,7 @@ function packageMessage(code: YamlFault['code'], message: string): string {
   return code === 'UNEXPECTED_TOKEN' ? message.replace(/: .*$/s, '') : message;
 }
 
+/** Returns a hint about `${NAME}` without quotes in { } or [ ], where YAML reads its braces; '' otherwise. */
 function referenceHint(text: string, offset: number): string {
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1;
   return /[[{,:]\s*\$\{/.test(text.slice(lineStart, offset + 1))
@@ -165,7 +166,7 @@ function linesAbove(text: string, offset: number): string[] {
   return near.filter((line) => !/^\s*(?:#.*)?$/.test(line)).reverse();
 }
 
-/** Returns the indentations at which the next line may continue, deepest first. `above`: nearest line first. */
+/** Returns the indentations that the next line may have, deepest first. The nearest line above is first. */
 function levelsOf(above: readonly string[]): number[] {
   const levels: number[] = [];
   for (const line of above) {

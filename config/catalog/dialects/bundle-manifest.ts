@@ -76,7 +76,7 @@ function expandLists(entry: YamlTree, settings: YamlTree | undefined): YamlTree 
   });
 }
 
-/** Returns the settings' default values by name; undefined for a secret, or a required setting without one. */
+/** Returns the settings' defaults by name; undefined for a secret, or a required setting without one. */
 export function settingsOf(root: YamlTree): ReadonlyMap<string, string | undefined> {
   const settings = memberOf(root, 'user_config');
   const members = settings?.kind === 'map' ? settings.pairs : [];
