@@ -14,6 +14,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { Fetch } from './checked-fetch.ts';
 import { isTooDeep } from './json-depth.ts';
 import { abortOverdueWork } from './process-suspension.ts';
+import { proxyFor } from './proxy.ts';
 import { nextAddress } from './redirect.ts';
 import { connectionFault, RequestFault } from './request-fault.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -163,6 +164,15 @@ export interface ApiRequest {
   readonly maxAnswerBytes?: number;
 }
 
+interface AbortDetails {
+  readonly timeoutMs: number;
+  readonly isStarted: boolean;
+  readonly status: number | undefined;
+  readonly proxy: URL | undefined;
+}
+
+const through = (proxy: URL | undefined) => (proxy === undefined ? '' : ` through the proxy ${proxy.host}`);
+
 export class HttpApi {
   /** Host name and port. */
   readonly host: string;
@@ -219,7 +229,9 @@ export class HttpApi {
         response = undefined;
       }
     } catch (error) {
-      const fault = this.#faultOf(error, abort, timeoutMs, isStarted, response?.status);
+      // A fetch of the caller connects directly.
+      const proxy = this.#options.fetch === undefined ? proxyFor(url) : undefined;
+      const fault = this.#faultOf(error, abort, { timeoutMs, isStarted, status: response?.status, proxy });
       // The rest of the response is not read; close the connection.
       abort.abort();
       throw fault;
@@ -288,15 +300,13 @@ export class HttpApi {
   #faultOf(
     error: unknown,
     abort: RequestAbort,
-    timeoutMs: number,
-    isStarted: boolean,
-    status?: number,
+    { timeoutMs, isStarted, status, proxy }: AbortDetails,
   ): RequestFault {
     if (error instanceof RequestFault) return error;
     if (!abort.signal.aborted) return connectionFault(error, this.host, status);
     const details = { mayHaveArrived: isStarted, status };
     return abort.hasTimedOut
-      ? new RequestFault(`${this.host} did not respond within ${timeoutMs} ms`, {
+      ? new RequestFault(`${this.host} did not respond within ${timeoutMs} ms${through(proxy)}`, {
           kind: 'timeout',
           ...details,
         })

@@ -3,6 +3,8 @@
 // query, header or foreign text, because these may contain a token. For the same reason, fetch errors are not
 // attached as the cause.
 
+import { isProxyConnectionError } from './proxy-connection-error.ts';
+
 export type FaultKind =
   /** The connection could not be established. */
   | 'unreachable'
@@ -52,6 +54,13 @@ const UNSENT_CODE = /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH
 
 /** Converts an error of `fetch` or of reading its body. `status` is the response's, if it had started. */
 export function connectionFault(error: unknown, host: string, status: number | undefined): RequestFault {
+  const proxyError = causesOf(error).find(isProxyConnectionError);
+  if (proxyError !== undefined)
+    return new RequestFault(`${host} could not be reached: ${proxyError.message}`, {
+      kind: 'unreachable',
+      code: proxyError.code,
+      mayHaveArrived: false,
+    });
   const { code, wasSent } = rootCause(error);
   if (TLS_CODE.test(code) && status === undefined)
     return new RequestFault(`the connection to ${host} is not secure: ${code}`, {
@@ -76,7 +85,7 @@ export function connectionFault(error: unknown, host: string, status: number | u
 
 /** Returns the first system error code among the causes. */
 function rootCause(error: unknown): { readonly code: string; readonly wasSent: boolean } {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of causesOf(error)) {
     const { code, syscall } = cause as { readonly code?: unknown; readonly syscall?: unknown };
     // fetch reports blocked ports with this message.
     if (cause.message === 'bad port') return { code: 'bad port', wasSent: false };
@@ -86,4 +95,10 @@ function rootCause(error: unknown): { readonly code: string; readonly wasSent: b
     return { code, wasSent: !isConnecting };
   }
   return { code: '', wasSent: true };
+}
+
+function causesOf(error: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let cause = error; cause instanceof Error; cause = cause.cause) causes.push(cause);
+  return causes;
 }

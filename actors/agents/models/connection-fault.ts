@@ -1,5 +1,6 @@
 // Describes failed connections to model providers: the system's error code, with the usual cause.
 
+import { isProxyConnectionError } from '../../../libs/rest/proxy-connection-error.ts';
 import type { ModelFault } from './model-errors.ts';
 
 const meanings: readonly (readonly [RegExp, string])[] = [
@@ -22,6 +23,8 @@ export function connectionFault(error: unknown): ModelFault {
       isFinal: true,
       mayFallbackAnswer: true,
     };
+  if (isProxyConnectionError(cause))
+    return { description: `could not be reached: ${cause.message}`, isFinal: false };
   const code = [error, cause]
     .map((each) => (each as { readonly code?: unknown } | null | undefined)?.code)
     .find((each): each is string => typeof each === 'string' && /^[A-Z_]{2,40}$/.test(each));

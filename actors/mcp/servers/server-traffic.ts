@@ -4,6 +4,7 @@
 // pool use later parts, which exist before the first connection opens.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
+import { proxyFor } from '../../../libs/rest/proxy.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { ServerInstall } from '../installs/server-install.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -104,6 +105,7 @@ export class ServerTraffic {
       forwardsRoots: entry.forward_roots,
       isRemote: !isLocal,
       command: isLocal ? entry.command : undefined,
+      proxyHost: isLocal ? undefined : proxyFor(new URL(entry.url))?.host,
       installFolder: install?.folder,
       ...this.#poolEvents(options, life),
     });

@@ -6,7 +6,14 @@
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { connectToProxy, headRewriter, openTunnel, type Tunnel } from './forward-proxy.ts';
+import {
+  connectToProxy,
+  headRewriter,
+  openTunnel,
+  proxyFailure,
+  type Tunnel,
+  timeoutError,
+} from '../../../../libs/rest/forward-proxy.ts';
 import type { HttpDestination } from './http-destination.ts';
 import { PacedReader, type ReadingTurn } from './paced-reader.ts';
 import { HttpFault, type ResponseHead } from './response-head.ts';
@@ -78,7 +85,11 @@ export class HttpConnection implements ResponseReader {
     this.#destination = destination;
     const { isTls, host, port, connectTimeoutMs, proxy } = destination;
     this.#connectTimer = setTimeout(() => {
-      this.#fail(new Error(`no connection within ${connectTimeoutMs} ms`));
+      const error =
+        proxy === undefined
+          ? new Error(`no connection within ${connectTimeoutMs} ms`)
+          : proxyFailure(proxy, timeoutError(), isTls ? 'HTTPS_PROXY' : 'HTTP_PROXY');
+      this.#fail(error);
     }, connectTimeoutMs);
     if (proxy === undefined)
       this.#attach(isTls ? this.#startTls({ host, port }) : connectTcp({ host, port }));
@@ -130,7 +141,8 @@ export class HttpConnection implements ResponseReader {
       reader.end(() => this.#onRemoteClosed());
     });
     socket.on('error', (error) => {
-      this.#lastError ??= error;
+      this.#lastError ??=
+        proxy === undefined || isTls || this.#isConnected ? error : proxyFailure(proxy, error, 'HTTP_PROXY');
       // The connection is retired now, because another event may start the next request before `close`.
       this.retire();
     });

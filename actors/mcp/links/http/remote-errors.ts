@@ -4,6 +4,8 @@
 // ARCHITECTURE.md).
 
 import { parseJson } from '../../../../config/reader/json-text.ts';
+import { proxyFor } from '../../../../libs/rest/proxy.ts';
+import { isProxyConnectionError } from '../../../../libs/rest/proxy-connection-error.ts';
 import { retryAfterMs } from '../../../../libs/rest/retry-after.ts';
 import {
   ConnectionLostError,
@@ -51,7 +53,10 @@ export function refusalError(refusal: ErrorResponse, redactor: TextRedactor): Up
   const status = `${refusal.status} ${refusal.reason}`.trim();
   const body = displayText(refusal.body.toString('utf8'), redactor);
   const bodyText = body === '' ? '' : ` (${body})`;
-  const head = `the server responded ${status} to ${refusal.method} ${plainUrl(refusal.url)}${bodyText}`;
+  // A response without TLS may come from the proxy.
+  const proxy = refusal.url.protocol === 'http:' ? proxyFor(refusal.url) : undefined;
+  const sender = proxy === undefined ? 'the server' : `the server or the proxy ${proxy.host}`;
+  const head = `${sender} responded ${status} to ${refusal.method} ${plainUrl(refusal.url)}${bodyText}`;
   const pauseMs = requestedPauseMs(refusal);
   return new UpstreamProtocolError(redactor.redact(`${head}${advice(refusal, pauseMs)}`), {
     status: refusal.status,
@@ -61,8 +66,8 @@ export function refusalError(refusal: ErrorResponse, redactor: TextRedactor): Up
 
 /**
  * Returns the error for a non-2xx response whose body is the JSON-RPC response to the request, if the server
- * requests a pause. Code and data of the server's error are kept. Undefined for any other body or header: the
- * body is then forwarded, and nothing of the response is lost.
+ * requests a pause. Code and data of the server's error are kept. Undefined for any other body or header; the
+ * body is then forwarded unchanged.
  */
 export function pausedAnswerError(
   refusal: ErrorResponse,
@@ -99,6 +104,7 @@ function advice(refusal: ErrorResponse, pauseMs: number | undefined): string {
       '; set the header it asks for (`headers:` of this server, `--header` of gateway-stdio), or, if it wants OAuth, ' +
       'run mcp-remote as a local server (`command: npx`, `args: [mcp-remote, <url>]`)'
     );
+  if (status === 407) return '; check user name and password in HTTP_PROXY';
   if (status === 403) return '; check the rights of the credentials in its headers';
   if (status === 404 || status === 405)
     return method === 'GET'
@@ -158,7 +164,8 @@ const awayCodes: ReadonlySet<string> = new Set([
 export function networkError(url: URL, error: Error, wasSent: boolean, redactor: TextRedactor): GatewayError {
   const reason = displayText(reasonOf(error), redactor);
   if (!wasSent) {
-    const message = `could not connect to ${plainUrl(url)}: ${reason}; check the address, and that the server runs`;
+    const remedy = isProxyConnectionError(error) ? '' : '; check the address, and that the server runs';
+    const message = `could not connect to ${plainUrl(url)}: ${reason}${remedy}`;
     const ErrorClass = awayCodes.has(codeOf(error)) ? ServerAwayError : ConnectionLostError;
     return new ErrorClass(redactor.redact(message), { cause: error });
   }

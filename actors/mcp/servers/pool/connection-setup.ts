@@ -27,6 +27,8 @@ export interface ConnectionSetupOptions {
   readonly isRemote: boolean;
   /** Command line, for local servers. */
   readonly command: string | undefined;
+  /** Forward proxy of a remote server. */
+  readonly proxyHost: string | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
   /** Folder of npx for the server. */
   readonly installFolder?: NpxFolder | undefined;
@@ -174,7 +176,9 @@ export class ConnectionSetup implements MemberConnector {
       installer === undefined || stderrLine !== undefined
         ? ''
         : `${installer} may still be installing: run the command once manually, and check the network; `;
-    return `${before}${silence}raise start_timeout_seconds if it needs longer`;
+    const { proxyHost } = this.#options;
+    const proxied = proxyHost === undefined ? '' : `its requests go through the proxy ${proxyHost}; `;
+    return `${before}${silence}${proxied}raise start_timeout_seconds if it needs longer`;
   }
 }
 

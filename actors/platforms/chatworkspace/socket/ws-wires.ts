@@ -6,6 +6,8 @@
 // the frame.
 
 import type { IncomingMessage } from 'node:http';
+import { isProxyConnectionError } from '../../../../libs/rest/proxy-connection-error.ts';
+import { proxiedConnection } from '../../../../libs/rest/proxy-socket.ts';
 import { retryAfterMs } from '../../../../libs/rest/retry-after.ts';
 import type { Wire, WireEvents, Wires } from './wire.ts';
 
@@ -31,7 +33,12 @@ export async function webSocketWires(limit: FrameLimit): Promise<Wires> {
         return noWire;
       }
       const maxPayload = limit.wasExceeded ? limit.maxRedeliveredBytes : limit.maxBytes;
-      const socket = new WebSocket(url, { maxPayload, perMessageDeflate: false });
+      const createConnection = proxiedConnection(url);
+      const socket = new WebSocket(url, {
+        maxPayload,
+        perMessageDeflate: false,
+        ...(createConnection && { createConnection }),
+      });
       let reason: string | undefined;
       socket.on('message', (data, isBinary) => {
         if (isBinary) events.onActivity();
@@ -53,7 +60,11 @@ export async function webSocketWires(limit: FrameLimit): Promise<Wires> {
       });
       socket.on('error', (error) => {
         const { code } = error as NodeJS.ErrnoException;
-        reason ??= typeof code === 'string' ? code : 'the connection failed';
+        reason ??= isProxyConnectionError(error)
+          ? error.message
+          : typeof code === 'string'
+            ? code
+            : 'the connection failed';
         if (code === TOO_LARGE) {
           limit.wasExceeded = true;
           reason = `a frame exceeded the limit of ${maxPayload} bytes (${code})`;
