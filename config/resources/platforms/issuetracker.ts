@@ -155,9 +155,8 @@ function doEventsOverlap(a: Tracker, b: Tracker): boolean {
   // Each event contains the address of its tracker.
   if (!isSameProof || a.config.base_url !== b.config.base_url) return false;
   const commands = commandsInCommon(a, b);
-  // Commands are names of events. Undefined stands for the default agents, which also get sprint events.
-  const mayBeSprint = (command: string | undefined) =>
-    command === undefined || command.startsWith('sprint_');
+  // Commands are names of events. Undefined means the default agents, which also get sprint events.
+  const mayBeSprint = (command: string | undefined) => command === undefined || command.startsWith('sprint_');
   if (commands.some(mayBeSprint)) return true;
   const isSame = (one: string, other: string) => one === other;
   return (

@@ -1,6 +1,7 @@
-// Interface for trigger types: the schema of `spec.config`, and rules that the schema cannot express.
-// Each type is an object in platforms/, and trigger-types.ts lists them. Other code does not distinguish
-// types by name. At run time, the adapters in actors/platforms handle the events and answers of a type.
+// Interface of trigger types. A type describes a source of events, such as a chat platform, by the schema of
+// `spec.config` and by rules that the schema cannot express. Each type is an object in platforms/, listed in
+// trigger-types.ts. Other code does not distinguish types by name. At run time, the adapters in
+// actors/platforms handle the events and answers of a type.
 
 import type * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
@@ -8,7 +9,7 @@ import type { Problem } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { TriggerOf } from './trigger-of.ts';
 
-/** Listen address of the gateway, if known. */
+/** Host and port of a listener: the gateway's, or a separate one of a trigger. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -152,7 +153,7 @@ export class Fields {
     return this.#reader.countBelow(this.#at(key)) <= Object.keys(members).length;
   }
 
-  /** Returns the path of a member; '' stands for the whole mapping. */
+  /** Returns the path of a member; for '', of the whole mapping. */
   #at(key: string): string {
     return key === '' ? this.#path : joinPath(this.#path, key);
   }
