@@ -42,7 +42,7 @@ function targetOf<T>(node: NodeToRead, key: 'agent' | 'fleet', inlineTargets: Re
 
 const anOf = { agent: 'an agent', fleet: 'a fleet' } as const;
 
-/** Node types whose `config` has no further fields. */
+/** Returns the reader of a node type whose work has no members. A Join's `strategy` belongs to the node. */
 const emptyNode =
   (type: 'Conditional' | 'Parallel' | 'Join'): Read =>
   () => ({ type });
