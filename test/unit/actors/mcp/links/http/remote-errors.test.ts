@@ -125,6 +125,11 @@ describe('a remote session is lost', () => {
     [401, 'Invalid or expired session ID'],
     [410, 'Session not found or has expired.'],
     [400, 'the session is no longer valid'],
+    [400, 'Session ID abc123 not found'],
+    [400, 'Session with id abc1 not found'],
+    [400, `Session "work" does not exist`],
+    [401, 'session has expired, please re-initialize'],
+    [400, 'No valid session ID provided. Send an initialize request'],
   ])('on %s with the text %s, as text, as JSON-RPC error and as other JSON', (status, text) => {
     for (const body of [text, rpc(text, -32000), JSON.stringify({ detail: text })])
       expect([body, isSessionLost(refusal(status, body), false)]).toEqual([body, true]);
@@ -144,6 +149,7 @@ describe('a remote session is lost', () => {
     [422, 'Project not initialized, run init'],
     [400, 'Session expired or the disk is full'],
     [403, 'No session or workspace is selected'],
+    [401, 'Session cookie has expired'],
   ])('not on %s with the text %s', (status, text) => {
     for (const body of [text, rpc(text, -32000), rpc(text, -32001)])
       for (const isAnswer of [true, false])
@@ -168,6 +174,17 @@ describe('a remote session is lost', () => {
     expect(isLostInAnswer(Buffer.from(rpc(text, -32000)))).toBe(isLost);
     const result = { error: { code: -32000, message: text } };
     expect(isLostInAnswer(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result })))).toBe(false);
+  });
+
+  test('in an error response with the code for an unknown session and the id in its text', () => {
+    for (const text of ['Session 1234 not found', 'Session not found: 1234', 'Unknown session: tmux-1'])
+      expect([text, isLostInAnswer(Buffer.from(rpc(text, -32001)))]).toEqual([text, true]);
+    expect(isLostInAnswer(Buffer.from(rpc('Request timed out', -32001)))).toBe(false);
+  });
+
+  test('on 410 with a body that is not a JSON-RPC response', () => {
+    expect(isSessionLost(refusal(410, 'Gone'), false)).toBe(true);
+    expect(isSessionLost(refusal(410, rpc('the tool was removed', -32000)), true)).toBe(false);
   });
 
   test('not on an error about invalid arguments, except an error about a missing initialization', () => {
