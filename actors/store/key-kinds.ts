@@ -31,11 +31,3 @@ export const conversationKeyOf = (key: string): string =>
 export function isControlKey(key: string): boolean {
   return key.endsWith(CONTROL);
 }
-
-/**
- * Returns the limit of unfinished events for accepting these. Decisions and control calls end waiting work
- * and are handled immediately, so they are accepted up to twice the limit.
- */
-export function acceptanceLimit(events: readonly { readonly key: string }[], maxUnfinished: number): number {
-  return events.every(({ key }) => isControlKey(key)) ? 2 * maxUnfinished : maxUnfinished;
-}

@@ -114,7 +114,10 @@ const daemonFields = {
         exclusiveMinimum: 0,
         maximum: 3650,
       }),
-      max_waiting: count('Maximum waiting events; further events are refused.', 100_000),
+      max_waiting: count(
+        'Maximum waiting events; further events are refused. A single trigger can have at most half.',
+        100_000,
+      ),
       max_parked: count(
         'Maximum parked runs, which wait for a time or a person; a single agent or trigger can have at most half.',
         300_000,

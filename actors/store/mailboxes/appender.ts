@@ -5,11 +5,12 @@
 
 import { OverloadedError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../event.ts';
-import { acceptanceLimit } from '../key-kinds.ts';
 import { toStorableText } from '../record-texts.ts';
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
 import type { AppendResult } from '../sync-store.ts';
+import { acceptanceLimit, canWaitAny } from '../waiting-shares.ts';
+import { WaitingTally } from '../waiting-tally.ts';
 import type { Mailboxes } from './mailboxes.ts';
 import type { ParkedEvents } from './parked-events.ts';
 
@@ -19,38 +20,35 @@ export class Appender {
   readonly #snapshots: SqliteSnapshots;
   readonly #parkedEvents: ParkedEvents;
   /** Maximum number of unfinished events. */
-  readonly #maxUnfinished: number;
+  readonly #maxWaiting: number;
 
   constructor(
     deliveries: SqliteDeliveries,
     mailboxes: Mailboxes,
     snapshots: SqliteSnapshots,
     parkedEvents: ParkedEvents,
-    maxUnfinished: number,
+    maxWaiting: number,
   ) {
     this.#deliveries = deliveries;
     this.#mailboxes = mailboxes;
     this.#snapshots = snapshots;
     this.#parkedEvents = parkedEvents;
-    this.#maxUnfinished = maxUnfinished;
+    this.#maxWaiting = maxWaiting;
   }
 
-  /** Throws OverloadedError if the new events exceed the capacity. */
+  /** Throws OverloadedError if the new events exceed the capacity or a share (../waiting-shares.ts). */
   checkCapacity(events: readonly NewEvent[]): void {
     const { unfinished } = this.#deliveries;
-    const limit = acceptanceLimit(events, this.#maxUnfinished);
-    if (unfinished + events.length <= limit) return;
-    const added = new Set<string>();
-    for (const { id, key, wakes, isOnce } of events) {
-      if (wakes !== undefined && this.#parkedEvents.isAwaited(toStorableText(key), wakes)) continue;
+    const limit = acceptanceLimit(events, this.#maxWaiting);
+    if (canWaitAny(unfinished.total, events.length, limit)) return;
+    const added = events.filter(({ id, key, wakes, isOnce }) => {
+      if (wakes !== undefined && this.#parkedEvents.isAwaited(toStorableText(key), wakes)) return false;
       // A duplicate adds no event, unless it requeues a dead event.
       const state = this.#deliveries.find(id)?.state;
-      if (state === undefined || (state === 'dead' && isOnce !== true)) added.add(toStorableText(id));
-    }
-    if (added.size > Math.max(0, limit - unfinished))
-      throw new OverloadedError(
-        `the store is at its limit of ${this.#maxUnfinished} unfinished events; try again later`,
-      );
+      return state === undefined || (state === 'dead' && isOnce !== true);
+    });
+    const refusal = new WaitingTally(unfinished, this.#maxWaiting).add(events, added);
+    if (refusal !== undefined) throw new OverloadedError(refusal);
   }
 
   add(event: NewEvent, now: number): AppendResult {

@@ -78,7 +78,7 @@ export class Completions {
     if (found === undefined || !['done', 'dead', 'ignored', 'waiting'].includes(found.state)) return false;
     const { seq, key, state } = found;
     if (state === 'waiting') parkedEvents.cancelWait(seq, key);
-    deliveries.requeue(seq, keepsJournal);
+    deliveries.requeue(found, toStorableText(id), keepsJournal);
     if (!keepsJournal) {
       runs.end(seq, now);
       runs.remove(seq);
@@ -95,7 +95,7 @@ export class Completions {
       return false;
     const { seq, key, state } = found;
     if (state === 'waiting') parkedEvents.cancelWait(seq, key);
-    deliveries.ignore(seq, state, note, now);
+    deliveries.ignore(seq, note, now);
     if (state === 'dead') return true;
     for (const name of effects.cancelTimers ?? []) timers.cancel(key, name);
     for (const event of effects.emit ?? []) appender.add(event, now);

@@ -64,7 +64,7 @@ export class ParkedEvents {
     const { seq, parkedOn: name = '', holdsKey = false, trigger, note, state, run } = result;
     const target = this.#records.targetOf(seq, run);
     this.#records.park({ seq, name, holdsKey, trigger, target, note }, state);
-    this.#deliveries.onParked(true);
+    this.#deliveries.unfinished.delete(seq);
     if (holdsKey) this.#mailboxes.block(key);
     const waker = this.#records.waker(key, name);
     if (waker === undefined) this.#records.setWakeTime(seq, this.#timers.firstThatWakes(key, name) ?? null);
@@ -89,7 +89,7 @@ export class ParkedEvents {
     const woken = this.#records.firstWaiting(key, name);
     if (woken === undefined) return false;
     this.#records.wake(woken.seq, waker);
-    this.#deliveries.onParked(false);
+    this.#deliveries.unfinished.add(woken.seq, { id: woken.id, key });
     this.#deliveries.endWaker(waker, `it woke ${woken.id}`, now);
     this.#onWaitOver(key, name);
     // The woken event is queued now, and may itself wake an event.

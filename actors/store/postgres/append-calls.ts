@@ -33,7 +33,6 @@ export class Appends {
   readonly #transactions: StoreTransactions;
   readonly #membership: Membership;
   readonly #capacity: Capacity;
-  readonly #maxWaiting: number;
   readonly #calls: GroupCommit<AppendCall, readonly AppendOutcome[]>;
 
   constructor(
@@ -45,7 +44,6 @@ export class Appends {
     this.#transactions = transactions;
     this.#membership = membership;
     this.#capacity = new Capacity(database, maxWaiting);
-    this.#maxWaiting = maxWaiting;
     this.#calls = new GroupCommit({
       name: 'append',
       run: (calls) => this.#run(calls),
@@ -99,7 +97,7 @@ export class Appends {
         // The transaction may be retried.
         reservation?.release();
         reservation = await this.#capacity.reserve(transaction, calls);
-        return this.#appendAccepted(transaction, calls, reservation.accepted);
+        return this.#appendAccepted(transaction, calls, reservation);
       });
     } finally {
       reservation?.release();
@@ -109,7 +107,7 @@ export class Appends {
   async #appendAccepted(
     transaction: Transaction,
     calls: readonly AppendCall[],
-    accepted: ReadonlySet<AppendCall>,
+    { accepted, refusals }: Reservation<AppendCall>,
   ) {
     const due: AppendCall[] = [];
     for (const call of calls) if (accepted.has(call) && (await isDue(transaction, call))) due.push(call);
@@ -123,11 +121,7 @@ export class Appends {
           );
     const appended = new Map(resultsPerCall(due, appendResults).map((results, at) => [due[at], results]));
     return calls.map((call) =>
-      accepted.has(call)
-        ? (appended.get(call) ?? NOTHING)
-        : new OverloadedError(
-            `the store is at its limit of ${this.#maxWaiting} unfinished events; try again later`,
-          ),
+      accepted.has(call) ? (appended.get(call) ?? NOTHING) : new OverloadedError(refusals.get(call) ?? ''),
     );
   }
 }

@@ -1,20 +1,23 @@
-// Limits the number of unfinished events in the cluster (`maxWaiting`). New events above the limit are
-// rejected.
+// Limits the number of unfinished events in the cluster (`maxWaiting`), with shares (../waiting-shares.ts).
+// New events above the limit or a share are rejected.
 //
 // Counting is expensive, so each node computes an upper bound: the last count, plus all events it has added
 // since, plus the events in flight. Near the limit it waits until no events are in flight, and counts; nodes
-// do this one by one. A single node therefore never exceeds the limit. Several nodes can exceed it by the
-// events of one second, the maximum age of a count. Emitted events, due timers and requeued events bypass the
+// do this one by one. A single node therefore never exceeds the limit, except by guaranteed shares. Several
+// nodes can exceed it by the events of one second, the maximum age of a count. Emitted events, due timers and requeued events bypass the
 // limit, but are counted.
 
 import type { NewEvent } from '../event.ts';
-import { acceptanceLimit } from '../key-kinds.ts';
+import { addCount } from '../holder-counts.ts';
 import { toStorableText } from '../record-texts.ts';
+import { canWait, canWaitAny, triggerHolder } from '../waiting-shares.ts';
+import { WaitingTally } from '../waiting-tally.ts';
 import { findAll } from './append.ts';
 import { canRevive, type KnownEvent } from './claim-at-append.ts';
 import { type Database, statement, type Transaction } from './database.ts';
 import { unfinished } from './history.ts';
 import { isAwaited } from './parked-events.ts';
+import { WaitingCounts } from './waiting-counts.ts';
 
 const COUNTED_EVERY_MS = 1_000;
 
@@ -26,14 +29,17 @@ interface CapacityRequest {
 }
 
 /** Reserved capacity for accepted calls. The caller releases it when their transaction has finished. */
-export interface Reservation<Accepted> {
-  readonly accepted: ReadonlySet<Accepted>;
+export interface Reservation<Call> {
+  readonly accepted: ReadonlySet<Call>;
+  /** Reasons for the other calls. */
+  readonly refusals: ReadonlyMap<Call, string>;
   release(): void;
 }
 
 export class Capacity {
   readonly #database: Database;
   readonly #maxWaiting: number;
+  readonly #counts = new WaitingCounts();
   #lastCount = Number.POSITIVE_INFINITY;
   /** Value of `database.added` at the last count. */
   #addedAtCount = 0;
@@ -48,9 +54,7 @@ export class Capacity {
   }
 
   /** Reserves without reading the database. Returns undefined if a count is necessary. */
-  tryReserve<Accepted extends CapacityRequest>(
-    calls: readonly Accepted[],
-  ): Reservation<Accepted> | undefined {
+  tryReserve<Call extends CapacityRequest>(calls: readonly Call[]): Reservation<Call> | undefined {
     return this.#isCountDue ? undefined : this.#reserveAll(calls);
   }
 
@@ -63,33 +67,47 @@ export class Capacity {
   }
 
   /** Reserves capacity for the calls that fit, in order. Each call is accepted or rejected as a whole. */
-  async reserve<Accepted extends CapacityRequest>(
+  async reserve<Call extends CapacityRequest>(
     transaction: Transaction,
-    calls: readonly Accepted[],
-  ): Promise<Reservation<Accepted>> {
+    calls: readonly Call[],
+  ): Promise<Reservation<Call>> {
     if (this.#isCountDue) await this.#count(transaction);
     const free = this.#reserveAll(calls);
     if (free !== undefined) return free;
     await transaction.rows(lockCounting);
     await this.waitUntilIdle();
     await this.#count(transaction);
-    return (
-      this.#reserveAll(calls) ??
-      this.#createReservation(await this.#select(transaction, calls, this.#upperBound))
-    );
+    return this.#reserveAll(calls) ?? this.#select(transaction, calls, this.#upperBound);
   }
 
-  #reserveAll<Accepted extends CapacityRequest>(
-    calls: readonly Accepted[],
-  ): Reservation<Accepted> | undefined {
-    return this.#upperBound + eventsOf(calls) <= this.#maxWaiting
-      ? this.#createReservation(new Set(calls))
-      : undefined;
+  #reserveAll<Call extends CapacityRequest>(calls: readonly Call[]): Reservation<Call> | undefined {
+    return this.#hasCapacity(calls) ? this.#createReservation(new Set(calls)) : undefined;
   }
 
-  #createReservation<Accepted extends CapacityRequest>(
-    accepted: ReadonlySet<Accepted>,
-  ): Reservation<Accepted> {
+  /** Returns true if all events certainly have capacity, even if all those of a trigger are one conversation. */
+  #hasCapacity(calls: readonly CapacityRequest[]): boolean {
+    let total = this.#upperBound;
+    if (canWaitAny(total, eventsOf(calls), this.#maxWaiting)) return true;
+    const remembered = this.#counts.remembered;
+    if (remembered === undefined) return false;
+    const added = new Map<string, number>();
+    return calls
+      .flatMap(({ events }) => events.map(toStored))
+      .every((event) => {
+        const name = triggerHolder(event);
+        const trigger = (remembered.get(name) ?? 0) + (added.get(name) ?? 0);
+        const hasCapacity = canWait({ total, trigger, conversation: trigger }, this.#maxWaiting);
+        addCount(added, name, 1);
+        total += 1;
+        return hasCapacity;
+      });
+  }
+
+  #createReservation<Call extends CapacityRequest>(
+    accepted: ReadonlySet<Call>,
+    refusals: ReadonlyMap<Call, string> = new Map(),
+  ): Reservation<Call> {
+    for (const { events } of accepted) for (const event of events) this.#counts.add(toStored(event));
     let release = () => {};
     const completion = new Promise<void>((resolve) => {
       release = resolve;
@@ -97,6 +115,7 @@ export class Capacity {
     this.#inFlight.set(completion, eventsOf(accepted));
     return {
       accepted,
+      refusals,
       release: () => {
         this.#inFlight.delete(completion);
         release();
@@ -122,31 +141,38 @@ export class Capacity {
     this.#countedAt = countedAt;
   }
 
-  /** Returns the calls that fit. Stored events, and wakers of parked events, use no capacity. */
-  async #select<Accepted extends CapacityRequest>(
+  /** Reserves for the calls that fit. Stored events, and wakers of parked events, use no capacity. */
+  async #select<Call extends CapacityRequest>(
     transaction: Transaction,
-    calls: readonly Accepted[],
-    count: number,
-  ): Promise<ReadonlySet<Accepted>> {
-    const ids = calls.flatMap(({ events }) => events.map(({ id }) => toStorableText(id)));
-    const knownEvents = await findAll(transaction, [...new Set(ids)]);
-    const accepted = new Set<Accepted>();
-    const added = new Set<string>();
+    calls: readonly Call[],
+    total: number,
+  ): Promise<Reservation<Call>> {
+    const stored = calls.flatMap(({ events }) => events.map(toStored));
+    const knownEvents = await findAll(transaction, [...new Set(stored.map(({ id }) => id))]);
+    const byTrigger = await this.#counts.byTrigger(transaction);
+    const keys = [...new Set(stored.map(({ key }) => key))];
+    const byConversation = await this.#counts.byConversation(transaction, keys);
+    const tally = new WaitingTally({ total, byTrigger, byConversation }, this.#maxWaiting);
+    const accepted = new Set<Call>();
+    const refusals = new Map<Call, string>();
     const wokenNames = new Set<string>();
-    let total = count;
     for (const call of calls) {
-      const unfinishedIds = await addedBy(transaction, call.events, knownEvents, wokenNames);
-      const newIds = [...unfinishedIds].filter((id) => !added.has(id));
-      const limit = acceptanceLimit(call.events, this.#maxWaiting);
-      if (newIds.length > 0 && total + newIds.length > limit) continue;
-      total += newIds.length;
-      for (const id of newIds) added.add(id);
+      const refusal = tally.add(
+        call.events,
+        await addedBy(transaction, call.events, knownEvents, wokenNames),
+      );
+      if (refusal !== undefined) {
+        refusals.set(call, refusal);
+        continue;
+      }
       for (const { key, wakes } of call.events) if (wakes !== undefined) wokenNames.add(waitOf(key, wakes));
       accepted.add(call);
     }
-    return accepted;
+    return this.#createReservation(accepted, refusals);
   }
 }
+
+const toStored = ({ id, key }: NewEvent) => ({ id: toStorableText(id), key: toStorableText(key) });
 
 function eventsOf(calls: Iterable<CapacityRequest>): number {
   let count = 0;
@@ -155,24 +181,23 @@ function eventsOf(calls: Iterable<CapacityRequest>): number {
 }
 
 /**
- * Returns the ids of new and requeued events, which become unfinished by the call. `wokenNames` contains
- * names woken by earlier calls.
+ * Returns the new and requeued events, which become unfinished by the call. `wokenNames` contains names woken
+ * by earlier calls.
  */
 async function addedBy(
   transaction: Transaction,
   events: readonly NewEvent[],
   knownEvents: ReadonlyMap<string, KnownEvent>,
   wokenNames: ReadonlySet<string>,
-): Promise<ReadonlySet<string>> {
-  const added = new Set<string>();
+): Promise<readonly NewEvent[]> {
+  const added: NewEvent[] = [];
   for (const event of events) {
     const { key, wakes } = event;
-    const id = toStorableText(event.id);
-    const found = knownEvents.get(id);
+    const found = knownEvents.get(toStorableText(event.id));
     if (found !== undefined && !canRevive(event, found)) continue;
     const mayWake = wakes !== undefined && !wokenNames.has(waitOf(key, wakes));
     if (mayWake && (await isAwaited(transaction, toStorableText(key), toStorableText(wakes)))) continue;
-    added.add(id);
+    added.push(event);
   }
   return added;
 }

@@ -1,7 +1,6 @@
 // Delivery table in SQLite: records and bodies of events. Mailboxes (mailboxes/mailboxes.ts) decides which
 // event may start; SqliteOutcomes writes the results of attempts. An id is stored once, with the body that
-// arrived first. `unfinished` is the number of unfinished records; the engine calls `recount` when a
-// transaction was rolled back.
+// arrived first. The engine calls `recount` when a transaction was rolled back.
 
 import type { DeliveryState } from '../delivery.ts';
 import { firstNonBlocking, stateCodes, stateOf } from '../delivery-states.ts';
@@ -11,6 +10,7 @@ import type { AppendOutcome, TurnResult } from '../store.ts';
 import type { SqliteConnection, SqliteStatement } from './connection.ts';
 import { type OnFinished, SqliteOutcomes } from './outcomes.ts';
 import type { SqliteParkedEvents } from './parked-events.ts';
+import { UnfinishedEvents } from './unfinished-events.ts';
 
 export interface FirstOfKey {
   readonly seq: number;
@@ -70,8 +70,8 @@ export class SqliteDeliveries {
   readonly #delayRetry: SqliteStatement<Nothing>;
   readonly #requeue: SqliteStatement<Nothing>;
   readonly #release: SqliteStatement<Nothing>;
-  readonly #count: SqliteStatement<readonly [number]>;
-  #unfinished: number;
+  /** Numbers of unfinished records. */
+  readonly unfinished: UnfinishedEvents;
 
   constructor(connection: SqliteConnection, parkedEvents: SqliteParkedEvents, onFinished: OnFinished) {
     this.#parkedEvents = parkedEvents;
@@ -121,27 +121,13 @@ export class SqliteDeliveries {
     this.#release = connection.prepare(
       `UPDATE delivery SET state = ${queued}, held_by = NULL, note = NULL WHERE seq = ?`,
     );
-    this.#count = connection.prepare(`SELECT count(*) FROM delivery WHERE state < ${firstNonBlocking}`);
-    this.#unfinished = this.#counted;
-  }
-
-  get unfinished(): number {
-    return this.#unfinished;
+    this.unfinished = new UnfinishedEvents(connection);
   }
 
   /** Counts the unfinished and the parked records. */
   recount(): void {
-    this.#unfinished = this.#counted;
+    this.unfinished.recount();
     this.#parkedEvents.recount();
-  }
-
-  get #counted(): number {
-    return this.#count.get([])?.[0] ?? 0;
-  }
-
-  /** Counts an event that was parked or woken. */
-  onParked(isParked: boolean): void {
-    this.#unfinished += isParked ? -1 : 1;
   }
 
   /**
@@ -165,13 +151,13 @@ export class SqliteDeliveries {
           ]);
     if (changes > 0) {
       this.#insertBody.run([seq, toStorableText(event.meta), event.body]);
-      this.#unfinished += 1;
+      this.unfinished.add(seq, { id, key });
       return { seq, key, outcome: 'new', state };
     }
     const existing = this.find(event.id);
     if (existing === undefined) throw new Error('no record found after an insert conflict');
     if (existing.state !== 'dead' || event.isOnce === true) return { ...existing, outcome: 'duplicate' };
-    this.requeue(existing.seq);
+    this.requeue(existing, id);
     return { seq: existing.seq, key: existing.key, outcome: 'revived', state: 'queued' };
   }
 
@@ -221,7 +207,7 @@ export class SqliteDeliveries {
 
   /** Writes an outcome. */
   writeOutcome(result: TurnResult, now: number): void {
-    if (this.#outcomes.write(result, now)) this.#unfinished -= 1;
+    if (this.#outcomes.write(result, now)) this.unfinished.delete(result.seq);
   }
 
   /** Aborts an attempt with an expired claim: the event is requeued, and the record contains the reason. */
@@ -232,7 +218,7 @@ export class SqliteDeliveries {
   /** Records a crash. The event is retried at `retryAt`, or dead if undefined. */
   crash(seq: number, note: string, crashes: number, retryAt: number | undefined, now: number): void {
     this.#outcomes.crash(seq, note, crashes, retryAt, now);
-    if (retryAt === undefined) this.#unfinished -= 1;
+    if (retryAt === undefined) this.unfinished.delete(seq);
   }
 
   /** Returns the `seq` of all events with a holder. */
@@ -254,22 +240,22 @@ export class SqliteDeliveries {
    * Requeues a finished or parked record with a new attempt count. Deletes its saved state unless
    * `keepsState`.
    */
-  requeue(seq: number, keepsState = false): void {
+  requeue({ seq, key }: Pick<FoundEvent, 'seq' | 'key'>, id: string, keepsState = false): void {
     this.#requeue.run([seq]);
     if (!keepsState) this.#parkedEvents.deleteProgress(seq);
-    this.#unfinished += 1;
+    this.unfinished.add(seq, { id, key });
   }
 
   /** Completes a queued record that woke another event. */
   endWaker(seq: number, note: string, now: number): void {
     this.#outcomes.end(seq, 'done', note, now);
-    this.#unfinished -= 1;
+    this.unfinished.delete(seq);
   }
 
   /** Marks a record that is not running as `ignored`. */
-  ignore(seq: number, state: DeliveryState, note: string, now: number): void {
+  ignore(seq: number, note: string, now: number): void {
     this.#outcomes.end(seq, 'ignored', note, now);
-    if (state !== 'dead' && state !== 'waiting') this.#unfinished -= 1;
+    this.unfinished.delete(seq);
   }
 
   /** Releases the first `max` events of the holder `heldBy`. Returns their keys. */

@@ -1,6 +1,7 @@
 // Numbers of parked events in the embedded engine, in memory: all, and by holder (../parked-shares.ts). They
 // are counted when the file is opened and after a failed transaction.
 
+import { addCount } from '../holder-counts.ts';
 import type { ParkedHolders, ParkedUsage } from '../parked-shares.ts';
 import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
@@ -30,9 +31,9 @@ export class ParkedCounts {
 
   add({ key, trigger, target }: ParkedHolders, count: number): void {
     this.#total += count;
-    addTo(this.#byKey, key, count);
-    if (trigger !== null) addTo(this.#byTrigger, trigger, count);
-    if (target !== null) addTo(this.#byTarget, target, count);
+    addCount(this.#byKey, key, count);
+    if (trigger !== null) addCount(this.#byTrigger, trigger, count);
+    if (target !== null) addCount(this.#byTarget, target, count);
   }
 
   get total(): number {
@@ -47,10 +48,4 @@ export class ParkedCounts {
       conversation: this.#byKey.get(key) ?? 0,
     };
   }
-}
-
-function addTo(counts: Map<string, number>, name: string, count: number): void {
-  const sum = (counts.get(name) ?? 0) + count;
-  if (sum > 0) counts.set(name, sum);
-  else counts.delete(name);
 }

@@ -1,5 +1,5 @@
 // Runs that wait for a time or a person, more than `deliveries.max_waiting`: webhooks, schedules, operators
-// and decisions are accepted, and no trigger or conversation can use the whole limit of parked runs.
+// and decisions are accepted, and no trigger or conversation can use a whole limit.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -140,3 +140,21 @@ test.concurrent.each([
   },
   90_000,
 );
+
+test.concurrent('a noisy webhook gets 503 with the limit named, and other triggers are accepted', async () => {
+  const folder = temporaryFolder();
+  let gateway = await start(folder, { max_waiting: 2 * MAX_WAITING });
+  expect((await operate(gateway, '/triggers/wait/pause', {})).status).toBe(200);
+  for (let n = 0; n < MAX_WAITING; n += 1) await post(gateway, 'wait', n);
+  const postMore = () =>
+    postHook(gateway.url, '/hooks/wait', { command: 'go' }, { 'x-conversation': 'more' });
+  const refused = await postMore();
+  expect(refused.status).toBe(503);
+  expect(await refused.text()).toMatch(/6 of \d+ are events of http:wait \(deliveries\.max_waiting: 12\)/);
+  await expectAccepted(gateway, 0);
+  await gateway.stop();
+  gateway = await start(folder, { max_waiting: 2 * MAX_WAITING });
+  expect((await postMore()).status).toBe(503);
+  await expectAccepted(gateway, 1);
+  await gateway.stop();
+}, 90_000);

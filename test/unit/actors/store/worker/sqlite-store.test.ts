@@ -117,11 +117,11 @@ describe('event bodies', () => {
 
 describe('store calls', () => {
   test('of one tick are answered individually, in order', async () => {
-    const store = await open({ maxWaiting: 2 });
+    const store = await open({ maxWaiting: 4 });
     const settled = await Promise.allSettled([
-      store.append([eventOf('a:1')]),
-      store.append([eventOf('a:2')]),
-      store.append([eventOf('a:3')]),
+      store.append([eventOf('x:one/1')]),
+      store.append([eventOf('x:one/2')]),
+      store.append([eventOf('x:one/3')]),
       store.put('s', 'k', 'v'),
       store.get('s', 'k'),
       store.claim(1, 60_000),
@@ -135,7 +135,7 @@ describe('store calls', () => {
       'fulfilled',
     ]);
     expect(settled[4]).toMatchObject({ value: { value: 'v' } });
-    expect(settled[5]).toMatchObject({ value: [{ event: { id: 'a:1' } }] });
+    expect(settled[5]).toMatchObject({ value: [{ event: { id: 'x:one/1' } }] });
     await store.close();
   });
 
