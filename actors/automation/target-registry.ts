@@ -95,13 +95,14 @@ export class TargetRegistry {
   readonly #inline = new WeakMap<Agent | Fleet, Handler>();
   readonly #log: Log;
   readonly #toolBoxes: AgentToolBoxes;
+  #hasSeveralProviders = false;
   /** Slots for the steps of all runs. */
   readonly slots: RunSlots;
 
   constructor(options: TargetRegistryOptions, { config, log, life, mcp }: AgentsHost) {
     this.#options = options;
     this.#log = log;
-    this.slots = runSlots(config.limits);
+    this.slots = runSlots(config.limits, () => this.#hasSeveralProviders);
     const { clients, agentServers } = mcp;
     this.#toolBoxes = new AgentToolBoxes({ life, inProcess: clients.inProcess, agentServers });
     this.#handlers = new Handlers({
@@ -113,7 +114,9 @@ export class TargetRegistry {
 
   use(loaded: LoadedTargets): void {
     this.#handlers.use(loaded);
-    this.#toolBoxes.servers.setLoaded(withModel([...loaded.agents, ...inlineAgents(loaded)]));
+    const agents = [...loaded.agents, ...inlineAgents(loaded)];
+    this.#toolBoxes.servers.setLoaded(withModel(agents));
+    this.#hasSeveralProviders = new Set(agents.flatMap(providerOf)).size > 1;
     this.#triggers.use(loaded);
   }
 
@@ -214,4 +217,9 @@ function withModel(agents: readonly Agent[]) {
   return agents.flatMap(({ name, runtime }) =>
     runtime.kind === 'model' ? { name, servers: runtime.servers } : [],
   );
+}
+
+/** Returns the provider of an agent's first model, whose slot it uses. */
+function providerOf({ runtime }: Agent): readonly string[] {
+  return runtime.kind === 'model' ? [runtime.models[0].provider] : [];
 }

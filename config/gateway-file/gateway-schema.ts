@@ -212,7 +212,7 @@ export const gatewaySchema = Type.Object(
           1024,
         ),
         model_calls: count(
-          'Maximum concurrent model calls of agents; a single agent or trigger can use at most half.',
+          'Maximum concurrent model calls of agents; a single agent, trigger or provider can use at most half.',
           256,
         ),
         flow_nodes: count(

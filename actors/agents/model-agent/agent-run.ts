@@ -192,11 +192,14 @@ export class AgentRun {
 
   /** The time without a slot does not count as working time. */
   #acquireSlot(): Promise<ReleaseSlot> {
-    const { slots, job, context, journal } = this.#options;
+    const { slots, job, context, journal, runtime } = this.#options;
+    const { trigger, agent } = job;
+    const { provider } = runtime.models[0];
     return journal.untimed(() => {
       const reportRetry = (reason: string, inMs: number) => context.reportRetry(reason, inMs);
       const { remainingMs } = context;
-      return acquireSlot(slots, 'modelCalls', job, { signal: this.#signal, remainingMs, reportRetry });
+      const holders = { trigger, agent, provider };
+      return acquireSlot(slots, 'modelCalls', holders, { signal: this.#signal, remainingMs, reportRetry });
     });
   }
 

@@ -5,7 +5,8 @@
 // signal aborts. The number of pending calls is limited, in total and per trigger; further calls are rejected
 // immediately.
 
-import { Budget, Share } from '../../base/bounds/budget.ts';
+import type { LimitUsage } from '../../base/bounds/limit-usage.ts';
+import { HolderBudget } from '../../base/bounds/holder-budget.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';
 import type { DeliveryOutcome } from './delivery-outcome.ts';
 
@@ -30,9 +31,7 @@ export interface DeliveryListener {
 }
 
 export class DeliveryWaits {
-  readonly #slots: Budget;
-  /** Shares by trigger. */
-  readonly #shares = new Map<string, Share>();
+  readonly #slots: HolderBudget;
   readonly #waits = new Map<string, Set<DeliveryWait>>();
   readonly #listener: DeliveryListener | undefined;
   readonly #onSettled: (id: string, settled: DeliveryOutcome) => void;
@@ -44,13 +43,17 @@ export class DeliveryWaits {
     listener?: DeliveryListener,
     onSettled: (id: string, settled: DeliveryOutcome) => void = () => {},
   ) {
-    this.#slots = new Budget(max);
+    this.#slots = new HolderBudget(max);
     this.#listener = listener;
     this.#onSettled = onSettled;
   }
 
   get size(): number {
     return this.#slots.used;
+  }
+
+  get usage(): LimitUsage {
+    return this.#slots.usage;
   }
 
   /** Returns the ids with pending calls, and the ids that the listener watches. */
@@ -70,13 +73,11 @@ export class DeliveryWaits {
     signal?: AbortSignal,
   ): Promise<DeliveryOutcome | undefined> {
     if (this.#isClosed || signal?.aborted === true) return Promise.resolve(undefined);
-    const share = this.#shares.get(trigger) ?? new Share();
-    if (!this.#slots.acquire(1, share)) {
+    if (!this.#slots.acquire(1, [trigger])) {
       const { used, total } = this.#slots;
-      const counts = `${used} of ${total} requests wait for their events, ${share.used} of them for events of ${trigger}`;
-      return Promise.reject(new OverloadedError(`${counts}; try again`));
+      const counts = `${used} of ${total} requests wait for their events, ${this.#slots.usedBy(trigger)} of them for events of ${trigger}`;
+      return Promise.reject(new OverloadedError(`${counts}; try again, or request without waiting`));
     }
-    this.#shares.set(trigger, share);
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#end(id, wait, undefined), timeoutMs);
       const wait: DeliveryWait = { trigger, resolve, timer };
@@ -113,15 +114,8 @@ export class DeliveryWaits {
     const waits = this.#waits.get(id);
     if (waits?.delete(wait) !== true) return;
     if (waits.size === 0) this.#waits.delete(id);
-    this.#releaseSlot(wait.trigger);
+    this.#slots.release(1, [wait.trigger]);
     clearTimeout(wait.timer);
     wait.resolve(settled);
-  }
-
-  #releaseSlot(trigger: string): void {
-    const share = this.#shares.get(trigger);
-    if (share === undefined) return;
-    this.#slots.release(1, share);
-    if (share.used === 0) this.#shares.delete(trigger);
   }
 }

@@ -7,6 +7,7 @@ import { type ReleaseSlot, SlotQueue } from '../../../../../actors/base/bounds/s
 const WAIT_MS = 1_000;
 const TRIGGERS = 3;
 const AGENTS = 3;
+const PROVIDERS = 2;
 
 const anyStep = fc.oneof(
   {
@@ -15,6 +16,7 @@ const anyStep = fc.oneof(
       do: fc.constant('acquire' as const),
       trigger: fc.nat(TRIGGERS - 1),
       agent: fc.nat(AGENTS - 1),
+      provider: fc.nat(PROVIDERS - 1),
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('release' as const), at: fc.nat() }) },
@@ -22,9 +24,13 @@ const anyStep = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(WAIT_MS) }) },
 );
 
+const kindsOfHolders = ['trigger', 'agent', 'provider'] as const;
+type Kind = (typeof kindsOfHolders)[number];
+
 interface Request {
   readonly trigger: number;
   readonly agent: number;
+  readonly provider: number;
   readonly abort: AbortController;
   state: 'waiting' | 'working' | 'over';
   release: ReleaseSlot | undefined;
@@ -46,11 +52,11 @@ test('slots are never exceeded or lost, no holder takes more than is free, and a
         const queue = new SlotQueue(slots, maxWaiting);
         const requests: Request[] = [];
         const inState = (state: Request['state']) => requests.filter((each) => each.state === state);
-        const usedBy = (member: 'trigger' | 'agent', request: Request, state: Request['state']) =>
+        const usedBy = (member: Kind, request: Request, state: Request['state']) =>
           inState(state).filter((each) => each[member] === request[member]).length;
         const hasShare = (request: Request, state: Request['state'], total: number) => {
           const free = total - inState(state).length;
-          return ['trigger', 'agent'].every((member) => usedBy(member as 'trigger', request, state) < free);
+          return kindsOfHolders.every((member) => usedBy(member, request, state) < free);
         };
         const expectSlots = async () => {
           await settle();
@@ -66,10 +72,11 @@ test('slots are never exceeded or lost, no holder takes more than is free, and a
         };
         for (const step of steps) {
           if (step.do === 'acquire') {
-            const { trigger, agent } = step;
+            const { trigger, agent, provider } = step;
             const request: Request = {
               trigger,
               agent,
+              provider,
               abort: new AbortController(),
               state: 'over',
               release: undefined,
@@ -80,7 +87,7 @@ test('slots are never exceeded or lost, no holder takes more than is free, and a
             requests.push(request);
             queue
               .acquire({
-                holders: [`t ${trigger}`, `a ${agent}`],
+                holders: [`t ${trigger}`, `a ${agent}`, `p ${provider}`],
                 signal: request.abort.signal,
                 waitMs: WAIT_MS,
               })

@@ -122,7 +122,7 @@ test('an agent without a slot makes no request, is deferred, and does not count 
   expect(error).toBeInstanceOf(NoSlotError);
   expect(error).toMatchObject({ isFinal: false, isRateLimited: true, retryAfterMs: expect.any(Number) });
   expect(String(error)).toBe(
-    'NoSlotError: no slot was free for a model call: 1 of 1 are in use (limits.model_calls)',
+    'NoSlotError: no slot was free for a model call: 1 of 1 are in use, 1 by trigger other (limits.model_calls)',
   );
   expect(world.modelRequests).toEqual([]);
   free();
