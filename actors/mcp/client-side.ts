@@ -53,6 +53,7 @@ export class ClientSide implements Part {
   readonly view: MergedView;
   /** Converts calls between clients and servers of different protocol eras (sessions, stateless requests). */
   readonly eraBridge = new EraBridge();
+  readonly inFlight: InFlightLimiter;
   readonly router: MessageRouter;
   /** Calls tools from within this process. */
   readonly inProcess: InProcessClient;
@@ -88,8 +89,8 @@ export class ClientSide implements Part {
       },
     });
     const { sessions, restorer, eraBridge } = this;
-    const inFlight = new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes);
-    const forwarder = new Forwarder(inFlight, eraBridge);
+    this.inFlight = new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes);
+    const forwarder = new Forwarder(this.inFlight, eraBridge);
     const serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version };
     const server = (id: string) => servers.require(id);
     this.router = new MessageRouter({

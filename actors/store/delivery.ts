@@ -1,6 +1,8 @@
 // Delivery records, with their filters, pages and counts. A delivery is the record of an event and its
 // attempts; it exists longer than the event's body is needed.
 
+import type { LimitUsage } from '../base/bounds/limit-usage.ts';
+
 export type DeliveryState =
   | 'queued'
   | 'running'
@@ -77,6 +79,12 @@ export interface DeliveryPage {
   readonly deliveries: readonly Delivery[];
   /** `beforeSeq` of the next page; undefined on the last page. */
   readonly beforeSeq: number | undefined;
+}
+
+/** Usage of the limits of waiting and parked events, with the largest triggers and targets. */
+export interface EventUsage {
+  readonly waiting: LimitUsage;
+  readonly parked: LimitUsage;
 }
 
 export type DeliveryCounts = Readonly<Record<Exclude<DeliveryState, 'done' | 'ignored'>, number>>;

@@ -4,6 +4,8 @@
 // free, so one alone gets half (base/bounds/budget.ts). The conversation counts twice: one alone gets a
 // third, and other conversations of the trigger have capacity left.
 
+import { type LimitUsage, largestHolders } from '../base/bounds/limit-usage.ts';
+import type { HolderCounts } from './holder-counts.ts';
 import { NAME_LENGTH, toStorableText } from './record-texts.ts';
 import type { RunNote } from './run.ts';
 
@@ -31,6 +33,17 @@ export function canPark({ total, trigger, target, conversation }: ParkedUsage, m
 /** Returns true if one more event may be parked, even if all parked events have the same holders. */
 export function canParkAny(total: number, maxParked: number): boolean {
   return canPark({ total, trigger: total, target: total, conversation: total }, maxParked);
+}
+
+/** Returns the usage of the limit, with the largest triggers and targets. */
+export function parkedUsage(
+  used: number,
+  max: number,
+  byTrigger: HolderCounts,
+  byTarget: HolderCounts,
+): LimitUsage {
+  const triggers = [...byTrigger].map(([name, count]) => [`trigger ${name}`, count] as const);
+  return { used, max, holders: largestHolders([...triggers, ...byTarget]) };
 }
 
 /** Returns the stored form of a run's target. */

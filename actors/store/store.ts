@@ -49,6 +49,7 @@ import type {
   DeliveryFilter,
   DeliveryPage,
   DeliveryState,
+  EventUsage,
   Undelivered,
 } from './delivery.ts';
 import type { NewEvent, StoredEvent } from './event.ts';
@@ -302,6 +303,7 @@ export interface Store {
   /** Returns the names of all holders. */
   holders(): Promise<readonly string[]>;
   counts(): Promise<DeliveryCounts>;
+  usage(): Promise<EventUsage>;
 
   /** Adds a listener, called when events can possibly be claimed. Returns a function that removes it. */
   wake(onWake: () => void): () => void;

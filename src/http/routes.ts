@@ -296,6 +296,7 @@ const STATS_TIMEOUT_MS = 1_000;
 async function stats(routes: RouteContext): Promise<LazyBody<Stats>> {
   const { mcp, life, node, triggers, alarms, redactor } = routes;
   const { router, sessions } = mcp.clients;
+  const more = await triggers?.figures.stats(STATS_TIMEOUT_MS);
   return {
     ...(node.cluster === undefined ? {} : { node: node.name }),
     uptime_seconds: life.startTime.ageSeconds,
@@ -305,7 +306,12 @@ async function stats(routes: RouteContext): Promise<LazyBody<Stats>> {
     listens: sessions.listens,
     servers: lazyRecord(mcp.servers.all(), (server) => [server.id, serverStats(server)]),
     ...profileStats(mcp.clients),
-    ...(await triggers?.figures.stats(STATS_TIMEOUT_MS)),
+    ...more,
+    limits: {
+      'limits.in_flight': mcp.clients.inFlight.usageOf(mcp.servers.all()),
+      'limits.sessions': sessions.usage,
+      ...more?.limits,
+    },
   };
 }
 

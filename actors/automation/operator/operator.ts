@@ -21,6 +21,7 @@ import type {
   DeliveryFilter,
   DeliveryPage,
   DeliveryState,
+  EventUsage,
 } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { LoadedTargets } from '../conversations/handlers.ts';
@@ -189,6 +190,10 @@ export class Operator {
   /** Returns matches among a bounded number of records, and the start of the next page. */
   deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage> {
     return this.#automation.store.deliveryPage(filter);
+  }
+
+  usage(): Promise<EventUsage> {
+    return this.#automation.store.usage();
   }
 
   counts(): Promise<DeliveryCounts> {

@@ -31,7 +31,8 @@ export class Works {
     const release = (name: string, max?: number) => store.release(name, max);
     const kindsWithSlots = kinds.map(({ name, parent = name, slots: count, makeGate, make }) => {
       const slots = new WorkSlots({ slots: count, bytes, release });
-      const queue = { name, parent, work: make(slots), slots: count, makeGate, spare: SPARE_CLAIMS };
+      const usage = () => slots.usage;
+      const queue = { name, parent, work: make(slots), slots: count, makeGate, spare: SPARE_CLAIMS, usage };
       return { slots, queue };
     });
     this.#slots = kindsWithSlots.map(({ slots }) => slots);

@@ -5,6 +5,7 @@
 // the same key are handled in order, never concurrently (A4, ARCHITECTURE.md). A key that hangs or fails does
 // not delay other keys. After `drain` neither runs nor timers remain; unreleased claims expire.
 
+import type { LimitUsage } from '../../base/bounds/limit-usage.ts';
 import { InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Life } from '../../gateway/life.ts';
@@ -180,6 +181,18 @@ export class Dispatcher {
   /** Returns the metrics by queue name. */
   stats(): Readonly<Record<string, QueueStats>> {
     return Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.stats()]));
+  }
+
+  /** Returns the usage of the limits of runs and of waiting requests, by setting. */
+  limits(): Readonly<Record<string, LimitUsage>> {
+    const slots = this.#queues.flatMap(({ name, usage }) => {
+      const limit = name === 'conversations' ? 'deliveries.concurrency' : `slots of ${name}`;
+      return usage === undefined ? [] : [[limit, usage()] as const];
+    });
+    return {
+      ...Object.fromEntries(slots),
+      'waiting requests': this.#deliveryWaits.usage,
+    };
   }
 
   /** Returns the metrics by the name of the parent actor. */

@@ -7,6 +7,7 @@
 // `active` while they process an event, and in `resting` while they are idle and keep their actor for reuse.
 
 import type { AnyActorRef } from 'xstate';
+import type { LimitUsage } from '../../base/bounds/limit-usage.ts';
 import { LinkedList } from '../../base/bounds/linked-list.ts';
 import { hasEnded, sendOrCount } from '../../base/supervision/dead-letters.ts';
 import type { NewEvent } from '../../store/event.ts';
@@ -36,6 +37,8 @@ export interface QueueOptions {
    * event must be claimed before it can be requeued for its receiver. @default 0
    */
   readonly spare?: number;
+  /** Returns the usage of the slots by trigger and receiver. */
+  readonly usage?: () => LimitUsage;
 }
 
 /** Services and settings that all queues share. */
@@ -58,6 +61,7 @@ export class WorkQueue implements ClaimerQueue {
   readonly name: string;
   readonly work: Work;
   readonly slots: number;
+  readonly usage: QueueOptions['usage'];
   /** Slots, including `spare`. */
   readonly #maxClaims: number;
   /** Closed if another node of the cluster does this work. Undefined: always open. */
@@ -83,6 +87,7 @@ export class WorkQueue implements ClaimerQueue {
     this.name = options.name;
     this.work = options.work;
     this.slots = options.slots ?? DEFAULT_SLOTS;
+    this.usage = options.usage;
     this.#maxClaims = this.slots + (options.spare ?? 0);
     this.metrics = new QueueMetrics(host.log, host.deliveryWaits);
     this.committer = host.committer;

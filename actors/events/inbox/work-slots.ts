@@ -9,6 +9,7 @@
 // An aborted run keeps its slot here until it really ends, also as a zombie run (work-queue.ts).
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
+import { type LimitUsage, largestHolders } from '../../base/bounds/limit-usage.ts';
 import type { StoredEvent } from '../../store/event.ts';
 
 export interface WorkSlotsOptions {
@@ -32,12 +33,18 @@ export interface WorkSlot {
  * neither blanks nor colons.
  */
 const GROUP = 'place: ';
+/** Prefix of the receivers among the holders. Trigger names have no blanks. */
+const RECEIVER = 'at ';
 
 /** Returns whether the name belongs to a group, on any node. */
 export const isSlotGroup = (name: string) => name.startsWith(GROUP);
 
 /** Interval of checks for free slots and for released events that are not claimed. */
 const CHECK_MS = 1_000;
+
+/** Returns the name for operators. Names of receivers begin with `at `. */
+const holderName = (name: string) =>
+  name.startsWith(RECEIVER) ? name.slice(RECEIVER.length) : `trigger ${name}`;
 
 /** Slots and bytes in use, per agent, platform or trigger. */
 class Holder {
@@ -99,6 +106,12 @@ export class WorkSlots {
     this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
+  /** Usage by trigger and by receiver. */
+  get usage(): LimitUsage {
+    const usages = [...this.#holders].map(([name, { slots }]) => [holderName(name), slots.used] as const);
+    return { used: this.#slots.used, max: this.#slots.total, holders: largestHolders(usages) };
+  }
+
   /** Stops the releases. */
   close(): void {
     clearInterval(this.#timer);
@@ -148,11 +161,10 @@ export class WorkSlots {
   }
 
   #group(receiver: string, trigger: string): SlotGroup {
-    // Trigger names have no blanks, so a trigger's holder never has the name of a receiver's holder (`at …`).
-    const name = `${GROUP}${trigger} at ${receiver}`;
+    const name = `${GROUP}${trigger} ${RECEIVER}${receiver}`;
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = new SlotGroup(name, this.#holder(`at ${receiver}`), this.#holder(trigger));
+      group = new SlotGroup(name, this.#holder(RECEIVER + receiver), this.#holder(trigger));
       this.#groups.set(name, group);
     }
     return group;

@@ -3,6 +3,7 @@
 // has lost its cluster membership cannot reach the database. It rejects calls within REJOIN_MS, so that
 // senders can try another node instead of waiting for statement timeouts.
 
+import type { LimitUsage } from '../../base/bounds/limit-usage.ts';
 import { type GatewayError, OverloadedError, StoreUnavailableError } from '../../base/errors/errors.ts';
 import { appendedOf } from '../append-outcome.ts';
 import type { NewEvent } from '../event.ts';
@@ -58,6 +59,10 @@ export class Appends {
   /** Returns false if the tick exists. */
   async tick(name: string, at: number, event: NewEvent): Promise<boolean> {
     return (await this.#calls.call({ events: [event], tick: { name, at } }, bytesOf([event]))).length > 0;
+  }
+
+  usage(): Promise<LimitUsage> {
+    return this.#transactions.run((transaction) => this.#capacity.usage(transaction));
   }
 
   close(): Promise<void> {

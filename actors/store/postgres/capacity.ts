@@ -7,6 +7,7 @@
 // nodes can exceed it by the events of one second, the maximum age of a count. Emitted events, due timers and requeued events bypass the
 // limit, but are counted.
 
+import { type LimitUsage, largestHolders } from '../../base/bounds/limit-usage.ts';
 import type { NewEvent } from '../event.ts';
 import { addCount } from '../holder-counts.ts';
 import { toStorableText } from '../record-texts.ts';
@@ -78,6 +79,12 @@ export class Capacity {
     await this.waitUntilIdle();
     await this.#count(transaction);
     return this.#reserveAll(calls) ?? this.#select(transaction, calls, this.#upperBound);
+  }
+
+  async usage(transaction: Transaction): Promise<LimitUsage> {
+    const byTrigger = await this.#counts.byTrigger(transaction);
+    const used = await unfinished(transaction);
+    return { used, max: this.#maxWaiting, holders: largestHolders(byTrigger) };
   }
 
   #reserveAll<Call extends CapacityRequest>(calls: readonly Call[]): Reservation<Call> | undefined {

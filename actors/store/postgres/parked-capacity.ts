@@ -5,7 +5,8 @@
 // the events that they park meanwhile.
 
 import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
-import { canPark, canParkAny, type ParkedHolders, type ParkedUsage } from '../parked-shares.ts';
+import type { LimitUsage } from '../../base/bounds/limit-usage.ts';
+import { canPark, canParkAny, type ParkedHolders, type ParkedUsage, parkedUsage } from '../parked-shares.ts';
 import { type PostgresStatement, statement, type Transaction } from './database.ts';
 
 const COUNTED_EVERY_MS = 1_000;
@@ -21,6 +22,12 @@ const countAll = statement<readonly [number]>('SELECT count(*) FROM delivery WHE
 const countTrigger = countOf('trigger');
 const countTarget = countOf('target');
 const countKey = countOf('key');
+const countsBy = (column: string) =>
+  statement<readonly [name: string, count: number]>(
+    `SELECT ${column}, count(*) FROM delivery WHERE waits_for IS NOT NULL AND ${column} IS NOT NULL GROUP BY ${column}`,
+  );
+const countTriggers = countsBy('trigger');
+const countTargets = countsBy('target');
 
 interface RememberedCount {
   count: number;
@@ -36,6 +43,8 @@ export class ParkedCapacity {
   readonly max: number;
   /** By statement and holder. */
   readonly #counts = new Map<string, RememberedCount>();
+  /** Usage for statistics. Times by the monotonic clock. */
+  #lastUsage: { readonly usage: LimitUsage; readonly countedAt: number; readonly tookMs: number } | undefined;
 
   constructor(maxParked: number) {
     this.max = maxParked;
@@ -51,6 +60,20 @@ export class ParkedCapacity {
       return true;
     }
     return false;
+  }
+
+  /** Counts the holders, unless the last such count was expensive and recent. */
+  async usage(transaction: Transaction): Promise<LimitUsage> {
+    const now = performance.now();
+    const last = this.#lastUsage;
+    if (last !== undefined && now < last.countedAt + last.tookMs / MAX_COUNTING_PART) return last.usage;
+    const [row] = await transaction.rows(countAll);
+    const byTrigger = new Map(await transaction.rows(countTriggers));
+    const byTarget = new Map(await transaction.rows(countTargets));
+    const usage = parkedUsage(row?.[0] ?? 0, this.max, byTrigger, byTarget);
+    const countedAt = performance.now();
+    this.#lastUsage = { usage, countedAt, tookMs: countedAt - now };
+    return usage;
   }
 
   async #countsOf(

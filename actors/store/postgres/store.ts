@@ -6,7 +6,7 @@
 
 import type { NewDecision } from '../approval.ts';
 import { MAX_CLAIM_BYTES, MAX_CLAIM_TIMERS } from '../claim-limits.ts';
-import type { Undelivered } from '../delivery.ts';
+import type { EventUsage, Undelivered } from '../delivery.ts';
 import type { NewEvent } from '../event.ts';
 import type { Cluster } from '../membership.ts';
 import { toStorableText } from '../record-texts.ts';
@@ -54,6 +54,7 @@ export interface PostgresStoreOptions {
 export class PostgresStore extends PostgresRecords implements Store {
   readonly #options: PostgresStoreOptions;
   readonly #appends: Appends;
+  readonly #parked: ParkedCapacity;
   readonly #commits: GroupCommit<TurnResult, Committed>;
 
   constructor(options: PostgresStoreOptions) {
@@ -61,7 +62,9 @@ export class PostgresStore extends PostgresRecords implements Store {
     super(new StoreTransactions(database, wakes));
     this.#options = options;
     this.#appends = new Appends(database, this.transactions, membership, maxWaiting);
-    const limits = { maxBytes: MAX_CLAIM_BYTES, parked: new ParkedCapacity(maxParked) };
+    const parked = new ParkedCapacity(maxParked);
+    this.#parked = parked;
+    const limits = { maxBytes: MAX_CLAIM_BYTES, parked };
     this.#commits = new GroupCommit({
       name: 'commit',
       run: (results) =>
@@ -84,6 +87,11 @@ export class PostgresStore extends PostgresRecords implements Store {
 
   get cluster(): Cluster {
     return this.#options.cluster;
+  }
+
+  async usage(): Promise<EventUsage> {
+    const waiting = await this.#appends.usage();
+    return { waiting, parked: await this.transactions.run((transaction) => this.#parked.usage(transaction)) };
   }
 
   async append(

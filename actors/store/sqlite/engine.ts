@@ -2,9 +2,17 @@
 // thread (worker/). The caller opens a transaction with `transaction` and calls the operations in it. Tests
 // pass their own clock.
 
+import { largestHolders } from '../../base/bounds/limit-usage.ts';
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import { MAX_CLAIM_BYTES, MAX_CLAIM_TIMERS } from '../claim-limits.ts';
-import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
+import type {
+  Delivery,
+  DeliveryCounts,
+  DeliveryFilter,
+  DeliveryPage,
+  EventUsage,
+  Undelivered,
+} from '../delivery.ts';
 import type { NewEvent } from '../event.ts';
 import { Appender } from '../mailboxes/appender.ts';
 import { Completions } from '../mailboxes/completions.ts';
@@ -68,6 +76,7 @@ export class SqliteEngine implements SyncStore {
   readonly #options: EngineOptions;
   readonly #connection: SqliteConnection;
   readonly #deliveries: SqliteDeliveries;
+  readonly #parkedRecords: SqliteParkedEvents;
   readonly #mailboxes: Mailboxes;
   readonly #timers: SqliteTimers;
   readonly #leases: SqliteLeases;
@@ -93,6 +102,7 @@ export class SqliteEngine implements SyncStore {
       const counter = new SqliteCounter(connection);
       this.#connection = connection;
       const parkedRecords = new SqliteParkedEvents(connection);
+      this.#parkedRecords = parkedRecords;
       this.#runs = new RunRecords(connection, (event, now) => this.#appender.add(event, now));
       this.#deliveries = new SqliteDeliveries(connection, parkedRecords, (seq, now) =>
         this.#runs.end(seq, now),
@@ -300,6 +310,15 @@ export class SqliteEngine implements SyncStore {
 
   counts(): DeliveryCounts {
     return this.#history.counts();
+  }
+
+  usage(): EventUsage {
+    const { maxWaiting, maxParked } = this.#options;
+    const { total, byTrigger } = this.#deliveries.unfinished;
+    return {
+      waiting: { used: total, max: maxWaiting, holders: largestHolders(byTrigger) },
+      parked: this.#parkedRecords.counts.usageOf(maxParked),
+    };
   }
 
   sweepPart(afterSeq: number): SweptPart {

@@ -1,8 +1,9 @@
 // Numbers of parked events in the embedded engine, in memory: all, and by holder (../parked-shares.ts). They
 // are counted when the file is opened and after a failed transaction.
 
+import type { LimitUsage } from '../../base/bounds/limit-usage.ts';
 import { addCount } from '../holder-counts.ts';
-import type { ParkedHolders, ParkedUsage } from '../parked-shares.ts';
+import { type ParkedHolders, type ParkedUsage, parkedUsage } from '../parked-shares.ts';
 import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
 type CountRow = readonly [key: string, trigger: string | null, target: string | null, count: number];
@@ -38,6 +39,10 @@ export class ParkedCounts {
 
   get total(): number {
     return this.#total;
+  }
+
+  usageOf(maxParked: number): LimitUsage {
+    return parkedUsage(this.#total, maxParked, this.#byTrigger, this.#byTarget);
   }
 
   usage({ key, trigger, target }: ParkedHolders): ParkedUsage {

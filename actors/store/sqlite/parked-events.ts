@@ -44,7 +44,7 @@ type HoldersRow = readonly [key: string, trigger: string | null, target: string 
 const returningHolders = 'RETURNING key, trigger, target';
 
 export class SqliteParkedEvents {
-  readonly #counts: ParkedCounts;
+  readonly counts: ParkedCounts;
   readonly #extras: SqliteStatement<ExtrasRow>;
   readonly #stateOf: SqliteStatement<readonly [string | null]>;
   readonly #keep: SqliteStatement<Nothing>;
@@ -65,7 +65,7 @@ export class SqliteParkedEvents {
   readonly #isBlocked: SqliteStatement<readonly [number]>;
 
   constructor(connection: SqliteConnection) {
-    this.#counts = new ParkedCounts(connection);
+    this.counts = new ParkedCounts(connection);
     this.#extras = connection.prepare(`${selectExtras} = ?1`);
     this.#stateOf = connection.prepare('SELECT state FROM progress WHERE seq = ?');
     this.#keep = connection.prepare(setState);
@@ -115,17 +115,17 @@ export class SqliteParkedEvents {
   }
 
   recount(): void {
-    this.#counts.recount();
+    this.counts.recount();
   }
 
   /** Number of parked events. */
   get parkedTotal(): number {
-    return this.#counts.total;
+    return this.counts.total;
   }
 
   /** Returns the numbers of parked events with these holders. */
   usage(holders: ParkedHolders): ParkedUsage {
-    return this.#counts.usage(holders);
+    return this.counts.usage(holders);
   }
 
   /** Returns the target of the event's run; null without a run. */
@@ -193,7 +193,7 @@ export class SqliteParkedEvents {
   #count(row: HoldersRow | undefined, count: 1 | -1): void {
     if (row === undefined) throw new Error('the parked event is missing');
     const [key, trigger, target] = row;
-    this.#counts.add({ key, trigger, target }, count);
+    this.counts.add({ key, trigger, target }, count);
   }
 
   /** Returns true for a changed state. */

@@ -23,7 +23,7 @@ export interface StoreChannel {
 const plain = [
   ...(['claim', 'commit', 'lease', 'owner', 'tick', 'lastTick', 'forgetTicks'] as const),
   ...(['put', 'get', 'delete', 'keys', 'delivery', 'requeue', 'discard', 'undeliver'] as const),
-  ...(['release', 'holders', 'counts', 'withReceipt'] as const),
+  ...(['release', 'holders', 'counts', 'usage', 'withReceipt'] as const),
   ...(['steps', 'run', 'approvals', 'approval', 'decide'] as const),
 ] satisfies readonly StoreOperation[];
 

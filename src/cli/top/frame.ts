@@ -6,6 +6,7 @@ import { printable } from '../../terminal/terminal-text.ts';
 import { alarmLines } from '../views/alarms.ts';
 import { deliveryCounts, triggerCounts, waitText } from '../views/automation.ts';
 import { counted, duration, latency } from '../views/figures.ts';
+import { limitEntries } from '../views/limits.ts';
 import { nodesLine } from '../views/nodes.ts';
 import { counterColumns, retryText, startText, stateCounts } from '../views/servers.ts';
 import { type Column, table } from '../views/table.ts';
@@ -37,6 +38,7 @@ export function topFrame(now: GatewaySample, before: GatewaySample | undefined, 
     ...nodesLines(now, view),
     serversLine(now, view),
     ...triggersLine(now, view),
+    ...limitLines(now, view),
     ...waitLines(now, view),
     noteLine(now, view),
   ];
@@ -141,6 +143,11 @@ function triggersLine(
     `${triggerCounts(Object.values(triggers), style)}; deliveries: ${deliveryCounts(deliveries, style)}`;
   const plainText = line(plain);
   return [plainText.length > width ? plainText.slice(0, width) : line(paint)];
+}
+
+/** Returns a line per limit that is used to a notable part. */
+function limitLines({ stats }: GatewaySample, { paint, width }: ScreenState): string[] {
+  return limitEntries(stats, plain).map(([name, text]) => paint('busy', `${name}: ${text}`.slice(0, width)));
 }
 
 /** Returns a line per parked delivery, which waits for a signal or a time. */

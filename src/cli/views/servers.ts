@@ -9,6 +9,7 @@ import { alarmLines } from './alarms.ts';
 import { deliveryCounts, triggerCounts, workCounts } from './automation.ts';
 import { withReasons } from './failure-reasons.ts';
 import { counted, duration, latency } from './figures.ts';
+import { limitEntries } from './limits.ts';
 import { localTime, optionalTime } from './local-time.ts';
 import { type Column, table } from './table.ts';
 
@@ -173,6 +174,7 @@ export function statsPage(stats: Stats, paint: Paint): string[] {
     ['sessions', `${sessions}, ${listens} listening`],
     ['servers', stateCounts(Object.values(stats.servers), paint)],
     ...automationEntries(stats, paint),
+    ...limitEntries(stats, paint).map(([name, text]) => ['limit', `${name}: ${text}`] as const),
   ] as const;
   const lines = entries.map(([name, text]) => `${name.padEnd(13)}  ${text}`);
   return [...alarmLines(stats.alarms, paint), ...lines, ...profileTable(stats)];

@@ -5,7 +5,7 @@
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
-import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
+import type { DeliveryCounts, EventUsage } from '../../../actors/store/delivery.ts';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import { sumQueueStats } from './queue-sum.ts';
 import type { AutomationStats, TriggerStats } from './stats-shapes.ts';
@@ -28,6 +28,7 @@ export class AutomationFigures {
   readonly #automation: Pick<RunningAutomation, 'operator' | 'dispatcher' | 'targets' | 'feed'>;
   #query: Promise<DeliveryCounts | null> | undefined;
   #latest: DeliveryCounts | null = null;
+  #usage: EventUsage | undefined;
 
   constructor(automation: Pick<RunningAutomation, 'operator' | 'dispatcher' | 'targets' | 'feed'>) {
     this.#automation = automation;
@@ -49,8 +50,24 @@ export class AutomationFigures {
       fleets: countsOf('fleet', fleets),
       flows: countsOf('flow', flows),
       deliveries,
+      limits: this.limits(),
       slots: { model_calls: slots.modelCalls.figures, flow_nodes: slots.flowNodes.figures },
       ...this.queues(),
+    };
+  }
+
+  /** Returns the usage of the shared limits by setting; without those of events if the store does not respond. */
+  limits(): AutomationStats['limits'] {
+    const { targets, dispatcher } = this.#automation;
+    const { modelCalls, flowNodes } = targets.slots;
+    return {
+      ...(this.#usage !== undefined && {
+        'deliveries.max_waiting': this.#usage.waiting,
+        'deliveries.max_parked': this.#usage.parked,
+      }),
+      ...dispatcher.limits(),
+      'limits.model_calls': modelCalls.usage,
+      'limits.flow_nodes': flowNodes.usage,
     };
   }
 
@@ -83,6 +100,7 @@ export class AutomationFigures {
     return new Promise((resolve) => {
       const deadline = setTimeout(() => {
         this.#latest = null;
+        this.#usage = undefined;
         resolve(null);
       }, timeoutMs);
       void query.then((counts) => {
@@ -99,9 +117,13 @@ export class AutomationFigures {
 
   async #queryCounts(): Promise<DeliveryCounts | null> {
     try {
-      this.#latest = await this.#automation.operator.counts();
+      const { operator } = this.#automation;
+      const [counts, usage] = await Promise.all([operator.counts(), operator.usage()]);
+      this.#latest = counts;
+      this.#usage = usage;
     } catch {
       this.#latest = null;
+      this.#usage = undefined;
     }
     return this.#latest;
   }

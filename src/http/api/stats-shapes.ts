@@ -1,5 +1,6 @@
 // Types of the JSON of `GET /stats`, for API, CLI and inspector (see server-shapes.ts).
 
+import type { LimitUsage } from '../../../actors/base/bounds/limit-usage.ts';
 import type { SlotFigures } from '../../../actors/base/bounds/slot-queue.ts';
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
@@ -42,6 +43,8 @@ export interface AutomationStats {
   /** Null if the store did not respond in time. */
   readonly deliveries: DeliveryCounts | null;
   readonly conversations: QueueStats;
+  /** Usage of the shared limits, by setting. */
+  readonly limits: ByName<LimitUsage>;
   /** Slots for steps of runs. */
   readonly slots: Readonly<Record<'model_calls' | 'flow_nodes', SlotFigures>>;
   /** Sum over all platforms. */

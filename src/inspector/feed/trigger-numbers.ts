@@ -23,5 +23,5 @@ export function automationTotals(figures: AutomationFigures): AutomationTotals {
     name,
     ...stats,
   }));
-  return { deliveries: figures.latestDeliveries, works };
+  return { deliveries: figures.latestDeliveries, limits: figures.limits(), works };
 }

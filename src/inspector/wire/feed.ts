@@ -1,6 +1,7 @@
 // Messages of the feed, from the gateway to pages. Types only; member names are the JSON names. Records of
 // the API have ISO 8601 times; all other times are epoch milliseconds.
 
+import type { LimitUsage } from '../../../actors/base/bounds/limit-usage.ts';
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import type { AlarmRecord } from '../../http/api/alarm-shapes.ts';
@@ -91,6 +92,8 @@ export interface WorkNumbers extends Omit<QueueStats, 'states'> {
 export interface AutomationTotals {
   /** Null if the store does not respond. */
   readonly deliveries: DeliveryCounts | null;
+  /** Usage of the shared limits of events and runs, by setting. */
+  readonly limits: Readonly<Record<string, LimitUsage>>;
   /** All kinds of work of this gateway. */
   readonly works: readonly WorkNumbers[];
 }

@@ -151,6 +151,11 @@ test.concurrent('a noisy webhook gets 503 with the limit named, and other trigge
   const refused = await postMore();
   expect(refused.status).toBe(503);
   expect(await refused.text()).toMatch(/6 of \d+ are events of http:wait \(deliveries\.max_waiting: 12\)/);
+  const { limits } = (await ask(`${gateway.url}/stats`)).json;
+  expect(limits['deliveries.max_waiting']).toMatchObject({
+    max: 2 * MAX_WAITING,
+    holders: expect.arrayContaining([{ name: 'http:wait', used: MAX_WAITING }]),
+  });
   await expectAccepted(gateway, 0);
   await gateway.stop();
   gateway = await start(folder, { max_waiting: 2 * MAX_WAITING });

@@ -5,6 +5,7 @@
 // lists) need no slot, and calls that wait for input of a modern client hold none (suspended-calls.ts).
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
+import { type LimitUsage, largestHolders } from '../../../base/bounds/limit-usage.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import type { ClientExchange } from '../exchange.ts';
@@ -35,6 +36,14 @@ export class InFlightLimiter {
     this.#calls = new Budget(inFlight);
     this.#introductions = new Budget(Math.max(INTRODUCTION_RATIO, Math.floor(inFlight / INTRODUCTION_RATIO)));
     this.#large = new Budget(Math.max(MIN_LARGE_TOTAL, MAX_SIZE_REQUESTS * maxBytes));
+  }
+
+  /** Usage by server. */
+  usageOf(servers: readonly ManagedServer[]): LimitUsage {
+    const usages = servers.map(({ id, slots }) => [`server ${id}`, slots.used] as const);
+    const { used, total } = this.#calls;
+    const merged = ['merged lists', this.#mergedLists.used] as const;
+    return { used, max: total, holders: largestHolders([...usages, merged]) };
   }
 
   /**

@@ -4,6 +4,7 @@
 // and cannot exclude others.
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
+import { type LimitUsage, largestHolders } from '../../../base/bounds/limit-usage.ts';
 
 /** Client that owns sessions, listen streams or records of sessions. */
 export interface SessionOwner {
@@ -22,6 +23,14 @@ export class OwnerBudget {
 
   get used(): number {
     return this.#budget.used;
+  }
+
+  /** Usage by principal. */
+  get usage(): LimitUsage {
+    const usages = [...this.#shares.principal].map(
+      ([name, { used }]) => [`principal ${name}`, used] as const,
+    );
+    return { used: this.used, max: this.#budget.total, holders: largestHolders(usages) };
   }
 
   /** Reserves an amount. Returns false, without a change, if the principal or the client lacks capacity. */

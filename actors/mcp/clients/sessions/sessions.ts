@@ -7,6 +7,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { Budget } from '../../../base/bounds/budget.ts';
+import type { LimitUsage } from '../../../base/bounds/limit-usage.ts';
 import { type GatewayError, OverloadedError } from '../../../base/errors/errors.ts';
 import type { Log } from '../../../base/errors/log.ts';
 import { isSamePrincipal, type Principal } from '../../../identity/principal.ts';
@@ -89,6 +90,11 @@ export class Sessions {
   /** Number of listening modern clients; each counts like a session. */
   get listens(): number {
     return this.#listening.size;
+  }
+
+  /** Usage of `limits.sessions`. */
+  get usage(): LimitUsage {
+    return this.#slots.usage;
   }
 
   get size(): number {

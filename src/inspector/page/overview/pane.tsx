@@ -8,6 +8,7 @@ import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
 import { allRuns } from '../runs/list.tsx';
 import { ClientLines } from './clients.tsx';
+import { LimitLines } from './limits.tsx';
 import { RunLines, ServerLines, TriggerLines } from './lists.tsx';
 import { findProblems, MAX_PROBLEMS, type PolledRecords, type ProblemGroup } from './problems.ts';
 
@@ -38,6 +39,7 @@ export function OverviewPane({ state, go }: OverviewPaneProps) {
         <ServerLines state={state} go={go} />
         <ClientLines go={go} />
         <TriggerLines state={state} go={go} />
+        {hasAutomation && <LimitLines state={state} />}
         <RunLines state={state} runList={records.value?.runs} go={go} />
       </div>
     </section>

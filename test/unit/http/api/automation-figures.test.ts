@@ -28,6 +28,7 @@ const queue = {
 const other = { ...queue, active: 2, states: { ready: 1 }, duration_ms: { p50: 3, p95: 4 } };
 const modelCalls = { active: 1, max: 256, waiting: 0 };
 const flowNodes = { active: 2, max: 512, waiting: 3 };
+const usage = { used: 1, max: 2, holders: [{ name: 'trigger orders', used: 1 }] };
 const trigger = {
   trigger: { name: 'orders' },
   state: 'paused',
@@ -38,8 +39,13 @@ const trigger = {
 const answerRow = JSON.stringify({ kind: 'answer', usage: { input: 10, output: 3 }, cost: 0.5 });
 
 function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
-  const operator = { triggers: () => [trigger], counts: ask };
+  const operator = {
+    triggers: () => [trigger],
+    counts: ask,
+    usage: async () => ({ waiting: usage, parked: usage }),
+  };
   const dispatcher = {
+    limits: () => ({ 'deliveries.concurrency': usage }),
     stats: () => ({ conversations: queue, 'outbox/repohost': queue, 'outbox/botmessenger': other }),
     statsByParent: () => ({ conversations: [queue], outbox: [queue, other], runs: [other] }),
   };
@@ -51,7 +57,7 @@ function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
   attempt.end();
   const targets = {
     loaded: { agents: [{ name: 'oncall' }], fleets: [{ name: 'oncall' }], flows: [] },
-    slots: { modelCalls: { figures: modelCalls }, flowNodes: { figures: flowNodes } },
+    slots: { modelCalls: { figures: modelCalls, usage }, flowNodes: { figures: flowNodes, usage } },
   };
   return new AutomationFigures({ operator, dispatcher, targets, feed } as unknown as RunningAutomation);
 }
@@ -97,6 +103,13 @@ test('the statistics contain every trigger, the delivery counts and the current 
     },
     flows: {},
     deliveries: counts,
+    limits: {
+      'deliveries.max_waiting': usage,
+      'deliveries.max_parked': usage,
+      'deliveries.concurrency': usage,
+      'limits.model_calls': usage,
+      'limits.flow_nodes': usage,
+    },
     slots: { model_calls: modelCalls, flow_nodes: flowNodes },
     conversations: queue,
     outbox: {

@@ -91,7 +91,7 @@ interface Made {
 function overviewOf({ servers = [], triggers = [], failed = [], dead = [], pending = [], deadInAll }: Made) {
   const counts = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0 };
   const deliveries = deadInAll === null ? null : { ...counts, dead: deadInAll ?? dead.length };
-  const automation: AutomationTotals = { deliveries, works: [] };
+  const automation: AutomationTotals = { deliveries, limits: {}, works: [] };
   const state: PageState = {
     ...emptyState,
     at: NOW,

@@ -410,7 +410,7 @@ test('the inspector finds the statistics of a work queue by the address of its a
     handled,
     duration_ms: { p50: null, p95: null },
   });
-  const totals = { deliveries: null, works: [work('conversations', 1), work('flow runs/a', 7)] };
+  const totals = { deliveries: null, limits: {}, works: [work('conversations', 1), work('flow runs/a', 7)] };
   const actor = { name: 'flow runs/a', machine: null, parent: '0' };
   const totalsRow = workAt(totals, addressOf(actor, actors));
   expect(totalsRow && workFigures(totals, totalsRow)).toEqual(expect.arrayContaining([['handled', '7']]));
