@@ -1,4 +1,4 @@
-// Tally of waiting events while calls append more: the counted events, and those that the calls add. A call
+// Tally of waiting events while calls append more: the counted events, and the added ones. A call
 // fits with all its events or not at all (waiting-shares.ts).
 
 import type { NewEvent } from './event.ts';

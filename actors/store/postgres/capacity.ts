@@ -91,7 +91,7 @@ export class Capacity {
     return this.#hasCapacity(calls) ? this.#createReservation(new Set(calls)) : undefined;
   }
 
-  /** Returns true if all events certainly have capacity, even if all those of a trigger are one conversation. */
+  /** Returns true if all events certainly have capacity, even if each trigger has a single conversation. */
   #hasCapacity(calls: readonly CapacityRequest[]): boolean {
     let total = this.#upperBound;
     if (canWaitAny(total, eventsOf(calls), this.#maxWaiting)) return true;

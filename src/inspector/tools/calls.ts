@@ -1,8 +1,9 @@
 // Tool calls from the page. The response to each is a stream of server-sent events: progress, then the
 // result. If the page disconnects, its call is cancelled.
 //
-// Limits (A8, ARCHITECTURE.md): MAX_CALLS concurrent calls of MAX_MS each, MAX_ARGUMENTS bytes per request,
-// one progress event per PROGRESS_MS. A page that does not read the stream receives no progress.
+// Limits (A8, ARCHITECTURE.md): MAX_CALLS concurrent calls of MAX_MS each, half of them for one principal alone,
+// MAX_ARGUMENTS bytes per request, one progress event per PROGRESS_MS. A page that does not read the stream
+// receives no progress.
 
 import {
   GatewayError,
@@ -10,6 +11,8 @@ import {
   OverloadedError,
   StoppedError,
 } from '../../../actors/base/errors/errors.ts';
+import { NamedBudget } from '../../../actors/base/bounds/named-budget.ts';
+import { principalText } from '../../../actors/identity/principal.ts';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
 import type { ProgressReport } from '../../../actors/mcp/clients/in-process-client.ts';
 import { RpcFault } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
@@ -20,7 +23,7 @@ import { streamHeaders } from '../response-headers.ts';
 import type { CallEnd, CallMessage, CallProblem } from '../wire/tools.ts';
 import { createResultView } from './result-view.ts';
 
-const MAX_CALLS = 16;
+const MAX_CALLS = 32;
 const MAX_MS = 600_000;
 const MAX_ARGUMENTS = 1_000_000;
 const HEARTBEAT_MS = 15_000;
@@ -34,7 +37,7 @@ type JsonArguments = Readonly<Record<string, unknown>>;
 
 export class ToolCalls {
   readonly #gateway: Pick<GatewayRuntime, 'log' | 'redactor' | 'mcp'>;
-  #running = 0;
+  readonly #slots = new NamedBudget(MAX_CALLS);
 
   constructor(gateway: Pick<GatewayRuntime, 'log' | 'redactor' | 'mcp'>) {
     this.#gateway = gateway;
@@ -47,9 +50,9 @@ export class ToolCalls {
   async call(context: ExchangeContext, server: string, tool: string, body: Buffer): Promise<void> {
     this.#gateway.mcp.servers.require(server);
     const args = argumentsIn(body);
-    if (this.#running >= MAX_CALLS)
+    const release = this.#slots.acquire(1, principalText(context.principal));
+    if (release === undefined)
       throw new OverloadedError('too many calls from the inspector; wait for one, or cancel it');
-    this.#running += 1;
     const controller = new AbortController();
     try {
       context.reply.onAbort(() => controller.abort(new StoppedError('the page disconnected')));
@@ -66,7 +69,7 @@ export class ToolCalls {
         clearInterval(heartbeat);
       }
     } finally {
-      this.#running -= 1;
+      release();
     }
   }
 
