@@ -1,6 +1,6 @@
 // Limit of waiting events (`maxWaiting`) and its shares, for all engines. A waiting event belongs to two
-// holders: the trigger or account that accepted it, and its conversation. The rule is the
-// same as for parked events (parked-shares.ts): one trigger alone gets half, one conversation alone a third. Emitted events,
+// holders: the trigger or account that accepted it, and its conversation. The rule is the same as for parked
+// events (parked-shares.ts): one trigger alone gets half, one conversation alone a third. Emitted events,
 // timers and requeued events bypass the limit, but are counted. They could leave no capacity for others, so
 // each trigger or account always has a small guaranteed share.
 

@@ -20,7 +20,7 @@ export interface CountedEvents {
 }
 
 /** Event as stored. */
-type WaitingEvent = Readonly<Record<'id' | 'key' | 'trigger', string>>;
+type TalliedEvent = Readonly<Record<'id' | 'key' | 'trigger', string>>;
 
 export class WaitingTally {
   readonly #counted: CountedEvents;
@@ -40,7 +40,7 @@ export class WaitingTally {
    */
   add(call: readonly NewEvent[], events: readonly NewEvent[]): string | undefined {
     const limit = acceptanceLimit(call, this.#maxWaiting);
-    const added: WaitingEvent[] = [];
+    const added: TalliedEvent[] = [];
     for (const event of events.map(toWaiting)) {
       if (this.#addedIds.has(event.id)) continue;
       const usage = this.#usage(event);
@@ -54,7 +54,7 @@ export class WaitingTally {
     return undefined;
   }
 
-  #usage({ trigger, key }: WaitingEvent): WaitingUsage {
+  #usage({ trigger, key }: TalliedEvent): WaitingUsage {
     const { total, byTrigger, byConversation } = this.#counted;
     return {
       total: total + this.#addedIds.size,
@@ -63,7 +63,7 @@ export class WaitingTally {
     };
   }
 
-  #count({ id, key, trigger }: WaitingEvent, by: 1 | -1): void {
+  #count({ id, key, trigger }: TalliedEvent, by: 1 | -1): void {
     if (by > 0) this.#addedIds.add(id);
     else this.#addedIds.delete(id);
     addCount(this.#byTrigger, trigger, by);
@@ -71,7 +71,7 @@ export class WaitingTally {
   }
 }
 
-function toWaiting(event: NewEvent): WaitingEvent {
+function toWaiting(event: NewEvent): TalliedEvent {
   const stored = { id: toStorableText(event.id), key: toStorableText(event.key) };
   return { ...stored, trigger: triggerHolder(stored) };
 }

@@ -49,21 +49,21 @@ export function runSlots(
   };
 }
 
-type StepKind = 'modelCalls' | 'flowNodes';
+type SlotKind = 'modelCalls' | 'flowNodes';
 
 interface KindOfStep {
   readonly name: string;
   readonly setting: string;
 }
 
-const kinds: Readonly<Record<StepKind, KindOfStep>> = {
+const kinds: Readonly<Record<SlotKind, KindOfStep>> = {
   modelCalls: { name: 'model call', setting: 'limits.model_calls' },
   flowNodes: { name: 'flow node', setting: 'limits.flow_nodes' },
 };
 
 /** No slot was free in time. The step has not begun. */
 export class NoSlotError extends HandlerError {
-  constructor(kind: StepKind, { used, max, holders: [largest] }: LimitUsage) {
+  constructor(kind: SlotKind, { used, max, holders: [largest] }: LimitUsage) {
     const { name, setting } = kinds[kind];
     const holder = largest === undefined ? '' : `, ${largest.used} by ${largest.name}`;
     super(`no slot was free for a ${name}: ${used} of ${max} are in use${holder} (${setting})`, {
@@ -85,7 +85,7 @@ export interface StepHolders extends Pick<Job, 'trigger' | 'agent'> {
 /** Acquires a slot for a step of the job. Rejects with NoSlotError, or with the reason of the signal. */
 export async function acquireSlot(
   slots: RunSlots,
-  kind: StepKind,
+  kind: SlotKind,
   { trigger, agent, provider }: StepHolders,
   context: Pick<HandlerContext, 'signal' | 'remainingMs' | 'reportRetry'>,
 ): Promise<ReleaseSlot> {

@@ -5,7 +5,7 @@
 // usage gets any amount that is free, so single amounts must be small compared with the total. Operations
 // allocate nothing, and are cheap enough for each call.
 
-/** Usage of one holder: a server, session or sender. Written only by Budget, NamedBudget and BufferedBytes. */
+/** Usage of one holder: a server, session or sender. Written only by the budgets of this folder. */
 export class Share {
   used = 0;
 }

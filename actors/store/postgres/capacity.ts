@@ -4,8 +4,8 @@
 // Counting is expensive, so each node computes an upper bound: the last count, plus all events it has added
 // since, plus the events in flight. Near the limit it waits until no events are in flight, and counts; nodes
 // do this one by one. A single node therefore never exceeds the limit, except by guaranteed shares. Several
-// nodes can exceed it by the events of one second, the maximum age of a count. Emitted events, due timers and requeued events bypass the
-// limit, but are counted.
+// nodes can exceed it by the events of one second, the maximum age of a count. Emitted events, due timers and
+// requeued events bypass the limit, but are counted.
 
 import { type LimitUsage, largestHolders } from '../../base/bounds/limit-usage.ts';
 import type { NewEvent } from '../event.ts';

@@ -56,7 +56,7 @@ export class AutomationFigures {
     };
   }
 
-  /** Returns the usage of the shared limits by setting; without those of events if the store does not respond. */
+  /** Returns the usage of the shared limits by setting; without events if the store does not respond. */
   limits(): AutomationStats['limits'] {
     const { targets, dispatcher } = this.#automation;
     const { modelCalls, flowNodes } = targets.slots;

@@ -1,9 +1,9 @@
 // Tool calls from the page. The response to each is a stream of server-sent events: progress, then the
 // result. If the page disconnects, its call is cancelled.
 //
-// Limits (A8, ARCHITECTURE.md): MAX_CALLS concurrent calls of MAX_MS each, half of them for one principal alone,
-// MAX_ARGUMENTS bytes per request, one progress event per PROGRESS_MS. A page that does not read the stream
-// receives no progress.
+// Limits (A8, ARCHITECTURE.md): MAX_CALLS concurrent calls of MAX_MS each, half of them for one principal
+// alone, MAX_ARGUMENTS bytes per request, one progress event per PROGRESS_MS. A page that does not read the
+// stream receives no progress.
 
 import {
   GatewayError,

@@ -1,6 +1,6 @@
 // Usage of the shared limits in the overview, with the largest holders.
 
-import type { LimitUsage } from '../../../../actors/base/bounds/limit-usage.ts';
+import type { Stats } from '../../../http/api/stats-shapes.ts';
 import type { PageState } from '../feed/page-state.ts';
 import { count } from '../format.ts';
 import { Lines } from './lists.tsx';
@@ -19,7 +19,7 @@ export function LimitLines({ state }: { readonly state: PageState }) {
   );
 }
 
-function usageLine({ used, max, holders }: LimitUsage): string {
+function usageLine({ used, max, holders }: NonNullable<Stats['limits']>[string]): string {
   const names = holders.map((holder) => `${holder.name} ${count(holder.used)}`);
   return [`${count(used)} of ${count(max)}`, ...names].join(' · ');
 }
