@@ -3,8 +3,8 @@
 // shares (budget.ts), so a single holder gets at most half of each. A free slot goes to the oldest request
 // whose holders have a share left.
 
-import type { LimitUsage } from './limit-usage.ts';
 import { HolderBudget } from './holder-budget.ts';
+import type { LimitUsage } from './limit-usage.ts';
 
 /** Frees the slot. Call it once. */
 export type ReleaseSlot = () => void;

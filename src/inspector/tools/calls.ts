@@ -5,15 +5,15 @@
 // alone, MAX_ARGUMENTS bytes per request, one progress event per PROGRESS_MS. A page that does not read the
 // stream receives no progress.
 
+import { NamedBudget } from '../../../actors/base/bounds/named-budget.ts';
 import {
   GatewayError,
   InvalidQueryError,
   OverloadedError,
   StoppedError,
 } from '../../../actors/base/errors/errors.ts';
-import { NamedBudget } from '../../../actors/base/bounds/named-budget.ts';
-import { principalText } from '../../../actors/identity/principal.ts';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
+import { principalText } from '../../../actors/identity/principal.ts';
 import type { ProgressReport } from '../../../actors/mcp/clients/in-process-client.ts';
 import { RpcFault } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
 import { parseJson } from '../../../config/reader/json-text.ts';

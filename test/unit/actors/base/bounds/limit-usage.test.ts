@@ -1,8 +1,8 @@
 // Usage of shared limits: budgets with named holders, and the largest of them.
 
 import { expect, test } from 'vitest';
-import { largestHolders } from '../../../../../actors/base/bounds/limit-usage.ts';
 import { HolderBudget } from '../../../../../actors/base/bounds/holder-budget.ts';
+import { largestHolders } from '../../../../../actors/base/bounds/limit-usage.ts';
 
 test('the usage contains the five largest holders in descending order, with bounded names', () => {
   const usages = Array.from({ length: 1_000 }, (_, n) => [`${n} ${'x'.repeat(500)}`, n] as const);
