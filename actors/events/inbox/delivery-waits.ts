@@ -5,8 +5,8 @@
 // signal aborts. The number of pending calls is limited, in total and per trigger; further calls are rejected
 // immediately.
 
-import type { LimitUsage } from '../../base/bounds/limit-usage.ts';
 import { HolderBudget } from '../../base/bounds/holder-budget.ts';
+import type { LimitUsage } from '../../base/bounds/limit-usage.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';
 import type { DeliveryOutcome } from './delivery-outcome.ts';
 

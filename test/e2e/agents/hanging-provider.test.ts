@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const answer of answers.splice(0)) answer();
-  await gateway.stop("SIGKILL");
+  await gateway.stop('SIGKILL');
   for (const each of [hanging, healthy]) await each[Symbol.asyncDispose]();
 });
 
