@@ -32,7 +32,7 @@ export function withAbsoluteFiles(node: WrittenNode, folder: string): WrittenNod
   return { ...node, tls: { cert: absolute(cert), key: absolute(key), ca: absolute(ca) } };
 }
 
-/** Returns the fault of an address. The listen address `node.bind` is not advertised; it may be a wildcard. */
+/** Returns the fault of an address. `node.bind` is not advertised, so it may be a wildcard address. */
 function addressFault(text: string | undefined, isAdvertised: boolean): string | undefined {
   if (text === undefined) return undefined;
   try {

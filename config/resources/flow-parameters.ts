@@ -1,5 +1,5 @@
 // Parameters of commands that run a flow (a graph of steps). A command may declare its own parameters; a
-// command without parameters gets those of its flow. Menus of platforms and help texts show them.
+// command without parameters gets the parameters of its flow. Menus of platforms and help texts show them.
 
 import { contentHash } from '../content-hash.ts';
 import { joinPath } from '../reader/field-path.ts';

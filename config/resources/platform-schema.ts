@@ -26,7 +26,7 @@ const platformSchema = (type: TypeName) => ({
   },
 });
 
-/** Removes the default of a schema: it would count as set for the platform, and override that of the type. */
+/** Removes a schema's default: it would count as set for the platform, and override the type's default. */
 function withoutDefault(schema: Type.TSchema): Type.TSchema {
   const { default: _, ...rest } = schema as Type.TSchema & { readonly default?: unknown };
   return rest;

@@ -8,7 +8,7 @@ const SLICE_MS = 5;
 export class WorkSlices {
   #endsAt = performance.now() + SLICE_MS;
 
-  /** Waits for the next turn if the current slice is over. Call it between the items of the work. */
+  /** Waits for the next turn if the time of the slice is used up. Call it between the items of the work. */
   async pause(): Promise<void> {
     if (performance.now() < this.#endsAt) return;
     await nextTurn();

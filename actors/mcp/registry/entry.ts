@@ -1,7 +1,7 @@
 // Parses an entry of an MCP registry, a public directory of servers. The entry (`server.json`) describes how
 // to run a server. Invalid members are treated as missing.
 
-/** A value that is fixed or that the user provides: of an argument, variable or header. */
+/** Value of an argument, variable or header; fixed, or provided by the user. */
 export interface RegistryInput {
   readonly description?: string;
   readonly isRequired: boolean;

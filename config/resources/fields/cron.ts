@@ -53,7 +53,7 @@ export interface CronFields {
   readonly isEitherDay: boolean;
 }
 
-/** Returns the error message for an invalid expression, or for one that never occurs. */
+/** Returns the error message for an invalid expression, or for a time that never occurs. */
 export function cronFault(expression: string): string | undefined {
   const parsed = parseCron(expression);
   if (typeof parsed === 'string') return parsed;

@@ -1,4 +1,4 @@
-// Checks the names of IANA time zones in schedules. The zones are those of Node.
+// Checks the names of IANA time zones in schedules. Node provides the list of zones.
 
 import { suggest } from '../../reader/suggest.ts';
 

@@ -22,7 +22,8 @@ export class PlanMessages {
   #plan: RunPlan | undefined;
   #isPlanSent = false;
   /**
-   * Last sent JSON: of a node by `node` and its place (path without the turns of loops), of a member by path.
+   * Last sent JSON by key. The key of a node is `node` and its place (path without the turns of loops); the
+   * key of a member is its path.
    */
   readonly #sent = new Map<string, string>();
 

@@ -25,13 +25,17 @@ const MAX_BYTES = 1_845_000;
 const OF_TRIGGERS =
   /^(?:libs\/rest|actors\/(?:agents|automation|events|identity\/jwt|platforms)|config\/resources\/platforms|node_modules\/(?:@ai-sdk|ai|croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:agent-run|trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/(?:automation|approval-|delivery-|run-|target-|trigger-records)))|^actors\/store\/(?:open-store|sqlite)/;
 /**
- * Small parts: token detection, the clock check before a call, redirects and Retry-After of remote servers.
+ * Small parts: token detection, the clock check before a call; redirects, Retry-After, cookies and proxies of
+ * remote servers.
  */
 const ALLOWED = new Set([
   'actors/identity/jwt/bearer-token.ts',
+  'libs/rest/forward-proxy.ts',
   'libs/rest/host.ts',
+  'libs/rest/http-date.ts',
   'libs/rest/process-suspension.ts',
   'libs/rest/proxy.ts',
+  'libs/rest/proxy-connection-error.ts',
   'libs/rest/redirect.ts',
   'libs/rest/request-fault.ts',
   'libs/rest/retry-after.ts',

@@ -192,7 +192,7 @@ export class ExclusiveConnections {
   }
 }
 
-/** Returns a key that is equal for clients that may use the same connection one after the other. */
+/** Returns a key that is equal for clients that may use the same connection in turn. */
 function keyOf({ capabilities, clientInfo, logLevel, principal }: ModernCaller): string {
   return JSON.stringify([capabilities, clientInfo, logLevel, principal]);
 }

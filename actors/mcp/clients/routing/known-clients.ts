@@ -27,7 +27,7 @@ export class KnownClients {
       if (session.isEnded) session.namedResources.close();
       return session.namedResources;
     }
-    // '' stands for all clients without authentication.
+    // '' means all clients without authentication.
     const key = caller?.principal ?? principal ?? '';
     const named = this.#byPrincipal.get(key) ?? new NamedResources(this.#budget);
     this.#byPrincipal.delete(key);

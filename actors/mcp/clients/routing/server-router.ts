@@ -123,7 +123,7 @@ export function routeList(
   const { envelope, exchange, server, session, caller } = route;
   const { aggregate } = context;
   // A server may list other items to a client with other capabilities, so the first list request of such a
-  // client is forwarded (`mayShowMoreTo`), and the lists in the response are used for it from then on.
+  // client is forwarded (`mayShowMoreTo`), and its later requests use the lists in the response.
   const client = session ?? (caller && { era: 'modern' as const, capabilities: caller.capabilities });
   const { lists, cuts, hints } = client === undefined ? server.cache : server.listsFor(client, session);
   // A truncated list is not served from the cache: the server can return the rest.

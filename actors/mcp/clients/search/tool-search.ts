@@ -146,7 +146,7 @@ export class ToolSearch {
     const target: MergedItem | undefined = this.#aggregate.tools().get(name);
     const span = envelope.param('name');
     if (target === undefined || span === undefined) return this.#unknown(name);
-    // Replaces `call_tool` with the server's own tool name, and its arguments with those of the called tool.
+    // Replaces `call_tool` and its arguments with the server's own tool name and the tool's arguments.
     const edits = [replaceSpan(span, rawJson(target.key)), replaceSpan(argumentsSpan, rawInner)];
     return { target, edits };
   }

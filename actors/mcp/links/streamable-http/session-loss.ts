@@ -1,6 +1,6 @@
 // Detects that the remote server has lost the session. The specification requires status 404 (MCP 2025-11-25,
-// Session Management); 410 (Gone) means the same. Servers also report it with other statuses, bodies and words,
-// and as an error response with status 200. If a loss is not detected, all later requests on the link fail.
+// Session Management); 410 (Gone) means the same. Servers also use other statuses, bodies and words, and
+// error responses with status 200. If a loss is not detected, all later requests on the link fail.
 //
 // A loss closes the session for all clients, and tools have sessions too (terminals, browsers). Therefore,
 // except for 404 and 410, only the sentences of the known SDKs count, as the whole text.

@@ -1,5 +1,5 @@
-// Pings a server's open connections (pool members), and reports connections that do not respond. One that
-// received a message since the last round needs no ping. Any response to a ping counts, even an error. Pings
+// Pings a server's open connections (pool members), and reports connections that do not respond. A connection
+// with a message since the last round needs no ping. Any response to a ping counts, even an error. Pings
 // do not count as use of the server. A connection has one ping in flight, so missed pings are consecutive.
 //
 // - A connection with a call in flight is not pinged: a tool may block the only thread of its server, also

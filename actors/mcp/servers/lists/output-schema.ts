@@ -95,7 +95,7 @@ export function isCompilable(root: unknown): boolean {
     if (typeof schema === 'boolean' || visited.has(schema)) return true;
     if (!isObject(schema)) return false;
     visited.add(schema);
-    // Validators require `type` beside `nullable`.
+    // Validators accept `nullable` only together with `type`.
     if (schema.nullable !== undefined && schema.type === undefined) return false;
     return Object.entries(schema).every(([name, value]) => {
       if (name === '$ref') return typeof value === 'string' && visit(resolveReference(root, value));
