@@ -1,6 +1,8 @@
 // Verified principal (client or person) of requests, MCP sessions and events. A verifier returns a principal
 // or a refusal, as a promise only if it must fetch keys first.
 
+import type { Role } from './roles.ts';
+
 export interface Principal {
   /** Type of the proof. `anonymous`: no proof was required. */
   readonly kind: 'anonymous' | 'key' | 'operator' | 'signature' | 'token' | 'node';
@@ -8,6 +10,8 @@ export interface Principal {
   readonly name: string;
   /** Claims of the verified token. */
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** Role of an access key. Other credentials permit everything, see `roleOf`. */
+  readonly role?: Role;
 }
 
 /** Reason for rejecting a request. */
@@ -35,6 +39,11 @@ export const operator: Principal = { kind: 'operator', name: 'token' };
 
 export function isRefusal<T extends object>(verdict: T | Refusal): verdict is Refusal {
   return 'reason' in verdict;
+}
+
+/** Returns the role; undefined for anonymous senders, which the access of each route limits. */
+export function roleOf({ kind, role }: Principal): Role | undefined {
+  return role ?? (kind === 'anonymous' ? undefined : 'admin');
 }
 
 /** Returns true for the same principal. A principal cannot see the data of another. */

@@ -5,7 +5,7 @@
 import { isRefusal, type VerificationResult } from '../../actors/identity/principal.ts';
 import { deferUntilVerified } from './body/unverified-body.ts';
 import type { HttpServices } from './http-services.ts';
-import { accessOf, refusalOf, refuse } from './identification.ts';
+import { accessOf, refusalOf, refuse, requiredRole, roleRefusal } from './identification.ts';
 import { isEncoded } from './listener/framing.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
@@ -69,23 +69,25 @@ export class Dispatch {
       ]);
       return undefined;
     }
-    if (gate === undefined && this.#isRefused(context, method, access)) return undefined;
+    if (gate === undefined && this.#isRefused(context, method, route)) return undefined;
     const handle = action(this.#routes, context, id);
     const mayBeGuarded = this.#http.callGuard !== undefined && access === 'client';
-    return mayBeGuarded ? handle && this.#checkAfterBody(context, access, handle) : handle;
+    return mayBeGuarded ? handle && this.#checkAfterBody(context, route, handle) : handle;
   }
 
   /** Repeats the access check when the body is complete, because a reload can add a guard of tool calls. */
-  #checkAfterBody(context: ExchangeContext, access: Route['access'], handle: BodyHandler): BodyHandler {
+  #checkAfterBody(context: ExchangeContext, route: Route, handle: BodyHandler): BodyHandler {
     return (request, body, reply) => {
-      if (!this.#isRefused(context, request.method, access)) handle(request, body, reply);
+      if (!this.#isRefused(context, request.method, route)) handle(request, body, reply);
     };
   }
 
-  /** If the sender lacks the access, refuses the request and returns true. */
-  #isRefused(context: ExchangeContext, method: string, declared: Route['access']): boolean {
-    const access = accessOf(method, declared);
-    const refusal = refusalOf(context.principal, access, this.#http.callGuard?.());
+  /** If the sender lacks the access or the role, refuses the request and returns true. */
+  #isRefused(context: ExchangeContext, method: string, { access, role }: Route): boolean {
+    const { principal } = context;
+    const refusal =
+      refusalOf(principal, accessOf(method, access), this.#http.callGuard?.()) ??
+      roleRefusal(principal, requiredRole(method, role));
     if (refusal === undefined) return false;
     refuse(context, refusal);
     return true;

@@ -10,12 +10,15 @@ import {
   operator,
   type Principal,
   type Refusal,
+  roleOf,
   type VerificationResult,
 } from '../../actors/identity/principal.ts';
+import { includesRole, type Role } from '../../actors/identity/roles.ts';
+import { errorMessage } from '../../actors/mcp/jsonrpc/compose.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
 import type { HeaderList } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
-import { reasonPhrase, statusOfRefusal } from './status.ts';
+import { reasonPhrase, refusalCode, statusOfRefusal } from './status.ts';
 
 const digest = (text: string) => hash('sha256', text, 'buffer');
 
@@ -81,6 +84,18 @@ export function refusalOf(
   );
 }
 
+/** Returns the role required for a request: `declared` by the route, else depending on the method. */
+export function requiredRole(method: string, declared?: Role): Role {
+  return declared ?? (method === 'GET' || method === 'HEAD' ? 'viewer' : 'operator');
+}
+
+/** Returns undefined if the sender has the role or is anonymous, else the refusal. */
+export function roleRefusal(principal: Principal, role: Role): Refusal | undefined {
+  const own = roleOf(principal);
+  if (own === undefined || includesRole(own, role)) return undefined;
+  return { kind: 'forbidden', reason: `this needs the role ${role}` };
+}
+
 const operatorRequired = (reason: string): Refusal => ({
   kind: 'missing',
   reason: `${reason}: ${OPERATOR_PROOF}`,
@@ -118,12 +133,13 @@ export class Identification {
 
 /**
  * Responds to a refused sender: with a JSON-RPC error on MCP routes, otherwise with `{error, message}`.
+ * `rawId`: id of the JSON-RPC request, if its body was read.
  */
-export function refuse(context: ExchangeContext, refusal: Refusal): void {
+export function refuse(context: ExchangeContext, refusal: Refusal, rawId?: string): void {
   const { kind, reason: message, retryAfterSeconds = 1 } = refusal;
   const status = statusOfRefusal(kind);
   const headers = headersOf(kind, retryAfterSeconds);
-  if (context.isMcp) context.error(status, message, headers);
+  if (context.isMcp) context.message(status, errorMessage(rawId, refusalCode(status), message), headers);
   else context.json(status, { error: reasonPhrase(status), message }, headers);
 }
 

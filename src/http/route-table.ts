@@ -50,7 +50,7 @@ export class RouteTable {
     this.#sources = sources;
     const redirect: Action = (_, context) => respondToBrowser(context, sources.inspector !== undefined);
     this.#frontDoor = { gate: 'page', methods: byMethod({ GET: redirect, HEAD: redirect }) };
-    this.#notFound = { access: 'read', methods: (_, context) => this.#refuse(context) };
+    this.#notFound = { access: 'read', role: 'viewer', methods: (_, context) => this.#refuse(context) };
   }
 
   /** Returns the route for a request. */

@@ -5,6 +5,7 @@
 import { GatewayError } from '../../actors/base/errors/errors.ts';
 import type { Log } from '../../actors/base/errors/log.ts';
 import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
+import type { Role } from '../../actors/identity/roles.ts';
 import { allServers, type Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
@@ -43,6 +44,8 @@ export interface Route {
   readonly gate?: Gate | undefined;
   /** Access that all methods require. Default: `read` for GET and HEAD, `operator` for others. */
   readonly access?: RouteAccess | undefined;
+  /** Minimum role of an access key. Default: `viewer` for GET and HEAD, `operator` for others. */
+  readonly role?: Role | undefined;
   /** True for MCP addresses, where errors are JSON-RPC messages (EXC1). */
   readonly isMcp?: boolean | undefined;
   /** Name in the path: a server id, or a profile as `@name`. */
@@ -144,7 +147,8 @@ const mcp = byMethod({
   },
 });
 
-const mcpRoute: Route = { access: 'client', isMcp: true, methods: mcp };
+/** The message can require a higher role (mcp/message-role.ts). */
+const mcpRoute: Route = { access: 'client', role: 'viewer', isMcp: true, methods: mcp };
 
 export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
@@ -159,6 +163,7 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
       ),
     },
     '/nodes': {
+      role: 'admin',
       methods: readOnly(immediate((routes, context) => context.json(200, nodesAnswer(routes.node)))),
     },
     '/stats': { methods: readOnly(inSlices(stats)) },
@@ -167,11 +172,15 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
     '/mcp': mcpRoute,
     '/rpc': {
       access: 'client',
+      role: 'viewer',
       methods: byMethod({
         POST: (routes, context) => (admitRpc(context) ? (_, body) => rpc(routes, context, body) : undefined),
       }),
     },
-    '/admin/reload': { methods: byMethod({ POST: (routes, context) => () => void reload(routes, context) }) },
+    '/admin/reload': {
+      role: 'admin',
+      methods: byMethod({ POST: (routes, context) => () => void reload(routes, context) }),
+    },
   }),
 );
 
@@ -222,8 +231,8 @@ export function routeOf(rawPath: string): Route | undefined {
   const route = namedRoutes.get(verb === undefined ? `/${head}/*` : `/${head}/*/${verb}`);
   const id = decodeSegment(segment);
   if (route === undefined || id === undefined) return undefined;
-  const { methods, access, isMcp } = route;
-  return { methods, access, isMcp, id };
+  const { methods, access, role, isMcp } = route;
+  return { methods, access, role, isMcp, id };
 }
 
 function decodeSegment(segment: string): string | undefined {

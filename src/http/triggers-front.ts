@@ -38,8 +38,11 @@ export class TriggersFront {
       const host = { operator, runs, approvals, feed, mcp, redactor, heartbeat, isDraining: life.isEnding };
       return handleAutomation(host, match, context, (error) => fail(gateway, context, error));
     };
-    const { method } = match.route;
-    return { methods: byMethod(method === 'GET' ? { GET: action, HEAD: action } : { [method]: action }) };
+    const { method, role } = match.route;
+    return {
+      role,
+      methods: byMethod(method === 'GET' ? { GET: action, HEAD: action } : { [method]: action }),
+    };
   }
 
   /**

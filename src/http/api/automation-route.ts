@@ -2,6 +2,7 @@
 
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
+import type { Role } from '../../../actors/identity/roles.ts';
 import type { McpSide } from '../../../actors/mcp/mcp-side.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { Heartbeat } from '../mcp/heartbeat.ts';
@@ -34,6 +35,8 @@ export type RouteHandler = (host: ApiHost, request: AutomationRequest) => Promis
 
 export interface AutomationRoute {
   readonly method: 'GET' | 'POST';
+  /** Minimum role of an access key. Default: `viewer` for GET, `operator` for POST. */
+  readonly role?: Role;
   /** Status for success. */
   readonly status: number | ((body: unknown) => number);
   readonly handle: RouteHandler;

@@ -59,9 +59,13 @@ export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
   ],
   [
     '/triggers/*/run',
-    postRoute(async ({ operator }, { context: { traceparent, principal }, id, body }) =>
-      runResponse(await operator.run(id, manualRun(body), traceparent, principal)),
-    ),
+    {
+      method: 'POST',
+      role: 'user',
+      status: 200,
+      handle: async ({ operator }, { context: { traceparent, principal }, id, body }) =>
+        runResponse(await operator.run(id, manualRun(body), traceparent, principal)),
+    },
   ],
   [
     '/triggers/*/send',

@@ -58,6 +58,7 @@ export const runRoutes: readonly ShapedRoute[] = [
 function startRoute(kind: TargetKind): AutomationRoute {
   return {
     method: 'POST',
+    role: 'user',
     status: statusOfRun,
     handle: async (host, { context, id: name, body, view }) => {
       const { request, traceparent: trace, principal } = context;

@@ -17,6 +17,7 @@ import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
 import type { ExchangeContext } from './exchange-context.ts';
+import { refuseByRole } from './message-role.ts';
 import { checkMirrorHeaders, isModernHeader, postModern } from './modern-endpoint.ts';
 import { PostOutlet } from './post-outlet.ts';
 import { respondWithError, withSession } from './session-lookup.ts';
@@ -40,7 +41,7 @@ export function postMessage(
   body: Buffer | BodyProblem,
 ): void {
   const envelope = readBody(context, body, routes.config.limits.body_bytes);
-  if (envelope === undefined) return;
+  if (envelope === undefined || refuseByRole(context, envelope)) return;
   const { forwarder } = routes;
   try {
     const isStateless = envelope.isModern;

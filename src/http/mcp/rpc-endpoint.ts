@@ -11,6 +11,7 @@ import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
 import { closeHeaders, type ExchangeContext } from './exchange-context.ts';
 import { forwardRetry } from './mcp-endpoint.ts';
+import { refuseByRole } from './message-role.ts';
 import { checkMirrorHeaders } from './modern-endpoint.ts';
 import { JsonOutlet } from './post-outlet.ts';
 
@@ -31,6 +32,7 @@ export function rpc(routes: RouteContext, context: ExchangeContext, body: Buffer
   let envelope: Envelope | undefined;
   try {
     envelope = readClientMessage(body);
+    if (refuseByRole(context, envelope)) return;
     const server = serverOf(routes, context);
     checkMirrorHeaders(context.request.headers, envelope);
     if (envelope.kind === 'answer')
