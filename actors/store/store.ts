@@ -36,6 +36,7 @@
 //      removed only by a replay, or by the sweep that deletes the event.
 // S16  An approval is decided once. It is not pending if its event has finished or restarted.
 
+import type { AccessKeyStore } from '../identity/access-keys/access-key.ts';
 import type {
   ApprovalFilter,
   DecidedApproval,
@@ -201,7 +202,7 @@ export interface PutOptions {
   readonly ifVersion?: number;
 }
 
-export interface Store {
+export interface Store extends AccessKeyStore {
   /** Cluster of nodes that share the store; undefined for a single-process engine. */
   readonly cluster?: Cluster | undefined;
   /** Returns the engine's time, epoch milliseconds. */

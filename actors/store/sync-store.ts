@@ -25,7 +25,7 @@ export interface AppendResult {
 }
 
 /** Store operations that only clusters have. */
-type ClusterOperation = 'cluster' | 'statuses';
+type ClusterOperation = 'cluster' | 'statuses' | 'watchAccessKeys';
 /** Operations of the calling thread. */
 type ClockOperation = 'now' | 'steady';
 /**

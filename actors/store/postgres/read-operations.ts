@@ -6,6 +6,7 @@ import type { Delivery, DeliveryFilter, DeliveryPage } from '../delivery.ts';
 import { gatherDeliveries, gatherDeliveryPage, gatherRuns } from '../list-parts.ts';
 import type { RunFilter, RunPage } from '../run.ts';
 import type { Store } from '../store.ts';
+import { accessKeysAfter } from './access-keys.ts';
 import { findApproval, listApprovals } from './approvals.ts';
 import { deliveryPage, findDelivery, stateCounts, statusesOf } from './history.ts';
 import { holders, withReceipt } from './operations.ts';
@@ -14,6 +15,7 @@ import type { StoreTransactions } from './transactions.ts';
 import * as values from './values-and-leases.ts';
 
 type ReadOperation =
+  | 'accessKeys'
   | 'owner'
   | 'lastTick'
   | 'get'
@@ -36,6 +38,10 @@ export class PostgresRecords implements Pick<Store, ReadOperation> {
 
   constructor(transactions: StoreTransactions) {
     this.transactions = transactions;
+  }
+
+  accessKeys(afterVersion: number) {
+    return this.transactions.run((transaction) => accessKeysAfter(transaction, afterVersion));
   }
 
   owner(name: string) {

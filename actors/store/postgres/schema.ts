@@ -161,6 +161,24 @@ export const migrations: readonly string[] = [
   CREATE INDEX delivery_parked_trigger ON delivery (trigger) WHERE waits_for IS NOT NULL;
   CREATE INDEX delivery_parked_target ON delivery (target) WHERE waits_for IS NOT NULL;
   `,
+  // Access keys; tenant is null.
+  `
+  CREATE TABLE access_key (
+    id text COLLATE "C" PRIMARY KEY,
+    tenant text COLLATE "C",
+    name text COLLATE "C" NOT NULL,
+    role text NOT NULL,
+    digest text NOT NULL,
+    version bigint NOT NULL,
+    created bigint NOT NULL,
+    created_by text NOT NULL,
+    expires bigint,
+    revoked bigint,
+    used bigint
+  );
+  CREATE INDEX access_key_version ON access_key (version);
+  CREATE INDEX access_key_name ON access_key (name);
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -4,6 +4,7 @@
 // transaction (transactions.ts). A promise resolves when the change is committed; a rejected call has changed
 // nothing.
 
+import type { KeyUse, NewAccessKey, ReplacedKey } from '../../identity/access-keys/access-key.ts';
 import type { NewDecision } from '../approval.ts';
 import { MAX_CLAIM_BYTES, MAX_CLAIM_TIMERS } from '../claim-limits.ts';
 import type { EventUsage, Undelivered } from '../delivery.ts';
@@ -20,6 +21,7 @@ import type {
   TurnRef,
   TurnResult,
 } from '../store.ts';
+import { addAccessKey, noteKeyUses, revokeAccessKey } from './access-keys.ts';
 import { append } from './append.ts';
 import { Appends } from './append-calls.ts';
 import { decideApproval, findApproval } from './approvals.ts';
@@ -184,6 +186,22 @@ export class PostgresStore extends PostgresRecords implements Store {
       remaining -= released.length;
     }
     return keys.size;
+  }
+
+  addAccessKey(key: NewAccessKey, replaced?: ReplacedKey) {
+    return this.transactions.run((transaction) => addAccessKey(transaction, key, replaced));
+  }
+
+  revokeAccessKey(id: string) {
+    return this.transactions.run((transaction) => revokeAccessKey(transaction, id));
+  }
+
+  noteKeyUses(uses: readonly KeyUse[]) {
+    return this.transactions.run((transaction) => noteKeyUses(transaction, uses));
+  }
+
+  watchAccessKeys(listener: () => void): () => void {
+    return this.#options.wakes.watchKeys(listener);
   }
 
   wake(onWake: () => void): () => void {

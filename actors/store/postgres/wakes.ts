@@ -1,12 +1,15 @@
 // Calls the listeners of this node when events can possibly be claimed: after transactions of this node, on
 // notifications from other nodes, and when a poll finds due events. Notifications to other nodes are combined
 // and sent outside of write transactions, because the server serialises commits that contain notifications.
-// They only reduce the delay: polling finds all due events.
+// They only reduce the delay: polling finds all due events. The connection for notifications also receives
+// those about changed access keys.
 
 import type pg from 'pg';
 import { type Database, statement } from './database.ts';
 
 const CHANNEL = 'actor_gateway_wake';
+/** Channel about changed access keys. */
+export const KEY_CHANNEL = 'actor_gateway_keys';
 const POLL_MS = 200;
 /** Minimum interval between notifications. */
 const NOTIFIED_EVERY_MS = 20;
@@ -22,6 +25,7 @@ const sendNotification = statement(`SELECT pg_notify('${CHANNEL}', '')`);
 export class Wakes {
   readonly #database: Database;
   readonly #listeners = new Set<() => void>();
+  readonly #keyListeners = new Set<() => void>();
   #listening: pg.Client | undefined;
   #polling: NodeJS.Timeout | undefined;
   #notifying: NodeJS.Timeout | undefined;
@@ -42,6 +46,12 @@ export class Wakes {
     const listener = () => onWake();
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls the listener when access keys have changed. A notification can be lost. */
+  watchKeys(listener: () => void): () => void {
+    this.#keyListeners.add(listener);
+    return () => this.#keyListeners.delete(listener);
   }
 
   /** Wakes the listeners of this node, and notifies other nodes. */
@@ -85,8 +95,11 @@ export class Wakes {
       this.#listening = client;
       client.on('error', () => this.#reconnect());
       client.on('end', () => this.#reconnect());
-      client.on('notification', () => this.#wake());
-      await client.query(`LISTEN ${CHANNEL}`);
+      client.on('notification', ({ channel }) => {
+        if (channel !== KEY_CHANNEL) this.#wake();
+        else for (const listener of this.#keyListeners) listener();
+      });
+      await client.query(`LISTEN ${CHANNEL}; LISTEN ${KEY_CHANNEL}`);
     } catch {
       this.#reconnect();
     }

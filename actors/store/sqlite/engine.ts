@@ -3,6 +3,13 @@
 // pass their own clock.
 
 import { largestHolders } from '../../base/bounds/limit-usage.ts';
+import type {
+  AccessKey,
+  AddedKey,
+  KeyUse,
+  NewAccessKey,
+  ReplacedKey,
+} from '../../identity/access-keys/access-key.ts';
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import { MAX_CLAIM_BYTES, MAX_CLAIM_TIMERS } from '../claim-limits.ts';
 import type {
@@ -31,6 +38,7 @@ import type {
   VersionedValue,
 } from '../store.ts';
 import type { AppendResult, SweptPart, SyncStore } from '../sync-store.ts';
+import { SqliteAccessKeys } from './access-keys.ts';
 import { EngineClock } from './clock.ts';
 import { SqliteConnection } from './connection.ts';
 import { SqliteDeliveries } from './deliveries.ts';
@@ -82,6 +90,7 @@ export class SqliteEngine implements SyncStore {
   readonly #leases: SqliteLeases;
   readonly #ticks: SqliteTicks;
   readonly #values: SqliteValues;
+  readonly #accessKeys: SqliteAccessKeys;
   readonly #history: SqliteHistory;
   readonly #receipts: SqliteReceipts;
   readonly #snapshots: SqliteSnapshots;
@@ -111,6 +120,7 @@ export class SqliteEngine implements SyncStore {
       this.#leases = new SqliteLeases(connection, counter);
       this.#ticks = new SqliteTicks(connection);
       this.#values = new SqliteValues(connection, counter);
+      this.#accessKeys = new SqliteAccessKeys(connection, counter);
       this.#history = new SqliteHistory(connection, (seq) => this.#runs.remove(seq));
       this.#receipts = new SqliteReceipts(connection);
       this.#snapshots = new SqliteSnapshots(connection);
@@ -248,6 +258,22 @@ export class SqliteEngine implements SyncStore {
 
   keys(space: string): readonly string[] {
     return this.#values.keys(space, this.#time);
+  }
+
+  accessKeys(afterVersion: number): readonly AccessKey[] {
+    return this.#accessKeys.after(afterVersion);
+  }
+
+  addAccessKey(key: NewAccessKey, replaced?: ReplacedKey): AddedKey {
+    return this.#accessKeys.add(key, replaced, this.#time);
+  }
+
+  revokeAccessKey(id: string): boolean {
+    return this.#accessKeys.revoke(id, this.#time);
+  }
+
+  noteKeyUses(uses: readonly KeyUse[]): void {
+    this.#accessKeys.noteUses(uses);
   }
 
   deliveryPage(filter: DeliveryFilter): DeliveryPage {

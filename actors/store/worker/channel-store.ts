@@ -25,6 +25,7 @@ const plain = [
   ...(['put', 'get', 'delete', 'keys', 'delivery', 'requeue', 'discard', 'undeliver'] as const),
   ...(['release', 'holders', 'counts', 'usage', 'withReceipt'] as const),
   ...(['steps', 'run', 'approvals', 'approval', 'decide'] as const),
+  ...(['accessKeys', 'addAccessKey', 'revokeAccessKey', 'noteKeyUses'] as const),
 ] satisfies readonly StoreOperation[];
 
 /** Returns a store that sends its calls over the channel. `clock` is the engine's steady clock. */

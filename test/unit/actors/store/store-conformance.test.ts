@@ -8,6 +8,7 @@ import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts
 import { isShort } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { describeStore } from '../../../fixtures/store/store-conformance.ts';
+import { describeAccessKeys } from '../../../fixtures/store/store-keys-conformance.ts';
 import { describeRuns } from '../../../fixtures/store/store-runs-conformance.ts';
 import { describeWaits } from '../../../fixtures/store/store-waits-conformance.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
@@ -16,7 +17,7 @@ const folder = storeFolder();
 const newFile = () => join(mkdtempSync(join(folder, 'file-')), 'store.db');
 const remove = (file: string) => rmSync(join(file, '..'), { recursive: true });
 
-for (const describeIt of [describeStore, describeWaits, describeRuns]) {
+for (const describeIt of [describeStore, describeWaits, describeRuns, describeAccessKeys]) {
   for (const rehearses of [false, true])
     describeIt(
       rehearses ? 'the engine, each of whose transactions fails once' : 'the engine',

@@ -2,10 +2,11 @@
 
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 import { describeStore } from '../../../../fixtures/store/store-conformance.ts';
+import { describeAccessKeys } from '../../../../fixtures/store/store-keys-conformance.ts';
 import { describeRuns } from '../../../../fixtures/store/store-runs-conformance.ts';
 import { describeWaits } from '../../../../fixtures/store/store-waits-conformance.ts';
 
-for (const describeIt of [describeStore, describeWaits, describeRuns])
+for (const describeIt of [describeStore, describeWaits, describeRuns, describeAccessKeys])
   describeIt(
     'the in-memory store',
     async (limits) => {

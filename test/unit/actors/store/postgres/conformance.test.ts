@@ -8,6 +8,7 @@ import type { Store } from '../../../../../actors/store/store.ts';
 import { closedAfterTestFile } from '../../../../fixtures/end-of-file.ts';
 import { newDatabase } from '../../../../fixtures/store/shared-postgres.ts';
 import { describeStore, type StoreLimits } from '../../../../fixtures/store/store-conformance.ts';
+import { describeAccessKeys } from '../../../../fixtures/store/store-keys-conformance.ts';
 import { describeRuns } from '../../../../fixtures/store/store-runs-conformance.ts';
 import { describeWaits } from '../../../../fixtures/store/store-waits-conformance.ts';
 
@@ -61,7 +62,7 @@ async function open(limits: StoreLimits) {
   return { store, passTime, reopen, end: () => store.close() };
 }
 
-for (const describeIt of [describeStore, describeWaits, describeRuns])
+for (const describeIt of [describeStore, describeWaits, describeRuns, describeAccessKeys])
   describeIt(
     'the store on PostgreSQL',
     open,
