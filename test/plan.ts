@@ -125,6 +125,7 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
   'several gateways on one database, and what becomes of them and of it': [
     'cluster/cluster',
     'cluster/cluster-at-length',
+    'nodes/access-keys-on-nodes',
     'nodes/node-list',
     'nodes/nodes-in-the-inspector',
     'nodes/cluster-pauses',

@@ -12,6 +12,8 @@ export interface Principal {
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Role of an access key. Other credentials permit everything, see `roleOf`. */
   readonly role?: Role;
+  /** Id of the access key. A rotation changes it, but not the name. */
+  readonly keyId?: string;
 }
 
 /** Reason for rejecting a request. */
@@ -51,9 +53,12 @@ export function isSamePrincipal(one: Principal, other: Principal): boolean {
   return one.kind === other.kind && one.name === other.name;
 }
 
+/** Name of the principal with the API key. No access key has it. */
+export const API_KEY_NAME = 'api_key';
+
 /** Returns true if the credential belongs to one client. The API key may belong to any number of them. */
-export function isIndividual({ kind }: Principal): boolean {
-  return kind === 'token';
+export function isIndividual({ kind, name }: Principal): boolean {
+  return kind === 'token' || (kind === 'key' && name !== API_KEY_NAME);
 }
 
 /** Returns the text for logs and records: `token:alice`, `key:api_key`. */

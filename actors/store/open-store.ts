@@ -1,17 +1,16 @@
 // Opens the default engine: SQLite, in the state folder, with the limits of the configuration. Loaded only if
 // a part of the gateway needs a store.
 
-import { join } from 'node:path';
+import { storeFileIn } from './store-file.ts';
 import type { OpenStore } from './store-part.ts';
 import { openRetryingStore } from './worker/sqlite-store.ts';
 
-const STORE_FILE = 'store.sqlite';
 const DAY_MS = 86_400_000;
 
 export const openStore: OpenStore = ({ state_dir, deliveries }, host) => {
   const { log, prepare, onMissing, onOpened, onRejected, onFailed } = host;
   return openRetryingStore({
-    file: join(state_dir, STORE_FILE),
+    file: storeFileIn(state_dir),
     retentionMs: deliveries.retention_days * DAY_MS,
     snapshotRetentionMs: deliveries.remember_days * DAY_MS,
     maxWaiting: deliveries.max_waiting,

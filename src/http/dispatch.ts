@@ -12,14 +12,16 @@ import type { ExchangeContext } from './mcp/exchange-context.ts';
 import type { RouteContext } from './route-context.ts';
 import type { Route } from './routes.ts';
 
+type DispatchServices = Pick<
+  HttpServices,
+  'identification' | 'accessKeys' | 'unverifiedBodies' | 'callGuard'
+>;
+
 export class Dispatch {
-  readonly #http: Pick<HttpServices, 'identification' | 'unverifiedBodies' | 'callGuard'>;
+  readonly #http: DispatchServices;
   readonly #routes: RouteContext;
 
-  constructor(
-    http: Pick<HttpServices, 'identification' | 'unverifiedBodies' | 'callGuard'>,
-    routes: RouteContext,
-  ) {
+  constructor(http: DispatchServices, routes: RouteContext) {
     this.#http = http;
     this.#routes = routes;
   }
@@ -49,6 +51,8 @@ export class Dispatch {
       return undefined;
     }
     context.principal = verdict;
+    if (verdict.keyId !== undefined && mayStream(route, context))
+      this.#http.accessKeys.watch(verdict, context.reply);
     return this.dispatch(route, context);
   }
 
@@ -92,4 +96,9 @@ export class Dispatch {
     refuse(context, refusal);
     return true;
   }
+}
+
+/** False for a call, which is answered even if the access key of the sender is revoked. */
+function mayStream({ access }: Route, { request: { method } }: ExchangeContext): boolean {
+  return access !== 'client' || method === 'GET';
 }

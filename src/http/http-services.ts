@@ -2,17 +2,19 @@
 // identification of senders, heartbeat, memory budget for bodies. Drained after both listeners are drained.
 
 import type { Part } from '../../actors/base/supervision/part.ts';
+import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
+import { AccessKeyDoor } from './access-key-door.ts';
 import { SlicedJson } from './api/sliced-json.ts';
 import { BodyBudget } from './body/body-budget.ts';
-import { ApiKey, Identification } from './identification.ts';
+import { ApiKey, Identification, type IdentificationOptions } from './identification.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import type { ServedGateway } from './route-context.ts';
 import { internalErrorReporter } from './routes.ts';
 
 export interface HttpServicesOptions {
-  readonly gateway: ServedGateway;
+  readonly gateway: ServedGateway & Pick<GatewayRuntime, 'store'>;
   /** Returns the first guard of tool calls in the active files, if any. Undefined without automation. */
   readonly callGuard?: (() => CallGuard | undefined) | undefined;
 }
@@ -23,6 +25,7 @@ export class HttpServices implements Part {
   /** Empty if an API key is set or the disk is full. */
   readonly operatorToken: string;
   readonly identification: Identification;
+  readonly accessKeys: AccessKeyDoor;
   /** Sends keepalive comments on idle streams. */
   readonly heartbeat = new Heartbeat();
   readonly json = new SlicedJson();
@@ -36,30 +39,28 @@ export class HttpServices implements Part {
     const operatorToken = operatorTokenOf(options.gateway);
     const key = new ApiKey(api_key);
     if (auth.jwt === undefined)
-      return new HttpServices(
-        options,
-        operatorToken,
-        new Identification(key, undefined, new ApiKey(operatorToken)),
-      );
+      return new HttpServices(options, operatorToken, { key, operatorToken: new ApiKey(operatorToken) });
     const { makeJwtVerifier } = await import('../../actors/identity/jwt/make-jwt-verifier.ts');
     // No operator token: `auth.jwt` requires an API key, which replaces the operator token.
-    return new HttpServices(options, operatorToken, new Identification(key, makeJwtVerifier(auth.jwt)));
+    return new HttpServices(options, operatorToken, { key, tokens: makeJwtVerifier(auth.jwt) });
   }
 
   private constructor(
     { gateway, callGuard }: HttpServicesOptions,
     operatorToken: string,
-    identification: Identification,
+    identification: IdentificationOptions,
   ) {
     this.gateway = gateway;
     this.callGuard = callGuard;
     this.operatorToken = operatorToken;
-    this.identification = identification;
+    this.accessKeys = new AccessKeyDoor(gateway.store, gateway.config);
+    this.identification = new Identification({ ...identification, accessKeys: this.accessKeys });
     this.unverifiedBodies = BodyBudget.for(gateway.config.limits.body_bytes);
     this.reportFault = internalErrorReporter(gateway.log);
   }
 
   async drain(): Promise<void> {
     this.heartbeat.stop();
+    await this.accessKeys.close();
   }
 }

@@ -1,11 +1,15 @@
 // Identifies who sends a request to the gateway's own routes: by the API key in one of two headers, never
 // in the query string, or by a JSON Web Token, if an issuer is configured (docs/http-api.md). If no
 // API key is configured, the operator token identifies the operator, and all other senders are anonymous.
+// Access keys (access-key-door.ts) identify their holders in both cases.
 
 import { hash, timingSafeEqual } from 'node:crypto';
+import { INVALID_KEY } from '../../actors/identity/access-keys/key-refusals.ts';
+import { isKeyText } from '../../actors/identity/access-keys/key-text.ts';
 import { bearerToken } from '../../actors/identity/jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../actors/identity/jwt/jwt-verifier.ts';
 import {
+  API_KEY_NAME,
   anonymous,
   operator,
   type Principal,
@@ -16,6 +20,7 @@ import {
 import { includesRole, type Role } from '../../actors/identity/roles.ts';
 import { errorMessage } from '../../actors/mcp/jsonrpc/compose.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
+import type { AccessKeyDoor } from './access-key-door.ts';
 import type { HeaderList } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import { reasonPhrase, refusalCode, statusOfRefusal } from './status.ts';
@@ -24,10 +29,13 @@ const digest = (text: string) => hash('sha256', text, 'buffer');
 
 export class ApiKey {
   readonly #digest: Buffer | undefined;
+  /** True if the key looks like an access key. */
+  readonly hasKeyForm: boolean;
 
   /** An empty key disables authentication. */
   constructor(key: string) {
     this.#digest = key === '' ? undefined : digest(key);
+    this.hasKeyForm = isKeyText(key);
   }
 
   get isNeeded(): boolean {
@@ -102,31 +110,52 @@ const operatorRequired = (reason: string): Refusal => ({
 });
 
 /** A sender with the API key. */
-export const holderOfKey: Principal = { kind: 'key', name: 'api_key' };
+export const holderOfKey: Principal = { kind: 'key', name: API_KEY_NAME };
 
 const NO_KEY: Refusal = { kind: 'missing', reason: 'API key required' };
-const WRONG_KEY: Refusal = { kind: 'forbidden', reason: 'Invalid API key' };
+
+export interface IdentificationOptions {
+  readonly key: ApiKey;
+  readonly tokens?: JwtVerifier | undefined;
+  /** Ignored if an API key is set. */
+  readonly operatorToken?: ApiKey;
+  readonly accessKeys?: Pick<AccessKeyDoor, 'principalOf'>;
+}
 
 export class Identification {
   readonly #key: ApiKey;
   readonly #tokens: JwtVerifier | undefined;
   readonly #operatorToken: ApiKey;
+  readonly #accessKeys: IdentificationOptions['accessKeys'];
 
-  /** `operatorToken` is ignored if an API key is set. */
-  constructor(key: ApiKey, tokens: JwtVerifier | undefined, operatorToken = new ApiKey('')) {
+  constructor({ key, tokens, operatorToken = new ApiKey(''), accessKeys }: IdentificationOptions) {
     this.#key = key;
     this.#tokens = tokens;
     this.#operatorToken = operatorToken;
+    this.#accessKeys = accessKeys;
   }
 
-  /** Identifies the sender. Returns a promise only if a JSON Web Token must be verified. */
+  /**
+   * Identifies the sender. Returns a promise only if a JSON Web Token must be verified, or an access key must
+   * be looked up.
+   */
   of(headers: Readonly<Record<string, string>>): VerificationResult | Promise<VerificationResult> {
-    if (!this.#key.isNeeded) return this.#operatorToken.isIn(headers) ? operator : anonymous;
+    const { isNeeded } = this.#key;
+    if (headers.authorization === undefined && headers['x-api-key'] === undefined)
+      return isNeeded ? NO_KEY : anonymous;
     const credentials = credentialsIn(headers);
-    if (credentials.some((key) => this.#key.isEqual(key))) return holderOfKey;
+    const configured = isNeeded ? this.#key : this.#operatorToken;
+    const accessKey = this.#accessKeys && credentials.find(isKeyText);
+    // Saves a digest: most holders of access keys send no other credential.
+    const isOnlyAccessKey = accessKey !== undefined && credentials.length === 1 && !configured.hasKeyForm;
+    if (!isOnlyAccessKey && credentials.some((key) => configured.isEqual(key)))
+      return isNeeded ? holderOfKey : operator;
+    if (this.#accessKeys !== undefined && accessKey !== undefined)
+      return this.#accessKeys.principalOf(accessKey);
+    if (!isNeeded) return anonymous;
     const token = this.#tokens && bearerToken(headers);
     if (this.#tokens === undefined || token === undefined)
-      return credentials.length === 0 ? NO_KEY : WRONG_KEY;
+      return credentials.length === 0 ? NO_KEY : INVALID_KEY;
     return this.#tokens.principalOf(token);
   }
 }

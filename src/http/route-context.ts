@@ -1,6 +1,7 @@
 // Services that the routes use for all requests. Data about a single request is in ExchangeContext.
 
 import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
+import type { AccessKeyDoor } from './access-key-door.ts';
 import type { AutomationFigures } from './api/automation-figures.ts';
 import type { SlicedJson } from './api/sliced-json.ts';
 import type { HeaderList, HttpRequest } from './listener/seam.ts';
@@ -23,6 +24,7 @@ export interface RouteContext extends ServedGateway {
   readonly heartbeat: Heartbeat;
   /** Writes large responses. */
   readonly json: SlicedJson;
+  readonly accessKeys: AccessKeyDoor;
   /** Figures for `GET /stats`; undefined if the gateway has no triggers. */
   readonly triggers: AutomationStatistics | undefined;
   /** Forwards requests to other nodes; undefined if the gateway is not in a cluster. */

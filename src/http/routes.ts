@@ -5,12 +5,15 @@
 import { GatewayError } from '../../actors/base/errors/errors.ts';
 import type { Log } from '../../actors/base/errors/log.ts';
 import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
+import { principalText, roleOf } from '../../actors/identity/principal.ts';
 import type { Role } from '../../actors/identity/roles.ts';
 import { allServers, type Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
 import { alarmRecords, alarmStates } from './api/alarm-records.ts';
 import { handleCalls } from './api/call-records.ts';
+import type { KeyCall, keyActions } from './api/key-routes.ts';
+import type { Whoami } from './api/key-shapes.ts';
 import { handleLogs } from './api/log-stream.ts';
 import { nodesAnswer } from './api/nodes-answer.ts';
 import { profileStats } from './api/profile-stats.ts';
@@ -122,6 +125,26 @@ export function internalErrorReporter(log: Log): (error: unknown) => void {
     log.error({ reason: String((error as Error)?.stack ?? error) }, 'internal error in a request');
 }
 
+/** Route of access keys. Its code is imported at the first request. */
+const onKeys = (name: keyof typeof keyActions): Action => {
+  const act = async (call: Omit<KeyCall, 'keys'>) => {
+    const { keyActions } = await import('./api/key-routes.ts');
+    await keyActions[name]({ ...call, keys: await call.routes.accessKeys.open() });
+  };
+  return (routes, context, id = '') =>
+    (_, body) => {
+      act({ routes, context, id, body }).catch((error: unknown) =>
+        context.reply.guard(() => fail(routes, context, error)),
+      );
+    };
+};
+
+const keyRoute = (methods: Readonly<Record<string, Action>>): Route => ({
+  access: 'operator',
+  role: 'admin',
+  methods: byMethod(methods),
+});
+
 const refuseWithError = (routes: RouteContext, context: ExchangeContext, error: GatewayError) =>
   fail(routes, context, error);
 
@@ -177,6 +200,8 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
         POST: (routes, context) => (admitRpc(context) ? (_, body) => rpc(routes, context, body) : undefined),
       }),
     },
+    '/whoami': { methods: readOnly(immediate(whoami)) },
+    '/admin/keys': keyRoute({ GET: onKeys('list'), HEAD: onKeys('list'), POST: onKeys('create') }),
     '/admin/reload': {
       role: 'admin',
       methods: byMethod({ POST: (routes, context) => () => void reload(routes, context) }),
@@ -218,6 +243,8 @@ export const namedRoutes: ReadonlyMap<string, Route> = new Map(
     '/servers/*': { methods: serverMethods },
     '/servers/*/start': { access: 'client', methods: startMethods },
     '/servers/*/stop': { access: 'client', methods: stopMethods },
+    '/admin/keys/*': keyRoute({ DELETE: onKeys('revoke') }),
+    '/admin/keys/*/rotate': keyRoute({ POST: onKeys('rotate') }),
   }),
 );
 
@@ -226,13 +253,20 @@ export function routeOf(rawPath: string): Route | undefined {
   const path = rawPath.startsWith('/mcp/') && rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath;
   const fixedRoute = fixedRoutes.get(path);
   if (fixedRoute !== undefined) return fixedRoute;
-  const [empty, head, segment, verb, ...rest] = path.split('/');
+  const [empty, head, segment, verb, ...rest] = segmentsOf(path);
   if (empty !== '' || segment === undefined || segment === '' || rest.length > 0) return undefined;
   const route = namedRoutes.get(verb === undefined ? `/${head}/*` : `/${head}/*/${verb}`);
   const id = decodeSegment(segment);
   if (route === undefined || id === undefined) return undefined;
   const { methods, access, role, isMcp } = route;
   return { methods, access, role, isMcp, id };
+}
+
+/** Returns the segments of a path. The first two segments of `/admin/keys/…` count as one. */
+function segmentsOf(path: string): string[] {
+  if (!path.startsWith('/admin/keys/')) return path.split('/');
+  const [empty = '', admin, keys, ...rest] = path.split('/');
+  return [empty, `${admin}/${keys}`, ...rest];
 }
 
 function decodeSegment(segment: string): string | undefined {
@@ -284,6 +318,12 @@ function textIn(
 ): (text: string) => string {
   const { isBrief } = viewIn(request.query, isFromInspector);
   return (text) => (isBrief ? redactor.excerpt(text, MAX_TEXT) : redactor.redact(text));
+}
+
+function whoami(_: RouteContext, context: ExchangeContext): void {
+  const { principal } = context;
+  const role = roleOf(principal) ?? null;
+  context.json(200, { principal: principalText(principal), tenant: null, role } satisfies Whoami);
 }
 
 function health({ life, version, alarms, triggers, proofFor }: RouteContext, context: ExchangeContext): void {

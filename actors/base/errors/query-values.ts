@@ -37,6 +37,16 @@ export function parseWholeNumber(name: string, text: string, max: number, min = 
 
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** Parses a duration such as `90d` or `0s`, up to `maxMs`. Throws InvalidQueryError. */
+export function parseDuration(name: string, value: unknown, maxMs: number): number {
+  const [, count, unit = ''] = typeof value === 'string' ? (/^([0-9]{1,9})([smhd])$/.exec(value) ?? []) : [];
+  const ms = Number(count) * (units[unit] ?? 0);
+  if (ms <= maxMs) return ms;
+  throw new InvalidQueryError(
+    `${name} should be a duration such as 30s, 15m, 24h or 90d, and at most ${maxMs / (units.d ?? 1)}d`,
+  );
+}
+
 /**
  * Parses the parameter `since`: an ISO time, or a duration before `now` (`15m`). Returns epoch milliseconds.
  * Throws InvalidQueryError.

@@ -2,7 +2,8 @@
 // credentials. Server errors are redacted only with the credentials of that server; otherwise a client could
 // find out the credentials of other servers by guessing. config/credentials collects the credentials. The
 // redactor finds them also in JSON and URL encoding. It merges overlapping matches, because otherwise a part
-// of a match would remain visible.
+// of a match would remain visible. Access keys are not configured: the redactor finds them by their form, and
+// also the start of a key (identity/access-keys/key-text.ts).
 
 import { MIN_CREDENTIAL_LENGTH } from '../../../config/credentials/plain-values.ts';
 
@@ -10,6 +11,8 @@ export const REDACTION_MARK = '[redacted]';
 
 /** Up to this number, searching for one pattern after another is the fastest. */
 const FEW_PATTERNS = 256;
+
+const ACCESS_KEY = /agk_[a-z0-9]{10}_[\w-]+/g;
 
 interface Hit {
   readonly start: number;
@@ -71,6 +74,9 @@ export class Redactor {
   /** Returns the matches in a text, in order and merged. */
   find(text: string): readonly Readonly<Hit>[] {
     const hits = this.#needles.size <= FEW_PATTERNS ? this.#findEach(text) : this.#findBySuffix(text);
+    if (text.includes('agk_'))
+      for (const { 0: key, index } of text.matchAll(ACCESS_KEY))
+        hits.push({ start: index, end: index + key.length });
     if (hits.length < 2) return hits;
     hits.sort((a, b) => a.start - b.start);
     const merged: Hit[] = [];

@@ -91,6 +91,13 @@ export abstract class Reply implements HttpReply {
     this.#onAbort = listener;
   }
 
+  endStream(): void {
+    if (this.#state !== 'streaming') return;
+    const onAbort = this.#onAbort;
+    this.#stream?.end();
+    if (onAbort !== undefined) this.guard(onAbort);
+  }
+
   /** Called if a handler has failed: responds with 500, or cuts the stream. */
   fail(): void {
     if (this.#state === 'streaming') this.destroy();

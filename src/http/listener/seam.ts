@@ -56,6 +56,11 @@ export interface HttpReply {
    * because it reads too slowly also counts as disconnected. Replaces an earlier listener.
    */
   onAbort(listener: () => void): void;
+  /**
+   * Ends the response if it is a stream. The handler sees a disconnect; the client receives the complete
+   * stream.
+   */
+  endStream(): void;
   /** Calls a handler's code that runs later, so that HS2 also applies to its exceptions. */
   guard(code: () => void): void;
 }

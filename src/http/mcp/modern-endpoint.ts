@@ -110,6 +110,8 @@ export function postModern(
   }
   if (envelope.method === 'tools/call')
     checkParamHeaders(headers, envelope, inputSchemaOf(routes, endpoint, nameOf(envelope) ?? ''));
+  // Closed when the access key of the client is revoked; other requests are answered.
+  if (envelope.method === 'subscriptions/listen') routes.accessKeys.watch(context.principal, context.reply);
   const outlet = new StatelessOutlet(context, routes.heartbeat);
   try {
     const running = routes.mcp.clients.router.modernRequest(envelope, endpoint, outlet, context);

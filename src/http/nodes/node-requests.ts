@@ -52,6 +52,7 @@ export class NodeRequests {
       ...{ config, log, alarms, redactor, version, life, mcp, history, node, forwarder },
       heartbeat: http.heartbeat,
       json: http.json,
+      accessKeys: http.accessKeys,
       triggers: undefined,
       proofFor: () => [],
       reload: () => Promise.reject(new InternalError('another node cannot request a reload')),

@@ -19,6 +19,7 @@ function statusOf(accept: string): number | undefined {
     stream: () => {
       throw new Error('unexpected stream');
     },
+    endStream: () => {},
     onAbort: () => {},
     guard: (code) => code(),
   };

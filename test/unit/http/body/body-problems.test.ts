@@ -29,6 +29,7 @@ describe.each(Object.entries(endpoints))('the endpoint %s', (path, handle) => {
       stream: () => {
         throw new Error('unexpected stream');
       },
+      endStream: () => {},
       onAbort: () => {},
       guard: (code) => code(),
     };

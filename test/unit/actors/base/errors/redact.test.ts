@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Redactor, urlWithoutQuery } from '../../../../../actors/base/errors/redact.ts';
 import { redactJson } from '../../../../../actors/base/errors/redacted-json.ts';
+import { newKeyText } from '../../../../../actors/identity/access-keys/key-text.ts';
 
 describe('a redactor', () => {
   test('redacts a secret in plain text, inside JSON and inside a URL', () => {
@@ -30,6 +31,17 @@ describe('a redactor', () => {
     const { user } = process.cpuUsage();
     expect(redactor.redact(`${'a word '.repeat(20_000)}token-77-unused.`)).toMatch(/ word \[redacted\]\.$/);
     expect(process.cpuUsage().user - user).toBeLessThan(200_000);
+  });
+
+  test('redacts access keys by their form, and the start of a key at the end of a text', () => {
+    const key = newKeyText().text;
+    const redactor = new Redactor([]);
+    expect(redactor.redact(`a ${key}, b ${key}`)).toBe('a [redacted], b [redacted]');
+    expect(redactor.redact(JSON.stringify({ key }))).toBe('{"key":"[redacted]"}');
+    expect(redactor.redact(`cut ${key.slice(0, 30)}`)).toBe('cut [redacted]');
+    expect(redactor.redact('agk_ alone, agk_abc')).toBe('agk_ alone, agk_abc');
+    for (let end = 0; end < key.length + 2; end += 1)
+      expect(redactor.excerpt(`${key} ${'x'.repeat(100)}`, end)).not.toContain(key.slice(14, 17));
   });
 
   test('ignores secrets of fewer than eight characters', () => {
