@@ -37,6 +37,7 @@ const atLength: Readonly<Record<string, readonly string[]>> = {
   ],
   'commands: unit tests cover their output, `cli/cli` and `cli/automation-commands` run the most important': [
     'cli/catalog-commands',
+    'cli/key-commands',
     'cli/chat',
     'cli/connect',
     'cli/flow-commands',

@@ -27,6 +27,7 @@ export const onOneEngine: Readonly<Record<string, readonly string[]>> = {
     'stdio/gateway-stdio-clients',
     'cli/log-output',
     'cli/logs',
+    'cli/key-commands',
     'cli/operator-failures',
     'cli/terminal-closed',
     'cli/terminal-text',

@@ -23,6 +23,8 @@ export const commandGroups = {
     logs: 'Show what servers print and what happened to them.',
     stats: 'Show the counters of the gateway.',
     nodes: 'List the gateways that share a store, and how they differ.',
+    keys: 'List access keys; create, rotate and revoke them.',
+    whoami: 'Show the principal and the role of the key in use.',
     reload: 'Read the catalog and the triggers again.',
     inspector: "Print a link that opens the inspector with the operator's rights.",
     store: 'Back up or export a store into a file, or import one, also into another engine.',

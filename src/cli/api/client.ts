@@ -84,17 +84,18 @@ export class ApiClient {
   }
 
   /**
-   * Returns a response with status 200 or 202 and a JSON body. Rejects with an ApiProblem, or with the
-   * signal's reason.
+   * Returns a response with status 200, 201 or 202 and a JSON body, or with status 204. Rejects with an
+   * ApiProblem, or with the signal's reason.
    */
   async request(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'DELETE',
     path: string,
     timeoutMs: number,
     options: ApiRequestOptions = {},
   ): Promise<GatewayResponse> {
     const response = await this.#send(method, path, timeoutMs, options);
-    const isSuccess = response.status === 200 || response.status === 202;
+    if (response.status === 204) return response;
+    const isSuccess = [200, 201, 202].includes(response.status);
     if (isSuccess && typeof response.body === 'object' && response.body !== null) return response;
     throw this.problemOf(response);
   }

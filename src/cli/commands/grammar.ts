@@ -32,6 +32,7 @@ const approval = loaderFor(async () => (await import('./approvals.ts')).approval
 const catalog = loaderFor(async () => (await import('../catalog/change-server.ts')).catalogCommands);
 const mcp = loaderFor(async () => (await import('../mcp/commands.ts')).mcpCommands);
 const call = loaderFor(async () => (await import('./calls.ts')).callCommands);
+const key = loaderFor(async () => (await import('./keys.ts')).keyCommands);
 const machine = loaderFor(async () => (await import('./machines.ts')).machineCommands);
 
 export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
@@ -152,6 +153,16 @@ export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
   logs: async () => (await import('./logs.ts')).logs,
   stats: gateway('stats'),
   nodes: gateway('nodes'),
+  keys: {
+    list: key('noun'),
+    verbs: {
+      list: ['', 'List the keys: role, expiry and last use.', key('list')],
+      create: ['<name>', 'Create a key, and print it once.', key('create')],
+      rotate: ['<id>', 'Replace a key by a new one with the same name and role.', key('rotate')],
+      revoke: ['<id>', 'End a key on all gateways.', key('revoke')],
+    },
+  },
+  whoami: key('whoami'),
   reload: gateway('reload'),
   inspector: gateway('inspector'),
   store: {
