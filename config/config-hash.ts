@@ -20,7 +20,7 @@ export interface ConfigDigests {
 
 /** Settings that may differ per cluster node: name, addresses, paths and logging. */
 const nodeSettings = [
-  ...['node', 'listen_addr', 'http_port', 'allowed_hosts', 'state_dir', 'log_level', 'catalog_path'],
+  ...['node', 'listen_addr', 'http_port', 'allowed_hosts', 'state_dir', 'log_level', 'catalog_path', 'audit'],
   // These fields have no effect on the gateway.
   ...['apiVersion', 'kind', 'metadata'],
 ];

@@ -46,7 +46,7 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
   process.on('SIGHUP', () => {
     // A reload requires the started servers. Reload errors are logged elsewhere.
     if (isTerminalClosed()) stop('the terminal was closed');
-    else started.then(({ reloads }) => reloads.request()).catch(() => {});
+    else started.then(reloadOnSignal).catch(() => {});
   });
   let running: RunningProgram;
   try {
@@ -65,6 +65,18 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
     process.exit(1);
   });
   return undefined;
+}
+
+/** Reloads the configuration. Programs that rename the audit file send this signal, too. */
+async function reloadOnSignal({ gateway: { audit }, reloads }: RunningProgram): Promise<void> {
+  await audit?.reopen();
+  let outcome = 'refused';
+  try {
+    await reloads.request();
+    outcome = 'ok';
+  } finally {
+    audit?.record({ principal: 'gateway', action: 'admin/reload', target: 'SIGHUP', outcome });
+  }
 }
 
 /**

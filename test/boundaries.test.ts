@@ -44,6 +44,7 @@ const actorRooms = [
   'cluster',
   'mcp',
   'store',
+  'audit',
   'history',
   'state',
   'identity',

@@ -47,7 +47,7 @@ import { Works } from './works/works.ts';
 export interface AutomationServices extends TargetRegistryOptions {
   readonly gateway: Pick<
     GatewayRuntime,
-    'config' | 'log' | 'alarms' | 'redactor' | 'life' | 'mcp' | 'store' | 'node'
+    'config' | 'log' | 'alarms' | 'redactor' | 'life' | 'mcp' | 'store' | 'audit' | 'node'
   >;
   /** Reads the files after folder changes; errors are in the problems. */
   load(): Promise<LoadedResources>;
@@ -102,7 +102,7 @@ export class RunningAutomation implements Part {
 
   constructor(options: RunningAutomationOptions) {
     const { gateway, store, pauses, resources, watched, makeClusterSide } = options;
-    const { config, log, redactor, life, mcp } = gateway;
+    const { config, log, redactor, life, mcp, audit } = gateway;
     const { inProcess } = mcp.clients;
     const redact = (text: string) => redactor.redact(text);
     this.gateway = gateway;
@@ -145,7 +145,7 @@ export class RunningAutomation implements Part {
     const { platforms } = this.#adapters;
     this.#circuits = new Circuits({ log });
     const triggerLookup = approvalTriggers(this.#adapters, this.triggers, this.targets);
-    const services = { log, redact, tools: inProcess };
+    const services = { log, redact, tools: inProcess, audit };
     const kinds = workKinds({
       store,
       platforms,
@@ -174,7 +174,7 @@ export class RunningAutomation implements Part {
       load: options.load,
       current: () => resources.current,
       apply: (next) => this.#apply(next),
-      onProblems: options.onProblems,
+      ...{ onProblems: options.onProblems, audit },
     });
     for (const problem of resources.current.problems) log.warn({}, formatProblem(problem));
     this.#use(resources.current);

@@ -1,5 +1,6 @@
-// The gateway without front ends: boots the state folder, the store, the cluster membership and, last, the
-// MCP side as parts of the life cycle (life.ts). Front ends are further parts (src/http, src/stdio).
+// The gateway without front ends: boots the state folder, the audit, the store, the cluster membership and,
+// last, the MCP side as parts of the life cycle (life.ts). Front ends are further parts (src/http,
+// src/stdio).
 //
 // Parts are constructed in start order and receive earlier parts.
 
@@ -8,6 +9,7 @@ import { type ConfigDigests, configHash } from '../../config/config-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import type { ProfileEntries } from '../../config/gateway-file/profile-schema.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
+import type { Audit } from '../audit/audit-part.ts';
 import { Alarms } from '../base/alarms/alarms.ts';
 import type { Log } from '../base/errors/log.ts';
 import { Redactor } from '../base/errors/redact.ts';
@@ -24,7 +26,7 @@ import type { ManagedServer } from '../mcp/servers/managed-server.ts';
 import { StateFolder } from '../state/state-folder.ts';
 import { type OpenStore, StorePart } from '../store/store-part.ts';
 import { type Life, REAP_MS } from './life.ts';
-import { GatewayNode } from './node.ts';
+import { GatewayNode, nodeName } from './node.ts';
 
 export type ClusterHost = Pick<ClusterPartOptions, 'store' | 'configHash' | 'log'>;
 
@@ -65,6 +67,8 @@ export class GatewayRuntime {
   readonly mcp: McpSide;
   /** Undefined if disabled. */
   readonly history: History | undefined;
+  /** Undefined unless configured. */
+  readonly audit: Audit | undefined;
   /** Opened by the first part that needs it. */
   readonly store: StorePart;
   readonly node: GatewayNode;
@@ -94,6 +98,17 @@ export class GatewayRuntime {
     const history = config.history.enabled
       ? await life.boot('history', () => History.open({ config, stateDir, redactor, alarms, log }))
       : undefined;
+    const { audit: auditConfig } = config;
+    const audit =
+      auditConfig &&
+      (await life.boot('audit', async () => {
+        // A gateway without an audit loads none of its code.
+        const module = await import('../audit/audit-part.ts');
+        const isShared = options.state !== undefined && options.state !== 'own';
+        const { state_dir } = config;
+        const names = { node: nodeName(config), config: auditConfig, stateDir: state_dir, isShared };
+        return module.Audit.open({ ...names, redactor, alarms, log: options.log });
+      }));
     const store = await life.boot(
       'store',
       async () =>
@@ -122,6 +137,7 @@ export class GatewayRuntime {
       entryHashes,
       stateFolder,
       recentCalls: history?.calls,
+      audit,
       // Time limit for stopping a server. Calls in flight get `life.shutdownMs` to complete. Then the
       // processes are killed within REAP_MS. The last second is a margin, so that these two limits expire
       // first.
@@ -134,7 +150,8 @@ export class GatewayRuntime {
       return mcp;
     });
     await life.boot('sessions', async () => mcp.clients);
-    return new GatewayRuntime({ config, version, log, alarms, redactor, life, mcp, history, store, node });
+    const parts = { mcp, history, audit, store, node };
+    return new GatewayRuntime({ config, version, log, alarms, redactor, life, ...parts });
   }
 
   private constructor({
@@ -146,6 +163,7 @@ export class GatewayRuntime {
     life,
     mcp,
     history,
+    audit,
     store,
     node,
   }: GatewayParts) {
@@ -157,6 +175,7 @@ export class GatewayRuntime {
     this.life = life;
     this.mcp = mcp;
     this.history = history;
+    this.audit = audit;
     this.store = store;
     this.node = node;
   }

@@ -16,6 +16,10 @@ export interface GatewayNodeOptions {
   readonly life: { readonly isEnding: boolean };
 }
 
+export function nodeName({ node }: Pick<GatewayConfig, 'node'>): string {
+  return node.name ?? hostname();
+}
+
 export class GatewayNode {
   readonly name: string;
   /** Undefined unless the store is shared. */
@@ -24,7 +28,7 @@ export class GatewayNode {
   #digests: Partial<ConfigDigests>;
 
   constructor(options: GatewayNodeOptions) {
-    this.name = options.config.node.name ?? hostname();
+    this.name = nodeName(options.config);
     this.cluster = options.cluster;
     this.#options = options;
     this.#digests = options.digests;

@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
+import type { Audit } from '../audit/audit-part.ts';
 import type { Log } from '../base/errors/log.ts';
 import type { Redactor } from '../base/errors/redact.ts';
 import type { Part } from '../base/supervision/part.ts';
@@ -39,6 +40,8 @@ export interface ClientSideOptions {
   readonly peers: ClientPeers | undefined;
   /** Undefined if the history is disabled. */
   readonly recentCalls: RecentCalls | undefined;
+  /** Undefined without an audit. */
+  readonly audit: Audit | undefined;
   /** Storage for the records of sessions; undefined if this gateway stores nothing. */
   readonly sessionStorage: SessionStorage | undefined;
 }
@@ -59,7 +62,7 @@ export class ClientSide implements Part {
   readonly inProcess: InProcessClient;
 
   constructor(options: ClientSideOptions) {
-    const { config, log, redactor, version, servers, peers, recentCalls, sessionStorage } = options;
+    const { config, log, redactor, version, servers, peers, recentCalls, audit, sessionStorage } = options;
     const aggregate = new Aggregate(servers);
     const tagsOf = config.expose === 'search' ? (id: string) => servers.tagsOf(id) : undefined;
     const search = tagsOf && new ToolSearch({ aggregate, tagsOf });
@@ -96,7 +99,7 @@ export class ClientSide implements Part {
     this.router = new MessageRouter({
       ...this.view,
       ...{ servers, sessions, restorer, eraBridge, forwarder, config, log, redactor, serverInfo, server },
-      recentCalls,
+      ...{ recentCalls, audit },
       states: peers?.states,
       release: (client) => servers.release(client),
     });

@@ -7,6 +7,7 @@ import { seconds, secondsOrZero } from '../duration-schema.ts';
 import { jwtSchema } from '../jwt-schema.ts';
 import type { Platforms } from '../resources/resource-context.ts';
 import { name, textByKey } from '../text-schema.ts';
+import { auditSchema } from './audit-schema.ts';
 import { listenAddrPattern } from './listen-addr.ts';
 import { profilesSchema } from './profile-schema.ts';
 import { pricesSchema, providersSchema } from './provider-schema.ts';
@@ -290,6 +291,7 @@ export const gatewaySchema = Type.Object(
       },
       { description: 'Recent calls of clients, without arguments and results.', default: {} },
     ),
+    audit: Type.Optional(auditSchema),
     registry_url: Type.String({
       description: 'Base URL of the registry for search and install, without /v0.1.',
       default: DEFAULT_REGISTRY,
@@ -305,9 +307,9 @@ export const gatewaySchema = Type.Object(
 );
 
 /**
- * The loaded gateway file, including defaults. `catalog_path`, `state_dir` and the folders in `spec` are
- * absolute. `catalog_path` is '' if no catalog is set, and `api_key` is '' if authentication is off.
- * `allowed_hosts` and `allowed_origins` are in lower case. `listen_addr` is set for every notation of the
- * listen address.
+ * The loaded gateway file, including defaults. `catalog_path`, `state_dir`, `audit.path` and the folders in
+ * `spec` are absolute. `catalog_path` is '' if no catalog is set, and `api_key` is '' if authentication is
+ * off. `allowed_hosts` and `allowed_origins` are in lower case. `listen_addr` is set for every notation of
+ * the listen address.
  */
 export type GatewayConfig = Type.Static<typeof gatewaySchema>;

@@ -46,6 +46,7 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
     catalog_path: catalogPath(reader, config, folder, isDaemon),
     state_dir: config.state_dir && resolve(folder, config.state_dir),
     node: withAbsoluteFiles(config.node, folder),
+    audit: config.audit && { ...config.audit, path: config.audit.path && resolve(folder, config.audit.path) },
     allowed_hosts: config.allowed_hosts?.map((host) => host?.toLowerCase()),
     allowed_origins: config.allowed_origins?.map((origin) => origin && normaliseOrigin(origin)),
     spec: withAbsoluteFolders(config.spec, folder),

@@ -20,6 +20,7 @@ export const commandGroups = {
   'The gateway:': {
     top: 'Watch servers and triggers live.',
     calls: 'List the recent calls of clients.',
+    audit: 'List the lines of the audit; verify the files.',
     logs: 'Show what servers print and what happened to them.',
     stats: 'Show the counters of the gateway.',
     nodes: 'List the gateways that share a store, and how they differ.',

@@ -47,6 +47,7 @@ export class Dispatch {
     context: ExchangeContext,
   ): BodyHandler | undefined {
     if (isRefusal(verdict)) {
+      this.#routes.requestAudit?.recordSignIn(context, verdict.kind);
       refuse(context, verdict);
       return undefined;
     }
@@ -73,7 +74,13 @@ export class Dispatch {
       ]);
       return undefined;
     }
-    if (gate === undefined && this.#isRefused(context, method, route)) return undefined;
+    if (gate === undefined) {
+      const { requestAudit } = this.#routes;
+      if (isOperation(route, method) && requestAudit?.refusesOperation(context) === true) return undefined;
+      if (this.#isRefused(context, method, route)) return undefined;
+      const isMessage = route.hasMessages === true && method === 'POST';
+      if (isMessage && requestAudit?.refusesMessage(context) === true) return undefined;
+    }
     const handle = action(this.#routes, context, id);
     const mayBeGuarded = this.#http.callGuard !== undefined && access === 'client';
     return mayBeGuarded ? handle && this.#checkAfterBody(context, route, handle) : handle;
@@ -101,4 +108,9 @@ export class Dispatch {
 /** False for a call, which is answered even if the access key of the sender is revoked. */
 function mayStream({ access }: Route, { request: { method } }: ExchangeContext): boolean {
   return access !== 'client' || method === 'GET';
+}
+
+/** Returns true for requests that the gateway itself executes, except reads. */
+function isOperation({ hasMessages }: Route, method: string): boolean {
+  return hasMessages !== true && method !== 'GET' && method !== 'HEAD';
 }

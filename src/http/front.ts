@@ -172,11 +172,11 @@ function pageOf({ http, triggers, gatewayFile }: FrontOptions, host: string): In
 /** Returns the function that handles each request of the listener. */
 function handlerOf(options: FrontOptions, host: string, page: InspectorPage | undefined): RequestHandler {
   const { http, triggers, forwarder, reload } = options;
-  const { gateway, heartbeat, json, operatorToken, unverifiedBodies, accessKeys } = http;
-  const { config, log, alarms, redactor, version, life, mcp, history, node } = gateway;
+  const { gateway, heartbeat, json, operatorToken, unverifiedBodies, accessKeys, requestAudit } = http;
+  const { config, log, alarms, redactor, version, life, mcp, history, audit, node } = gateway;
   const routes: RouteContext = {
-    ...{ config, log, alarms, redactor, version, life, mcp, history, node, heartbeat, json, triggers },
-    ...{ forwarder, reload, accessKeys },
+    ...{ config, log, alarms, redactor, version, life, mcp, history, audit, node, heartbeat, json, triggers },
+    ...{ forwarder, reload, accessKeys, requestAudit },
     proofFor: (request) =>
       proofHeaders(request, operatorToken, { host, port: request.localPort }, config.state_dir),
   };

@@ -10,6 +10,7 @@ import { BodyBudget } from './body/body-budget.ts';
 import { ApiKey, Identification, type IdentificationOptions } from './identification.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
 import { operatorTokenOf } from './operator-token.ts';
+import type { RequestAudit } from './request-audit.ts';
 import type { ServedGateway } from './route-context.ts';
 import { internalErrorReporter } from './routes.ts';
 
@@ -32,24 +33,35 @@ export class HttpServices implements Part {
   /** Memory budget for bodies of unverified senders. */
   readonly unverifiedBodies: BodyBudget;
   readonly reportFault: (error: unknown) => void;
+  /** Undefined without an audit. */
+  readonly requestAudit: RequestAudit | undefined;
 
   /** Reads the operator token. Imports JWT verification only if configured. Rejects with StateFolderError. */
   static async open(options: HttpServicesOptions): Promise<HttpServices> {
     const { api_key, auth } = options.gateway.config;
     const operatorToken = operatorTokenOf(options.gateway);
     const key = new ApiKey(api_key);
+    const requestAudit = await requestAuditOf(options.gateway);
     if (auth.jwt === undefined)
-      return new HttpServices(options, operatorToken, { key, operatorToken: new ApiKey(operatorToken) });
+      return new HttpServices(
+        options,
+        operatorToken,
+        { key, operatorToken: new ApiKey(operatorToken) },
+        requestAudit,
+      );
     const { makeJwtVerifier } = await import('../../actors/identity/jwt/make-jwt-verifier.ts');
     // No operator token: `auth.jwt` requires an API key, which replaces the operator token.
-    return new HttpServices(options, operatorToken, { key, tokens: makeJwtVerifier(auth.jwt) });
+    const identification = { key, tokens: makeJwtVerifier(auth.jwt) };
+    return new HttpServices(options, operatorToken, identification, requestAudit);
   }
 
   private constructor(
     { gateway, callGuard }: HttpServicesOptions,
     operatorToken: string,
     identification: IdentificationOptions,
+    requestAudit: RequestAudit | undefined,
   ) {
+    this.requestAudit = requestAudit;
     this.gateway = gateway;
     this.callGuard = callGuard;
     this.operatorToken = operatorToken;
@@ -63,4 +75,10 @@ export class HttpServices implements Part {
     this.heartbeat.stop();
     await this.accessKeys.close();
   }
+}
+
+async function requestAuditOf({ audit, redactor }: ServedGateway): Promise<RequestAudit | undefined> {
+  if (audit === undefined) return undefined;
+  const { RequestAudit } = await import('./request-audit.ts');
+  return new RequestAudit(audit, redactor);
 }

@@ -7,6 +7,7 @@ import type { SlicedJson } from './api/sliced-json.ts';
 import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';
 import type { RequestForwarder } from './nodes/request-forwarder.ts';
+import type { RequestAudit } from './request-audit.ts';
 
 /** Figures of the triggers and agents, for `GET /stats`. */
 interface AutomationStatistics {
@@ -16,7 +17,7 @@ interface AutomationStatistics {
 /** Parts of the gateway that are served over HTTP. */
 export type ServedGateway = Pick<
   GatewayRuntime,
-  'config' | 'log' | 'alarms' | 'redactor' | 'version' | 'life' | 'mcp' | 'history' | 'node'
+  'config' | 'log' | 'alarms' | 'redactor' | 'version' | 'life' | 'mcp' | 'history' | 'audit' | 'node'
 >;
 
 export interface RouteContext extends ServedGateway {
@@ -25,6 +26,8 @@ export interface RouteContext extends ServedGateway {
   /** Writes large responses. */
   readonly json: SlicedJson;
   readonly accessKeys: AccessKeyDoor;
+  /** Undefined without an audit. */
+  readonly requestAudit: RequestAudit | undefined;
   /** Figures for `GET /stats`; undefined if the gateway has no triggers. */
   readonly triggers: AutomationStatistics | undefined;
   /** Forwards requests to other nodes; undefined if the gateway is not in a cluster. */

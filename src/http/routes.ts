@@ -2,7 +2,7 @@
 // api/automation-routes.ts. Paths are matched as sent, segment by segment. Only the server id in a path is
 // percent-decoded, once.
 
-import { GatewayError } from '../../actors/base/errors/errors.ts';
+import { GatewayError, NotFoundError } from '../../actors/base/errors/errors.ts';
 import type { Log } from '../../actors/base/errors/log.ts';
 import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import { principalText, roleOf } from '../../actors/identity/principal.ts';
@@ -51,6 +51,8 @@ export interface Route {
   readonly role?: Role | undefined;
   /** True for MCP addresses, where errors are JSON-RPC messages (EXC1). */
   readonly isMcp?: boolean | undefined;
+  /** True for addresses of messages to servers, which the message router records. */
+  readonly hasMessages?: boolean | undefined;
   /** Name in the path: a server id, or a profile as `@name`. */
   readonly id?: string | undefined;
 }
@@ -171,7 +173,7 @@ const mcp = byMethod({
 });
 
 /** The message can require a higher role (mcp/message-role.ts). */
-const mcpRoute: Route = { access: 'client', role: 'viewer', isMcp: true, methods: mcp };
+const mcpRoute: Route = { access: 'client', role: 'viewer', isMcp: true, hasMessages: true, methods: mcp };
 
 export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
@@ -192,10 +194,18 @@ export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
     '/stats': { methods: readOnly(inSlices(stats)) },
     '/logs': { methods: readOnly(catching(handleLogs)) },
     '/history/calls': { methods: readOnly(catching(handleCalls)) },
+    '/audit': {
+      access: 'operator',
+      role: 'operator',
+      methods: readOnly((routes, context) => () => {
+        void listAudit(routes, context);
+      }),
+    },
     '/mcp': mcpRoute,
     '/rpc': {
       access: 'client',
       role: 'viewer',
+      hasMessages: true,
       methods: byMethod({
         POST: (routes, context) => (admitRpc(context) ? (_, body) => rpc(routes, context, body) : undefined),
       }),
@@ -258,8 +268,8 @@ export function routeOf(rawPath: string): Route | undefined {
   const route = namedRoutes.get(verb === undefined ? `/${head}/*` : `/${head}/*/${verb}`);
   const id = decodeSegment(segment);
   if (route === undefined || id === undefined) return undefined;
-  const { methods, access, role, isMcp } = route;
-  return { methods, access, role, isMcp, id };
+  const { methods, access, role, isMcp, hasMessages } = route;
+  return { methods, access, role, isMcp, hasMessages, id };
 }
 
 /** Returns the segments of a path. The first two segments of `/admin/keys/…` count as one. */
@@ -287,9 +297,11 @@ function requireEndpoint(
   const { clients, servers } = routes.mcp;
   // Server ids never start with @.
   const isProfile = id.startsWith('@');
-  return findOrRefuse(routes, context, refuseWithRpcError, () =>
+  const endpoint = findOrRefuse(routes, context, refuseWithRpcError, () =>
     isProfile ? { profile: clients.profiles.get(id.slice(1)) } : { server: servers.require(id) },
   );
+  if (endpoint === null) routes.requestAudit?.recordUnknown(context, id);
+  return endpoint;
 }
 
 /** Returns the result of `find`. If it throws a GatewayError, calls `refuse` and returns null. */
@@ -362,6 +374,17 @@ async function stats(routes: RouteContext): Promise<LazyBody<Stats>> {
       ...more?.limits,
     },
   };
+}
+
+async function listAudit(routes: RouteContext, context: ExchangeContext): Promise<void> {
+  const { requestAudit } = routes;
+  try {
+    if (requestAudit === undefined)
+      throw new NotFoundError('this gateway has no audit; set audit.path in gateway.yaml and restart it');
+    await requestAudit.list(context);
+  } catch (error) {
+    fail(routes, context, error);
+  }
 }
 
 async function reload(routes: RouteContext, context: ExchangeContext): Promise<void> {

@@ -48,7 +48,7 @@ import { ToolRoutes } from './tools/routes.ts';
 const API = '/inspector/api';
 /** Paths of lists and single records. */
 const READ_PATHS =
-  /^\/(?:(?:servers|triggers|agents|fleets|flows|runs|deliveries|approvals)(?:\/[^/]+)?|history\/calls)$/;
+  /^\/(?:(?:servers|triggers|agents|fleets|flows|runs|deliveries|approvals)(?:\/[^/]+)?|history\/calls|audit)$/;
 const COMMAND_PATHS =
   /^\/(?:admin\/reload|[a-z]+\/[^/]+\/(?:start|stop|pause|resume|cancel|retry|replay|discard|approve|deny))$/;
 
@@ -115,7 +115,8 @@ export class Inspector {
     const isReadRequest = method === 'GET' || method === 'HEAD';
     if (path === FORM_PATH && method === 'POST')
       // `body` is a string if the body is unusable, for example too large: the problem.
-      return (_, body) => this.#keyForm.enter(context, typeof body === 'string' ? undefined : body);
+      return (_, body) =>
+        this.#keyForm.enter(context, typeof body === 'string' ? undefined : body, routes.requestAudit);
     if (path === '/inspector/leave' && method === 'POST') {
       this.#keyForm.leave(context);
       return undefined;
@@ -139,7 +140,8 @@ export class Inspector {
     }
     const isOperator = this.#access.isOperator(context);
     if (isOperator) context.principal = this.#operator;
-    else if (!isReadRequest) {
+    if (!isReadRequest && routes.requestAudit?.refusesOperation(context) === true) return undefined;
+    if (!isOperator && !isReadRequest) {
       context.error(401, OPERATOR_ONLY);
       return undefined;
     }
@@ -221,6 +223,8 @@ export class Inspector {
     else if (!isReadRequest && life.isEnding) context.refuseWhileDraining();
     else if (action === undefined || !(isReadRequest ? READ_PATHS : COMMAND_PATHS).test(path))
       context.error(404, NOT_FOUND);
+    else if (route.access === 'operator' && context.principal !== this.#operator)
+      context.error(401, OPERATOR_ONLY);
     else {
       context.isFromInspector = true;
       context.extraHeaders = [...context.extraHeaders, ...securityHeaders];

@@ -2,6 +2,7 @@
 // the form again, for the same view.
 
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
+import type { RequestAudit } from '../http/request-audit.ts';
 import type { InspectorAccess } from './access.ts';
 import type { PageFiles } from './page-files.ts';
 import { securityHeaders } from './response-headers.ts';
@@ -20,13 +21,20 @@ export class KeyForm {
   }
 
   /** Handles the form. `body` is undefined if it is too large. */
-  enter(context: ExchangeContext, body: Buffer | undefined): void {
+  enter(
+    context: ExchangeContext,
+    body: Buffer | undefined,
+    audit?: Pick<RequestAudit, 'recordSignIn'>,
+  ): void {
     const text = body === undefined || body.length > MAX_FORM_BYTES ? undefined : body.toString('utf8');
     const form = new URLSearchParams(text);
     const cookie = this.#access.cookieFor(form.get('key') ?? '');
     const view = validView(form.get('view') ?? '') ?? viewFromReferer(context.request.headers.referer);
-    if (cookie === undefined) void this.#wrongKey(context, view);
-    else redirect(context, cookie, view ?? HOME);
+    if (cookie !== undefined) redirect(context, cookie, view ?? HOME);
+    else {
+      audit?.recordSignIn(context, 'forbidden');
+      void this.#wrongKey(context, view);
+    }
   }
 
   /** Deletes the cookie. */

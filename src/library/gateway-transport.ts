@@ -162,6 +162,6 @@ export class GatewayTransport {
 
   #origin(): RequestOrigin {
     this.#requests += 1;
-    return { requestId: `library-${this.#requests}` };
+    return { requestId: `library-${this.#requests}`, sender: 'library' };
   }
 }

@@ -296,7 +296,7 @@ export class StdioFront implements Part {
 
   #origin(): RequestOrigin {
     this.#requests += 1;
-    return { requestId: String(this.#requests) };
+    return { requestId: String(this.#requests), sender: 'stdio' };
   }
 
   get #endpoint(): Endpoint {

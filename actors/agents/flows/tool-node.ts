@@ -21,7 +21,7 @@ export async function callTool(work: ToolWork, host: NodeHost): Promise<NodeResu
   const { key, context, job } = host;
   const args = valueIn(work.arguments, host) as Readonly<Record<string, unknown>>;
   const name = `${server}/${tool}`;
-  if (context.state === STATE_CALLED && !(await isRepeatable(work, context)))
+  if (context.state === STATE_CALLED && !(await isRepeatable(work, host)))
     throw new HandlerError(
       `the call of ${name} was interrupted: it may have happened, and interrupted_calls is fail`,
       { isFinal: true },
@@ -36,6 +36,7 @@ export async function callTool(work: ToolWork, host: NodeHost): Promise<NodeResu
       maxResultBytes: MAX_RESULT_BYTES,
       signal: context.signal,
       trace: job.trace,
+      sender: `flow:${host.flow}`,
     });
     // Without its data, the next nodes would compute wrong values.
     if (isCut(result))
@@ -61,10 +62,10 @@ export async function callTool(work: ToolWork, host: NodeHost): Promise<NodeResu
 /** Returns true if the node or the server's tool annotations allow a repetition. */
 async function isRepeatable(
   { server, tool, interrupted_calls }: ToolWork,
-  { tools, signal }: NodeHost['context'],
+  { flow, context: { tools, signal } }: NodeHost,
 ): Promise<boolean> {
   if (interrupted_calls === 'repeat') return true;
-  const serverTools = await tools.listTools({ server, signal });
+  const serverTools = await tools.listTools({ server, signal, sender: `flow:${flow}` });
   const { annotations } = (serverTools.find(({ name }) => name === tool) ?? {}) as {
     readonly annotations?: { readonly readOnlyHint?: unknown; readonly idempotentHint?: unknown };
   };

@@ -247,6 +247,11 @@ class AgentToolBox implements ToolBox {
     this.#patterns = patterns;
   }
 
+  /** Name in the audit. */
+  get #sender(): string {
+    return `agent:${this.#agent}`;
+  }
+
   async list(signal: AbortSignal, timeoutMs: number): Promise<readonly AgentTool[]> {
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
@@ -280,7 +285,8 @@ class AgentToolBox implements ToolBox {
       );
     const server = await this.#reach(from);
     const maxResultBytes = MAX_RESULT_BYTES;
-    const options = { server, key, signal, timeoutMs, trace, onProgress, maxResultBytes };
+    const sender = this.#sender;
+    const options = { server, key, signal, timeoutMs, trace, onProgress, maxResultBytes, sender };
     return convertResult(await this.#services.client.callTool(tool, args, options));
   }
 
@@ -295,7 +301,8 @@ class AgentToolBox implements ToolBox {
     const isInScope = await this.#scopeOf(from);
     const server = await this.#reach(from);
     const timeoutMs = Math.min(LIST_MS, remainingMs);
-    const items = await this.#services.client.listTools({ server, signal, timeoutMs });
+    const sender = this.#sender;
+    const items = await this.#services.client.listTools({ server, signal, timeoutMs, sender });
     const tools = new Map<string, ListedTool>();
     for (const item of items) {
       const { name } = item;

@@ -10,6 +10,7 @@ import { outcomeText } from '../../agents/approvals/message.ts';
 import { approvalOfRow } from '../../agents/approvals/outbox-rows.ts';
 import { bodyOf, type DecisionBody, decisionOf } from '../../agents/approvals/record.ts';
 import type { RefusalLimit } from '../../agents/approvals/refusal-limit.ts';
+import type { Audit } from '../../audit/audit-part.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { WorkOutcome } from '../../events/inbox/work.ts';
 import { destinationKey } from '../../events/outbox/rows.ts';
@@ -22,21 +23,25 @@ export interface ChatDecisionOptions {
   readonly approvals: Approvals;
   readonly store: Pick<Store, 'withReceipt'>;
   readonly refusals: RefusalLimit;
+  /** Undefined without an audit. */
+  readonly audit: Pick<Audit, 'record' | 'refusal'> | undefined;
 }
 
 /**
  * Returns the outcome with the replies to the person. They are sent with the account of
- * `routedEvent.trigger`. Rejects with the store's error or UnrenderableError.
+ * `routedEvent.trigger`. Rejects with the store's error, UnrenderableError or AuditUnavailableError.
  */
 export async function handleChatDecision(
   routedEvent: RoutedEvent,
   { verdict, about }: DecisionInbound,
-  { approvals, store, refusals }: ChatDecisionOptions,
+  { approvals, store, refusals, audit }: ChatDecisionOptions,
 ): Promise<WorkOutcome> {
   const isPress = 'approval' in about;
   const id = isPress ? about.approval : await requestOf(routedEvent, about.message, store);
   const approval = id === undefined ? undefined : await approvals.find(id);
   const decider = deciderOf(routedEvent);
+  const unavailable = audit?.refusal();
+  if (unavailable !== undefined) throw unavailable;
   const body = approval && bodyOf(approval);
   // A reaction counts only in the chat of the request (`home`). `requestOf` searches by key prefix, so it may
   // find a request in another chat, whose id begins with the id of this chat.
@@ -46,17 +51,23 @@ export async function handleChatDecision(
     return isPress
       ? notifyOutcome(routedEvent, UNKNOWN_TEXT, mayExplain(), 'unknown approval')
       : { kind: 'ignored', note: 'reaction to a message without an approval request' };
+  const record = (outcome: string) =>
+    audit?.record({ ...senderOf(routedEvent), action: `approvals/${verdict}`, target: approval.id, outcome });
   const refusal = decider === undefined ? 'your identity is unknown' : refusalOf(body, decider);
-  if (decider === undefined || refusal !== undefined)
+  if (decider === undefined || refusal !== undefined) {
+    record('refused');
     return notifyOutcome(routedEvent, `Sorry, ${refusal}.`, mayExplain(), refusal);
+  }
   const [name] = decider.aliases;
   const decision: DecisionBody = { by: decider.user, name, via: 'chat' };
   const state = verdict === 'approve' ? 'approved' : 'denied';
   if (approval.state === 'pending') {
     const decided = await approvals.decide(approval, state, decision);
+    record(decided.isFirst ? 'ok' : 'refused');
     if (decided.isFirst) return doneOutcome(routedEvent, state, `${approval.id} is ${state}`);
     return lateOutcome(routedEvent, decided.approval, decision, isPress && mayExplain);
   }
+  record('refused');
   return lateOutcome(routedEvent, approval, decision, isPress && mayExplain);
 }
 
@@ -105,6 +116,11 @@ function notifyOutcome(
     };
   const why = note === undefined ? '' : `${note}; `;
   return { kind: 'ignored', trigger: routedEvent.trigger.name, note: `${why}explained a moment ago` };
+}
+
+/** Returns the person and the trace for the audit. */
+function senderOf({ inbound: { platform, user }, event }: RoutedEvent) {
+  return { principal: `${platform}:${user ?? 'unknown'}`, traceparent: event.trace };
 }
 
 function personIn({ inbound: { platform, account, user } }: RoutedEvent): string {

@@ -6,6 +6,7 @@ import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
 import type { HandlerContext, RunClock, RunMessages } from '../../agents/handlers/handler-context.ts';
 import type { Parked } from '../../agents/handlers/parked.ts';
 import { parseStoredRow, type StoredRow, type StoredRows } from '../../agents/runs/stored-rows.ts';
+import type { Audit } from '../../audit/audit-part.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Assignment, Effects, WorkOutcome } from '../../events/inbox/work.ts';
 import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
@@ -17,6 +18,8 @@ export interface HandlerServices {
   /** Redacts secrets in a text. */
   redact(text: string): string;
   readonly tools: InProcessClient;
+  /** Undefined without an audit. */
+  readonly audit?: Pick<Audit, 'record' | 'refusal'> | undefined;
 }
 
 interface RunContextRecords {

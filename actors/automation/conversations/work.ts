@@ -57,7 +57,8 @@ export class ConversationWork implements Work {
     this.#slots = slots;
     this.#records = records;
     const approvals = new Approvals({ store: records, triggerLookup: routing, ...routing.services });
-    this.#decisionOptions = { approvals, store: records, refusals: new RefusalLimit() };
+    const { audit } = routing.services;
+    this.#decisionOptions = { approvals, store: records, refusals: new RefusalLimit(), audit };
     const rows = new StoredRows(records);
     this.#admission = new Admission({ routing, records, rows, approvals });
     this.#attempts = new HandlerAttempts({

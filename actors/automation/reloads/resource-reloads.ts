@@ -4,6 +4,7 @@
 
 import { ConfigError, hasError, type Problem } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
+import type { Audit } from '../../audit/audit-part.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { TriggerDifference } from '../triggers/registry.ts';
 import { lastGoodResources } from './last-good-resources.ts';
@@ -17,6 +18,8 @@ export interface ResourceReloadsOptions {
   apply(resources: LoadedResources): TriggerDifference;
   /** Called with the problems of changed files. */
   readonly onProblems?: ((problems: readonly Problem[]) => void) | undefined;
+  /** Undefined without an audit. */
+  readonly audit?: Pick<Audit, 'record'> | undefined;
 }
 
 export class ResourceReloads {
@@ -45,19 +48,25 @@ export class ResourceReloads {
 
   /** Reloads when files have changed. Never rejects. */
   async onChanged(): Promise<void> {
-    const { load, current, apply, onProblems, log } = this.#options;
+    const { load, current, apply, onProblems, log, audit } = this.#options;
+    let outcome = 'refused';
     try {
       await this.#enqueue(async () => {
         const resources = await load();
-        if (!hasError(resources.problems)) return apply(resources);
+        if (!hasError(resources.problems)) {
+          outcome = 'ok';
+          return apply(resources);
+        }
         const { lines } = new ConfigError(resources.problems);
         log.error({ problems: lines }, 'changed files have errors; keeping the previous versions');
         onProblems?.(resources.problems);
         return apply(lastGoodResources(resources, current()));
       });
     } catch (error) {
+      outcome = 'internal';
       log.error({ problems: [String(error)] }, 'changed files have errors; keeping the previous versions');
     }
+    audit?.record({ principal: 'gateway', action: 'admin/reload', target: 'watch', outcome });
   }
 
   #enqueue<T>(act: () => Promise<T>): Promise<T> {

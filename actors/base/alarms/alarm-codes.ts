@@ -9,6 +9,7 @@ export const alarmSeverities = {
   database_unavailable: 'error',
   configuration_invalid: 'error',
   operator_token_missing: 'error',
+  audit_not_written: 'error',
   state_folder_unlocked: 'warning',
   history_not_stored: 'warning',
   listener_without_key: 'warning',

@@ -287,6 +287,19 @@ export class StoppedError extends GatewayError {
 }
 
 /**
+ * The audit cannot be written, and `audit.when_full` is `refuse`: the call or operation was not executed. At
+ * the start: the audit file cannot be opened.
+ *
+ * @remedy Free disk space, or repair the file in the message. The gateway accepts calls as soon as it can
+ * write. A call can be retried.
+ */
+export class AuditUnavailableError extends GatewayError {
+  readonly code = 'ERR_AUDIT_UNAVAILABLE';
+  override readonly retryAfterSeconds = 5;
+  override readonly isUnsent = true;
+}
+
+/**
  * Another running process uses the state folder or the address.
  *
  * @remedy Stop that process, or set another `state_dir` or address. The message names the setting.

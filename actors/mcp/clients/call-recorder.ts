@@ -1,11 +1,16 @@
-// Adds each completed client request to the recent calls (actors/history). The message router counts and
-// records requests in the same callback, so the request counters and the recent calls agree.
+// Adds each completed client request to the recent calls (actors/history) and to the audit (actors/audit).
+// The message router counts and records requests in the same callback, so counters and records agree.
 
+import type { Audit } from '../../audit/audit-part.ts';
 import { GatewayError } from '../../base/errors/errors.ts';
 import { MAX_RECORDED_CHARS, type RecordedOutcome } from '../../history/call-record.ts';
-import type { EndedRequest, RecentCalls } from '../../history/recent-calls.ts';
+import type { RecentCalls } from '../../history/recent-calls.ts';
+import { anonymous, type Principal, principalText } from '../../identity/principal.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import { memberOf } from '../jsonrpc/members.ts';
 import { metaKeys } from '../jsonrpc/modern-meta.ts';
+import { rawOf } from '../jsonrpc/span.ts';
+import { nameOf as nameIn } from '../links/streamable-http/request-metadata.ts';
 import { CallNames } from './call-names.ts';
 import type { ClientExchange, ExchangeEnd } from './exchange.ts';
 import type { ClientSession } from './sessions/session.ts';
@@ -22,6 +27,7 @@ const outcomeByCode: ReadonlyMap<string, RecordedOutcome> = new Map([
   ['ERR_UPSTREAM_PROTOCOL', 'protocol'],
   ['ERR_MESSAGE_TOO_LARGE', 'protocol'],
   ['ERR_UNAVAILABLE', 'unavailable'],
+  ['ERR_AUDIT_UNAVAILABLE', 'unavailable'],
   ['ERR_UNKNOWN_SERVER', 'refused'],
   ['ERR_UNKNOWN_TASK', 'refused'],
   ['ERR_UNKNOWN_PROFILE', 'refused'],
@@ -41,13 +47,30 @@ const methods: ReadonlyMap<string, string> = new Map(
     .map((method) => [method, method]),
 );
 
+/** Origin of a request. `sender` names it in the audit if there is no principal. */
+export interface RecordedOrigin {
+  readonly requestId: string;
+  readonly traceparent?: string | undefined;
+  readonly principal?: Principal;
+  readonly sender?: string | undefined;
+}
+
+export interface CallRecorderOptions {
+  /** Undefined if the history is disabled. */
+  readonly recentCalls: Pick<RecentCalls, 'record'> | undefined;
+  /** Undefined without an audit. */
+  readonly audit: Pick<Audit, 'record' | 'hasArguments'> | undefined;
+}
+
 export class CallRecorder {
-  readonly #calls: Pick<RecentCalls, 'record'>;
+  readonly #calls: CallRecorderOptions['recentCalls'];
+  readonly #audit: CallRecorderOptions['audit'];
   readonly #tools = new CallNames((raw) => cut(parse(raw)));
   readonly #clients = new CallNames((raw) => cut((parse(raw) as { name?: unknown } | null)?.name));
 
-  constructor(calls: Pick<RecentCalls, 'record'>) {
-    this.#calls = calls;
+  constructor({ recentCalls, audit }: CallRecorderOptions) {
+    this.#calls = recentCalls;
+    this.#audit = audit;
   }
 
   /**
@@ -56,7 +79,8 @@ export class CallRecorder {
    */
   begin(exchange: ClientExchange, envelope: Envelope, session: ClientSession | undefined): void {
     exchange.clientName = this.#clientOf(envelope, session);
-    if (envelope.method === 'tools/call') exchange.toolName = this.#toolOf(envelope);
+    if (envelope.method === 'tools/call') exchange.targetName = this.#toolOf(envelope);
+    else if (this.#audit !== undefined) exchange.targetName = nameIn(envelope) ?? envelope.paramText('uri') ?? null;
   }
 
   /**
@@ -65,25 +89,48 @@ export class CallRecorder {
    */
   record(
     exchange: ClientExchange,
-    method: string,
+    envelope: Envelope,
     end: ExchangeEnd,
     error: GatewayError | undefined,
     ms: number,
     session: ClientSession | undefined,
     target: string | undefined,
-    origin: EndedRequest['origin'],
+    origin: RecordedOrigin,
   ): void {
-    this.#calls.record({
+    const method = nameOf(envelope.method);
+    const server = exchange.server ?? exchange.mergedTarget?.server.id ?? target ?? null;
+    const name = exchange.mergedTarget?.key ?? exchange.targetName;
+    const outcome = outcomeOf(exchange, end, error);
+    this.#calls?.record({
       ms,
-      server: exchange.server ?? exchange.mergedTarget?.server.id ?? target ?? null,
-      tool: method === 'tools/call' ? (exchange.mergedTarget?.key ?? exchange.toolName) : null,
-      method: nameOf(method),
-      outcome: outcomeOf(exchange, end, error),
+      server,
+      tool: method === 'tools/call' ? name : null,
+      method,
+      outcome,
       bytes: exchange.responseBytes,
       client: exchange.clientName,
       session: session?.label ?? null,
       code: error?.code ?? exchange.errorCode,
       origin,
+    });
+    if (this.#audit === undefined) return;
+    const { requestId, traceparent } = origin;
+    const hasArguments = this.#audit.hasArguments && method === 'tools/call';
+    this.#audit.record({
+      ...{ principal: senderOf(origin), action: method, target: targetOf(server, name), outcome },
+      status: end === 'dropped' ? null : exchange.status(error),
+      ...{ ms, requestId, traceparent },
+      rawArguments: hasArguments ? rawMember(envelope, 'arguments') : undefined,
+    });
+  }
+
+  /** Records a request for notifications when it was accepted or refused; its stream has no end. */
+  recordListen(target: string | undefined, isAccepted: boolean, ms: number, origin: RecordedOrigin): void {
+    const { requestId, traceparent } = origin;
+    const outcome = isAccepted ? 'ok' : 'refused';
+    this.#audit?.record({
+      ...{ principal: senderOf(origin), action: 'subscriptions/listen', target, outcome },
+      ...{ ms, requestId, traceparent },
     });
   }
 
@@ -97,6 +144,20 @@ export class CallRecorder {
     const info = envelope.meta(metaKeys.clientInfo);
     return info === undefined ? null : this.#clients.of(envelope.bytes, info);
   }
+}
+
+export function senderOf({ principal, sender = 'anonymous' }: RecordedOrigin): string {
+  return principal === undefined || principal === anonymous ? sender : principalText(principal);
+}
+
+function targetOf(server: string | null, name: string | null): string | null {
+  if (server === null || name === null) return server ?? name;
+  return `${server}/${name}`;
+}
+
+function rawMember(envelope: Envelope, name: string): string | undefined {
+  const member = memberOf(envelope.bytes, envelope.params, name);
+  return member && rawOf(envelope.bytes, member);
 }
 
 function nameOf(method: string): string {

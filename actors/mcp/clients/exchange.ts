@@ -56,7 +56,7 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
   mergedTarget: ResolvedTarget | undefined;
   call: Cancellable | undefined;
   /** Names for the record of the call, read when the request arrives (CallRecorder). */
-  toolName: string | null = null;
+  targetName: string | null = null;
   clientName: string | null = null;
   /** True for methods that return a tool result. */
   hasToolResult = false;
@@ -189,6 +189,12 @@ export class ClientExchange implements CallExchange, ListMember<ClientExchange> 
       undefined,
       fault.code,
     );
+  }
+
+  /** Returns the HTTP status of the response at the end; null for other transports. */
+  status(error: GatewayError | undefined): number | null {
+    const rpcCode = this.modernResult === undefined ? undefined : this.errorCode;
+    return this.outlet.statusOf?.(error, rpcCode === undefined ? undefined : Number(rpcCode)) ?? null;
   }
 
   /** True if the request was certainly not sent to the server. */

@@ -40,6 +40,8 @@ export interface InProcessHost {
 export interface InProcessOptions extends ToolRequestOptions {
   /** Server id, or a server outside the catalog. Default: all servers, with prefixed tool names. */
   readonly server?: string | ManagedServer | undefined;
+  /** Name of the sender in the audit. @default library */
+  readonly sender?: string | undefined;
 }
 
 export interface InProcessCallOptions extends InProcessOptions {
@@ -187,7 +189,7 @@ export class InProcessClient {
   /** Sends a request and awaits the response, the signal or the deadline. */
   async #sendAndAwait(
     method: string,
-    { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
+    { server, signal, timeoutMs = TIMEOUT_MS, trace, sender = 'library' }: InProcessOptions,
     receiving: ReceivingOptions,
     begin: Begin,
   ): Promise<ResultObject> {
@@ -198,7 +200,8 @@ export class InProcessClient {
     const id = this.#lastId;
     const target = typeof server === 'string' ? this.#host.server(server) : server;
     const response = new PendingResponse(receiving, this.#turns, this.#results, trace ?? '');
-    const running = begin(id, target, response, { requestId: `in-process-${id}`, traceparent: trace });
+    const origin = { requestId: `in-process-${id}`, traceparent: trace, sender };
+    const running = begin(id, target, response, origin);
     const abandon = (error: unknown) => {
       response.reject(error);
       running?.cancel('the caller no longer waits for the response');

@@ -22,7 +22,7 @@ import { AggregateContexts, routeToAny } from './routing/aggregate-router.ts';
 import { type OwnCaller, routeModern, routeOwnRequest } from './routing/modern-router.ts';
 import { routeToServer } from './routing/server-router.ts';
 import { gatewayInitializeResult, initializeAtServer, readInitialize } from './sessions/initialize.ts';
-import { listen } from './sessions/listen.ts';
+import { type ListenRequest, listen } from './sessions/listen.ts';
 import type { ClientSession } from './sessions/session.ts';
 
 /** Message origin, for log lines. */
@@ -32,6 +32,8 @@ export interface RequestOrigin extends Trace {
   readonly principal?: Principal;
   /** Network address of the sender; undefined for a client of this process, whose session is not stored. */
   readonly client?: string;
+  /** Name in the audit of a sender without a principal, such as `agent:NAME`. */
+  readonly sender?: string | undefined;
 }
 
 /** A request in progress. `isUnsent`: the server has certainly not received it. */
@@ -55,7 +57,8 @@ export class MessageRouter {
 
   constructor(gateway: RouterHost) {
     this.#gateway = gateway;
-    this.#recorder = gateway.recentCalls && new CallRecorder(gateway.recentCalls);
+    const isRecording = gateway.recentCalls !== undefined || gateway.audit !== undefined;
+    this.#recorder = isRecording ? new CallRecorder(gateway) : undefined;
     this.#contexts = new AggregateContexts(gateway);
   }
 
@@ -130,15 +133,37 @@ export class MessageRouter {
     const envelope = states?.unwrap(original) ?? original;
     const caller = readCaller(envelope, principalName(origin));
     if (envelope.method === 'subscriptions/listen')
-      return listen(this.#gateway, {
-        ...{ envelope, caller, server, profile, outlet },
-        owner: { principal: principalText(origin.principal ?? anonymous), client: origin.client ?? '' },
-        shares: this.#gateway.sessions.shares.of(origin.principal),
-      });
+      return this.#listen({ envelope, caller, server, profile, outlet }, origin);
     const request = this.#begin(envelope, outlet, origin, undefined, caller, profile, server?.id);
     const { serverInfo } = this.#gateway;
     request.exchange.modernResult = { serverInfo, isMethodKnown: false, states };
     return this.#dispatch(request, server, profile);
+  }
+
+  /** Opens a stream of notifications, and records the request. */
+  #listen(
+    request: Pick<ListenRequest, 'envelope' | 'caller' | 'server' | 'profile' | 'outlet'>,
+    origin: RequestOrigin,
+  ): RunningRequest {
+    const startedAt = performance.now();
+    const record = (isAccepted: boolean) => {
+      const ms = performance.now() - startedAt;
+      this.#recorder?.recordListen(request.server?.id, isAccepted, ms, origin);
+    };
+    try {
+      const refusal = this.#gateway.audit?.refusal();
+      if (refusal !== undefined) throw refusal;
+      const stream = listen(this.#gateway, {
+        ...request,
+        owner: { principal: principalText(origin.principal ?? anonymous), client: origin.client ?? '' },
+        shares: this.#gateway.sessions.shares.of(origin.principal),
+      });
+      record(true);
+      return stream;
+    } catch (error) {
+      record(false);
+      throw error;
+    }
   }
 
   /**
@@ -224,6 +249,11 @@ export class MessageRouter {
   ): ClientExchange | undefined {
     const { envelope, exchange } = request;
     let server: ManagedServer | undefined;
+    const refusal = this.#gateway.audit?.refusal();
+    if (refusal !== undefined) {
+      exchange.fail(refusal);
+      return undefined;
+    }
     try {
       server = typeof target === 'string' ? this.#gateway.server(target) : target;
       if (handle === undefined) this.#route(request, server, profile);
@@ -275,7 +305,7 @@ export class MessageRouter {
         countEnd(this.counts, outcome);
         if (profile !== undefined) countEnd(profile.counts, outcome);
         const ms = performance.now() - startedAt;
-        this.#recorder?.record(endedExchange, envelope.method, outcome, error, ms, session, target, origin);
+        this.#recorder?.record(endedExchange, envelope, outcome, error, ms, session, target, origin);
         this.#log(endedExchange, envelope, outcome, error, ms, origin, session, profile);
       },
     });

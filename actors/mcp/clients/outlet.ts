@@ -27,6 +27,8 @@ export interface Outlet {
    * sent. `isUnsent`: the request was certainly not sent to the server.
    */
   fail?(error: GatewayError, isUnsent: boolean): void;
+  /** Returns the HTTP status of the response with this error; absent for other transports. */
+  statusOf?(error: GatewayError | undefined, rpcCode: number | undefined): number;
   /** Closes the outlet without a response: the client cancelled. */
   drop(): void;
 }

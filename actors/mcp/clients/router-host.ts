@@ -2,6 +2,7 @@
 // interface, because this folder must not import the gateway.
 
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
+import type { Audit } from '../../audit/audit-part.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
 import type { RecentCalls } from '../../history/recent-calls.ts';
@@ -24,6 +25,8 @@ export interface RouterHost extends MergedView, RoutingContext {
   readonly restorer: Pick<SessionRestorer, 'save' | 'forget'>;
   /** Receives each completed request; undefined if the history is disabled. */
   readonly recentCalls: Pick<RecentCalls, 'record'> | undefined;
+  /** Undefined without an audit. */
+  readonly audit: Pick<Audit, 'record' | 'refusal' | 'hasArguments'> | undefined;
   readonly servers: Pick<ServerRegistry, 'all' | 'get'>;
   /** Undefined if `node.address` is not configured, so the gateway is in no cluster. */
   readonly states: RequestStates | undefined;

@@ -85,7 +85,7 @@ export function refuseKeyArgument(command: Command): void {
 }
 
 /** Default of `state_dir`, relative to the gateway file. */
-const DEFAULT_STATE_DIR = '.gateway';
+export const DEFAULT_STATE_DIR = '.gateway';
 
 /** Returns address and key. Throws CommandLineError if address or file are invalid. */
 export async function readTarget(options: TargetOptions, env: NodeJS.ProcessEnv): Promise<GatewayTarget> {

@@ -33,6 +33,7 @@ const catalog = loaderFor(async () => (await import('../catalog/change-server.ts
 const mcp = loaderFor(async () => (await import('../mcp/commands.ts')).mcpCommands);
 const call = loaderFor(async () => (await import('./calls.ts')).callCommands);
 const key = loaderFor(async () => (await import('./keys.ts')).keyCommands);
+const audit = loaderFor(async () => (await import('./audit.ts')).auditCommands);
 const machine = loaderFor(async () => (await import('./machines.ts')).machineCommands);
 
 export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
@@ -150,6 +151,16 @@ export const commandTree: Readonly<Record<CommandName, Load | NounCommands>> = {
   },
   top: async () => (await import('../top/command.ts')).top,
   calls: call('list'),
+  audit: {
+    list: audit('list'),
+    verbs: {
+      verify: [
+        '',
+        'Verify the hash chain of the audit files, without a gateway.',
+        async () => (await import('../audit/verify.ts')).verifyAudit,
+      ],
+    },
+  },
   logs: async () => (await import('./logs.ts')).logs,
   stats: gateway('stats'),
   nodes: gateway('nodes'),

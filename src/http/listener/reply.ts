@@ -32,6 +32,7 @@ export abstract class Reply implements HttpReply {
   #state: 'fresh' | 'streaming' | 'done' = 'fresh';
   #isSettled = false;
   #onAbort: (() => void) | undefined;
+  #onAnswered: ((status: number | undefined) => void) | undefined;
   #stream: ResponseStream | undefined;
   /** Unsent bytes when the client reads a complete response slowly. */
   #unsent: Backlog | undefined;
@@ -65,6 +66,7 @@ export abstract class Reply implements HttpReply {
     checkStatus(status);
     const wantsClose = checkHeaders(headers);
     this.#state = 'done';
+    this.#onAnswered?.(status);
     if (this.body === undefined || this.body.isComplete)
       this.writeResponse(status, headers, body, wantsClose);
     else this.body.hold((isComplete) => this.writeResponse(status, headers, body, wantsClose || !isComplete));
@@ -80,6 +82,7 @@ export abstract class Reply implements HttpReply {
       checkStatus(status);
       const wantsClose = checkHeaders(headers);
       this.#state = 'streaming';
+      this.#onAnswered?.(status);
       this.#stream = this.openStream(status, headers, wantsClose, this.#owner.readers);
       return this.#stream;
     }
@@ -96,6 +99,10 @@ export abstract class Reply implements HttpReply {
     const onAbort = this.#onAbort;
     this.#stream?.end();
     if (onAbort !== undefined) this.guard(onAbort);
+  }
+
+  onAnswered(listener: (status: number | undefined) => void): void {
+    this.#onAnswered = listener;
   }
 
   /** Called if a handler has failed: responds with 500, or cuts the stream. */
@@ -154,6 +161,7 @@ export abstract class Reply implements HttpReply {
     this.#stream?.abort();
     this.body?.cancel();
     if (this.#state === 'done') return;
+    if (this.#state === 'fresh') this.#onAnswered?.(undefined);
     this.#state = 'done';
     if (this.#onAbort !== undefined) this.guard(this.#onAbort);
   }

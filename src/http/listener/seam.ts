@@ -61,6 +61,11 @@ export interface HttpReply {
    * stream.
    */
   endStream(): void;
+  /**
+   * Sets the listener for the status of the response, or for undefined if the client disconnects before it.
+   * Replaces an earlier listener.
+   */
+  onAnswered(listener: (status: number | undefined) => void): void;
   /** Calls a handler's code that runs later, so that HS2 also applies to its exceptions. */
   guard(code: () => void): void;
 }

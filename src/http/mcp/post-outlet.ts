@@ -62,6 +62,10 @@ export class PostOutlet implements Outlet, PendingReply {
     this.finish(pieces);
   }
 
+  statusOf(): number {
+    return 200;
+  }
+
   /** Ends the response without a result, because the client cancelled the request. */
   drop(): void {
     this.#heartbeat.pending.delete(this);
@@ -103,6 +107,10 @@ export class JsonOutlet implements Outlet {
     }
     this.#context.countRefusal(error);
     this.#context.message(statusOf(error), message, retryAfter(error));
+  }
+
+  statusOf(error: GatewayError | undefined): number {
+    return error === undefined ? 200 : statusOf(error);
   }
 
   finishInPieces(pieces: readonly Buffer[]): void {

@@ -68,7 +68,12 @@ export function rpc(routes: RouteContext, context: ExchangeContext, body: Buffer
 /** Throws RpcFault if the header is missing, and UnknownServerError. */
 function serverOf(routes: RouteContext, context: ExchangeContext): ManagedServer {
   const { 'x-mcp-server': id = '' } = context.request.headers;
-  if (id !== '') return routes.mcp.servers.require(id);
+  const server = routes.mcp.servers.get(id);
+  if (server !== undefined) return server;
+  if (id !== '') {
+    routes.requestAudit?.recordUnknown(context, id);
+    return routes.mcp.servers.require(id);
+  }
   throw new RpcFault(
     rpcCodes.invalidRequest,
     'the X-MCP-Server header is missing; set it to a server id (GET /servers lists them)',

@@ -70,6 +70,11 @@ export class StatelessOutlet implements Outlet, PendingReply, HeartbeatTarget {
     this.finish(pieces, undefined, rpcCode);
   }
 
+  statusOf(error: GatewayError | undefined, rpcCode: number | undefined): number {
+    const isPlain = this.#http === undefined && error === undefined && rpcCode !== undefined;
+    return isPlain ? statusOfCode(rpcCode) : 200;
+  }
+
   /** Ends the response without a result, because the request was cancelled. */
   drop(): void {
     if (this.isEnded) return;

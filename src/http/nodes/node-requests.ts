@@ -47,12 +47,11 @@ export class NodeRequests {
   constructor(options: NodeRequestsOptions) {
     this.#options = options;
     const { http, forwarder } = options;
-    const { config, log, alarms, redactor, version, life, mcp, history, node } = http.gateway;
+    const { config, log, alarms, redactor, version, life, mcp, history, audit, node } = http.gateway;
     this.#dispatch = new Dispatch(http, {
-      ...{ config, log, alarms, redactor, version, life, mcp, history, node, forwarder },
-      heartbeat: http.heartbeat,
-      json: http.json,
-      accessKeys: http.accessKeys,
+      ...{ config, log, alarms, redactor, version, life, mcp, history, audit, node, forwarder },
+      ...{ heartbeat: http.heartbeat, json: http.json },
+      ...{ accessKeys: http.accessKeys, requestAudit: http.requestAudit },
       triggers: undefined,
       proofFor: () => [],
       reload: () => Promise.reject(new InternalError('another node cannot request a reload')),

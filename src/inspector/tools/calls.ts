@@ -60,7 +60,8 @@ export class ToolCalls {
       const callStream = new CallStream(stream, (text) => this.#gateway.redactor.excerpt(text, MAX_MESSAGE));
       const heartbeat = setInterval(() => callStream.heartbeat(), HEARTBEAT_MS);
       try {
-        const end = await this.#run(server, tool, args, callStream, controller.signal);
+        const sender = principalText(context.principal);
+        const end = await this.#run(server, tool, args, callStream, controller.signal, sender);
         const outcome = end.problem?.code ?? (end.result?.is_error === true ? 'tool_error' : 'answered');
         const fields = { server, tool, outcome, duration_ms: end.ms, request_id: context.requestId };
         this.#gateway.log.info(fields, 'called a tool from the inspector');
@@ -79,13 +80,16 @@ export class ToolCalls {
     args: JsonArguments,
     callStream: CallStream,
     signal: AbortSignal,
+    sender: string,
   ): Promise<CallEnd> {
     const since = performance.now();
     const ms = () => Math.round((performance.now() - since) * 10) / 10;
     try {
       const onReport = (report: ProgressReport) => callStream.report(report);
       const { inProcess } = this.#gateway.mcp.clients;
-      const result = await inProcess.callTool(tool, args, { server, signal, timeoutMs: MAX_MS, onReport });
+      const result = await inProcess.callTool(tool, args, {
+        ...{ server, signal, timeoutMs: MAX_MS, onReport, sender },
+      });
       return { ms: ms(), result: createResultView(result, this.#gateway.redactor), problem: null };
     } catch (error) {
       return { ms: ms(), result: null, problem: this.#problem(error) };

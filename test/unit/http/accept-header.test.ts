@@ -21,6 +21,7 @@ function statusOf(accept: string): number | undefined {
     },
     endStream: () => {},
     onAbort: () => {},
+    onAnswered: () => {},
     guard: (code) => code(),
   };
   const request = {

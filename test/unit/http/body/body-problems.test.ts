@@ -31,6 +31,7 @@ describe.each(Object.entries(endpoints))('the endpoint %s', (path, handle) => {
       },
       endStream: () => {},
       onAbort: () => {},
+      onAnswered: () => {},
       guard: (code) => code(),
     };
     const request = {
