@@ -5,7 +5,7 @@
 //   ~trigger/NAME              trigger
 //   ~NAME                      any other actor; no server id starts with `~`
 //   PARENT/NAME                unnamed child, such as files/pool
-//   ~sessions, ~nodes, ~calls, ~runs, ~deliveries, ~approvals, ~agents, ~flows, ~connect   not actors
+//   ~sessions, ~nodes, ~calls, ~audit, ~runs, ~deliveries, ~approvals, ~agents, ~flows, ~connect   not actors
 //
 // Slashes in names are percent-encoded. The query contains the list filter or the selected tool.
 
@@ -68,7 +68,7 @@ export function isNodeView(address: string): boolean {
 }
 
 /** Sections: views without the actor tree. */
-export const sections = ['calls', 'runs', 'deliveries', 'approvals', 'agents', 'connect'] as const;
+export const sections = ['calls', 'runs', 'deliveries', 'approvals', 'agents', 'audit', 'connect'] as const;
 export type Section = (typeof sections)[number];
 
 export function sectionView(section: Section): PageView {
@@ -119,6 +119,11 @@ export function callsView(query: string): PageView {
   return { actor: '~calls', tab: 'details', ...(query === '' ? {} : { query }) };
 }
 
+/** Returns the view of the audit. */
+export function auditView(query: string): PageView {
+  return { actor: '~audit', tab: 'details', ...(query === '' ? {} : { query }) };
+}
+
 export function flowView(name: string): PageView {
   return { actor: FLOW + encodeName(name), tab: 'details' };
 }
@@ -163,7 +168,7 @@ export function viewAt(location: string): PageView {
   const view: PageView = { actor: actor.join('/'), tab: tab ?? 'log' };
   if (query === '') return view;
   const section = sectionAt(view.actor);
-  if (section === 'deliveries' || section === 'calls') return { ...view, query };
+  if (section === 'deliveries' || section === 'calls' || section === 'audit') return { ...view, query };
   return tab === 'tools' ? toolsView(view.actor, toolIn({ ...view, query })) : view;
 }
 

@@ -1,4 +1,4 @@
-// Navigation: overview, actors, calls, runs, deliveries, approvals, agents, connect.
+// Navigation: overview, actors, calls, runs, deliveries, approvals, agents, audit, connect.
 
 import { OVERVIEW, type PageView, ROOT, type Section, sectionAt, sections, sectionView } from './address.ts';
 import { fetchPendingApprovals } from './feed/api.ts';
@@ -17,6 +17,7 @@ const labels: Readonly<Record<Section, string>> = {
   deliveries: 'Deliveries',
   approvals: 'Approvals',
   agents: 'Agents',
+  audit: 'Audit',
   connect: 'Connect',
 };
 

@@ -1,8 +1,9 @@
-// Views without the actor tree: calls, runs, deliveries, approvals, and agents with flows. The list is on the
-// left; the selected run, delivery or flow is on the right.
+// Views without the actor tree: calls, audit, runs, deliveries, approvals, and agents with flows. The list is
+// on the left; the selected run, delivery or flow is on the right.
 
 import { useState } from 'preact/hooks';
 import { flowAt, type PageView, runAt, type Section, sectionView } from './address.ts';
+import { AuditView } from './audit/view.tsx';
 import { CallsView } from './calls/view.tsx';
 import { DeliveriesView } from './deliveries/view.tsx';
 import { fetchTargets } from './feed/api.ts';
@@ -17,6 +18,8 @@ import { RunPane } from './runs/pane.tsx';
 import { CONTENT } from './skip-link.tsx';
 
 const AGENTS_MS = 10_000;
+/** Sections of any gateway. */
+const withoutAgents: ReadonlySet<Section> = new Set(['calls', 'audit', 'deliveries']);
 
 interface SectionsViewProps {
   readonly section: Section;
@@ -52,10 +55,9 @@ export function SectionsView({ section, view, state, isStale, go }: SectionsView
       class={`sections ${flow === undefined ? section : 'runs'} ${isStale ? 'stale' : ''}`}
     >
       {section === 'calls' && <CallsView state={state} query={view.query ?? ''} go={go} />}
+      {section === 'audit' && <AuditView query={view.query ?? ''} go={go} />}
       {section === 'deliveries' && <DeliveriesView view={view} state={state} go={go} />}
-      {section !== 'calls' && section !== 'deliveries' && state.totals !== null && !hasAutomation && (
-        <NoAgents />
-      )}
+      {!withoutAgents.has(section) && state.totals !== null && !hasAutomation && <NoAgents />}
       {hasAutomation && section === 'runs' && (
         <>
           <RunList query={query} names={names} selected={id} now={state.at} go={go} onQuery={setQuery} />

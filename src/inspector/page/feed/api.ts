@@ -2,6 +2,7 @@
 // actor received) and commands. The event stream is in connection.ts.
 
 import type { ApprovalList } from '../../../http/api/approval-shapes.ts';
+import type { AuditList } from '../../../http/api/audit-shapes.ts';
 import type { CallList } from '../../../http/api/call-shapes.ts';
 import type { DeliveryDetails, DeliveryList } from '../../../http/api/delivery-shapes.ts';
 import type { RunDetails, RunList } from '../../../http/api/run-shapes.ts';
@@ -54,6 +55,11 @@ export async function fetchDeadLetters(): Promise<readonly DeadLetterRow[]> {
 /** Accepts the parameters of GET /history/calls. */
 export function fetchCalls(filters: QueryInput): Promise<CallList> {
   return fetchRecords('history/calls', filters);
+}
+
+/** Accepts the parameters of GET /audit. */
+export function fetchAudit(filters: QueryInput): Promise<AuditList> {
+  return fetchRecords('audit', filters);
 }
 
 /** Accepts the parameters of GET /deliveries. */
