@@ -63,6 +63,27 @@ test('a person who may not decide receives the reason, and the approval stays pe
   expect((await chat.store.delivery('a:1'))?.state).toBe('waiting');
 });
 
+test('decisions and refused decisions are recorded in the audit with the person', async () => {
+  const approval = await requestApproval({ approvers: ['ben'] });
+  await chat.press('d:1', approve(approval), { user: 'mallory' });
+  await chat.waitForState('d:1', 'ignored');
+  await chat.press('d:2', approve(approval));
+  await chat.waitForState('d:2', 'done');
+  await chat.press('d:3', { verdict: 'deny', about: { approval: approval.id } });
+  await chat.waitForState('d:3', 'done');
+  const lines = chat.audited.map(({ principal, action, target, outcome }) => [
+    principal,
+    action,
+    target,
+    outcome,
+  ]);
+  expect(lines).toEqual([
+    ['manual:mallory', 'approvals/approve', approval.id, 'refused'],
+    ['manual:ben', 'approvals/approve', approval.id, 'ok'],
+    ['manual:ben', 'approvals/deny', approval.id, 'refused'],
+  ]);
+});
+
 test('each person who may not decide receives one explanation, even for repeated presses', async () => {
   const approval = await requestApproval({ approvers: ['ben', 'carl'] });
   for (let n = 1; n <= 5; n += 1) await chat.press(`d:${n}`, approve(approval), { user: 'mallory' });
