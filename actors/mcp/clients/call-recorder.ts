@@ -80,7 +80,8 @@ export class CallRecorder {
   begin(exchange: ClientExchange, envelope: Envelope, session: ClientSession | undefined): void {
     exchange.clientName = this.#clientOf(envelope, session);
     if (envelope.method === 'tools/call') exchange.targetName = this.#toolOf(envelope);
-    else if (this.#audit !== undefined) exchange.targetName = nameIn(envelope) ?? envelope.paramText('uri') ?? null;
+    else if (this.#audit !== undefined)
+      exchange.targetName = nameIn(envelope) ?? envelope.paramText('uri') ?? null;
   }
 
   /**
