@@ -38,7 +38,7 @@ export interface LoadedConfig {
   readonly configPath: string;
   /** Absolute path; '' if no catalog is set. */
   readonly catalogPath: string;
-  /** Environment for references: the process environment and the `.env` next to the file. */
+  /** Environment for `${VAR}` in the files: the process environment and the `.env` next to the file. */
   readonly environment: Environment;
   /** Digests of both files for config-hash.ts. Triggers, agents, fleets and flows have a separate digest. */
   readonly digests: Omit<ConfigDigests, 'resources'>;
@@ -292,7 +292,7 @@ async function loadOptionalCatalog(
 }
 
 export interface CatalogVariables {
-  /** Environment for references. */
+  /** Environment for `${VAR}` in the catalog. */
   readonly env: Environment;
   /** Variables of the `.env` file, which servers inherit by name. */
   readonly fromFile: Readonly<Record<string, string>>;

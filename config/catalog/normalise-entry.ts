@@ -68,7 +68,8 @@ function refuseStrayKeys(reader: SchemaReader, pathTo: PathTo, isLocal: boolean)
   const [side, other] = isLocal ? ['command', 'remote servers (url)'] : ['url', 'local servers (command)'];
   for (const key of isLocal ? remoteKeys : stdioKeys) {
     if (!reader.has(pathTo(key))) continue;
-    // The severity is a warning in a desktop client's file: many clients write `args: []` in every entry.
+    // `unknownKeys` is the severity of unknown keys: `warning` in a desktop client's file, otherwise `error`.
+    // Many clients write `args: []` in every entry.
     reader.reportKey(pathTo(key), `is for ${other} only; this server has a ${side}`, reader.unknownKeys);
   }
 }
@@ -153,6 +154,7 @@ function remoteEntry(
   pathTo: PathTo,
 ): RemoteEntry {
   const isShared = written.isolation === 'shared';
+  // Eras of the protocol: legacy has sessions, modern (from revision 2026-07-28) has stateless requests.
   if (runtime === 'sse' && written.era !== undefined && written.era !== 'legacy')
     reader.report(pathTo('era'), 'must be legacy: the sse transport does not support the modern era');
   // The defaults are explained at `pool.max` in catalog-schema.ts.

@@ -81,7 +81,7 @@ export function readServer(
   if (tree === undefined) return undefined;
   const id = dialect === undefined ? checkId(reader, pair, path) : deriveId(reader, pair, path);
   reader.registerAdvice(path, entryAdvice(tree));
-  // References in `args` may name a variable that the entry itself sets in `env`.
+  // A `${VAR}` in `args` may name a variable that the entry itself sets in `env`.
   reader.registerVariables(joinPath(path, 'args'), memberOf(tree, 'env'));
   // Entries in the files of desktop clients share one schema. It includes the aliases of all clients.
   const schema = dialect === undefined ? writtenEntrySchema : desktopEntrySchema;

@@ -74,7 +74,10 @@ function programEntry(client: Client, { command, args, variables }: ProgramToSta
   return { entry, inputs: inputsFor(client, variableNames) };
 }
 
-/** Returns the reference. For a client without substitution, it is a placeholder that the user replaces. */
+/**
+ * Returns the reference to a variable. For a client without substitution, it is a placeholder that the user
+ * replaces.
+ */
 function referenceTo({ reference }: Client, name: string): string {
   if (reference === 'input') return `\${input:${inputId(name)}}`;
   return reference === 'env' ? `\${env:${name}}` : `\${${name}}`;

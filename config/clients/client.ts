@@ -14,6 +14,7 @@ export interface Machine {
   readonly cwd: string;
 }
 
+/** Range of a configuration file: all projects of the user, or one project. */
 export type ClientScope = 'user' | 'project';
 
 export interface ClientFile {

@@ -9,7 +9,8 @@ const MAX_LEVELS = 100;
 
 /**
  * Converts CEL values to JSON. Throws RangeError if JSON cannot express a value, it is nested deeper than
- * MAX_LEVELS, or it exceeds the budget. A value that occurs several times counts each time, as in its text.
+ * MAX_LEVELS, or it exceeds the budget. A value that occurs several times costs its full size each time,
+ * because the JSON text repeats it.
  */
 export function jsonOf(value: unknown, budget: EvaluationBudget, levels = MAX_LEVELS): unknown {
   budget.spendSteps(1);
@@ -24,8 +25,8 @@ export function jsonOf(value: unknown, budget: EvaluationBudget, levels = MAX_LE
 }
 
 /**
- * Serialises CEL values as JSON text. Throws RangeError like `jsonOf`, and as soon as the text exceeds
- * `maxLength`.
+ * Serialises CEL values as JSON text. Throws RangeError if JSON cannot express a value, and as soon as the
+ * text exceeds `maxLength`. This limit replaces the levels and the budget of `jsonOf`.
  */
 export function jsonTextOf(value: unknown, maxLength: number): string {
   let length = 0;
@@ -38,7 +39,7 @@ export function jsonTextOf(value: unknown, maxLength: number): string {
   });
 }
 
-/** Converts a scalar. Members of lists and maps remain CEL values. */
+/** Converts scalars completely, and maps to objects. Members of lists and maps remain CEL values. */
 function shallowJson(value: unknown): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'bigint') return numberOf(value);

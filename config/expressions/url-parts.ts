@@ -39,10 +39,12 @@ export function splitUrl(
       } else if (token !== '') urlPart.pieces.push(token);
     }
   }
+  // A template without expressions is a single part.
+  const hasExpression = parts.length > 1;
   // The URL parser would resolve these segments, so the number of segments would change (URL1).
   const hasDotSegment =
-    parts.length > 1 &&
-    urlParts.some((each) => isLiteral(each) && dotsIn(each, literalOf(each)) !== undefined);
+    hasExpression &&
+    urlParts.some((each) => isLiteral(each) && dotSegmentIn(each, literalOf(each)) !== undefined);
   return hasDotSegment ? { message: 'remove the segments . and .. from a path with {{ }}', at: 0 } : urlParts;
 }
 
@@ -50,7 +52,7 @@ const isLiteral = ({ pieces }: UrlPart) => pieces.every((piece) => typeof piece 
 
 const literalOf = ({ pieces }: UrlPart) => pieces.join('');
 
-const dotsIn = ({ delimiter }: UrlPart, text: string) =>
+const dotSegmentIn = ({ delimiter }: UrlPart, text: string) =>
   delimiter === '/' ? findDotSegment(text) : undefined;
 
 /** Renders a URL part. Throws ExpressionError for unsuitable values. */
@@ -65,11 +67,12 @@ export function renderPart(
     .join('');
   const partName = urlPart.delimiter === '/' ? 'path segment' : 'query parameter';
   if (text === '') throw refusal(urlPart, `leaves a ${partName} empty: give it a value`);
-  const dots = dotsIn(urlPart, text);
-  if (dots !== undefined)
+  const dotSegment = dotSegmentIn(urlPart, text);
+  // The segment may have path parameters after a semicolon (`..;v=1`). The message contains only the dots.
+  if (dotSegment !== undefined)
     throw refusal(
       urlPart,
-      `makes the path segment ${dots.split(/;|%3b/i, 1)[0]}, which leads to another path: send it in the query`,
+      `makes the path segment ${dotSegment.split(/;|%3b/i, 1)[0]}, which leads to another path: send it in the query`,
     );
   return text;
 }

@@ -1,5 +1,6 @@
 // Supports gateway files (gateway.yaml) in resource form: `kind: Daemon`, with `spec`, `platforms` or
-// `http_port`. This form has a port with a default host, and platform settings at the top level or in `spec`.
+// `http_port`. This form may name only a port; the host then has a default. Platform settings are at the top
+// level or in `spec`.
 
 import { isIPv6 } from 'node:net';
 import type { Written } from '../reader/fill-defaults.ts';

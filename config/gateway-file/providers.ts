@@ -23,7 +23,7 @@ export interface ResolvedProvider {
   /** Trailing slashes are removed. */
   readonly base_url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Method for structured output. */
+  /** Method for structured output: the model's JSON Schema mode, its JSON mode, or an instruction only. */
   readonly structured_output: 'json_schema' | 'json_object' | 'prompt';
   /** Undefined for the default. */
   readonly timeout_seconds?: number | undefined;
@@ -70,15 +70,15 @@ const isProviderType = (name: string): name is ProviderType =>
 /** Providers that need no entry. `openai-compatible` needs an entry with an address. */
 const knownNames = providerTypes.filter((type) => type !== 'openai-compatible');
 
-/** Returns the provider, or the reason why it cannot be used. */
+/** Returns the provider, or the reason why it cannot be used. `entries` are those of the gateway file. */
 export function findProvider(
   name: string,
-  written: WrittenProviders,
+  entries: WrittenProviders,
   env: Environment,
 ): ResolvedProvider | { readonly fault: string } {
-  const entry = Object.hasOwn(written, name) ? (written[name] ?? {}) : undefined;
+  const entry = Object.hasOwn(entries, name) ? (entries[name] ?? {}) : undefined;
   if (entry === undefined && !isProviderType(name))
-    return { fault: unknownFault(name, Object.keys(written)) };
+    return { fault: unknownFault(name, Object.keys(entries)) };
   const { headers = {}, structured_output, timeout_seconds }: WrittenProvider = entry ?? {};
   const type = entry?.type ?? (isProviderType(name) ? name : 'openai-compatible');
   const { variables, structured_output: defaultStructuredOutput } = knownTypes[type];
@@ -112,20 +112,20 @@ export function findProvider(
 
 /** Returns all usable providers; records their keys as secrets. */
 export function usableProviders(
-  written: WrittenProviders,
+  entries: WrittenProviders,
   env: Environment,
   secrets: SecretValues,
 ): Providers {
-  const names = new Set([...knownNames, ...Object.keys(written)]);
-  const results = [...names].map((name) => findProvider(name, written, env));
+  const names = new Set([...knownNames, ...Object.keys(entries)]);
+  const results = [...names].map((name) => findProvider(name, entries, env));
   const usable = results.flatMap((each) => ('fault' in each ? [] : [each]));
   // Reading the gateway file already recorded the keys and headers in it; only environment keys are new.
   for (const { api_key } of usable) if (api_key !== undefined) secrets.add(api_key);
   return new Map(usable.map((provider) => [provider.name, provider]));
 }
 
-function unknownFault(name: string, written: readonly string[]): string {
-  const near = suggest(name, [...knownNames, ...written]);
+function unknownFault(name: string, entryNames: readonly string[]): string {
+  const near = suggest(name, [...knownNames, ...entryNames]);
   const advice = near === undefined ? '' : `; did you mean ${near}?`;
   return `unknown provider ${name}${advice || `; known are ${knownNames.join(', ')}; others need an entry under providers of the gateway file`}`;
 }
@@ -154,11 +154,12 @@ const OLLAMA_PORT = 11434;
  */
 function ollamaAddress(host: string | undefined): string {
   const text = host === undefined ? '127.0.0.1' : host;
-  const written = /^https?:\/\//i.test(text) ? text : `http://${text}`;
-  if (!URL.canParse(written)) return `http://127.0.0.1:${OLLAMA_PORT}/v1`;
-  const url = new URL(written);
+  const address = /^https?:\/\//i.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(address)) return `http://127.0.0.1:${OLLAMA_PORT}/v1`;
+  const url = new URL(address);
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1';
-  if (url.port === '' && !/:\d+\/?$/.test(written) && url.protocol === 'http:')
+  // `url.port` is also empty for an explicit `:80`, the default port of http, so the text is checked too.
+  if (url.port === '' && !/:\d+\/?$/.test(address) && url.protocol === 'http:')
     url.port = String(OLLAMA_PORT);
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 }

@@ -79,9 +79,9 @@ const folderOfKind = {
  */
 function reportIfResource(reader: SchemaReader, root: YamlTree): boolean {
   const kind = memberOf(root, 'kind');
-  const written = textOf(kind) ?? '';
-  if (kind === undefined || !Object.hasOwn(folderOfKind, written)) return false;
-  const folder = folderOfKind[written as keyof typeof folderOfKind];
+  const kindName = textOf(kind) ?? '';
+  if (kind === undefined || !Object.hasOwn(folderOfKind, kindName)) return false;
+  const folder = folderOfKind[kindName as keyof typeof folderOfKind];
   reader.recordPosition('kind', kind.offset, kind.offset);
   reader.report(
     'kind',

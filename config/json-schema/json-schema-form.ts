@@ -27,7 +27,7 @@ function withReferences(schema: SchemaNode): SchemaNode {
   return orReference(schema);
 }
 
-/** References are checked after substitution, so editors accept any text with a reference. */
+/** A text with `${VAR}` is checked after substitution, so editors accept any such text. */
 function orReference(schema: SchemaNode): SchemaNode {
   const { description, default: byDefault, writeOnly, shownAs: _, secretBy: __, anyOf, ...check } = schema;
   const options = anyOf?.map((option) =>

@@ -1,8 +1,9 @@
-// Reads `.env` next to a configuration file: variables for its references, in addition to the environment.
+// Reads `.env` next to a configuration file: variables for `${NAME}` in that file, in addition to the
+// environment.
 // The format is Node's dotenv format. Lines that Node would skip or misread are errors with a position.
 //
 // The environment takes precedence, even with an empty value. Messages do not contain text of the file, since
-// it contains secrets (A9, ARCHITECTURE.md).
+// it contains secrets (invariant A9, ARCHITECTURE.md).
 
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -62,7 +63,7 @@ export async function readEnvFile(path: string): Promise<EnvFile> {
   return { values, problems: [problemOf(warning, 'warning'), ...problems] };
 }
 
-/** Returns true also for dangling links and files in unreadable folders, so that they are reported. */
+/** Returns true also for circular links and files in unreadable folders, so that they are reported. */
 async function isPresent(path: string): Promise<boolean> {
   const found = await readSourceFile(path);
   return found instanceof SourceFile || found.reason !== 'the file does not exist';

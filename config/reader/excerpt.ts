@@ -1,6 +1,6 @@
 // Shows a source line below an error message, with a marker at the position. Values may be secrets, so their
 // letters and digits are masked (A9, ARCHITECTURE.md). Indentation, keys, quotes, brackets, colons and
-// variable names in references stay visible.
+// variable names in `${VAR}` stay visible.
 
 /** Returns the numbered line, and a marker below the column (line and column from 1). */
 export function excerpt(text: string, line: number, column: number): readonly string[] {
@@ -25,7 +25,7 @@ function maskValues(line: string): string {
   const rest = line
     .slice(start.length)
     .split(reference)
-    // Odd indexes are the captured references.
+    // Odd indexes are the captured `${VAR}`.
     .map((part, index) =>
       index % 2 === 1 ? part : part.replace(/[\p{L}\p{N}\p{M}\p{So}_]/gu, (each) => '•'.repeat(each.length)),
     )

@@ -20,8 +20,8 @@ export function withoutComments(source: SourceFile): Uncommented {
 }
 
 /**
- * Converts comments to YAML comments if all offsets stay the same, otherwise to spaces. `comments` contains
- * their positions.
+ * Converts a comment to YAML comments, one per line, if white space precedes it and nothing follows on its
+ * last line. Converts other comments to spaces. The text keeps its length. `comments` contains the positions.
  */
 export function withYamlComments(
   source: SourceFile,
@@ -33,6 +33,7 @@ export function withYamlComments(
     const isApart = start === 0 || /\s/.test(text[start - 1] ?? '');
     const isLast = /^[ \t]*(?:\r?\n|$)/.test(text.slice(end));
     if (!isApart || !isLast) return blank(comment);
+    // Each line needs a `#`. It replaces the comment sign, or the first characters of a line without a sign.
     return comment.replace(/^([ \t]*)(\S\S?)/gm, (_, indent, signs) => indent + '#'.repeat(signs.length));
   };
   return { text: replaceComments(text, comments, inYaml), openAt, comments };

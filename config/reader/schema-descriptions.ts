@@ -30,7 +30,10 @@ export interface SchemaNode {
    * By default, every value in `writeOnly` fields is a credential. Internal: not exported to JSON Schemas.
    */
   readonly secretBy?: 'name' | 'value';
-  /** Reason to show the value in the API: see visible-values.ts. Internal: not exported to JSON Schemas. */
+  /**
+   * Reason to show the value in the API: it is a name or path, or an address, which is shown only without
+   * possible keys (visible-values.ts). Internal: not exported to JSON Schemas.
+   */
   readonly shownAs?: 'name' | 'address';
 }
 

@@ -1,4 +1,5 @@
-// Collects configured credentials (A9, ARCHITECTURE.md) for redaction in logs, errors and records.
+// Collects configured credentials, which are redacted in logs, errors and records (invariant A9,
+// ARCHITECTURE.md).
 
 import { type CredentialOrigin, credentialsIn } from '../credentials/credential-values.ts';
 
@@ -8,8 +9,8 @@ export class SecretValues {
   readonly #secrecy = new WeakMap<object, boolean>();
 
   /**
-   * Adds a value's credentials and returns them. The default origin `named` is a secret field or a field with
-   * a credential name.
+   * Adds a value's credentials and returns them. The default origin `named` means that the field is secret by
+   * its schema, or has the name of a credential.
    */
   add(value: string, origin: CredentialOrigin = 'named'): readonly string[] {
     const credentials = credentialsIn(value, origin);
@@ -22,7 +23,10 @@ export class SecretValues {
     for (const each of credentials) this.#values.add(each);
   }
 
-  /** Records if the schema marks the scalar as secret, for the public hash, which omits all secrets. */
+  /**
+   * Records if the schema marks the scalar as secret. The hash of the configuration, which is displayed and
+   * compared between cluster nodes, omits all secrets.
+   */
   recordSecrecy(scalar: object, isSecret: boolean): void {
     this.#secrecy.set(scalar, isSecret || this.#secrecy.get(scalar) === true);
   }

@@ -1,4 +1,4 @@
-// Substitutes `${VAR}` after parsing, in strings: a value cannot inject YAML.
+// Substitutes references to variables after parsing, in strings: a value cannot inject YAML.
 //   ${VAR}           the variable. Unset is an error, never an empty text: an empty api_key would disable
 //                    authentication
 //   ${VAR:-default}  the default if the variable is unset or empty, as in a shell; the default is plain text

@@ -27,7 +27,7 @@ const settings: FieldTable = {
   maxTokens: 'max_tokens',
   timeoutSeconds: 'timeout_seconds',
   timeout_secs: 'timeout_seconds',
-  // Each inner object has fields with related messages.
+  // The inner objects have no meaning: each puts related fields on one line.
   ...refusing({
     ...{ api_key: ofProvider, apiKey: ofProvider, base_url: ofProvider, baseUrl: ofProvider },
     ...{ top_p: notPassedOn, topP: notPassedOn, top_k: notPassedOn, topK: notPassedOn, seed: notPassedOn },

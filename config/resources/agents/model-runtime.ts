@@ -42,7 +42,7 @@ export interface AgentBudget {
   /** Maximum number of tokens, input and output together. */
   readonly tokens: number | undefined;
   readonly tool_calls: number | undefined;
-  /** Maximum cost, in the currency of `prices`. */
+  /** Maximum cost, in the currency of `prices` in the gateway file. */
   readonly cost: number | undefined;
 }
 
@@ -64,7 +64,10 @@ export interface ModelRuntime {
   /** Patterns of TOOL, SERVER/TOOL or SERVER__TOOL; empty for all tools of the servers. */
   readonly tools: readonly string[];
   readonly policy: ToolPolicy;
-  /** Handling of tool calls whose outcome is unknown after a crash. */
+  /**
+   * Handling of tool calls whose outcome is unknown after a crash: tell the model, repeat the call, ask an
+   * approver, or fail the run.
+   */
   readonly interrupted_calls: 'tell' | 'repeat' | 'ask' | 'fail';
   readonly memory: AgentMemory;
   /** JSON Schema of the answer, with type `object`. */

@@ -12,17 +12,18 @@ export const botMenu = { maxCommands: 100, maxDescription: 256 } as const;
 interface BotConfig {
   readonly bot_token: string;
   readonly api_root: string;
+  /** Source of updates: the gateway polls, or the platform sends requests. */
   readonly mode: 'polling' | 'webhook';
   readonly path: string;
   readonly secret_token?: string | undefined;
   readonly webhook_url?: string | undefined;
 }
 
-type OfBot = TriggerWithReader<BotConfig>;
+type CheckedTrigger = TriggerWithReader<BotConfig>;
 type BotTrigger = TriggerOf<string, BotConfig>;
 
 /** Reports conflicts between BotMessenger triggers. */
-export function checkBots(all: readonly OfBot[]): void {
+export function checkBots(all: readonly CheckedTrigger[]): void {
   // Warns of different tokens for one bot: the part before the colon is the id of the bot.
   warnOfTwoCredentials(all, 'bot_token', ({ bot_token, api_root }) =>
     JSON.stringify([bot_token.split(':')[0], api_root]),
@@ -30,18 +31,18 @@ export function checkBots(all: readonly OfBot[]): void {
   const enabled = all.filter(({ trigger }) => trigger.enabled);
   for (const [index, each] of enabled.entries()) {
     const earlier = enabled.slice(0, index).map(({ trigger }) => trigger);
-    const ofBot = earlier.filter((other) => isSameBot(other, each.trigger));
-    checkDelivery(each, ofBot[0]);
+    const ofSameBot = earlier.filter((other) => isSameBot(other, each.trigger));
+    checkDelivery(each, ofSameBot[0]);
     checkSecret(
       each,
       earlier.find((other) => shareWebhook(other, each.trigger) && !isSameBot(other, each.trigger)),
     );
-    checkMenu(each, ofBot);
+    checkMenu(each, ofSameBot);
   }
 }
 
 /** Reports a difference between two triggers of the same bot. */
-function checkDelivery({ reader, trigger: { config } }: OfBot, other: BotTrigger | undefined): void {
+function checkDelivery({ reader, trigger: { config } }: CheckedTrigger, other: BotTrigger | undefined): void {
   if (other === undefined) return;
   const differing = (['mode', 'api_root', 'secret_token', 'webhook_url'] as const).find(
     (field) => config[field] !== other.config[field],
@@ -55,7 +56,7 @@ function checkDelivery({ reader, trigger: { config } }: OfBot, other: BotTrigger
 }
 
 /** Reports that another bot has the same webhook path and secret. */
-function checkSecret({ reader }: OfBot, other: BotTrigger | undefined): void {
+function checkSecret({ reader }: CheckedTrigger, other: BotTrigger | undefined): void {
   if (other === undefined) return;
   const fieldPath = reader.has('spec.config.secret_token') ? 'spec.config.secret_token' : 'spec.config';
   reader.report(
@@ -65,7 +66,7 @@ function checkSecret({ reader }: OfBot, other: BotTrigger | undefined): void {
 }
 
 /** Reports that the triggers of a bot together have too many commands. */
-function checkMenu({ reader, trigger: { commands } }: OfBot, others: readonly BotTrigger[]): void {
+function checkMenu({ reader, trigger: { commands } }: CheckedTrigger, others: readonly BotTrigger[]): void {
   const max = botMenu.maxCommands;
   const earlierNames = new Set(others.flatMap((each) => each.commands.map(({ command }) => command)));
   const allNames = new Set([...earlierNames, ...commands.map(({ command }) => command)]);

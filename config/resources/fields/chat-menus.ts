@@ -5,14 +5,17 @@ import { joinPath } from '../../reader/field-path.ts';
 import type { Binding } from '../triggers/binding.ts';
 import type { TriggerWithReader } from '../triggers/trigger-type.ts';
 
-/** Limits of the platform; `hasGuilds`: each guild (a server of the platform) has a separate menu. */
+/** Limits of the platform. `hasGuilds`: a guild (a server of the platform) can have a separate menu. */
 export const chatMenu = { maxCommands: 100, maxDescription: 100, hasGuilds: true } as const;
 const MAX_PARAMETERS = 25;
 const PARAMETER = /^[-_a-z0-9]{1,32}$/;
-/** Built-in commands, listed in the menu in addition to the commands of the files. */
+/** Built-in commands, listed in the menu in addition to the commands of the triggers. */
 const BUILT_IN = ['agent', 'task', 'fleet', 'flow'];
 
-/** `application_id` and `api_root` identify a menu; with `register: never` the trigger is not in the menu. */
+/**
+ * `application_id` and `api_root` identify the application. Its commands are counted together, also if its
+ * guilds have separate menus. With `register: never` the trigger is not in a menu.
+ */
 interface MenuConfig {
   readonly application_id: string;
   readonly api_root: string;
@@ -23,18 +26,18 @@ type TriggerWithMenu = TriggerWithReader<MenuConfig>;
 
 /** Reports menus that the platform would refuse. */
 export function checkMenus(all: readonly TriggerWithMenu[]): void {
-  /** Names of the commands in each menu, so far. */
-  const namesByMenu = new Map<string, Set<string>>();
+  /** Names of the commands of each application, so far. */
+  const namesByApplication = new Map<string, Set<string>>();
   for (const { reader, trigger } of all) {
     const { commands, config, enabled } = trigger;
     if (!enabled) continue;
     for (const binding of commands) checkCommand(reader, binding);
     if (config.register === 'never') continue;
-    const menu = JSON.stringify([config.application_id, config.api_root]);
-    const names = namesByMenu.get(menu) ?? new Set(BUILT_IN);
+    const application = JSON.stringify([config.application_id, config.api_root]);
+    const names = namesByApplication.get(application) ?? new Set(BUILT_IN);
     const wasExceeded = names.size > chatMenu.maxCommands;
     for (const { command } of commands) names.add(command);
-    namesByMenu.set(menu, names);
+    namesByApplication.set(application, names);
     // Only the trigger that exceeds the limit is reported.
     if (!wasExceeded && names.size > chatMenu.maxCommands)
       reader.report(

@@ -1,5 +1,5 @@
-// Known events of IncidentManager triggers, which are also the commands of these triggers. `incident` matches
-// all of them.
+// Known events of IncidentManager triggers. Their names are the keys in `spec.commands` of such a trigger,
+// where each selects the handler of its event. The key `incident` matches all events.
 
 import { suggest } from '../../reader/suggest.ts';
 

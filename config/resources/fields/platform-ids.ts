@@ -1,4 +1,4 @@
-// Warns of names in a trigger's list that platforms compare by id only, such as roles: a name in the list
+// Warns of names in a trigger's list of ids, such as a list of roles. The platform sends only ids, so a name
 // would never match. This is only a warning, because a platform may change the format of its ids.
 
 import type { Fields } from '../triggers/trigger-type.ts';

@@ -1,5 +1,5 @@
-// Known events of IssueTracker triggers, which are also the commands of these triggers. Their names are
-// neutral: `tracker:` replaces the prefix of the vendor.
+// Known events of IssueTracker triggers. Their names are the keys in `spec.commands` of such a trigger, where
+// each selects the handler of its event. The names are neutral: `tracker:` replaces the vendor's prefix.
 
 import { suggest } from '../../reader/suggest.ts';
 

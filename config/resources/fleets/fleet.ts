@@ -20,16 +20,18 @@ export interface FleetMember {
 export interface Consensus {
   /** Field of the answers' `output_schema`. */
   readonly field: string;
+  /** Required votes: more than half of the members, all members, or more than half of the total weight. */
   readonly algorithm: 'majority' | 'unanimous' | 'weighted';
-  /** Quorum. */
+  /** Minimum number of votes (quorum). */
   readonly min_votes: number;
   /** Fallback for votes with no result: the fleet fails, or the member with this name decides. */
   readonly on_none: 'fail' | { readonly agent: string };
 }
 
 /**
- * Execution of the members: one after another, as tools of a manager, or in parallel (`tiered`: group by
- * group). `by` combines the answers: a vote, all answers by member name (`merge`), or the manager's answer.
+ * Execution of the members: one after another (`pipeline`), as tools of a manager (`hierarchical`), all in
+ * parallel (`peer`), or in parallel within each group (`tiered`). `by` combines the answers: a vote, all
+ * answers by member name (`merge`), or the manager's answer.
  */
 export type Coordination =
   | { readonly mode: 'pipeline' }

@@ -25,7 +25,7 @@ export type NodeWork =
       readonly tool: string;
       readonly arguments: ValueTemplate;
       readonly timeout_seconds: number;
-      /** Handling of a call whose outcome is unknown after a crash. */
+      /** Handling of a call with unknown outcome after a crash: the node fails, or the call is repeated. */
       readonly interrupted_calls: 'fail' | 'repeat';
     }
   | {
@@ -41,6 +41,7 @@ export type NodeWork =
   | { readonly type: 'Approval'; readonly message: Template; readonly rules: ApprovalRules }
   | { readonly type: 'Response'; readonly text: Template; readonly channel: Template | undefined }
   | { readonly type: 'Conditional' | 'Parallel' | 'Join' }
+  /** `seconds`: `value` is a duration; `until`: `value` is a time. */
   | { readonly type: 'Wait'; readonly for: 'seconds' | 'until'; readonly value: ValueTemplate }
   | { readonly type: 'Transform'; readonly set: Readonly<Record<string, ValueTemplate>> }
   | {
@@ -55,7 +56,7 @@ export type NodeWork =
     }
   | { readonly type: 'End'; readonly status: 'done' | 'failed'; readonly output: ValueTemplate | undefined };
 
-/** Work that runs an agent or a fleet. */
+/** Work that runs an agent or a fleet. Both are handlers: a trigger can also send its events to them. */
 export type HandlerWork = Extract<NodeWork, { readonly type: 'Agent' | 'Fleet' }>;
 
 export type NodeType = NodeWork['type'];
@@ -76,13 +77,16 @@ export interface FlowNode {
   readonly retry: NodeRetry;
   /** Id of the next node after a failure. */
   readonly on_error: string | undefined;
-  /** Incoming connections that a `Join` needs. Other nodes start when it is known which ones are taken. */
+  /**
+   * Incoming connections that must be taken before a `Join` starts: all, any, or more than half. Another node
+   * starts after each of its incoming connections is decided (taken or not), if one is taken.
+   */
   readonly strategy: 'all' | 'any' | 'majority';
 }
 
 /** Condition of a connection, evaluated after the node that it leaves has succeeded. */
 export type When =
-  /** `else`: if no other connection of the node is taken. */
+  /** `always`: no condition; `else`: if no other connection of the node is taken. */
   | { readonly kind: 'always' | 'else' }
   /** Decision at an `Approval`. */
   | { readonly kind: 'approved' | 'denied' | 'expired' }

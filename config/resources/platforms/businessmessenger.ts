@@ -59,6 +59,7 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   // Without `welcome` in the trigger file, there is no message to new conversations.
   welcome: 'if-written',
   webhook: {},
+  // The secret verifies the requests.
   proof: { setting: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
   isAmbiguous: doMessagesOverlap,
   checkAll(all) {

@@ -64,7 +64,7 @@ const httpConfigSchema = Type.Object(
     replay_window_seconds: Type.Optional(
       Type.Number({
         description:
-          'With scheme standard, the maximum difference to the signed time; default 300. With scheme hub, the time during which the same signed body with another id is a duplicate; default 0 = never.',
+          'With scheme standard, the maximum difference to the signed time; default 300. With scheme hub, the time during which a repeated signed body is a duplicate, even with a different request id; default 0 = never.',
         minimum: 0,
         maximum: maxTimerSeconds,
       }),
@@ -95,6 +95,7 @@ export const httpType: TriggerType<HttpConfig> = {
   webhook: {
     address: ({ host, port }) => (host === undefined || port === undefined ? undefined : { host, port }),
   },
+  // The secret, the token or the header verifies the requests.
   proof: {
     setting: 'a webhook_secret, or required_headers with a value',
     isGiven: (config, fields) =>
@@ -158,8 +159,8 @@ function isUnverifiedConfig({ webhook_secret, required_headers, scheme }: HttpCo
 }
 
 /**
- * Returns true if a required header proves the sender. `*` accepts any value and proves nothing. An invalid
- * value was reported, and counts as a proof to avoid a second error.
+ * Returns true if a required header verifies the sender. `*` accepts any value and verifies nothing. An
+ * invalid value was reported, and counts as verification to avoid a second error.
  */
 function isVerifiedByHeader({ required_headers }: HttpConfig, fields: Fields): boolean {
   const values = Object.values(required_headers);

@@ -64,6 +64,7 @@ export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
   config: incidentManagerConfigSchema,
   hasEventNames: true,
   webhook: {},
+  // The secret verifies the requests.
   proof: {
     setting: 'a webhook_secret',
     isGiven: ({ webhook_secrets }, fields) =>
@@ -93,7 +94,7 @@ export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
       events_url: config.events_url.replace(/\/+$/, ''),
     };
   },
-  // The commands of an incident manager are event names.
+  // The keys in `spec.commands` are event names here.
   commandFault: incidentEventFault,
 };
 

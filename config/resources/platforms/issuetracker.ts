@@ -64,7 +64,7 @@ const issueTrackerConfigSchema = Type.Object(
     replay_window_seconds: Type.Optional(
       Type.Number({
         description:
-          'Time during which the same signed body with another id is a duplicate. Default: 0 = never.',
+          'Time during which a repeated signed body is a duplicate, even with a different event id. Default: 0 = never.',
         minimum: 0,
         maximum: maxTimerSeconds,
       }),
@@ -88,6 +88,7 @@ export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
   maturity: 'Stable',
   webhook: {},
   hasEventNames: true,
+  // The secret verifies the requests.
   proof: {
     setting: 'a webhook_secret',
     isGiven: (_, fields) => fields.has('webhook_secret'),
@@ -96,7 +97,7 @@ export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
   complete(config, fields) {
     checkBase(fields, config.base_url);
     checkCredentials(fields);
-    checkProof(fields, config.auth_mode);
+    checkVerificationFields(fields, config.auth_mode);
     return {
       ...config,
       webhook_secret: config.webhook_secret ?? '',
@@ -130,7 +131,7 @@ function checkCredentials(fields: Fields): void {
 }
 
 /** Reports fields that have no effect with the chosen verification of requests. */
-function checkProof(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void {
+function checkVerificationFields(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void {
   if (!fields.has('webhook_secret') && fields.has('webhook_secret_previous'))
     fields.reportKey('webhook_secret_previous', 'requires webhook_secret, which is missing');
   const checkMode = (key: string, only: string) => {
@@ -141,8 +142,8 @@ function checkProof(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void
   checkMode('signed_path', 'jwt');
 }
 
-/** Types of issues are compared regardless of case. */
-const AS_CASELESS = true;
+/** Types of issues are compared regardless of case, unlike keys of projects, which are in upper case. */
+const IGNORE_CASE = true;
 
 type Tracker = TriggerOf<string, IssueTrackerConfig>;
 
@@ -151,17 +152,18 @@ type Tracker = TriggerOf<string, IssueTrackerConfig>;
  * events, because these have neither project nor issue type.
  */
 function doEventsOverlap(a: Tracker, b: Tracker): boolean {
-  const isSameProof = a.config.auth_mode === b.config.auth_mode && haveSecretInCommon(a.config, b.config);
+  const doSecretsMatch = a.config.auth_mode === b.config.auth_mode && haveSecretInCommon(a.config, b.config);
   // Each event contains the address of its tracker.
-  if (!isSameProof || a.config.base_url !== b.config.base_url) return false;
+  if (!doSecretsMatch || a.config.base_url !== b.config.base_url) return false;
   const commands = commandsInCommon(a, b);
-  // Commands are names of events. Undefined means the default agents, which also get sprint events.
+  // Commands (keys in `spec.commands`) are names of events here. Undefined: both triggers have a default
+  // agent, which handles all other events, also those of sprints.
   const mayBeSprint = (command: string | undefined) => command === undefined || command.startsWith('sprint_');
   if (commands.some(mayBeSprint)) return true;
   const isSame = (one: string, other: string) => one === other;
   return (
     commands.length > 0 &&
     doListsOverlap(a.config.projects, b.config.projects, isSame) &&
-    doListsOverlap(a.config.issue_types, b.config.issue_types, isSame, AS_CASELESS)
+    doListsOverlap(a.config.issue_types, b.config.issue_types, isSame, IGNORE_CASE)
   );
 }

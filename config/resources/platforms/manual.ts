@@ -42,7 +42,10 @@ export const manualType: TriggerType<ManualConfig> = {
   },
 };
 
-/** Warns of allowed commands that do not exist. With a default agent, any command name is valid. */
+/**
+ * Warns of allowed commands that are not keys in `spec.commands`. With a default agent, any name is valid,
+ * because this agent gets events with an unknown command.
+ */
 function checkAllowedCommands({ reader, trigger }: TriggerWithReader<ManualConfig>): void {
   const path = 'spec.config.allowed_commands';
   // A list in the platform settings (gateway.yaml) applies to all triggers and may name further commands.

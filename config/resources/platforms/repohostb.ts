@@ -17,10 +17,11 @@ export const repoHostBType = repoType({
     token: 'API token, for answers as notes, permission checks and redelivery of failed events.',
     apiUrl: 'https://gitlab.com/api/v4',
     replayWindow:
-      'No effect for this host: with a signing token, the signature covers the id; with a secret token, there is no signature.',
+      'No effect for this host: a signing token also signs the event id, so a replay keeps it; with a secret token, nothing is signed.',
   },
   maturity: 'Experimental',
   events: repoHostBEventNames,
+  // Events with no branch, or with several: no filter by branches excludes them.
   eventsWithoutOneBranch: [
     'issue',
     'work_item',

@@ -102,7 +102,7 @@ export const teamChatType: TriggerType<TeamChatConfig> = {
   },
   complete(config, fields) {
     const { allowed_tenants, service_url_allow } = config;
-    // A reference to an unset variable with an empty default results in an empty text.
+    // `${VAR:-}` results in an empty text if the variable is unset.
     const tenant_id = config.tenant_id || undefined;
     const token_url = config.token_url || undefined;
     checkProvider(fields, 'openid_metadata_url', config.openid_metadata_url);

@@ -63,7 +63,7 @@ export function repoConfigSchema({
       }),
       replay_window_seconds: Type.Optional(
         Type.Number({
-          description: `Time during which the same signed body with another id is a duplicate. ${texts.replayWindow}`,
+          description: `Time during which a repeated signed body is a duplicate, even with a different event id. ${texts.replayWindow}`,
           minimum: 0,
           maximum: maxTimerSeconds,
         }),
@@ -80,6 +80,8 @@ export type RepoConfig = Omit<
   'webhook_secret' | 'commands_from' | 'reviews'
 > & {
   readonly webhook_secret: string;
+  /** Users whose comments can be commands: users with write access, or everyone. */
   readonly commands_from: 'writers' | 'everyone';
+  /** `allow`: an answer may approve, or request changes. */
   readonly reviews: 'none' | 'allow';
 };

@@ -1,5 +1,5 @@
 // Names of a repository host's events: `event`, or `event.action`. A trigger has such names in `repo_events`
-// and as its commands. Some hosts use another separator; the dot is always accepted.
+// and as keys in `spec.commands`. Some hosts use another separator; the dot is always accepted.
 
 import { suggest } from '../../reader/suggest.ts';
 

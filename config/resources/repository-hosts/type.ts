@@ -35,7 +35,7 @@ interface RepoRules {
 }
 
 /** Repository names are compared regardless of case. */
-const AS_CASELESS = true;
+const IGNORE_CASE = true;
 
 type Repos = TriggerOf<string, RepoConfig>;
 
@@ -63,11 +63,12 @@ export function repoType({
     maturity,
     mentions: 'none',
     webhook: {},
+    // The secret verifies the requests.
     proof: { setting: 'a webhook_secret', isGiven: (_, fields) => fields.has('webhook_secret') },
     isAmbiguous(a, b) {
       if (!haveSecretInCommon(a.config, b.config)) return false;
       const { repositories } = a.config;
-      if (!doListsOverlap(repositories, b.config.repositories, doNamesOverlap, AS_CASELESS)) return false;
+      if (!doListsOverlap(repositories, b.config.repositories, doNamesOverlap, IGNORE_CASE)) return false;
       // With disjoint branches, only events without a single branch can match both triggers.
       const areOfOneBranch = doListsOverlap(a.config.branches, b.config.branches, doNamesOverlap);
       return doCommandsOverlap(plain(a), plain(b), areOfOneBranch ? [[]] : withoutOneBranch);

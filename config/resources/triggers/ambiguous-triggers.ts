@@ -1,14 +1,14 @@
-// Compares the commands and filters of two triggers, to warn of ambiguous triggers: both accept and handle
-// the same event. For two patterns with wildcards only the text before the first and after the last wildcard
-// is compared, so some patterns count as overlapping although no name matches both.
+// Compares the commands (keys in `spec.commands`) and filters of two triggers, to warn of ambiguous triggers:
+// both accept and handle the same event. For two patterns with wildcards only the text before the first and
+// after the last wildcard is compared, so some patterns count as overlapping although no name matches both.
 
 import type { TriggerOf } from './trigger-of.ts';
 
 type TriggerCommands = Pick<TriggerOf<string, unknown>, 'commands' | 'default_target'>;
 
 /**
- * Returns the commands that both triggers have. Undefined in the list means that both have a default agent,
- * which handles all other events.
+ * Returns the commands that both triggers have. Undefined in the list means that both have a default target,
+ * which handles the events without a matching command.
  */
 export function commandsInCommon(a: TriggerCommands, b: TriggerCommands): readonly (string | undefined)[] {
   const names = new Set(b.commands.map(({ command }) => command));

@@ -1,4 +1,5 @@
-// Type of a binding: a command of a trigger with its target (agent, fleet or flow).
+// Type of a binding: a command of a trigger with its target (agent, fleet or flow). A command is a key in
+// `spec.commands`: a word such as /deploy in a message, or the name of an event.
 
 import type { ApprovalRules } from '../approval-rules.ts';
 import type { Target } from './target.ts';

@@ -26,7 +26,7 @@ export interface TriggerOf<Type extends string, Config> {
   readonly type: Type;
   readonly config: Config;
   readonly commands: readonly Binding[];
-  /** Agent for events without a command: default_agent of the trigger, or else of gateway.yaml. */
+  /** Agent for events without a matching command: `default_agent` of the trigger, or else of gateway.yaml. */
   readonly default_target: Target | undefined;
   /** Rules for text that contains no command. The first match decides, before `default_target`. */
   readonly rules?: readonly TextRule[] | undefined;

@@ -73,8 +73,8 @@ export interface TriggerType<Config = object> {
   /** Checks and normalises the config after defaults are applied. */
   complete?(config: Config, fields: Fields, listen: ListenAddress | undefined): Config;
   /**
-   * True if commands are event names. Commands in comments then keep their slash, so that `/release` and
-   * `release` differ.
+   * True if the commands (keys in `spec.commands`) are event names. Commands in comments then keep their
+   * slash, so that `/release` and `release` differ.
    */
   readonly hasEventNames?: boolean;
   /** Normalises command aliases for comparison. @default the command itself */
