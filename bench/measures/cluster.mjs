@@ -32,12 +32,13 @@ export const about = `The events of "Signed events", posted by 64 and by 256 con
 PostgreSQL (default settings, \`fsync\` on, same disk), spread over all gateways and over 256 conversations. The
 rate is computed as there. One gateway on SQLite is measured for comparison.
 
-- "Plain statements": \`pg\` with the same rows and tables and nothing else. Event, body and conversation are
-  inserted, 64 per statement, then ended and deleted; four groups at a time.
+- "Plain statements": \`pg\` with the same rows and tables and nothing else. A statement inserts the
+  rows of 64 events: event, body and conversation. A second one marks the events as done, and deletes the
+  conversations. Four such groups run at a time.
 - "The store on PostgreSQL, alone": the gateway's store instead, with 256 calls in flight and all checks for
   several nodes.
 - Calls: small calls to an echo in a session, sent to the node of the session and to another node. The
-  gateways that served the event rows are stopped before the calls. Two seconds of warm-up are not counted.`;
+  gateways that handled the events are stopped before the calls. Two seconds of warm-up are not counted.`;
 export const tables = ['events/s', 'p99', 'call p50'];
 export const goals = [
   { row: storeRow, column: 'events/s at 256', against: plainRow, factor: 0.5, sense: 'at least' },

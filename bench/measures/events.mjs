@@ -22,7 +22,7 @@ export const about = `Events of a repository host (\`issues.opened\`, about 1 KB
 spread over 256 conversations. The gateway responds when an event is on disk. The handler is a scripted agent
 without an answer. The rate is the number of accepted events, divided by the time until the last is handled.
 
-- Probot verifies the same events and calls an app that does nothing, after its response. It stores nothing.
+- Probot verifies the same events, responds, and then calls an app that does nothing. It stores nothing.
 - "Verified and answered, nothing else": the gateway's HTTP server with signature check and parsing only. No
   gateway on this server can be faster.
 - "The store alone": the store's thread without the gateway, always busy with such events.

@@ -16,7 +16,7 @@ export const title = 'Memory over a million calls';
 export const about = `Heap in use after a forced collection, and resident memory at that moment, at 64 connections to a raw stdio
 echo. Measured when the gateway is healthy, after at least 100,000 calls, and after at least 1,000,000. All
 calls at \`/mcp/:id\` use one session. Each row is a separate gateway process. This measure has one round,
-because its result is a difference within a process.`;
+not the number below the table, because its result is a difference within a process.`;
 export const goals = rows.map((row) => ({ row, column: growth, limit: 2, unit: 'MB', sense: 'at most' }));
 
 const distinctCalls = 1000;
