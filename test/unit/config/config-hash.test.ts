@@ -60,7 +60,7 @@ async function hashOf(files: Files): Promise<string> {
 
 const triggers = { 'a.yaml': hook('a'), 'b.yaml': hook('b') };
 
-test('settings of a single node, key order and file names do not change the configuration hash', async () => {
+test('cluster node settings, key order and file names do not change the configuration hash', async () => {
   const hash = await hashOf({ gateway: 'limits: { sessions: 5, in_flight: 9 }', triggers });
   expect(hash).toMatch(/^[0-9a-f]{12}$/);
   const own = `node: { name: other }\nlog_level: debug\nstate_dir: ./elsewhere\nallowed_hosts: [b.example]\n`;

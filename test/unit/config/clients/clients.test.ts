@@ -100,7 +100,7 @@ describe("the entry for a gateway in a client's file", () => {
     expect(() => documentFor(id, withKey)).toThrow('does not support this address');
   });
 
-  test('is a command with the variables that the client does not pass on', () => {
+  test('starts a program, and sets the variables that the client does not pass on to it', () => {
     const plain = { command: '/node', args: ['/main.js', 'stdio'] };
     const env = { TOKEN: '${TOKEN}' };
     expect(documentFor('claude-desktop', program)).toEqual({ mcpServers: { gw: { ...plain, env } } });

@@ -19,7 +19,7 @@ spec:
 `;
 
 describe('a gateway file in resource form (kind DaemonConfig)', () => {
-  test('is a complete configuration without servers', async () => {
+  test('is valid without a catalog of servers, and gets all defaults', async () => {
     const { loaded, lines } = await folder.loadGateway(daemonConfig);
     expect(lines).toEqual([]);
     expect(loaded).toMatchObject({

@@ -28,7 +28,7 @@ const secretFields = typeNames.flatMap((type) =>
 );
 
 describe('a warning about an unredactable secret', () => {
-  test('covers more than 15 fields', () => {
+  test('is tested for more than 15 secret fields of triggers', () => {
     expect(secretFields.length).toBeGreaterThan(15);
   });
 

@@ -72,7 +72,7 @@ describe('a trigger that allows unverified events', () => {
     expect(await errors(agent, messenger(`app_secret: "0123456789abcdef"${config}`))).toEqual([]);
   });
 
-  test('cannot receive decisions for its flow, or for a flow that asks in its chat', async () => {
+  test('cannot receive decisions of a flow that it runs, or that requests approval in its chat', async () => {
     const flow = (rules: string) =>
       resource(
         'Flow',

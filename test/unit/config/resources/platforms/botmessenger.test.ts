@@ -131,7 +131,7 @@ describe('the commands of a bot', () => {
   });
 });
 
-describe('triggers of one bot', () => {
+describe('several BotMessenger triggers', () => {
   let count = 0;
   async function load(...texts: readonly string[]): Promise<readonly string[]> {
     count += 1;
@@ -145,7 +145,7 @@ describe('triggers of one bot', () => {
   }
   const trigger = (config: string, more?: string) => triggerText('BotMessenger', config, more);
 
-  test('share the command menu and its limit', async () => {
+  test('share the command menu and its limit if they have the same bot', async () => {
     expect(await load(trigger(token), trigger(`${token}, chat_ids: [5]`))).toEqual([]);
     const more = (first: number) => `  commands:\n${commands(60, first)}`;
     expect(await load(trigger(token, more(0)), trigger(token, more(10)))).toEqual([]);
@@ -154,7 +154,7 @@ describe('triggers of one bot', () => {
     ]);
   });
 
-  test('are refused if their modes differ', async () => {
+  test('are refused if they have the same bot and different modes', async () => {
     expect(await load(trigger(token), trigger(webhook))).toEqual([
       expect.stringMatching(
         /^1\.yaml:6:\d+: spec\.config\.mode: trigger t0 uses the same bot with a different mode/,
@@ -172,7 +172,7 @@ describe('triggers of one bot', () => {
     expect(await load(...two('  default_agent: echo\n  enabled: false'))).toEqual([]);
   });
 
-  test('of different bots may share a path only with different secrets', async () => {
+  test('may share a path for different bots only with different secrets', async () => {
     const other = webhook.replace('TOKEN', 'OTHER');
     expect(await load(trigger(webhook), trigger(other.replace('SECRET', 'BAD')))).toEqual([]);
     expect(await load(trigger(webhook), trigger(other))).toEqual([
