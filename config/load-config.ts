@@ -46,7 +46,8 @@ export interface LoadedConfig {
 
 export interface LoadOptions {
   /**
-   * Isolation for entries that do not set it. Default: shared for local servers, session for remote servers.
+   * Isolation for entries that do not set it: `shared` means that all clients share connections, `session`
+   * that each client session has its own. Default: shared for local, session for remote servers.
    */
   readonly defaultIsolation?: ServerEntry['isolation'] | undefined;
   /**

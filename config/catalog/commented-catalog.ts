@@ -23,7 +23,7 @@ export function commentedCatalog(servers: readonly CommentedServer[], head: read
       node.flow = isShort(node.items);
     },
     Scalar: (_, node) => {
-      // References need quotes in a flow sequence. Quote them everywhere for consistency.
+      // A `${VAR}` needs quotes in a flow sequence (`[…]`). It gets quotes everywhere for consistency.
       if (typeof node.value === 'string' && /[{}[\],]/.test(node.value)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });

@@ -37,7 +37,10 @@ export interface ClientEntries {
   readonly inputs: readonly ClientInput[];
 }
 
-/** Returns true if the client's file supports the connection; otherwise the client needs a bridge program. */
+/**
+ * Returns true if the client's file supports the connection. Any client can start a program (kind `stdio`),
+ * which then connects to the gateway.
+ */
 export function canConnect(client: Client, connection: ClientConnection): boolean {
   if (connection.kind === 'stdio') return true;
   return client.remote !== undefined && (connection.keyVariable === undefined || client.reference !== 'none');

@@ -39,7 +39,7 @@ export function renderedValue(
   }
 }
 
-/** Returns the references in all texts. */
+/** Returns the references to variables in all texts. */
 export function referencesOf(value: ValueTemplate): readonly Reference[] {
   if (value.kind === 'text') return value.template.references;
   if (value.kind === 'list') return value.items.flatMap(referencesOf);
@@ -91,7 +91,7 @@ export function readParts(
   return parts;
 }
 
-/** Returns all expressions' references, with positions in the template; 2 is the length of `{{`. */
+/** Returns the references to variables, with positions in the template; 2 is the length of `{{`. */
 export function partReferences(parts: readonly TemplatePart[]): readonly Reference[] {
   return parts.flatMap(({ content, at }) =>
     typeof content === 'string' ? [] : content.references.map((each) => ({ ...each, at: at + 2 + each.at })),

@@ -27,7 +27,7 @@ export class SchemaReader {
   unknownKeys: Problem['severity'] = 'error';
   /** Severity of unset variables: warning if the file will be used on a different machine. */
   unsetVariables: Problem['severity'] = 'error';
-  /** Enables reports of unset variables; false if the caller prompts for them or keeps the references. */
+  /** Enables reports of unset variables; false if the caller prompts for them or keeps `${VAR}`. */
   isUnsetReported = true;
   /** Severity of unsafe URLs in flows. With `warning` the flow is loaded, but its node does not send. */
   unsafeUrls: Problem['severity'] = 'error';
@@ -274,7 +274,7 @@ export class SchemaReader {
     );
   }
 
-  /** Substitutes the references in a scalar. `isResolved` is false if one is invalid or unset. */
+  /** Substitutes each `${VAR}` in a scalar. `isResolved` is false if one is invalid or unset. */
   #substituted(scalar: YamlScalar, path: string, isSecret: boolean) {
     const written = this.#source.text.slice(scalar.offset, scalar.end);
     const env = this.#environments.get(path.replace(/\[\d+\]$/, '')) ?? this.#env;

@@ -63,7 +63,7 @@ function checkTargets(
   // If the default agent does not exist, one report is sufficient for all triggers that use it.
   const firstTrigger = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
   const fault = knownTargets.faultOf(target);
-  // A trigger that names the agent itself has the report already, from its references.
+  // A trigger that names the agent itself was reported already: its `references` were checked above.
   if (fault === undefined || firstTrigger === undefined || firstTrigger.reader.has('spec.default_agent'))
     return;
   firstTrigger.reader.report(

@@ -34,7 +34,7 @@ export function withFlowParameters(
 function checkBinding(reader: SchemaReader, { command, parameters }: Binding, flow: Flow): void {
   const names = parameters.map(({ name }) => name);
   const missing = flow.parameters.find(({ name, required }) => required && !names.includes(name));
-  // The file may contain the command with or without a slash.
+  // The key in `spec.commands` may have a slash, which `command` lacks.
   const path = [`/${command}`, command]
     .map((key) => joinPath(joinPath('spec.commands', key), 'parameters'))
     .find((each) => reader.has(each));

@@ -23,7 +23,7 @@ export interface Agent {
   readonly description: string | undefined;
   /** PROVIDER:MODEL or `scripted:FILE`; undefined if the file names no model. */
   readonly model: string | undefined;
-  /** Markup of the answers. */
+  /** Markup of the answers, explained in text-format.ts. */
   readonly format: TextFormat;
   readonly runtime: AgentRuntime;
   /** Glob patterns of allowed tools, as written in the file; empty = all tools. */

@@ -93,7 +93,7 @@ export type When =
   | { readonly kind: 'expression'; readonly expression: Expression };
 
 export interface FlowConnection {
-  /** Id of a node. */
+  /** Id of the node that the connection leaves. */
   readonly from: string;
   /** Id of the next node. */
   readonly to: string;

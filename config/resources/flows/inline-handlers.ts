@@ -16,7 +16,7 @@ import { resolveNodeType } from './node-aliases.ts';
 export interface InlineHandlers {
   /** Inline agents by the path of the node's `config`. */
   readonly agents: ReadonlyMap<string, Agent>;
-  /** Inline fleets, likewise. */
+  /** Inline fleets by the path of the node's `config`. */
   readonly fleets: ReadonlyMap<string, Fleet>;
   /** All inline agents and fleets, also those with errors, with the readers that have their problems. */
   readonly resources: readonly ReadResource[];

@@ -49,7 +49,10 @@ const chatWorkspaceConfigSchema = Type.Object(
 
 type FilledConfig = Filled<Type.Static<typeof chatWorkspaceConfigSchema>>;
 
-/** Config with defaults. `mode` is set, also if the file has none. */
+/**
+ * Config with defaults. `mode` is set, also if the file has none: `socket` means that the gateway opens a
+ * connection for events, `http` that the platform sends them as signed requests.
+ */
 export type ChatWorkspaceConfig = Omit<FilledConfig, 'mode'> & { readonly mode: 'socket' | 'http' };
 
 /** Format of slash commands on the platform. */

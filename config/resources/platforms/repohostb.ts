@@ -21,7 +21,7 @@ export const repoHostBType = repoType({
   },
   maturity: 'Experimental',
   events: repoHostBEventNames,
-  // Events with no branch, or with several: no filter by branches excludes them.
+  // These events may have no branch: two triggers with different branch filters may both accept them.
   eventsWithoutOneBranch: [
     'issue',
     'work_item',

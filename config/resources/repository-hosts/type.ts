@@ -24,8 +24,8 @@ interface RepoRules {
   /** Known events of the host. */
   readonly events: EventNames;
   /**
-   * Events without a branch, or with several. Every branch filter of a trigger accepts them, so
-   * different filters do not separate two triggers.
+   * Events without a branch, or with several. Two triggers with different branch filters may both accept such
+   * an event.
    */
   readonly eventsWithoutOneBranch: readonly string[];
   /** Maximum number of parts in a repository name. @default 2 */

@@ -29,7 +29,7 @@ export function readBindings(
   const references: TargetReference[] = [];
   for (const [key, binding] of Object.entries(written)) {
     const path = joinPath(commandsPath, key);
-    // If commands are names of events, the slash marks a command in a comment, and is kept.
+    // For types whose keys are names of events, the slash distinguishes a command in a comment, and is kept.
     const isWholeKey = !key.startsWith('/') || type.hasEventNames === true;
     const command = isWholeKey ? key : key.slice(1);
     const plainCommand = type.plainCommand?.(command) ?? command;

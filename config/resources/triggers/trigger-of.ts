@@ -36,9 +36,9 @@ export interface TriggerOf<Type extends string, Config> {
   readonly retry: TriggerRetry;
   /** Time limit of one attempt to handle an event. */
   readonly timeout_seconds: number;
-  /** `reply`: the sender of an event is notified when the event fails or is delayed. */
+  /** `reply`: the sender of an event is notified when the event fails or is delayed; `silent`: never. */
   readonly on_failure: 'reply' | 'silent';
-  /** `allow`: a mention in an answer may notify a person. */
+  /** `allow`: a mention in an answer notifies the person; `none`: it does not. */
   readonly mentions: 'none' | 'allow';
   /** Message to a conversation that the bot joins; empty = none, undefined = default of the type. */
   readonly welcome?: string | undefined;

@@ -5,7 +5,7 @@ import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import type { Fields } from './trigger-type.ts';
 
-/** Schema of the field that allows it. */
+/** Schema of the field that allows a trigger without verification. */
 export const insecureAllowUnverified = Type.Boolean({
   description: 'Accept unverified requests (loopback only).',
   default: false,
