@@ -4,7 +4,7 @@
 
 import type { Audit } from '../../actors/audit/audit-part.ts';
 import type { Redactor } from '../../actors/base/errors/redact.ts';
-import { principalText, type Refusal } from '../../actors/identity/principal.ts';
+import { principalText, type Refusal, roleOf } from '../../actors/identity/principal.ts';
 import { auditFilter } from './api/audit-filter.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import { statusOfRefusal } from './status.ts';
@@ -66,7 +66,7 @@ export class RequestAudit {
 }
 
 function senderOf({ principal, requestId, traceparent }: ExchangeContext) {
-  return { principal: principalText(principal), requestId, traceparent };
+  return { principal: principalText(principal), role: roleOf(principal), requestId, traceparent };
 }
 
 /** Returns the name of the operation, such as `servers/stop`, and its target. */

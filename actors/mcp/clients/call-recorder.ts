@@ -5,7 +5,7 @@ import type { Audit } from '../../audit/audit-part.ts';
 import { GatewayError } from '../../base/errors/errors.ts';
 import { MAX_RECORDED_CHARS, type RecordedOutcome } from '../../history/call-record.ts';
 import type { RecentCalls } from '../../history/recent-calls.ts';
-import { anonymous, type Principal, principalText } from '../../identity/principal.ts';
+import { anonymous, type Principal, principalText, roleOf } from '../../identity/principal.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { metaKeys } from '../jsonrpc/modern-meta.ts';
@@ -118,7 +118,8 @@ export class CallRecorder {
     const { requestId, traceparent } = origin;
     const hasArguments = this.#audit.hasArguments && method === 'tools/call';
     this.#audit.record({
-      ...{ principal: senderOf(origin), action: method, target: targetOf(server, name), outcome },
+      ...{ principal: senderOf(origin), role: origin.principal && roleOf(origin.principal) },
+      ...{ action: method, target: targetOf(server, name), outcome },
       status: end === 'dropped' ? null : exchange.status(error),
       ...{ ms, requestId, traceparent },
       rawArguments: hasArguments ? rawMember(envelope, 'arguments') : undefined,
@@ -130,7 +131,8 @@ export class CallRecorder {
     const { requestId, traceparent } = origin;
     const outcome = isAccepted ? 'ok' : 'refused';
     this.#audit?.record({
-      ...{ principal: senderOf(origin), action: 'subscriptions/listen', target, outcome },
+      ...{ principal: senderOf(origin), role: origin.principal && roleOf(origin.principal) },
+      ...{ action: 'subscriptions/listen', target, outcome },
       ...{ ms, requestId, traceparent },
     });
   }

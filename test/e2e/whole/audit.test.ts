@@ -80,7 +80,7 @@ describe('calls', () => {
     const line = await lineOf({ request_id: 'request-1' });
     expect(line).toMatchObject({
       ...{ principal: 'key:api_key', action: 'tools/call', target: 'api/echo', outcome: 'ok', status: 200 },
-      ...{ tenant: null, trace_id: 'a1'.repeat(16) },
+      ...{ tenant: null, role: 'admin', trace_id: 'a1'.repeat(16) },
       arguments: { a: 1, password: '[redacted]', key: '[redacted]' },
     });
     expect(line.ms).toBeGreaterThan(0);
