@@ -85,7 +85,7 @@ function reportIfResource(reader: SchemaReader, root: YamlTree): boolean {
   reader.recordPosition('kind', kind.offset, kind.offset);
   reader.report(
     'kind',
-    `${written} files belong in the folder named by spec.${folder}.directory of the gateway file`,
+    `${kindName} files belong in the folder named by spec.${folder}.directory of the gateway file`,
   );
   return true;
 }
