@@ -70,7 +70,7 @@ const isProviderType = (name: string): name is ProviderType =>
 /** Providers that need no entry. `openai-compatible` needs an entry with an address. */
 const knownNames = providerTypes.filter((type) => type !== 'openai-compatible');
 
-/** Returns the provider, or the reason why it cannot be used. `entries` are those of the gateway file. */
+/** Returns the provider, or the reason why it cannot be used. `entries`: providers of the gateway file. */
 export function findProvider(
   name: string,
   entries: WrittenProviders,

@@ -157,7 +157,7 @@ function doEventsOverlap(a: Tracker, b: Tracker): boolean {
   if (!doSecretsMatch || a.config.base_url !== b.config.base_url) return false;
   const commands = commandsInCommon(a, b);
   // Commands (keys in `spec.commands`) are names of events here. Undefined: both triggers have a default
-  // agent, which handles all other events, also those of sprints.
+  // agent, which handles all other events, sprint events included.
   const mayBeSprint = (command: string | undefined) => command === undefined || command.startsWith('sprint_');
   if (commands.some(mayBeSprint)) return true;
   const isSame = (one: string, other: string) => one === other;

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import type { RunningAutomation } from '../../../../actors/automation/running-automation.ts';
+import type { LimitUsage } from '../../../../actors/base/bounds/limit-usage.ts';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';
 import type { GatewayRuntime } from '../../../../actors/gateway/gateway.ts';
 import type { DeliveryCounts } from '../../../../actors/store/delivery.ts';
@@ -95,12 +96,20 @@ function automationOf(names: readonly string[], counts: () => Promise<DeliveryCo
     retryAt: undefined,
     counts: { handled: 0, failed: 0, lastAt: undefined },
   }));
-  const operator = { triggers: () => triggers, counts };
+  const usage: LimitUsage = { used: 0, max: 1, holders: [] };
+  const usageOfEvents = async () => ({ waiting: usage, parked: usage });
+  const operator = { triggers: () => triggers, counts, usage: usageOfEvents };
   const statsByParent = () => ({ conversations: [line], outbox: [line, line], runs: [line] });
-  const dispatcher = { stats: () => ({ conversations: line, 'outbox/repohost': line }), statsByParent };
+  const limits = () => ({});
+  const dispatcher = {
+    stats: () => ({ conversations: line, 'outbox/repohost': line }),
+    statsByParent,
+    limits,
+  };
+  const targets = { slots: { modelCalls: { usage }, flowNodes: { usage } } };
   return {
     triggers,
-    figures: new AutomationFigures({ operator, dispatcher } as unknown as RunningAutomation),
+    figures: new AutomationFigures({ operator, dispatcher, targets } as unknown as RunningAutomation),
   };
 }
 
