@@ -250,6 +250,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
       servers: { api: apiServer(), off: apiServer({ enabled: false }) },
     });
     const none = (await ask(`${fresh.url}/stats`)).json;
+    const unused = { used: 0, max: expect.any(Number), holders: [] };
     expect(none).toEqual({
       uptime_seconds: expect.any(Number),
       alarms: expect.any(Array),
@@ -257,6 +258,7 @@ describe.each(httpEnginesInTurn)('the endpoints on %s', (http) => {
       sessions: 0,
       listens: 0,
       servers: { api: statsOf('stopped'), off: statsOf('stopped') },
+      limits: { 'limits.in_flight': unused, 'limits.sessions': unused },
     });
     await initialize(`${fresh.url}/mcp`);
     await rpc(fresh.url, 'api', call('echo'));

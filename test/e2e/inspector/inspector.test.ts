@@ -288,7 +288,7 @@ describe('the page of the inspector', () => {
     const { url } = await startGateway({ servers });
     const { page, complaints } = await openPage();
     await page.goto(`${url}/inspector`);
-    await page.getByText('1006 of 1006 actors').waitFor();
+    await page.getByText('1021 of 1021 actors').waitFor();
     expect(await page.locator('.row').count()).toBeLessThan(60);
     // Counts the work, not the frames per second, which depend on the load of the machine.
     const drawn = await page.evaluate<{ steps: number; rows: number; changes: number }>(scrollTree);

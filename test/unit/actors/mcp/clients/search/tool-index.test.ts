@@ -172,9 +172,10 @@ describe('ten thousand tools', () => {
     return least;
   };
 
-  test('are indexed in about one second of processor time', () => {
+  // Takes about one second. Shared processors can be half as fast.
+  test('are indexed in less than 2.5 seconds of processor time', () => {
     const ms = fastestRunMs(3, () => expect(names(indexOf(...servers), '')).toHaveLength(10_000));
-    expect(ms).toBeLessThan(1200);
+    expect(ms).toBeLessThan(2_500);
   });
 
   test('are searched in a few milliseconds', () => {
