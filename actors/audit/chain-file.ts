@@ -8,6 +8,7 @@
 import { mkdirSync } from 'node:fs';
 import { appendFile, type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isDiskFull } from '../base/errors/disk-full.ts';
 import { auditFiles, firstNumberOf, MAX_LINE_BYTES, numberedPath } from './audit-files.ts';
 import { type ChainLink, GENESIS, LINK_BYTES, nextLink, splitLine, tailOf } from './chain.ts';
 import { type ChainEnds, EndRecord, readEnds } from './end-record.ts';
@@ -56,7 +57,7 @@ export class ChainFile {
     try {
       await file.#open();
     } catch (error) {
-      if (!isFull(error)) throw error;
+      if (!isDiskFull(error)) throw error;
     }
     await file.#findEnds(ends);
     return file;
@@ -187,13 +188,13 @@ export class ChainFile {
   async #rotate(): Promise<void> {
     const { path, keep } = this.#options;
     const files = await auditFiles(path);
-    const expired = files.filter((each) => each === numberedPath(path, keep));
-    if (expired.length > 0) {
-      const next = files.at(files.indexOf(expired[0] ?? '') - 1) ?? path;
+    const expired = numberedPath(path, keep);
+    if (files.includes(expired)) {
+      const next = files[files.indexOf(expired) - 1] ?? path;
       // The record comes first: after a kill, a file too many is no gap.
       this.#first = (await firstNumberOf(next)) ?? this.#first;
       await this.#saveEnds();
-      for (const each of expired) await rm(each, { force: true });
+      await rm(expired, { force: true });
     }
     await this.#closeFile();
     for (let number = keep - 1; number >= 0; number -= 1) {
@@ -235,9 +236,4 @@ async function readTail(file: FileHandle, size: number): Promise<Buffer> {
   const length = Math.min(size, 2 * MAX_LINE_BYTES);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
   return buffer.subarray(0, bytesRead);
-}
-
-/** Returns true for errors of a full disk or quota. */
-export function isFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

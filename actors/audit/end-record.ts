@@ -2,9 +2,9 @@
 // link. Verification and the next start compare them with the files, so that lines removed from either end
 // are detected. The record is overwritten in place after each write, which needs no space on a full disk.
 
-import { mkdirSync } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeStateFolder } from '../state/folder-access.ts';
 import { type ChainLink, linkText, parseLink } from './chain.ts';
 
 export interface ChainEnds {
@@ -15,7 +15,6 @@ export interface ChainEnds {
 }
 
 const OWNER_ONLY = 0o600;
-const OWNER_FOLDER = 0o700;
 /** Minimum length of the text, so that a shorter text replaces a longer one completely. */
 const MIN_CHARS = 512;
 
@@ -59,7 +58,7 @@ export class EndRecord {
 
   async #open(): Promise<FileHandle> {
     const path = endRecordPath(this.#folder);
-    mkdirSync(this.#folder, { recursive: true, mode: OWNER_FOLDER });
+    makeStateFolder(this.#folder);
     const file = await open(path, 'r+', OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
       return open(path, 'w+', OWNER_ONLY);

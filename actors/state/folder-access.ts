@@ -2,6 +2,7 @@
 
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { isDiskFull } from '../base/errors/disk-full.ts';
 import { GatewayError } from '../base/errors/errors.ts';
 
 /**
@@ -14,8 +15,7 @@ export class StateFolderError extends GatewayError {
 
   /** True if the disk or the quota is full. */
   get isFull(): boolean {
-    const { code } = this.cause as NodeJS.ErrnoException;
-    return code === 'ENOSPC' || code === 'EDQUOT';
+    return isDiskFull(this.cause);
   }
 }
 

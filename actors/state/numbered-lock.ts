@@ -6,6 +6,7 @@
 
 import { readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDiskFull } from '../base/errors/disk-full.ts';
 import { createFile, isLeftUnfinished } from './small-file.ts';
 
 const PREFIX = 'gateway.lock.';
@@ -82,7 +83,7 @@ function createLock(path: string, { text, short }: LockText): boolean {
   try {
     return createFile(path, text);
   } catch (error) {
-    if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!isDiskFull(error)) throw error;
   }
   try {
     symlinkSync(short, path);

@@ -22,7 +22,7 @@
 //      READ_PATHS and COMMAND_PATHS list the allowed paths. Texts of records are redacted and truncated: the
 //      brief view (RV1, http/api/record-view.ts).
 
-import { NamedBudget } from '../../actors/base/bounds/named-budget.ts';
+import { HolderBudget } from '../../actors/base/bounds/holder-budget.ts';
 import { deadLettersOf } from '../../actors/base/supervision/dead-letters.ts';
 import type { RootRef } from '../../actors/base/supervision/part.ts';
 import { type Principal, principalText } from '../../actors/identity/principal.ts';
@@ -88,7 +88,7 @@ export class Inspector {
   readonly #files = new PageFiles();
   readonly #keyForm: KeyForm;
   readonly #watchers: Watchers;
-  readonly #slots = new NamedBudget(STREAM_SLOTS);
+  readonly #slots = new HolderBudget(STREAM_SLOTS);
   readonly #runs: RunStreams;
   readonly #tools: ToolRoutes;
 
@@ -199,7 +199,7 @@ export class Inspector {
       context.refuseWhileDraining();
       return;
     }
-    const release = this.#slots.acquire(1, principalText(context.principal));
+    const release = this.#slots.hold(1, principalText(context.principal));
     if (release === undefined) {
       context.error(503, 'too many viewers; close one of the pages', [['retry-after', '5']]);
       return;

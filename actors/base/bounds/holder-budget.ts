@@ -1,4 +1,5 @@
-// Budget whose holders have names (budget.ts). An amount can belong to several holders of different kinds,
+// Budget whose holders have names, such as a trigger, a principal or a run (budget.ts). A single name uses up
+// to half of the total (A6, ARCHITECTURE.md). An amount can belong to several holders of different kinds,
 // such as a trigger and an agent: it counts for each of them, and is deducted once. A name without usage
 // needs no memory.
 
@@ -46,6 +47,17 @@ export class HolderBudget {
     this.#budget.acquire(amount, this.#share(first));
     for (const name of others) this.#share(name).used += amount;
     return true;
+  }
+
+  /** Acquires an amount for one holder. Returns an idempotent release; undefined without capacity. */
+  hold(amount: number, name: string): (() => void) | undefined {
+    const names = [name];
+    if (!this.acquire(amount, names)) return undefined;
+    let held = amount;
+    return () => {
+      this.release(held, names);
+      held = 0;
+    };
   }
 
   /** Releases an amount that was acquired for the same holders. */

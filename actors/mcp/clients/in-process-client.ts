@@ -5,7 +5,7 @@
 // `isUnsent` if the request was certainly not sent.
 
 import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
-import { NamedBudget } from '../../base/bounds/named-budget.ts';
+import { HolderBudget } from '../../base/bounds/holder-budget.ts';
 import { MAX_PARSE_COST, parseCost } from '../../base/bounds/parse-cost.ts';
 import {
   DeadlineError,
@@ -98,9 +98,9 @@ export class InProcessClient {
   /** Parses large results one at a time, with other work in between. They may arrive together. */
   readonly #turns = new WorkTurns();
   /** Memory for large results that wait to be parsed. */
-  readonly #results: NamedBudget;
+  readonly #results: HolderBudget;
 
-  constructor(host: InProcessHost, results = new NamedBudget(MAX_RESULTS_BYTES)) {
+  constructor(host: InProcessHost, results = new HolderBudget(MAX_RESULTS_BYTES)) {
     this.#host = host;
     this.#results = results;
   }
@@ -253,11 +253,11 @@ class PendingResponse implements Outlet {
 
   readonly #receiving: ReceivingOptions;
   readonly #turns: WorkTurns;
-  readonly #results: NamedBudget;
+  readonly #results: HolderBudget;
   /** Trace of the run that the result belongs to; '' for all other results. */
   readonly #run: string;
 
-  constructor(receiving: ReceivingOptions, turns: WorkTurns, results: NamedBudget, run: string) {
+  constructor(receiving: ReceivingOptions, turns: WorkTurns, results: HolderBudget, run: string) {
     this.#receiving = receiving;
     this.#turns = turns;
     this.#results = results;
@@ -321,7 +321,7 @@ class PendingResponse implements Outlet {
   #acquire(size: number): (() => void) | undefined {
     const { maxResultBytes } = this.#receiving;
     if (maxResultBytes === undefined || size < LARGE_BYTES || size > maxResultBytes) return nothing;
-    return this.#results.acquire(size, this.#run);
+    return this.#results.hold(size, this.#run);
   }
 
   #cut(answer: Envelope, reason: string): void {

@@ -34,7 +34,7 @@ export async function readFlow(
   file: string,
   inlineName?: string,
 ): Promise<ReadFlow> {
-  // In flows, an invalid `${` may be meant as a template.
+  // The author of an invalid `${` in a flow probably needs a template.
   reader.noReferenceAdvice = ', or {{ steps.ID.output }} for the output of a node';
   const tree = memberOf(root, 'spec');
   const rootWithKind = withMember(root, 'kind', (kind) =>

@@ -2,7 +2,7 @@
 // loads it.
 
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
-import { NamedBudget } from '../../../actors/base/bounds/named-budget.ts';
+import { HolderBudget } from '../../../actors/base/bounds/holder-budget.ts';
 import { OverloadedError } from '../../../actors/base/errors/errors.ts';
 import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
 import { type Principal, principalText } from '../../../actors/identity/principal.ts';
@@ -22,7 +22,7 @@ export const STREAM_SLOTS = 128;
 export class RunStreams {
   readonly #gateway: Pick<GatewayRuntime, 'redactor' | 'life'>;
   readonly #automation: RunningAutomation | undefined;
-  readonly #slots = new NamedBudget(STREAM_SLOTS);
+  readonly #slots = new HolderBudget(STREAM_SLOTS);
 
   /** `automation` is undefined without triggers. */
   constructor(gateway: Pick<GatewayRuntime, 'redactor' | 'life'>, automation: RunningAutomation | undefined) {
@@ -65,7 +65,7 @@ export class RunStreams {
     const { runs, store, feed } = automation;
     const { RunViewer } = await import('./viewer.ts');
     await runs.run(id);
-    const release = this.#slots.acquire(1, principalText(principal));
+    const release = this.#slots.hold(1, principalText(principal));
     if (release === undefined) throw new OverloadedError('too many viewers of runs; close one of the pages');
     const { redactor } = this.#gateway;
     try {

@@ -5,7 +5,7 @@
 // alone, MAX_ARGUMENTS bytes per request, one progress event per PROGRESS_MS. A page that does not read the
 // stream receives no progress.
 
-import { NamedBudget } from '../../../actors/base/bounds/named-budget.ts';
+import { HolderBudget } from '../../../actors/base/bounds/holder-budget.ts';
 import {
   GatewayError,
   InvalidQueryError,
@@ -37,7 +37,7 @@ type JsonArguments = Readonly<Record<string, unknown>>;
 
 export class ToolCalls {
   readonly #gateway: Pick<GatewayRuntime, 'log' | 'redactor' | 'mcp'>;
-  readonly #slots = new NamedBudget(MAX_CALLS);
+  readonly #slots = new HolderBudget(MAX_CALLS);
 
   constructor(gateway: Pick<GatewayRuntime, 'log' | 'redactor' | 'mcp'>) {
     this.#gateway = gateway;
@@ -50,7 +50,7 @@ export class ToolCalls {
   async call(context: ExchangeContext, server: string, tool: string, body: Buffer): Promise<void> {
     this.#gateway.mcp.servers.require(server);
     const args = argumentsIn(body);
-    const release = this.#slots.acquire(1, principalText(context.principal));
+    const release = this.#slots.hold(1, principalText(context.principal));
     if (release === undefined)
       throw new OverloadedError('too many calls from the inspector; wait for one, or cancel it');
     const controller = new AbortController();

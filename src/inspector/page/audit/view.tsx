@@ -4,8 +4,8 @@ import type { AuditRecord } from '../../../http/api/audit-shapes.ts';
 import { auditView } from '../address.ts';
 import { fetchAudit } from '../feed/api.ts';
 import { type Go, usePolled } from '../feed/hooks.ts';
-import { dateAndTime, ms, pluralize } from '../format.ts';
-import { Link } from '../link.tsx';
+import { dateAndTime, ms } from '../format.ts';
+import { PageFoot } from '../page-foot.tsx';
 import { Pill } from '../pill.tsx';
 import { auditParams, textFilters, withAuditValue } from './filter.ts';
 
@@ -31,20 +31,15 @@ export function AuditView({ query, go }: AuditViewProps) {
       {value?.lines.length === 0 && <p class="empty">No lines on this page.</p>}
       {value !== undefined && value.lines.length > 0 && <LineTable lines={value.lines} />}
       {value !== undefined && (
-        <p class="foot pages">
-          {pluralize(value.lines.length, 'line')}
-          {isFiltered && ' match the filter'}
-          {params.has('before') && (
-            <Link to={auditView(withAuditValue(query, 'before', ''))} go={go}>
-              Newest
-            </Link>
-          )}
-          {value.next_before !== null && (
-            <Link to={auditView(withAuditValue(query, 'before', `${value.next_before}`))} go={go}>
-              Older
-            </Link>
-          )}
-        </p>
+        <PageFoot
+          count={value.lines.length}
+          noun="line"
+          isFiltered={isFiltered}
+          isNewest={!params.has('before')}
+          nextBefore={value.next_before}
+          pageAt={(before) => auditView(withAuditValue(query, 'before', before))}
+          go={go}
+        />
       )}
     </section>
   );

@@ -5,8 +5,9 @@ import { callsView, serverAddress } from '../address.ts';
 import { fetchCalls } from '../feed/api.ts';
 import { type Go, usePolled } from '../feed/hooks.ts';
 import type { PageState } from '../feed/page-state.ts';
-import { count, dateAndTime, ms, pluralize } from '../format.ts';
+import { count, dateAndTime, ms } from '../format.ts';
 import { Link } from '../link.tsx';
+import { PageFoot } from '../page-foot.tsx';
 import { Pill } from '../pill.tsx';
 import { requestParams, resultChoices, withValue } from './filter.ts';
 
@@ -40,20 +41,15 @@ export function CallsView({ state, query, go }: CallsViewProps) {
         <CallTable calls={value.calls} state={state} go={go} />
       )}
       {value !== undefined && (
-        <p class="foot pages">
-          {pluralize(value.calls.length, 'call')}
-          {isFiltered && ' match the filter'}
-          {params.has('before') && (
-            <Link to={callsView(withValue(query, 'before', ''))} go={go}>
-              Newest
-            </Link>
-          )}
-          {value.next_before !== null && (
-            <Link to={callsView(withValue(query, 'before', `${value.next_before}`))} go={go}>
-              Older
-            </Link>
-          )}
-        </p>
+        <PageFoot
+          count={value.calls.length}
+          noun="call"
+          isFiltered={isFiltered}
+          isNewest={!params.has('before')}
+          nextBefore={value.next_before}
+          pageAt={(before) => callsView(withValue(query, 'before', before))}
+          go={go}
+        />
       )}
     </section>
   );

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NamedBudget } from '../../../../../actors/base/bounds/named-budget.ts';
+import { HolderBudget } from '../../../../../actors/base/bounds/holder-budget.ts';
 import { UnknownServerError } from '../../../../../actors/base/errors/errors.ts';
 import type { GatewayRuntime } from '../../../../../actors/gateway/gateway.ts';
 import { isCut } from '../../../../../actors/mcp/clients/cut-result.ts';
@@ -250,7 +250,7 @@ test.each([
 
 test('a result above the share of its run is cut with the reason, and results of other runs are not', async () => {
   const { router } = gateway.mcp.clients;
-  const results = new NamedBudget(1_000_000);
+  const results = new HolderBudget(1_000_000);
   const host = { router, serverInfo: { name: 'x', version: '1' } };
   const own = new InProcessClient({ ...host, server: (id) => gateway.mcp.servers.require(id) }, results);
   const call = (trace: string, server: string | undefined, bytes = 200_000) =>
@@ -259,7 +259,7 @@ test('a result above the share of its run is cut with the reason, and results of
       { bytes },
       { server, trace, maxResultBytes: 900_000 },
     );
-  const release = results.acquire(500_000, 'greedy');
+  const release = results.hold(500_000, 'greedy');
   for (const server of ['files', undefined]) {
     const cut = await call('greedy', server);
     expect(isCut(cut)).toBe(true);
@@ -272,7 +272,7 @@ test('a result above the share of its run is cut with the reason, and results of
   release?.();
   expect(isCut(await call('greedy', 'files'))).toBe(false);
   // Everything was released.
-  expect(results.acquire(1_000_000, 'greedy')).toBeTypeOf('function');
+  expect(results.hold(1_000_000, 'greedy')).toBeTypeOf('function');
 });
 
 test('large results that arrive together are parsed one at a time, with other work between them', async () => {
